@@ -1,0 +1,24 @@
+# The libraries we stand on; scripts/setup installs them.
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+find_package(OpenSSL 3 REQUIRED)
+find_package(RapidJSON REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(fmt CONFIG REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+find_package(doctest CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET hiredis)
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+
+# Boost.Asio and Beast, header-only, as the whole product uses them.
+add_library(sluice_asio INTERFACE)
+target_compile_definitions(sluice_asio INTERFACE
+  BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)
+target_link_libraries(sluice_asio INTERFACE Boost::headers OpenSSL::SSL OpenSSL::Crypto Threads::Threads)
+target_include_directories(sluice_asio SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
+
+add_library(sluice_rapidjson INTERFACE)
+target_include_directories(sluice_rapidjson SYSTEM INTERFACE ${RAPIDJSON_INCLUDE_DIRS})
+target_compile_definitions(sluice_rapidjson INTERFACE RAPIDJSON_HAS_STDSTRING=1)

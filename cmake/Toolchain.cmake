@@ -1,0 +1,42 @@
+# What every target is built with. Release builds are clang's alone: g++ 12 miscompiles coroutines.
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR CMAKE_CXX_COMPILER_VERSION VERSION_LESS 19)
+  message(FATAL_ERROR "Sluice is built with clang 19 or later; use one of the presets: cmake --preset release")
+endif()
+
+set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
+option(SLUICE_COVERAGE "Instrument for line coverage" OFF)
+option(SLUICE_LTO "Link with ThinLTO" OFF)
+option(SLUICE_FUZZ "Build the libFuzzer targets as fuzzers (else they only replay their corpus)" OFF)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# Sanitizer builds exist to run, not to be stepped through: -O1 keeps them quick, line tables keep reports readable.
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -gline-tables-only -fno-omit-frame-pointer")
+set(CMAKE_C_FLAGS_DEBUG "-O1 -gline-tables-only -fno-omit-frame-pointer")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -gline-tables-only -DNDEBUG")
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -gline-tables-only -DNDEBUG")
+
+add_link_options(-fuse-ld=lld-19)
+if(SLUICE_LTO)
+  add_compile_options(-flto=thin)
+  add_link_options(-flto=thin -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
+endif()
+if(SLUICE_SANITIZE)
+  add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${SLUICE_SANITIZE})
+endif()
+if(SLUICE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(SLUICE_COVERAGE)
+  add_compile_options(-fprofile-instr-generate -fcoverage-mapping)
+  add_link_options(-fprofile-instr-generate)
+endif()
+
+# The limiter's doubles must give the answers Redis' Lua gives: no fused multiply-add anywhere.
+add_compile_options(-Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off)
+include_directories(${CMAKE_SOURCE_DIR})

@@ -1,0 +1,60 @@
+// One `POST /v1/check` as the decision reads it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/domain/dimension.hpp"
+
+namespace sluice {
+
+// A view into the request's body; absent differs from empty.
+struct Value {
+  std::string_view text;
+  bool present = false;
+};
+struct NamedValue {
+  std::string_view name;
+  std::string_view text;
+};
+struct UnitCost {
+  std::string_view unit;
+  std::int64_t cost = 0;
+};
+
+// All views point into the body buffer the request was parsed from (parsed in place) and live as long as it.
+// Reused from request to request: clear() keeps the vectors' memory.
+struct CheckRequest {
+  std::array<Value, kNamedDimensions> dimensions;  // by Dimension; org, tenant and api_key are filled in by the agent
+  std::vector<NamedValue> tags;
+  std::vector<NamedValue> attributes;
+  std::int64_t requests = 1;     // cost of the unit "requests"
+  std::vector<UnitCost> costs;   // the other units named in `costs`
+  std::string_view plan_id;      // "" : match policies
+  std::string_view request_id;
+  bool explain = false;
+
+  std::int64_t cost_of(std::string_view unit) const;                // 0 for a unit not named
+  const Value* find(const DimensionRef& dimension) const;           // nullptr when absent
+  void clear();
+};
+
+// Why a body is refused: 400 for what is not a check at all, 422 for a value out of range.
+struct RequestFault {
+  unsigned status = 400;
+  std::string pointer;  // JSON pointer of the field
+  std::string text;
+};
+
+// Parses `body` IN PLACE (unescaping writes into it) into `out`. All faults are collected as far as the JSON can be
+// read; the status of the answer is that of the gravest (400 before 422). No allocation on the good path.
+// Enforces: known fields, no duplicates, types, UTF-8, depth, strings ≤ 256 bytes, costs 0 … 2^31−1,
+// `cost` xor `costs.requests`, `api_key` not sent by callers, at least one dimension or plan_id.
+std::vector<RequestFault> parse_check(std::span<char> body, CheckRequest& out);
+
+}  // namespace sluice

@@ -1,0 +1,96 @@
+// What is allowed: a plan is 1 to 16 limits judged together.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/domain/dimension.hpp"
+
+namespace sluice {
+
+using Micros = std::chrono::microseconds;
+using WallTime = std::chrono::sys_time<Micros>;
+using Metadata = std::map<std::string, std::string>;
+
+enum class Algorithm : std::uint8_t {
+  token_bucket, leaky_bucket, fixed_window, sliding_window, sliding_window_log, concurrency, quota
+};
+enum class Align : std::uint8_t { epoch, first };
+enum class Period : std::uint8_t { hour, day, week, month, year };
+
+// `units` per `per_us` microseconds, in lowest terms, both ≥ 1: the exact rate of a bucket.
+struct Rate {
+  std::int64_t units = 0;
+  std::int64_t per_us = 1;
+
+  bool operator==(const Rate&) const = default;
+};
+
+inline constexpr std::size_t kMaxLimitsPerPlan = 16;
+inline constexpr std::int64_t kMaxCost = 2'147'483'647;            // 2^31 − 1
+inline constexpr std::int64_t kMaxLimit = std::int64_t{1} << 50;   // limit or capacity; also capacity · rate.per_us
+inline constexpr std::int64_t kMaxLogLimit = 10'000;               // sliding_window_log and concurrency
+
+// One limit. Which fields count depends on the algorithm; the others keep their defaults.
+struct Limit {
+  std::string name;  // unique within the plan: [a-z0-9_][a-z0-9_.-]{0,62}
+  Algorithm algorithm = Algorithm::token_bucket;
+  std::string unit = "requests";
+  std::int64_t limit = 0;  // capacity of a bucket, limit of the others; 0 denies everything
+  Rate rate;                            // token_bucket: refill, leaky_bucket: leak
+  Micros window{0};                     // windows and log
+  Align align = Align::epoch;           // fixed_window
+  Micros lease_ttl{0};                  // concurrency
+  Period period = Period::day;          // quota
+  std::optional<WallTime> anchor;       // quota
+  std::vector<DimensionRef> key_by;     // dimensions this limit adds to the policy's, sorted, no duplicates
+
+  bool operator==(const Limit&) const = default;
+};
+
+enum class Action : std::uint8_t { allow, deny, delay, sample, drop, downgrade, drop_low_priority, shadow_only };
+enum class Mode : std::uint8_t { enforce, shadow, off };
+enum class FailureMode : std::uint8_t { fail_closed, fail_open, fail_degrade };
+enum class DegradeAction : std::uint8_t { local_limit, downgrade };
+
+// How a plan is enforced: a policy has one, and a plan has one for the calls that name it by plan_id.
+struct Enforcement {
+  std::vector<DimensionRef> key_by{{Dimension::resource, ""}, {Dimension::subject, ""}};  // sorted, no duplicates
+  bool require_key_by = false;
+  Action action = Action::deny;
+  double sample_rate = 0;    // action sample: 0 to 1
+  Micros max_delay{0};       // action delay
+  std::string downgrade_to;  // action downgrade
+  Mode mode = Mode::enforce;
+  FailureMode failure_mode = FailureMode::fail_closed;
+  std::optional<FailureMode> failure_mode_when_open;
+  std::optional<double> degrade_share;  // 0 to 1; absent: 1 / live agents
+  DegradeAction degrade_action = DegradeAction::local_limit;
+
+  bool operator==(const Enforcement&) const = default;
+};
+
+struct Plan {
+  std::string tenant_id;
+  std::string id;
+  std::string name;
+  std::vector<Limit> limits;  // 1 to 16
+  Enforcement enforcement;
+
+  bool operator==(const Plan&) const = default;
+};
+
+std::string_view to_string(Algorithm);
+std::string_view to_string(Align);
+std::string_view to_string(Period);
+std::string_view to_string(Action);
+std::string_view to_string(Mode);
+std::string_view to_string(FailureMode);
+std::string_view to_string(DegradeAction);
+
+}  // namespace sluice

@@ -1,0 +1,33 @@
+// A request as handlers see it and what they answer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sluice::http {
+
+// Views are valid until the handler returns; what an asynchronous handler needs later it copies.
+struct Request {
+  std::string_view method;  // "GET", as sent
+  std::string_view target;  // as sent
+  std::string_view path;    // before '?', as sent (no decoding)
+  std::string_view query;   // after '?'
+  std::span<char> body;     // may be written to: parsers work in place
+
+  // The value of a header, "" when absent. Name in lower case. Repeated headers: joined by the parser's rules.
+  virtual std::string_view header(std::string_view name) const = 0;
+
+ protected:
+  ~Request() = default;
+};
+
+struct Response {
+  unsigned status = 200;
+  std::string_view content_type = "application/json";
+  std::string_view headers;  // whole lines, each ending in "\r\n"
+  std::string_view body;
+};
+
+}  // namespace sluice::http

@@ -1,0 +1,28 @@
+// RFC 9457 `application/problem+json`.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.hpp"
+
+namespace sluice::http {
+
+inline constexpr std::string_view kProblemType = "application/problem+json";
+
+struct Problem {
+  unsigned status = 400;
+  std::string_view type = "about:blank";  // a stable URI reference: "/problems/unknown-field"
+  std::string_view title;                 // "" : the status' reason phrase
+  std::string_view detail;
+  std::string_view request_id;
+  std::span<const Fault> errors;  // each faulty field with its JSON pointer
+};
+
+// Appends the JSON body; every text is escaped.
+void write_problem(const Problem& problem, std::string& out);
+
+std::string_view reason_phrase(unsigned status);
+
+}  // namespace sluice::http

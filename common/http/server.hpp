@@ -1,0 +1,91 @@
+// An HTTP/1.1 server on one io_context: keep-alive, pipelining, replies in order, limits and time-outs.
+//
+// Thread: one Server belongs to one worker's io_context; nothing is locked. N workers run N servers on one address
+// (SO_REUSEPORT).
+// How it is quick: one read takes what is there, every request in it is handled, one write sends all replies that are ready.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "common/base/error.hpp"
+#include "common/http/message.hpp"
+
+namespace sluice::http {
+
+class ReplySink;  // a connection's place for one reply
+
+// The right to answer one request, once. Movable; may outlive the handler's call and the connection (then it is thrown
+// away). Destroyed unsent it answers 500. Use only on the server's thread.
+class Reply {
+ public:
+  Reply(ReplySink* sink, std::uint64_t slot);
+  Reply(Reply&& other) noexcept;
+  Reply& operator=(Reply&& other) noexcept;
+  ~Reply();
+
+  void send(const Response& response);
+
+ private:
+  ReplySink* sink_;
+  std::uint64_t slot_;
+};
+
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  // The largest body this method and path take, in bytes; asked once the header is parsed.
+  virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
+  virtual void handle(Request& request, Reply reply) = 0;
+};
+
+struct ServerOptions {
+  std::size_t max_header_bytes = 8192;      // 431 above
+  std::size_t max_connections = 20'000;     // above: accepted and closed at once, counted
+  std::size_t max_pipelined = 256;          // unanswered requests on one connection before it stops reading
+  std::chrono::milliseconds header_timeout{10'000};  // from the first byte of a request to the end of its header: 408, close
+  std::chrono::milliseconds body_timeout{10'000};    // 408, close
+  std::chrono::milliseconds idle_timeout{75'000};    // between requests: closed without a word
+  std::chrono::milliseconds write_timeout{10'000};   // a client that does not read its replies is closed
+};
+
+struct ServerStats {  // counted by the server, read by metrics on the same thread
+  std::uint64_t accepted = 0;
+  std::uint64_t refused_connections = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t bad_requests = 0;  // refused by framing or limits
+  std::uint64_t open_connections = 0;
+};
+
+class Server {
+ public:
+  Server(boost::asio::io_context& context, ServerOptions options, Handler& handler);
+  ~Server();
+  Server(const Server&) = delete;
+
+  // Opens a listener. Errors: address in use, not permitted, malformed; the text names the address.
+  // `address` is "127.0.0.1:8088", "[::1]:8088" or "0.0.0.0:0" (port 0: any free one; the result says which).
+  Result<std::uint16_t> listen_tcp(std::string_view address, bool reuse_port);
+  // Removes a stale socket file first (one nobody answers on); mode of the new one 0660.
+  Result<> listen_unix(const std::string& path);
+
+  // Stops accepting, answers `Connection: close` to what comes on open connections, closes those that are idle, and calls
+  // `drained` when the last is closed.
+  void drain(std::function<void()> drained);
+  void close_all();
+
+  const ServerStats& stats() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sluice::http

@@ -1,0 +1,67 @@
+// A plan compiled for judging: what both implementations of the algorithms (lua/check.lua in Redis, algorithms.cpp in
+// memory) read. Immutable and shared by all workers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/domain/plan.hpp"
+
+namespace sluice::limiter {
+
+// How a limit is judged. The numbers are part of the script's arguments: never renumber.
+enum class Kind : std::uint8_t {
+  token_bucket = 1,
+  leaky_bucket = 2,
+  bucket_with_debt = 3,  // either bucket under action `delay`
+  fixed_window = 4,
+  first_window = 5,      // fixed_window, align first
+  sliding_window = 6,
+  quota = 7,
+  log = 8,
+  lease = 9,
+};
+
+// One limit with the numbers as the arithmetic uses them; all are integers below 2^53, kept in doubles as Lua does.
+struct Rule {
+  Kind kind = Kind::token_bucket;
+  double limit = 0;  // capacity or limit, in units
+  double p = 0;      // buckets: p units per q µs · windows and log: window in µs · lease: lease_ttl in µs · quota: from (per call)
+  double q = 0;      // buckets: see p · sliding window: µs in a tick · quota: to (per call)
+  std::uint32_t counter_id = 0;  // name, algorithm and window: another id is another counter. Low two bits: doubles in the state
+  std::uint32_t name_id = 0;     // the limit's name: how an override finds it
+  std::uint8_t group = 0;        // index into Program::groups
+};
+
+// The limits that share one identity and so one state key. Group 0 is the policy's own identity; a limit that adds
+// `key_by` dimensions is a group of its own.
+struct Group {
+  std::uint8_t first = 0;  // its rules are [first, first + count): rules are ordered by group
+  std::uint8_t count = 0;
+  std::vector<DimensionRef> added;  // dimensions beyond the policy's key_by
+  std::uint32_t layout = 0;         // names the order of counter ids; never 0
+  std::string state_format;         // struct format of <layout, header, time, values…>
+  std::string untouched;            // a packed state in which nothing is spent
+  std::string ids;                  // packed counter ids, the state's tail
+};
+
+struct Program {
+  std::vector<Rule> rules;
+  std::vector<Limit> limits;  // limits[i] is what rules[i] was compiled from
+  std::vector<std::uint8_t> plan_order;  // rules index → index in the plan's own order
+  std::vector<Group> groups;
+  double max_delay_us = 0;    // action delay, else 0
+  bool has_leases = false;
+  bool has_quotas = false;
+
+  // The script's parameters packed for no cost, and where each rule's cost (and a quota's period) is patched in.
+  std::string packed;
+  std::string packed_format;
+};
+
+// REQUIRES: limits validated by the domain (1 to 16, ranges, unique names).
+// `max_delay` > 0 or `with_debt` gives buckets debt (action delay).
+Program compile(const std::vector<Limit>& limits, bool with_debt, Micros max_delay);
+
+}  // namespace sluice::limiter
