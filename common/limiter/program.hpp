@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/domain/plan.hpp"
@@ -28,7 +30,7 @@ struct Rule {
   Kind kind = Kind::token_bucket;
   double limit = 0;  // capacity or limit, in units
   double p = 0;      // buckets: p units per q µs · windows and log: window in µs · lease: lease_ttl in µs · quota: from (per call)
-  double q = 0;      // buckets: see p · sliding window: µs in a tick · quota: to (per call)
+  double q = 0;      // buckets: see p · sliding window: µs in a tick · quota: to (per call) · log: counter_id
   std::uint32_t counter_id = 0;  // name, algorithm and window: another id is another counter. Low two bits: doubles in the state
   std::uint32_t name_id = 0;     // the limit's name: how an override finds it
   std::uint8_t group = 0;        // index into Program::groups
@@ -48,20 +50,34 @@ struct Group {
 
 struct Program {
   std::vector<Rule> rules;
-  std::vector<Limit> limits;  // limits[i] is what rules[i] was compiled from
-  std::vector<std::uint8_t> plan_order;  // rules index → index in the plan's own order
-  std::vector<Group> groups;
-  double max_delay_us = 0;    // action delay, else 0
-  bool has_leases = false;
+  std::vector<Limit> limits;               // limits[i] is what rules[i] was compiled from
+  std::vector<std::uint8_t> plan_position;  // plan_position[i]: where rules[i] stands in the plan
+  std::vector<Group> groups;               // none is empty
+  double max_delay_us = 0;                 // action delay, else 0
+  std::uint8_t leases = 0;                 // how many rules are leases
+  std::uint8_t collections = 0;            // how many are leases or logs
   bool has_quotas = false;
 
-  // The script's parameters packed for no cost, and where each rule's cost (and a quota's period) is patched in.
+  // The script's parameters (lua/check.lua) packed for no cost and unexplained, their struct format, and where in them
+  // each rule's cost stands (4 bytes; its period's bounds follow 8 bytes behind, 8 bytes each).
   std::string packed;
   std::string packed_format;
+  std::vector<std::uint32_t> cost_offsets;
+  std::string script_tail;  // the arguments behind the parameters that no call changes, as RESP
 };
+inline constexpr std::size_t kExplainOffset = 1;
+inline constexpr std::size_t kPeriodBehindCost = 12;
 
 // REQUIRES: limits validated by the domain (1 to 16, ranges, unique names).
-// `max_delay` > 0 or `with_debt` gives buckets debt (action delay).
-Program compile(const std::vector<Limit>& limits, bool with_debt, Micros max_delay);
+// `max_delay` is that of action `delay`, which lets buckets go into debt; absent for every other action.
+Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_delay);
+
+// Names the counter of a limit within its plan: another name, algorithm, window, alignment, period or anchor is another
+// counter. The low two bits say how many values it keeps in the state.
+std::uint32_t counter_id(const Limit& limit);
+std::uint32_t name_id(std::string_view limit_name);
+
+// The tick a sliding window counts in, in µs: 1, or 1,000 or 1,000,000 where limit · window would pass 2^53.
+double sliding_tick_us(double limit, double window_us);
 
 }  // namespace sluice::limiter

@@ -1,0 +1,23 @@
+// Time is a parameter: whoever needs the wall clock is handed one, and tests drive their own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace sluice {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual std::int64_t now_us() const = 0;  // microseconds since the Unix epoch
+};
+
+class SystemClock final : public Clock {
+ public:
+  std::int64_t now_us() const override {
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  }
+};
+
+}  // namespace sluice

@@ -1,0 +1,118 @@
+#include "common/limiter/lease_set.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace sluice::limiter {
+
+std::string lease_member(std::string_view draw, double weight, double ttl_us) {
+  std::string member(draw);
+  auto units = static_cast<std::uint32_t>(weight);
+  member.append(reinterpret_cast<const char*>(&units), sizeof units);
+  member.append(reinterpret_cast<const char*>(&ttl_us), sizeof ttl_us);
+  return member;
+}
+
+double lease_weight(std::string_view member) {
+  std::uint32_t units = 0;
+  std::memcpy(&units, member.data() + 16, sizeof units);
+  return units;
+}
+
+double lease_ttl_us(std::string_view member) {
+  double ttl = 0;
+  std::memcpy(&ttl, member.data() + 20, sizeof ttl);
+  return ttl;
+}
+
+double LeaseSet::last_live(double horizon) const {
+  auto above = by_expiry_.upper_bound({horizon, std::string(kLeaseMemberSize + 1, '\xff')});
+  return above == by_expiry_.begin() ? 0 : std::prev(above)->first;
+}
+
+Judged LeaseSet::judge(const Terms& terms, double now) {
+  double horizon = now + 2 * terms.p;
+  sum_ = total_;
+  for (auto lease = by_expiry_.begin(); lease != by_expiry_.end() && lease->first <= now; ++lease) {
+    sum_ -= lease_weight(lease->second);
+  }
+  for (auto lease = by_expiry_.rbegin(); lease != by_expiry_.rend() && lease->first > horizon; ++lease) {
+    sum_ -= lease_weight(lease->second);
+  }
+  Judged out{sum_ + terms.cost - terms.limit, 0};
+  if (out.over <= 0 || terms.cost > terms.limit) return out;
+  double need = out.over;
+  for (const auto& [expiry, member] : by_expiry_) {
+    if (expiry <= now || expiry > horizon) continue;
+    need -= lease_weight(member);
+    if (need <= 0) {
+      out.wait_us = expiry - now;
+      break;
+    }
+  }
+  return out;
+}
+
+void LeaseSet::erase_dead(double now, double horizon) {
+  std::erase_if(by_expiry_, [&](const auto& lease) {
+    bool dead = lease.first <= now || lease.first > horizon;
+    if (dead) {
+      total_ -= lease_weight(lease.second);
+      expiry_.erase(lease.second);
+    }
+    return dead;
+  });
+}
+
+Charged LeaseSet::charge(const Terms& terms, double now, double charge, std::string_view member) {
+  double horizon = now + 2 * terms.p;
+  if (charge > 0) {
+    erase_dead(now, horizon);
+    expiry_.emplace(member, now + terms.p);
+    by_expiry_.emplace(now + terms.p, member);
+    sum_ += charge;
+    total_ += charge;
+    expire_with_last(now);
+  }
+  return {terms.limit - sum_, sum_ > 0 ? last_live(horizon) - now : 0, 0};
+}
+
+bool LeaseSet::is_live(std::string_view member, double now) const {
+  auto found = expiry_.find(member);
+  return found != expiry_.end() && found->second > now && found->second <= now + 2 * lease_ttl_us(member);
+}
+
+void LeaseSet::expire_with_last(double now) {
+  double last = by_expiry_.empty() ? now : by_expiry_.rbegin()->first;
+  expires_ms_ = std::floor(now / 1000) + std::ceil((last - now) / 1000);
+}
+
+bool LeaseSet::release(std::string_view member, double now) {
+  bool live = is_live(member, now);
+  auto found = expiry_.find(member);
+  if (found != expiry_.end()) {
+    total_ -= lease_weight(member);
+    by_expiry_.erase({found->second, found->first});
+    expiry_.erase(found);
+  }
+  return live;
+}
+
+double LeaseSet::renew(std::string_view member, double now) {
+  if (!is_live(member, now)) return 0;
+  auto found = expiry_.find(member);
+  by_expiry_.erase({found->second, found->first});
+  found->second = now + lease_ttl_us(member);
+  by_expiry_.emplace(found->second, found->first);
+  expire_with_last(now);
+  return found->second;
+}
+
+void LeaseSet::clear() {
+  expiry_.clear();
+  by_expiry_.clear();
+  total_ = 0;
+}
+
+}  // namespace sluice::limiter

@@ -1,0 +1,229 @@
+#include "common/limiter/memory_judge.hpp"
+
+#include <algorithm>
+
+namespace sluice::limiter {
+namespace {
+
+constexpr std::size_t kMaxValues = 2 * kMaxLimitsPerPlan;
+
+// The work of one call. Values and numbers are brought into this scratch, judged and charged there, and written back to the
+// cells only when the call charges (or finds a clock that stepped back).
+class Judging {
+ public:
+  Judging(const Call& call, std::span<Cell* const> cells, double now)
+      : call_(call), program_(*call.program), cells_(cells), now_(now) {}
+
+  bool read_and_judge(std::span<const PeriodBounds> periods);
+  Outcome charge_and_report();
+
+ private:
+  void load(std::size_t group);
+  void apply_override(const OverrideEntry& entry, std::size_t rule);
+  Judged judge_rule(std::size_t rule, double last);
+  Charged charge_rule(std::size_t rule, double charge, Outcome& outcome);
+  void store(std::size_t group, double longest);
+
+  const Call& call_;
+  const Program& program_;
+  std::span<Cell* const> cells_;
+  const double now_;
+
+  std::array<Terms, kMaxLimitsPerPlan> terms_;
+  std::array<std::uint32_t, kMaxLimitsPerPlan> ids_;
+  std::array<double, kMaxValues> values_;
+  std::array<std::uint8_t, kMaxLimitsPerPlan> at_;  // rule → its first value
+  std::array<std::int64_t, kMaxLimitsPerPlan> waits_;  // 0 where it admits
+  std::array<EntryLog*, kMaxLimitsPerPlan> logs_{};
+  std::array<LeaseSet*, kMaxLimitsPerPlan> leases_{};
+  std::array<double, kMaxLimitsPerPlan> last_;      // group → time of the last charge, at most now
+  std::array<bool, kMaxLimitsPerPlan> overridden_{};  // group → its counter ids are not the layout's
+  bool back_ = false;
+  bool allowed_ = true;
+};
+
+void Judging::apply_override(const OverrideEntry& entry, std::size_t rule) {
+  Terms& terms = terms_[rule];
+  if (entry.limit >= 0) terms.limit = entry.limit;
+  if (entry.p >= 0) terms.p = entry.p;
+  if (entry.q >= 0) terms.q = entry.q;
+  if (entry.counter_id != 0) ids_[rule] = entry.counter_id;
+  if (terms.kind == Kind::sliding_window) terms.q = sliding_tick_us(terms.limit, terms.p);
+}
+
+// Values by this program's layout: as they are, or carried over by counter id from another one.
+void Judging::load(std::size_t g) {
+  const Group& group = program_.groups[g];
+  Cell& cell = *cells_[g];
+  cell.forget_expired(now_);
+  last_[g] = cell.time;
+  if (last_[g] > now_) {
+    last_[g] = now_;
+    back_ = true;
+  }
+  for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
+    for (const OverrideEntry& entry : cell.overrides) {
+      if (entry.name_id != program_.rules[i].name_id || entry.expires_us <= now_) continue;
+      apply_override(entry, i);
+      overridden_[g] |= entry.counter_id != 0;
+    }
+  }
+  double* values = &values_[at_[group.first]];
+  if (cell.layout == group.layout && !overridden_[g]) {
+    std::ranges::copy(cell.values, values);
+    return;
+  }
+  for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
+    std::uint32_t width = ids_[i] % 4;
+    std::fill_n(&values_[at_[i]], width, 0.0);
+    std::size_t from = 0;
+    for (std::uint32_t stored : cell.ids) {
+      if (stored == ids_[i]) std::copy_n(cell.values.begin() + static_cast<std::ptrdiff_t>(from), width, &values_[at_[i]]);
+      from += stored % 4;
+    }
+  }
+}
+
+Judged Judging::judge_rule(std::size_t i, double last) {
+  const Terms& terms = terms_[i];
+  if (terms.kind < Kind::log) return judge(terms, &values_[at_[i]], now_, last);
+  const std::string& name = program_.limits[i].name;
+  Cell& cell = *cells_[program_.rules[i].group];
+  if (!cell.collections) {
+    if (terms.cost == 0) return {-terms.limit, 0};
+    cell.collections = std::make_unique<Collections>();
+  }
+  if (terms.kind == Kind::log) {
+    logs_[i] = &cell.collections->logs[name];
+    return logs_[i]->judge(terms, now_, ids_[i]);
+  }
+  leases_[i] = &cell.collections->leases[name];
+  return leases_[i]->judge(terms, now_);
+}
+
+bool Judging::read_and_judge(std::span<const PeriodBounds> periods) {
+  std::uint8_t value = 0;
+  for (std::size_t i = 0; i < program_.rules.size(); ++i) {
+    const Rule& rule = program_.rules[i];
+    terms_[i] = {rule.kind, static_cast<double>(call_.costs[i]), rule.limit, rule.p, rule.q, program_.max_delay_us};
+    if (rule.kind == Kind::quota) {
+      terms_[i].p = static_cast<double>(periods[i].from_us);
+      terms_[i].q = static_cast<double>(periods[i].to_us);
+      if (now_ < terms_[i].p || now_ >= terms_[i].q) return false;
+    }
+    ids_[i] = rule.counter_id;
+    at_[i] = value;
+    value = static_cast<std::uint8_t>(value + rule.counter_id % 4);
+  }
+  for (std::size_t g = 0; g < program_.groups.size(); ++g) load(g);
+  for (std::size_t i = 0; i < program_.rules.size(); ++i) {
+    Judged judged = judge_rule(i, last_[program_.rules[i].group]);
+    const Terms& terms = terms_[i];
+    waits_[i] = 0;
+    if (terms.cost > 0 && (judged.over > 0 || terms.limit == 0)) {
+      allowed_ = false;
+      waits_[i] = never_fits(terms) ? kNever : static_cast<std::int64_t>(judged.wait_us);
+    }
+  }
+  return true;
+}
+
+Charged Judging::charge_rule(std::size_t i, double charge, Outcome& outcome) {
+  const Terms& terms = terms_[i];
+  if (terms.kind < Kind::log) return limiter::charge(terms, &values_[at_[i]], now_, charge, allowed_);
+  if (logs_[i]) return logs_[i]->charge(terms, now_, charge);
+  if (!leases_[i]) return {terms.limit, 0, 0};
+  if (charge > 0) outcome.lease_ttl_us[i] = static_cast<std::int64_t>(terms.p);
+  std::string_view draw(reinterpret_cast<const char*>(call_.draw.data()), call_.draw.size());
+  return leases_[i]->charge(terms, now_, charge, charge > 0 ? lease_member(draw, charge, terms.p) : std::string());
+}
+
+void Judging::store(std::size_t g, double longest) {
+  const Group& group = program_.groups[g];
+  Cell& cell = *cells_[g];
+  cell.time = now_;
+  cell.layout = overridden_[g] ? 0 : group.layout;
+  std::size_t end = std::size_t{group.first} + group.count;
+  std::size_t value_end = end < program_.rules.size() ? at_[end] : at_[end - 1] + program_.rules[end - 1].counter_id % 4;
+  cell.values.assign(&values_[at_[group.first]], values_.data() + value_end);
+  cell.ids.assign(&ids_[group.first], ids_.data() + end);
+  std::erase_if(cell.overrides, [&](const OverrideEntry& entry) { return entry.expires_us <= now_; });
+  double ttl_ms = std::max(1.0, std::ceil(longest / 1000));
+  for (const OverrideEntry& entry : cell.overrides) ttl_ms = std::max(ttl_ms, std::ceil((entry.expires_us - now_) / 1000));
+  cell.expires_ms = std::floor(now_ / 1000) + ttl_ms;
+}
+
+Outcome Judging::charge_and_report() {
+  Outcome outcome;
+  outcome.allowed = allowed_;
+  outcome.now_us = static_cast<std::int64_t>(now_);
+  std::array<LimitReport, kMaxLimitsPerPlan> reports;
+  std::int64_t delay = 0, retry = 0;
+  for (std::size_t g = 0; g < program_.groups.size(); ++g) {
+    const Group& group = program_.groups[g];
+    bool charged = false;
+    double longest = 0;
+    for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
+      double charge = allowed_ ? terms_[i].cost : 0;
+      Charged c = charge_rule(i, charge, outcome);
+      reports[i] = {waits_[i] == 0, static_cast<std::int64_t>(terms_[i].limit),
+                    static_cast<std::int64_t>(std::max(0.0, c.left)), static_cast<std::int64_t>(c.reset_us), waits_[i],
+                    static_cast<std::int64_t>(c.hold_us)};
+      if (terms_[i].kind < Kind::log) {
+        charged |= charge > 0;
+        longest = std::max(longest, c.reset_us);
+      }
+      if (charge > 0) delay = std::max(delay, reports[i].delay_us);
+      if (waits_[i] == kNever || (retry != kNever && waits_[i] > retry)) retry = waits_[i];
+    }
+    if (charged || back_) store(g, longest);
+  }
+  std::span<const LimitReport> found(reports.data(), program_.rules.size());
+  outcome.binding = static_cast<std::uint8_t>(binding_limit(program_, found));
+  outcome.report = reports[outcome.binding];
+  outcome.report.retry_after_us = retry;
+  outcome.report.delay_us = delay;
+  if (call_.explain) outcome.limits.assign(found.begin(), found.end());
+  return outcome;
+}
+
+}  // namespace
+
+std::optional<Outcome> judge_in_memory(const Call& call, std::span<Cell* const> cells,
+                                       std::span<const PeriodBounds> periods, std::int64_t now_us) {
+  Judging judging(call, cells, static_cast<double>(now_us));
+  if (!judging.read_and_judge(periods)) return std::nullopt;
+  return judging.charge_and_report();
+}
+
+std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports) {
+  bool denied = std::ranges::any_of(reports, [](const LimitReport& r) { return !r.admitted; });
+  auto binds_more = [&](std::size_t a, std::size_t b) {  // a strictly before b
+    const LimitReport &x = reports[a], &y = reports[b];
+    if (denied) {
+      if (x.admitted != y.admitted) return !x.admitted;
+      if (x.retry_after_us != y.retry_after_us) {
+        return x.retry_after_us == kNever || (y.retry_after_us != kNever && x.retry_after_us > y.retry_after_us);
+      }
+    } else {
+      auto share = [](const LimitReport& r) {
+        return r.limit > 0 ? static_cast<double>(r.remaining) / static_cast<double>(r.limit) : 0.0;
+      };
+      if (share(x) != share(y)) return share(x) < share(y);
+    }
+    return program.plan_position[a] < program.plan_position[b];
+  };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < reports.size(); ++i) {
+    if (binds_more(i, best)) best = i;
+  }
+  return best;
+}
+
+void quota_periods(const Program& program, std::int64_t now_us, std::span<PeriodBounds> out) {
+  for (std::size_t i = 0; i < program.rules.size(); ++i) {
+    if (program.rules[i].kind == Kind::quota) out[i] = period_at(program.limits[i].period, program.limits[i].anchor, now_us);
+  }
+}
+
+}  // namespace sluice::limiter

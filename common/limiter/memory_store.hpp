@@ -1,0 +1,73 @@
+// Counters in this process: for embedded mode, tests, and when Redis cannot be asked.
+//
+// MemoryCounters: the counters themselves, one for the process (N would be N limits); safe from any thread, sharded by key,
+// one lock a decision. MemoryStore: a worker's view of them; answers before it returns.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/clock.hpp"
+#include "common/limiter/cell.hpp"
+
+namespace sluice::limiter {
+
+class MemoryCounters {
+ public:
+  // `shards`: a power of two; one for each few threads that judge at once.
+  explicit MemoryCounters(const Clock& clock, std::size_t shards = 64);
+
+  Outcome judge(const Call& call);
+  LeaseOutcome release(std::span<const LeaseRef> leases);
+  LeaseOutcome renew(std::span<const LeaseRef> leases);
+  void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries);
+
+  std::size_t size() const;  // keys kept, expired ones too until they are swept
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+  };
+  struct alignas(64) Shard {
+    mutable std::mutex mutex;
+    std::unordered_map<std::string, Cell, Hash, std::equal_to<>> cells;
+    std::size_t next_bucket = 0;  // where the sweep goes on
+    std::size_t sweeps_due = 0;   // buckets
+  };
+
+  Shard& shard_of(std::string_view state_key);
+  static Cell& cell_of(Shard& shard, std::string_view state_key);
+  static void sweep(Shard& shard, double now);
+  template <class Each>
+  void for_each_lease(std::span<const LeaseRef> leases, Each each);
+
+  const Clock& clock_;
+  std::vector<Shard> shards_;
+};
+
+class MemoryStore final : public CounterStore {
+ public:
+  explicit MemoryStore(MemoryCounters& counters) : counters_(counters) {}
+
+  void judge(const Call& call, JudgeListener& listener) override { listener.judged(counters_.judge(call)); }
+  void release(std::span<const LeaseRef> leases, LeaseListener& listener) override {
+    listener.settled(counters_.release(leases));
+  }
+  void renew(std::span<const LeaseRef> leases, LeaseListener& listener) override {
+    listener.settled(counters_.renew(leases));
+  }
+  void put_overrides(std::string_view key, std::span<const OverrideEntry> entries, OverrideListener& listener) override {
+    counters_.put_overrides(key, entries);
+    listener.stored({});
+  }
+
+ private:
+  MemoryCounters& counters_;
+};
+
+}  // namespace sluice::limiter

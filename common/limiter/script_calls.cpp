@@ -1,0 +1,194 @@
+#include "common/limiter/script_calls.hpp"
+
+#include <array>
+#include <cstring>
+
+#include <openssl/evp.h>
+
+#include "common/base/crypto.hpp"
+#include "common/limiter/memory_judge.hpp"
+#include "lua/scripts.hpp"
+
+namespace sluice::limiter {
+namespace {
+
+std::string sha1_hex(std::string_view text) {
+  std::array<std::uint8_t, 20> digest;
+  unsigned size = 0;
+  EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr);
+  return to_hex(digest);
+}
+
+void begin_call(redis::CommandWriter& out, Script script, CallBy by, std::size_t keys, std::size_t arguments) {
+  out.array(3 + keys + arguments);
+  if (by == CallBy::hash) {
+    out.bulk("EVALSHA").bulk(script_sha(script));
+  } else {
+    out.bulk("EVAL").bulk(script_text(script));
+  }
+  out.bulk(static_cast<std::int64_t>(keys));
+}
+
+// A bulk of several parts, without joining them first.
+template <class... Parts>
+void bulk_of(redis::CommandWriter& out, Parts... parts) {
+  char head[24] = {'$'};
+  char* end = std::to_chars(head + 1, head + sizeof head - 2, (parts.size() + ...)).ptr;
+  *end++ = '\r';
+  *end++ = '\n';
+  out.raw({head, static_cast<std::size_t>(end - head)});
+  (out.raw(parts), ...);
+  out.raw("\r\n");
+}
+
+std::string_view collection_mark(Kind kind) { return kind == Kind::log ? ":log=" : ":lease="; }
+
+template <class Number>
+void patch(char* at, Number number) {
+  std::memcpy(at, &number, sizeof number);
+}
+
+// The packed parameters, with this call's costs and periods in their places.
+void write_parameters(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods) {
+  const Program& program = *call.program;
+  out.bulk(program.packed);
+  char* packed = out.buffer().data() + out.buffer().size() - 2 - program.packed.size();
+  packed[kExplainOffset] = call.explain || program.groups.size() > 1;
+  for (std::size_t i = 0; i < program.rules.size(); ++i) {
+    char* cost = packed + program.cost_offsets[i];
+    patch(cost, call.costs[i]);
+    if (program.rules[i].kind != Kind::quota) continue;
+    patch(cost + kPeriodBehindCost, static_cast<double>(periods[i].from_us));
+    patch(cost + kPeriodBehindCost + 8, static_cast<double>(periods[i].to_us));
+  }
+}
+
+StoreError broken_reply() { return {StoreFault::protocol, true}; }
+
+LimitReport read_report(std::span<const redis::Reply> numbers) {
+  return {numbers[0].integer != 0, numbers[1].integer, numbers[2].integer,
+          numbers[3].integer,      numbers[4].integer, numbers[5].integer};
+}
+
+}  // namespace
+
+std::string_view script_text(Script script) {
+  static constexpr std::array<std::string_view, kScripts> kTexts{lua::check, lua::release, lua::renew, lua::overrides};
+  return kTexts[static_cast<std::size_t>(script)];
+}
+
+std::string_view script_sha(Script script) {
+  static const std::array<std::string, kScripts> kShas{sha1_hex(lua::check), sha1_hex(lua::release),
+                                                       sha1_hex(lua::renew), sha1_hex(lua::overrides)};
+  return kShas[static_cast<std::size_t>(script)];
+}
+
+void write_check(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods, CallBy by) {
+  const Program& program = *call.program;
+  std::size_t keys = program.groups.size() + program.collections;
+  begin_call(out, Script::check, by, keys, 2 + 3 * program.groups.size() + (program.leases > 0));
+  for (const std::string& key : call.keys) out.bulk(key);
+  if (program.collections > 0) {
+    for (std::size_t i = 0; i < program.rules.size(); ++i) {
+      if (program.rules[i].kind < Kind::log) continue;
+      bulk_of(out, std::string_view(call.keys[program.rules[i].group]), collection_mark(program.rules[i].kind),
+              std::string_view(program.limits[i].name));
+    }
+  }
+  write_parameters(out, call, periods);
+  out.raw(program.script_tail);
+  if (program.leases > 0) out.bulk({reinterpret_cast<const char*>(call.draw.data()), call.draw.size()});
+}
+
+void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by) {
+  begin_call(out, script, by, leases.size(), leases.size());
+  for (const LeaseRef& lease : leases) {
+    bulk_of(out, std::string_view(lease.state_key), collection_mark(Kind::lease), std::string_view(lease.limit_name));
+  }
+  for (const LeaseRef& lease : leases) out.bulk(lease.member);
+}
+
+void write_overrides(redis::CommandWriter& out, std::string_view state_key, std::span<const OverrideEntry> entries,
+                     CallBy by) {
+  static_assert(sizeof(OverrideEntry) == 40, "as lua/check.lua reads it: <I4I4dddd");
+  begin_call(out, Script::overrides, by, 1, 1);
+  out.bulk(state_key);
+  out.bulk({reinterpret_cast<const char*>(entries.data()), entries.size_bytes()});
+}
+
+void write_load(redis::CommandWriter& out, Script script) {
+  out.array(3).bulk("SCRIPT").bulk("LOAD").bulk(script_text(script));
+}
+
+StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call) {
+  const Program& program = *call.program;
+  auto numbers = reply.elements;
+  if (reply.type != redis::Reply::Type::array) return std::unexpected(broken_reply());
+  for (const redis::Reply& number : numbers) {
+    if (number.type != redis::Reply::Type::integer) return std::unexpected(broken_reply());
+  }
+  if (numbers.size() == 2 && numbers[0].integer == -1) return CheckReply{{}, {numbers[1].integer}};
+
+  bool explained = call.explain || program.groups.size() > 1;
+  constexpr std::size_t kPlain = 8, kEach = 6;
+  std::size_t reports_at = kPlain + program.leases;
+  std::size_t expected = explained ? reports_at + kEach * program.rules.size() : kPlain;
+  if (numbers.size() < expected) return std::unexpected(broken_reply());
+  auto binding = static_cast<std::size_t>(numbers[2].integer);
+  if (binding >= program.rules.size()) return std::unexpected(broken_reply());
+
+  CheckReply out;
+  Outcome& outcome = out.outcome.emplace();
+  outcome.allowed = numbers[0].integer == 1;
+  outcome.now_us = numbers[1].integer;
+  outcome.binding = static_cast<std::uint8_t>(binding);
+  std::int64_t retry = numbers[6].integer, delay = numbers[7].integer;
+  outcome.report = {outcome.allowed, numbers[3].integer, numbers[4].integer, numbers[5].integer, retry, delay};
+  if (outcome.allowed && numbers.size() >= reports_at) {
+    std::size_t lease = kPlain;
+    for (std::size_t i = 0; i < program.rules.size(); ++i) {
+      if (program.rules[i].kind == Kind::lease) outcome.lease_ttl_us[i] = numbers[lease++].integer;
+    }
+  }
+  if (!explained) return out;
+  for (std::size_t i = 0; i < program.rules.size(); ++i) {
+    outcome.limits.push_back(read_report(numbers.subspan(reports_at + kEach * i, kEach)));
+  }
+  outcome.binding = static_cast<std::uint8_t>(binding_limit(program, outcome.limits));
+  outcome.report = outcome.limits[outcome.binding];
+  outcome.report.retry_after_us = retry;
+  outcome.report.delay_us = delay;
+  return out;
+}
+
+StoreResult<LeaseOutcome> read_leases(const redis::Reply& reply, Script script) {
+  if (script == Script::release) {
+    if (reply.type != redis::Reply::Type::integer) return std::unexpected(broken_reply());
+    return LeaseOutcome{reply.integer > 0, 0};
+  }
+  if (reply.elements.size() != 2) return std::unexpected(broken_reply());
+  return LeaseOutcome{reply.elements[0].integer > 0, reply.elements[1].integer};
+}
+
+StoreError classify_error(const redis::Reply& reply) {
+  struct Row {
+    std::string_view token;
+    StoreError error;
+  };
+  static constexpr Row kRows[] = {
+      {"NOSCRIPT", {StoreFault::no_script, false}},         {"READONLY", {StoreFault::read_only, false}},
+      {"MASTERDOWN", {StoreFault::read_only, false}},       {"CLUSTERDOWN", {StoreFault::cluster_down, false}},
+      {"MOVED", {StoreFault::cluster_down, false}},         {"ASK", {StoreFault::cluster_down, false}},
+      {"TRYAGAIN", {StoreFault::cluster_down, false}},      {"LOADING", {StoreFault::loading, false}},
+      {"BUSY", {StoreFault::busy, false}},                  {"OOM", {StoreFault::out_of_memory, false}},
+      {"NOREPLICAS", {StoreFault::no_replicas, false}},     {"MISCONF", {StoreFault::misconfigured, false}},
+      {"NOAUTH", {StoreFault::authentication, false}},      {"WRONGPASS", {StoreFault::authentication, false}},
+      {"NOPERM", {StoreFault::authentication, false}},      {"WRONGTYPE", {StoreFault::wrong_type, true}},
+  };
+  for (const Row& row : kRows) {
+    if (reply.error_code() == row.token) return row.error;
+  }
+  return {StoreFault::script, true};
+}
+
+}  // namespace sluice::limiter

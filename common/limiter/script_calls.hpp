@@ -1,0 +1,48 @@
+// The calls of the scripts in lua/ as RESP, and what their replies mean. Pure: no I/O.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/domain/quota_period.hpp"
+#include "common/limiter/counter_store.hpp"
+#include "common/redis/command_writer.hpp"
+#include "common/redis/reply.hpp"
+
+namespace sluice::limiter {
+
+enum class Script : std::uint8_t { check, release, renew, overrides };
+inline constexpr std::size_t kScripts = 4;
+
+std::string_view script_text(Script script);
+std::string_view script_sha(Script script);  // SHA-1 in hex, as EVALSHA wants it
+
+// By hash, or with the whole text where the server keeps losing it.
+enum class CallBy : std::uint8_t { hash, text };
+
+// `periods`, by rule, are the bounds of the program's quotas (quota_periods()).
+void write_check(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods,
+                 CallBy by = CallBy::hash);
+void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by = CallBy::hash);
+void write_overrides(redis::CommandWriter& out, std::string_view state_key, std::span<const OverrideEntry> entries,
+                     CallBy by = CallBy::hash);
+void write_load(redis::CommandWriter& out, Script script);
+
+// A quota's period does not hold: ask again with the periods at this time, in µs.
+struct WrongPeriod {
+  std::int64_t now_us = 0;
+};
+struct CheckReply {
+  std::optional<Outcome> outcome;  // absent: wrong_period holds
+  WrongPeriod wrong_period;
+};
+// Error: `protocol`, where the reply is not one of this script.
+StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call);
+StoreResult<LeaseOutcome> read_leases(const redis::Reply& reply, Script script);
+
+// What an error reply says, by its first token. `executed_unknown` is set where it may have run.
+StoreError classify_error(const redis::Reply& reply);
+
+}  // namespace sluice::limiter
