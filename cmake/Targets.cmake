@@ -37,3 +37,20 @@ function(sluice_fuzzer name)
   endif()
   target_link_libraries(fuzz_${name} PRIVATE ${arg_DEPENDS})
 endfunction()
+
+# sluice_embed(NAME HEADER path NAMESPACE ns FILES file...): an interface library whose HEADER ("lua/scripts.hpp") holds
+# the files' contents as string views named like them.
+function(sluice_embed name)
+  cmake_parse_arguments(arg "" "HEADER;NAMESPACE" "FILES" ${ARGN})
+  set(header ${CMAKE_CURRENT_BINARY_DIR}/include/${arg_HEADER})
+  add_custom_command(
+    OUTPUT ${header}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${header} -DNAMESPACE=${arg_NAMESPACE} "-DFILES=${arg_FILES}"
+            -P ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
+    DEPENDS ${arg_FILES} ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
+    VERBATIM)
+  add_custom_target(${name}_header DEPENDS ${header})
+  add_library(${name} INTERFACE)
+  target_include_directories(${name} INTERFACE ${CMAKE_CURRENT_BINARY_DIR}/include)
+  add_dependencies(${name} ${name}_header)
+endfunction()

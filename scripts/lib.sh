@@ -1,16 +1,33 @@
 # Shared by the scripts in this folder; sourced, never run.
 # Gives: where things are, one way to speak, and failures that say which step and why.
+# shellcheck shell=bash
 
-set -euo pipefail
+set -Eeuo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 RUN_DIR=${SLUICE_RUN_DIR:-$ROOT/.run}
-STEP=start
+# Debian's own interpreter: python3-pytest and python3-venv belong to it, whatever comes first in PATH.
+PYTHON=/usr/bin/python3
+STEP=options
 
 say()  { printf '%s\n' "$*"; }
 step() { STEP=$*; printf '\n==> %s\n' "$*"; }
-fail() { printf '\nsluice: %s failed: %s\n' "$STEP" "$*" >&2; exit 1; }
-trap 'code=$?; printf "\nsluice: step \"%s\" failed (exit %s, line %s of %s)\n" "$STEP" "$code" "$LINENO" "$0" >&2; exit "$code"' ERR
+fail() { printf '\nsluice: step "%s" failed: %s\n' "$STEP" "$*" >&2; trap - ERR; exit 1; }
+
+# Subshells stay quiet: the shell that waits for them speaks, once.
+on_error() {
+  local code=$1 line=$2
+  [ "$BASH_SUBSHELL" = 0 ] || exit "$code"
+  printf '\nsluice: step "%s" failed (exit %s, line %s of %s)\n' "$STEP" "$code" "$line" "$0" >&2
+  exit "$code"
+}
+trap 'on_error $? $LINENO' ERR
+
+# usage: prints the comment at the head of the calling script.
+usage() { sed -n '2,/^[^#]/{/^#/{s/^# \{0,1\}//;p}}' "$0"; }
+
+# has_value "$@": the flag $1 must be followed by a word.
+has_value() { [ $# -ge 2 ] || fail "$1 needs a value (see --help)"; }
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
@@ -29,5 +46,73 @@ wait_for() {
   done
 }
 
-# running PIDFILE: is the process named in this file alive?
-running() { [ -s "$1" ] && kill -0 "$(cat "$1")" 2>/dev/null; }
+# running PIDFILE NAME: is the process that this file names alive, and still the program NAME?
+# (After a reboot the number may belong to somebody else; a dead child nobody waited for is still listed.)
+running() {
+  local pid status
+  [ -s "$1" ] && read -r pid <"$1" && status=$(cat "/proc/$pid/status" 2>/dev/null) || return 1
+  [[ $status == "Name:"$'\t'"$2"$'\n'* && $status != *$'\nState:\tZ'* ]]
+}
+
+# start_detached PIDFILE LOG COMMAND...: starts COMMAND in a session of its own, so that it outlives this shell.
+start_detached() {
+  local pid_file=$1 log=$2 tries; shift 2
+  setsid nohup "$@" </dev/null >>"$log" 2>&1 &
+  printf '%s\n' "$!" >"$pid_file"
+  # Until setsid and nohup have become COMMAND the process bears their names.
+  for ((tries = 0; tries < 200; tries++)); do
+    if running "$pid_file" "$(basename "$1")" || ! kill -0 "$!" 2>/dev/null; then return 0; fi
+    sleep 0.01
+  done
+}
+
+# stop_process PIDFILE NAME SECONDS: SIGTERM, then waits; SIGKILL only where SECONDS did not do.
+# Prints what happened. Returns 1 where it had to kill.
+stop_process() {
+  local pid_file=$1 name=$2 seconds=$3 pid end
+  if ! running "$pid_file" "$name"; then
+    rm -f "$pid_file"
+    say "$name was not running"
+    return 0
+  fi
+  read -r pid <"$pid_file"
+  kill -TERM "$pid"
+  end=$((SECONDS + seconds))
+  while running "$pid_file" "$name"; do
+    if [ "$SECONDS" -ge "$end" ]; then
+      kill -KILL "$pid" 2>/dev/null || :
+      rm -f "$pid_file"
+      say "$name (process $pid) did not end within $seconds s: killed"
+      return 1
+    fi
+    sleep 0.05
+  done
+  rm -f "$pid_file"
+  say "$name stopped (process $pid)"
+}
+
+# port_free PORT: can a listener be opened on this port of the loopback and of all addresses?
+port_free() {
+  "$PYTHON" - "$1" <<'PY'
+import socket, sys
+for host in ("127.0.0.1", "0.0.0.0"):
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, int(sys.argv[1])))
+            probe.listen(1)
+        except OSError:
+            sys.exit(1)
+PY
+}
+
+# build PRESET [TARGET...]: configures and builds, with the progress visible.
+build() {
+  local preset=$1; shift
+  local targets=()
+  [ $# -eq 0 ] || targets=(--target "$@")
+  step "configuring build/$preset"
+  (cd "$ROOT" && cmake --preset "$preset" --log-level=WARNING)
+  step "building build/$preset ${*:-}"
+  (cd "$ROOT" && cmake --build "build/$preset" --parallel "$(nproc)" "${targets[@]}")
+}

@@ -12,7 +12,17 @@
 namespace sluice {
 
 enum class Reason : std::uint8_t {
-  within_limit, limit_exceeded, no_policy, mode_off, shadow, sampled, fail_open, fail_closed, degraded, no_snapshot, overload
+  within_limit,
+  limit_exceeded,
+  no_policy,
+  mode_off,
+  shadow,
+  sampled,
+  fail_open,
+  fail_closed,
+  degraded,
+  no_snapshot,
+  overload
 };
 inline constexpr std::size_t kReasons = 11;
 std::string_view to_string(Reason);
@@ -54,24 +64,24 @@ struct Decision {
   bool allowed = true;
   Action action = Action::allow;
   Reason reason = Reason::no_policy;
-  std::int64_t now_us = 0;              // Redis' (or the store's) clock; 0: nothing was judged
-  bool has_limit = false;               // the fields from here to limit_unit are set
-  LimitReport report;                   // of the binding limit, but retry_after_us and delay_us of the whole decision
+  std::int64_t now_us = 0;  // Redis' (or the store's) clock; 0: nothing was judged
+  bool has_limit = false;   // the fields from here to window_us are set
+  LimitReport report;       // of the binding limit, but retry_after_us and delay_us of the whole decision
   std::string_view limit_name;
-  std::int64_t window_us = 0;           // of the binding limit, for the IETF policy's w; 0: none
-  std::string_view policy_id;           // "" when none judged
+  std::int64_t window_us = 0;  // of the binding limit, for the IETF policy's w; 0: none
+  std::string_view policy_id;  // "" when none judged
   std::int64_t policy_version = 0;
   std::string_view plan_id;
   bool shadow = false;
-  double sample_rate = 0;               // action sample
-  std::string_view downgrade_to;        // action downgrade
-  const Metadata* metadata = nullptr;   // of the policy
-  std::string_view lease_id;            // "" : no lease
+  double sample_rate = 0;              // action sample
+  std::string_view downgrade_to;       // action downgrade
+  const Metadata* metadata = nullptr;  // of the policy
+  std::string_view lease_id;           // "" : no lease
   std::int64_t lease_expires_at_us = 0;
   std::string_view request_id;
   std::optional<ShadowResult> shadow_result;
   bool explain = false;
-  std::vector<ExplainedLimit> limits;   // explain only
+  std::vector<ExplainedLimit> limits;  // explain only
 };
 
 // Which header families go out with a decision that has a limit.
@@ -84,11 +94,14 @@ struct HeaderFamilies {
 // The HTTP status of a decision: 200, 429, or 503 for fail_closed, overload and no_snapshot denials.
 unsigned status_of(const Decision& decision);
 
-// Appends the JSON body. No allocation beyond `out`'s growth.
+// Appends the JSON body, the fields in the order of the API document, those without meaning left out (no limit, no
+// policy, no lease …). `reset_at` is in Unix seconds rounded up, `lease_expires_at` in Unix seconds rounded down (a
+// lease is never promised for longer than it lives); milliseconds round up; `retry_after_ms` is 0 when allowed and null
+// for kNever. No allocation beyond `out`'s growth.
 void write_decision(const Decision& decision, std::string& out);
 
-// Appends whole header lines ("Name: value\r\n"): the chosen families where the decision has a limit,
-// Retry-After on a denial unless it never can pass.
+// Appends whole header lines ("Name: value\r\n"): the chosen families where the decision has a limit, and Retry-After
+// (whole seconds rounded up, at least 1) on a denial by a limit or a 503, unless it never can pass.
 void write_decision_headers(const Decision& decision, HeaderFamilies families, std::string& out);
 
 }  // namespace sluice

@@ -26,8 +26,8 @@ struct Request {
 struct Response {
   unsigned status = 200;
   std::string_view content_type = "application/json";
-  std::string_view headers;  // whole lines, each ending in "\r\n"
-  std::string_view body;
+  std::string_view headers = {};  // whole lines, each ending in "\r\n"
+  std::string_view body = {};
 };
 
 }  // namespace sluice::http

@@ -14,10 +14,10 @@ inline constexpr std::string_view kProblemType = "application/problem+json";
 struct Problem {
   unsigned status = 400;
   std::string_view type = "about:blank";  // a stable URI reference: "/problems/unknown-field"
-  std::string_view title;                 // "" : the status' reason phrase
-  std::string_view detail;
-  std::string_view request_id;
-  std::span<const Fault> errors;  // each faulty field with its JSON pointer
+  std::string_view title = {};            // "" : the status' reason phrase
+  std::string_view detail = {};
+  std::string_view request_id = {};
+  std::span<const Fault> errors = {};  // each faulty field with its JSON pointer
 };
 
 // Appends the JSON body; every text is escaped.

@@ -2,7 +2,8 @@
 //
 // Thread: one Server belongs to one worker's io_context; nothing is locked. N workers run N servers on one address
 // (SO_REUSEPORT).
-// How it is quick: one read takes what is there, every request in it is handled, one write sends all replies that are ready.
+// How it is quick: one read takes what is there, every request in it is handled, one write sends all replies that are
+// ready.
 #pragma once
 
 #include <chrono>
@@ -47,20 +48,23 @@ class Handler {
 };
 
 struct ServerOptions {
-  std::size_t max_header_bytes = 8192;      // 431 above
-  std::size_t max_connections = 20'000;     // above: accepted and closed at once, counted
-  std::size_t max_pipelined = 256;          // unanswered requests on one connection before it stops reading
-  std::chrono::milliseconds header_timeout{10'000};  // from the first byte of a request to the end of its header: 408, close
-  std::chrono::milliseconds body_timeout{10'000};    // 408, close
-  std::chrono::milliseconds idle_timeout{75'000};    // between requests: closed without a word
-  std::chrono::milliseconds write_timeout{10'000};   // a client that does not read its replies is closed
+  using Duration = std::chrono::milliseconds;  // kept to about a quarter of a second, never early
+
+  std::size_t max_header_bytes = 8192;   // 431 above; at most 65,535
+  std::size_t max_connections = 20'000;  // above: accepted and closed at once, counted
+  std::size_t max_pipelined = 256;       // unanswered requests on one connection before it stops reading
+  Duration header_timeout{10'000};       // from the first byte of a request to the end of its header: 408, close
+  Duration body_timeout{10'000};         // from there to the end of the body: 408, close
+  Duration idle_timeout{75'000};         // between requests: closed without a word
+  Duration write_timeout{10'000};        // a client that does not read its replies is closed
 };
 
 struct ServerStats {  // counted by the server, read by metrics on the same thread
   std::uint64_t accepted = 0;
   std::uint64_t refused_connections = 0;
-  std::uint64_t requests = 0;
-  std::uint64_t bad_requests = 0;  // refused by framing or limits
+  std::uint64_t accept_errors = 0;  // out of descriptors or memory: accepting paused for a moment
+  std::uint64_t requests = 0;       // handed to the handler
+  std::uint64_t bad_requests = 0;   // refused by framing or limits
   std::uint64_t open_connections = 0;
 };
 
@@ -76,8 +80,8 @@ class Server {
   // Removes a stale socket file first (one nobody answers on); mode of the new one 0660.
   Result<> listen_unix(const std::string& path);
 
-  // Stops accepting, answers `Connection: close` to what comes on open connections, closes those that are idle, and calls
-  // `drained` when the last is closed.
+  // Stops accepting, answers `Connection: close` to what comes on open connections, closes those that are idle, and
+  // calls `drained` when the last is closed.
   void drain(std::function<void()> drained);
   void close_all();
 

@@ -19,7 +19,7 @@ using LeaseDraw = std::array<unsigned char, 16>;  // 128 random bits, drawn by t
 // One decision to make. Owned by the caller and alive until the outcome is delivered; reuse keeps its memory.
 struct Call {
   const Program* program = nullptr;
-  std::vector<std::string> keys;      // one state key for each group; collections' keys are derived from them
+  std::vector<std::string> keys;      // one state key for each group (more are left unread); collections derive theirs
   std::array<std::uint32_t, kMaxLimitsPerPlan> costs{};  // by rule
   bool explain = false;
   LeaseDraw draw{};                   // REQUIRES: random where the program has leases and a cost of theirs is above 0
@@ -40,6 +40,7 @@ enum class StoreFault : std::uint8_t {
   timeout, disconnected, unavailable, read_only, loading, busy, out_of_memory, no_replicas, misconfigured,
   cluster_down, authentication, wrong_type, script, protocol, no_script, clock
 };
+inline constexpr std::size_t kStoreFaults = 16;
 std::string_view to_string(StoreFault);
 
 struct StoreError {

@@ -105,6 +105,14 @@ void MemoryCounters::put_overrides(std::string_view state_key, std::span<const O
   cell.expires_ms = until;
 }
 
+void MemoryCounters::forget_expired() {
+  for (Shard& shard : shards_) {
+    std::lock_guard lock(shard.mutex);
+    shard.sweeps_due = shard.cells.bucket_count();
+    sweep(shard, static_cast<double>(clock_.now_us()));
+  }
+}
+
 std::size_t MemoryCounters::size() const {
   std::size_t total = 0;
   for (const Shard& shard : shards_) {

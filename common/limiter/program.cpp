@@ -53,7 +53,7 @@ Rule rule_of(const Limit& limit, bool with_debt) {
   rule.kind = kind_of(limit, with_debt);
   rule.limit = static_cast<double>(limit.limit);
   rule.counter_id = counter_id(limit);
-  rule.name_id = name_id(limit.name);
+  rule.name_id = name_id(limit);
   switch (limit.algorithm) {
     case Algorithm::token_bucket:
     case Algorithm::leaky_bucket:
@@ -173,7 +173,13 @@ std::uint32_t counter_id(const Limit& limit) {
   return (hash32(what) & ~3U) | width_of(limit);
 }
 
-std::uint32_t name_id(std::string_view limit_name) { return hash32(limit_name); }
+std::uint32_t name_id(const Limit& limit) {
+  std::string what = limit.name;
+  what += '\0';
+  what += to_string(limit.algorithm);
+  if (limit.algorithm == Algorithm::fixed_window) what += to_string(limit.align);
+  return hash32(what);
+}
 
 Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_delay) {
   Program program;

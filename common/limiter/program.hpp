@@ -32,7 +32,7 @@ struct Rule {
   double p = 0;      // buckets: p units per q µs · windows and log: window in µs · lease: lease_ttl in µs · quota: from (per call)
   double q = 0;      // buckets: see p · sliding window: µs in a tick · quota: to (per call) · log: counter_id
   std::uint32_t counter_id = 0;  // name, algorithm and window: another id is another counter. Low two bits: doubles in the state
-  std::uint32_t name_id = 0;     // the limit's name: how an override finds it
+  std::uint32_t name_id = 0;     // the limit's name and algorithm: how an override finds it
   std::uint8_t group = 0;        // index into Program::groups
 };
 
@@ -75,7 +75,10 @@ Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_dela
 // Names the counter of a limit within its plan: another name, algorithm, window, alignment, period or anchor is another
 // counter. The low two bits say how many values it keeps in the state.
 std::uint32_t counter_id(const Limit& limit);
-std::uint32_t name_id(std::string_view limit_name);
+
+// Names a limit to overrides: its name, algorithm and alignment, so that numbers and counters meant for one never reach
+// another.
+std::uint32_t name_id(const Limit& limit);
 
 // The tick a sliding window counts in, in µs: 1, or 1,000 or 1,000,000 where limit · window would pass 2^53.
 double sliding_tick_us(double limit, double window_us);

@@ -87,7 +87,7 @@ void write_check(redis::CommandWriter& out, const Call& call, std::span<const Pe
   const Program& program = *call.program;
   std::size_t keys = program.groups.size() + program.collections;
   begin_call(out, Script::check, by, keys, 2 + 3 * program.groups.size() + (program.leases > 0));
-  for (const std::string& key : call.keys) out.bulk(key);
+  for (std::size_t g = 0; g < program.groups.size(); ++g) out.bulk(call.keys[g]);
   if (program.collections > 0) {
     for (std::size_t i = 0; i < program.rules.size(); ++i) {
       if (program.rules[i].kind < Kind::log) continue;

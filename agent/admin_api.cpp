@@ -1,0 +1,57 @@
+#include "agent/admin_api.hpp"
+
+#include <fmt/format.h>
+
+#include "common/base/json_text.hpp"
+#include "common/base/version.hpp"
+#include "common/http/problem.hpp"
+
+namespace sluice::agent {
+namespace {
+
+void send_json(http::Reply& reply, unsigned status, std::string_view body) {
+  reply.send({.status = status, .content_type = "application/json", .headers = "Cache-Control: no-store\r\n", .body = body});
+}
+
+void send_problem(http::Reply& reply, unsigned status, std::string_view detail, std::string_view headers = {}) {
+  std::string body;
+  http::write_problem({.status = status, .detail = detail}, body);
+  reply.send({.status = status, .content_type = http::kProblemType, .headers = headers, .body = body});
+}
+
+}  // namespace
+
+void AdminApi::handle(http::Request& request, http::Reply reply) {
+  bool known = request.path == "/v1/health" || request.path == "/livez" || request.path == "/readyz" ||
+               request.path == "/metrics";
+  if (!known) {
+    return send_problem(reply, 404, "The admin port has /v1/health, /livez, /readyz and /metrics.");
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    return send_problem(reply, 405, "This answers GET and HEAD only.", "Allow: GET, HEAD\r\n");
+  }
+  if (request.path == "/metrics") {
+    return reply.send(
+        {.status = 200, .content_type = telemetry::kMetricsContentType, .headers = {}, .body = metrics_.render()});
+  }
+  if (request.path == "/readyz") return show_readiness(reply);
+  if (request.path == "/livez" && !health_.alive()) {
+    return send_json(reply, 503, R"({"status":"stuck"})");
+  }
+  send_json(reply, 200, fmt::format(R"({{"status":"ok","version":"{}"}})", version()));
+}
+
+void AdminApi::show_readiness(http::Reply& reply) const {
+  bool ready = ready_ && !draining_;
+  std::string body = fmt::format(R"({{"status":"{}","degraded":[)", draining_ ? "draining" : ready ? "ready" : "starting");
+  std::string_view separator;
+  for (const std::string& text : health_.degraded()) {
+    body += separator;
+    append_json_string(body, text);
+    separator = ",";
+  }
+  body += "]}";
+  send_json(reply, ready ? 200 : 503, body);
+}
+
+}  // namespace sluice::agent

@@ -1,0 +1,222 @@
+#include "agent/app.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <deque>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "agent/admin_api.hpp"
+#include "agent/bundle_file.hpp"
+#include "agent/worker.hpp"
+#include "common/base/version.hpp"
+
+namespace sluice::agent {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kStuckAfter{10};  // a loop that has not turned for so long is not alive
+
+telemetry::MetricsOptions metrics_options(const Config& config) {
+  telemetry::MetricsOptions options;
+  options.workers = config.workers;
+  options.policy_label = config.metrics_policy_label;
+  options.redis = config.redis.has_value();
+  for (std::size_t i = 0; i < limiter::kStoreFaults; ++i) {
+    options.redis_error_classes.emplace_back(limiter::to_string(static_cast<limiter::StoreFault>(i)));
+  }
+  options.routes = route_templates();
+  return options;
+}
+
+// The parts of a running agent, in the order in which they are built; they end in the reverse order.
+class App {
+ public:
+  explicit App(const Config& config)
+      : config_(config),
+        log_lines_(STDERR_FILENO),
+        decision_lines_(STDOUT_FILENO),
+        log_(log_lines_, config.log_level),
+        decision_log_(config.decision_log, decision_lines_, clock_),
+        metrics_(metrics_options(config), clock_),
+        counters_(clock_),
+        shared_{clock_, metrics_, log_, decision_log_, config.redis, counters_, api_options(config)},
+        admin_api_(metrics_, {.alive = [this] { return alive(); }, .degraded = [this] { return degraded(); }}),
+        admin_server_(admin_loop_, http::ServerOptions{}, admin_api_),
+        signals_(admin_loop_, SIGTERM, SIGINT),
+        drain_timer_(admin_loop_) {}
+
+  int run() {
+    std::signal(SIGPIPE, SIG_IGN);
+    if (!load() || !listen()) return 1;
+    wait_for_signal();
+    std::vector<std::jthread> threads;
+    for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
+    admin_api_.set_ready();
+    admin_loop_.run();
+    for (Worker& worker : workers_) worker.stop();
+    threads.clear();  // joins
+    log_.info("stopped", "The agent has stopped.");
+    return 0;
+  }
+
+ private:
+  static CheckApiOptions api_options(const Config& config) {
+    return {config.headers, config.max_in_flight, config.allow_without_snapshot, config.metrics_policy_label};
+  }
+  bool load();
+  bool listen();
+  bool listened(const Result<std::uint16_t>& port, std::string_view what, const std::string& where);
+  void wait_for_signal();
+  void drain();
+  bool alive() const;
+  std::vector<std::string> degraded() const;
+
+  const Config& config_;
+  SystemClock clock_;
+  telemetry::LineWriter log_lines_;
+  telemetry::LineWriter decision_lines_;
+  telemetry::Log log_;
+  telemetry::DecisionLog decision_log_;
+  telemetry::Metrics metrics_;
+  limiter::MemoryCounters counters_;
+  WorkerShared shared_;
+  std::deque<Worker> workers_;
+  boost::asio::io_context admin_loop_{1};
+  AdminApi admin_api_;
+  http::Server admin_server_;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer drain_timer_;
+  std::size_t draining_ = 0;  // workers that have not drained yet
+  bool asked_to_stop_ = false;
+};
+
+bool App::load() {
+  log_.info("starting", "The agent is starting.", {{"version", version()}, {"workers", config_.workers}});
+  for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);
+  if (config_.policies_file.empty()) {
+    log_.warn("no_snapshot", "There are no policies (--policies FILE): checks are answered with no_snapshot.");
+    return true;
+  }
+  auto snapshot = load_bundle(config_.policies_file, 1, clock_.now_us());
+  if (!snapshot) {
+    for (const Fault& fault : snapshot.error()) {
+      log_.error("bundle_refused", fault.text, {{"file", config_.policies_file}, {"pointer", fault.pointer}});
+    }
+    return false;
+  }
+  metrics_.set_snapshot(static_cast<std::int64_t>((*snapshot)->revision), (*snapshot)->made_at_us);
+  for (Worker& worker : workers_) worker.set_snapshot(*snapshot);
+  log_.info("snapshot_loaded", "Policies are in force.",
+            {{"file", config_.policies_file}, {"revision", (*snapshot)->revision}, {"policies", (*snapshot)->policy_count},
+             {"plans", (*snapshot)->plan_count}, {"keys", (*snapshot)->keys.size()}});
+  return true;
+}
+
+bool App::listened(const Result<std::uint16_t>& port, std::string_view what, const std::string& where) {
+  if (!port) {
+    log_.error("listen_failed", port.error().text, {{"listener", what}, {"address", where}, {"code", port.error().code}});
+    return false;
+  }
+  log_.info("listening", "A listener is up.", {{"listener", what}, {"address", where}, {"port", *port}});
+  return true;
+}
+
+// Every address is bound before the first request is answered: what cannot be had ends the start.
+bool App::listen() {
+  bool many = config_.workers > 1;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    auto port = workers_[i].listen_tcp(config_.listen, many);
+    if (!port || i == 0) {
+      if (!listened(port, "checks", config_.listen)) return false;
+    }
+  }
+  if (!config_.listen_unix.empty()) {
+    auto bound = workers_[0].listen_unix(config_.listen_unix);
+    Result<std::uint16_t> outcome = bound ? Result<std::uint16_t>(0) : std::unexpected(bound.error());
+    if (!listened(outcome, "checks on a Unix socket", config_.listen_unix)) return false;
+  }
+  return listened(admin_server_.listen_tcp(config_.admin, false), "admin", config_.admin);
+}
+
+void App::wait_for_signal() {
+  signals_.async_wait([this](const boost::system::error_code& stopped, int signal) {
+    if (stopped) return;
+    if (asked_to_stop_) {
+      log_.warn("stopping_now", "A second signal: what is in flight is not waited for.");
+      return admin_loop_.stop();
+    }
+    log_.info("draining", "Answering what is in flight, then stopping.", {{"signal", signal}});
+    asked_to_stop_ = true;
+    drain();
+    wait_for_signal();
+  });
+}
+
+void App::drain() {
+  admin_api_.set_draining();
+  draining_ = workers_.size();
+  for (Worker& worker : workers_) {
+    worker.drain([this] {
+      boost::asio::post(admin_loop_, [this] {
+        if (--draining_ == 0) admin_loop_.stop();
+      });
+    });
+  }
+  drain_timer_.expires_after(config_.drain_timeout);
+  drain_timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (stopped) return;
+    log_.warn("drain_timeout", "Some connections did not end in time and are closed.", {{"workers", draining_}});
+    admin_loop_.stop();
+  });
+}
+
+bool App::alive() const {
+  auto oldest = steady_clock::now() - kStuckAfter;
+  for (const Worker& worker : workers_) {
+    if (worker.last_turn() < oldest) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> App::degraded() const {
+  std::vector<std::string> found;
+  if (config_.policies_file.empty()) found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
+  if (config_.redis) {
+    for (const Worker& worker : workers_) {
+      if (worker.redis_ready()) continue;
+      found.emplace_back("Redis is not reachable: failure modes decide");
+      break;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+int run(const Config& config) { return App(config).run(); }
+
+int check_config(const Config& config) {
+  auto snapshot = load_bundle(config.policies_file, 1, SystemClock().now_us());
+  if (!snapshot) {
+    for (const Fault& fault : snapshot.error()) {
+      fmt::print(stderr, "{}: {}{}{}\n", config.policies_file, fault.pointer, fault.pointer.empty() ? "" : ": ", fault.text);
+    }
+    fmt::print(stderr, "{}: {} fault{}\n", config.policies_file, snapshot.error().size(),
+               snapshot.error().size() == 1 ? "" : "s");
+    return 1;
+  }
+  fmt::print("{}: ok ({} tenants, {} plans, {} policies, {} keys, {} overridden counters)\n", config.policies_file,
+             (*snapshot)->tenants.size(), (*snapshot)->plan_count, (*snapshot)->policy_count, (*snapshot)->keys.size(),
+             (*snapshot)->overrides.size());
+  return 0;
+}
+
+}  // namespace sluice::agent

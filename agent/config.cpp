@@ -1,0 +1,212 @@
+#include "agent/config.hpp"
+
+#include <fmt/format.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "agent/config_reader.hpp"
+#include "common/base/version.hpp"
+#include "common/domain/identifiers.hpp"
+
+namespace sluice::agent {
+namespace {
+
+using boost::asio::ip::tcp;
+using namespace std::chrono_literals;
+
+constexpr std::size_t kMaxKeyName = 256;
+
+// An IPv4 address inside IPv6 counts as what it is.
+bool is_loopback(const boost::asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6()).is_loopback();
+  }
+  return address.is_loopback();
+}
+
+void read_policies(ConfigReader& reader, Config& config) {
+  config.policies_file = reader.file("policies");
+  if (config.command == Config::Command::check_config && config.policies_file.empty()) {
+    reader.fault_of_secret("policies", "is missing; --check-config needs the bundle to check");
+  }
+  const std::string& answer = reader.value("no-snapshot").text;
+  config.allow_without_snapshot = answer == "allow";
+  if (answer != "allow" && answer != "deny") reader.fault("no-snapshot", "must be deny or allow");
+}
+
+void require_use(ConfigReader& reader, std::string_view flag, bool used, std::string_view rule) {
+  if (reader.value(flag).given && !used) reader.fault(flag, rule);
+}
+
+void read_counters(ConfigReader& reader, Config& config) {
+  const std::string& url = reader.value("counters").text;
+  const bool memory = url == "memory";
+  redis::Options options;
+  bool tls = url.starts_with("rediss://");
+  if (!memory) {
+    auto endpoint = redis::parse_endpoint(url);
+    if (endpoint) options.endpoint = *std::move(endpoint);
+    // The URL may hold a password: it is not shown.
+    else
+      reader.fault_of_secret("counters",
+                             fmt::format("must be memory or the URL of a Redis: {}", endpoint.error().text));
+  }
+  options.password_file = reader.file("redis-password-file");
+  options.tls_ca_file = reader.file("redis-tls-ca");
+  options.tls_cert_file = reader.file("redis-tls-cert");
+  options.tls_key_file = reader.file("redis-tls-key");
+  options.deadline = reader.duration("redis-deadline", 1ms, 10s, "1ms to 10s");
+
+  require_use(reader, "redis-password-file", !memory, "has no use with --counters memory; leave it out");
+  for (const std::string_view flag : {"redis-tls-ca", "redis-tls-cert", "redis-tls-key"}) {
+    require_use(reader, flag, tls, "has no use without TLS; write --counters rediss://… or leave it out");
+  }
+  require_use(reader, "redis-tls-cert", !options.tls_key_file.empty(), "needs its key; add --redis-tls-key");
+  require_use(reader, "redis-tls-key", !options.tls_cert_file.empty(), "needs its certificate; add --redis-tls-cert");
+  if (!options.password_file.empty() && !options.endpoint.password.empty()) {
+    reader.fault("redis-password-file",
+                 "is a second password beside the one in --counters; take that one out: rediss://USER:@HOST");
+  }
+  if (!memory) config.redis = std::move(options);
+}
+
+void read_unix_path(ConfigReader& reader, Config& config) {
+  constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;
+  const FlagValue& path = reader.value("listen-unix");
+  if (!path.given) return;
+  config.listen_unix = path.text;
+  if (path.text.size() > kLongest) {
+    return reader.fault("listen-unix", fmt::format("is longer than the {} bytes a socket's path may have", kLongest));
+  }
+  const std::filesystem::path folder = std::filesystem::path(path.text).parent_path();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
+    return reader.fault("listen-unix", "is in a folder that is missing or not writable; make it, or name another");
+  }
+  std::error_code error;
+  const auto there = std::filesystem::symlink_status(path.text, error).type();
+  if (there != std::filesystem::file_type::socket && there != std::filesystem::file_type::not_found) {
+    reader.fault("listen-unix", "is there and is no socket; it is not replaced: name another path");
+  }
+}
+
+void read_listeners(ConfigReader& reader, Config& config) {
+  config.listen = reader.value("listen").text;
+  config.admin = reader.value("admin").text;
+  const std::optional<tcp::endpoint> listen = reader.address("listen");
+  const std::optional<tcp::endpoint> admin = reader.address("admin");
+  const bool insecure = reader.boolean("insecure-listen");
+  if (listen && !is_loopback(listen->address()) && !insecure) {
+    reader.fault("listen",
+                 "can be reached from outside, and API keys would cross the network in clear; listen on 127.0.0.1, or "
+                 "add --insecure-listen where the network is trusted");
+  }
+  if (listen && admin && listen->port() != 0 && listen->port() == admin->port()) {
+    reader.fault("admin", "has the port of --listen; choose another port");
+  }
+  read_unix_path(reader, config);
+}
+
+void read_headers(ConfigReader& reader, Config& config) {
+  config.headers = {.x = false, .ietf = false, .draft6 = false};
+  std::string_view rest = reader.value("headers").text;
+  if (rest == "none") return;
+  for (bool more = true; more;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view family = rest.substr(0, comma);
+    if (family == "x")
+      config.headers.x = true;
+    else if (family == "ietf")
+      config.headers.ietf = true;
+    else if (family == "draft6")
+      config.headers.draft6 = true;
+    else
+      return reader.fault("headers", "must be a list of x, ietf and draft6, such as x,ietf; or none");
+    more = comma != std::string_view::npos;
+    if (more) rest.remove_prefix(comma + 1);
+  }
+}
+
+void read_serving(ConfigReader& reader, Config& config) {
+  config.workers = reader.number("workers", 1, 256);
+  config.max_in_flight = reader.number("max-in-flight", 1, 1'000'000);
+  config.drain_timeout = reader.duration("drain-timeout", 0ms, 10min, "0s to 10m");
+  read_headers(reader, config);
+}
+
+void read_telemetry(ConfigReader& reader, Config& config) {
+  const auto mode = telemetry::parse_decision_log_mode(reader.value("decision-log").text);
+  if (mode)
+    config.decision_log = *mode;
+  else
+    reader.fault("decision-log", "must be off, denied, sample:N (one of N, from 1 to 1000000000) or all");
+  const auto level = telemetry::parse_log_level(reader.value("log-level").text);
+  if (level)
+    config.log_level = *level;
+  else
+    reader.fault("log-level", "must be debug, info, warn or error");
+  config.metrics_policy_label = reader.boolean("metrics-policy-label");
+}
+
+void read_mint_key(ConfigReader& reader, Config& config) {
+  config.mint = {.id = reader.value("mint-key id").text,
+                 .tenant = reader.value("mint-key tenant").text,
+                 .name = reader.value("mint-key name").text};
+  constexpr std::string_view kIdRule = "must match [a-z0-9][a-z0-9.-]{0,62}: lower-case letters, digits, '.' and '-'";
+  if (!config.mint.id.empty() && !is_id(config.mint.id)) reader.fault("mint-key id", kIdRule);
+  if (!is_id(config.mint.tenant)) reader.fault("mint-key tenant", kIdRule);
+  if (config.mint.name.size() > kMaxKeyName) {
+    reader.fault("mint-key name", fmt::format("must be at most {} bytes", kMaxKeyName));
+  }
+}
+
+Config::Command command_of(ConfigReader& reader, const Flags& flags) {
+  const bool help = reader.boolean("help") || (flags.mint_key && reader.boolean("mint-key help"));
+  const bool version = reader.boolean("version");
+  const bool check = reader.boolean("check-config");
+  if (help) return Config::Command::help;
+  if (version) return Config::Command::version;
+  if (flags.mint_key) return Config::Command::mint_key;
+  return check ? Config::Command::check_config : Config::Command::run;
+}
+
+}  // namespace
+
+std::expected<Config, Faults> read_config(int argc, const char* const* argv, const Environment& environment) {
+  const Flags flags = read_flags(argc, argv, environment);
+  ConfigReader reader(flags);
+  Config config;
+  config.command = command_of(reader, flags);
+  switch (config.command) {
+    case Config::Command::help:
+      config.text = flags.help;
+      return config;  // whatever else is faulty: help is what is needed
+    case Config::Command::version:
+      config.text = fmt::format("sluice-agent {} ({})\n", version(), compiler());
+      return config;
+    case Config::Command::mint_key:
+      read_mint_key(reader, config);
+      break;
+    case Config::Command::run:
+    case Config::Command::check_config:
+      read_policies(reader, config);
+      read_counters(reader, config);
+      read_listeners(reader, config);
+      read_serving(reader, config);
+      read_telemetry(reader, config);
+  }
+  if (!reader.faultless()) return std::unexpected(std::move(reader).take_faults());
+  return config;
+}
+
+std::string describe(const Faults& faults, std::string_view headline) {
+  std::string text = fmt::format("{}: {} fault{}\n", headline, faults.size(), faults.size() == 1 ? "" : "s");
+  for (const Fault& fault : faults) {
+    text += fmt::format("  {}{}{}\n", fault.pointer, fault.pointer.empty() ? "" : ": ", fault.text);
+  }
+  return text + "All flags: sluice-agent --help\n";
+}
+
+}  // namespace sluice::agent

@@ -1,0 +1,61 @@
+// The configuration of sluice-agent, from flags and environment; read and checked in full before anything starts.
+//
+// Values only: copy freely. No text made here shows a secret.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+
+#include "agent/flags.hpp"
+#include "common/base/error.hpp"
+#include "common/domain/decision.hpp"
+#include "common/redis/client.hpp"
+#include "common/telemetry/decision_log.hpp"
+#include "common/telemetry/log.hpp"
+
+namespace sluice::agent {
+
+// What `mint-key` shall make.
+struct MintKeyRequest {
+  std::string id;  // "": a random one
+  std::string tenant;
+  std::string name;  // "": none
+};
+
+struct Config {
+  // What the program shall do. Of help, version and mint_key only `text` and `mint` are filled in.
+  enum class Command : std::uint8_t { run, check_config, mint_key, help, version };
+  Command command = Command::run;
+  std::string text;  // help, version: print this and exit 0
+  MintKeyRequest mint;
+
+  std::string policies_file;  // "": none; REQUIRED by check_config
+  bool allow_without_snapshot = false;
+
+  std::optional<redis::Options> redis;  // absent: counters in memory
+
+  std::string listen;       // "127.0.0.1:8088"; loopback unless --insecure-listen
+  std::string listen_unix;  // "": none
+  std::string admin;
+
+  std::size_t workers = 1;
+  std::size_t max_in_flight = 10'000;
+  HeaderFamilies headers;
+  std::chrono::milliseconds drain_timeout{20'000};
+
+  telemetry::DecisionLogMode decision_log;
+  telemetry::LogLevel log_level = telemetry::LogLevel::info;
+  bool metrics_policy_label = false;
+};
+
+// All faults at once; each names the flag or the variable (Fault::pointer), the value, the rule and the fix. Exit 2.
+std::expected<Config, Faults> read_config(int argc, const char* const* argv, const Environment& environment);
+
+// The faults as a person reads them, one a line, below `headline` ("sluice-agent cannot start") and their number.
+std::string describe(const Faults& faults, std::string_view headline);
+
+}  // namespace sluice::agent

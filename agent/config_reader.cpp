@@ -1,0 +1,73 @@
+#include "agent/config_reader.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+
+#include "common/base/duration.hpp"
+#include "common/http/address.hpp"
+
+namespace sluice::agent {
+
+using std::chrono::milliseconds;
+
+void ConfigReader::fault(std::string_view flag, std::string_view rule) {
+  const FlagValue& given = value(flag);
+  faults_.push_back({given.source, fmt::format("{} {}", in_quotes(given.text), rule)});
+}
+
+void ConfigReader::fault_of_secret(std::string_view flag, std::string_view rule) {
+  faults_.push_back({value(flag).source, std::string(rule)});
+}
+
+bool ConfigReader::boolean(std::string_view flag) {
+  const std::string& text = value(flag).text;
+  if (text == "true" || text == "1") return true;
+  if (text != "false" && text != "0") fault(flag, "must be true, false, 1 or 0");
+  return false;
+}
+
+std::uint64_t ConfigReader::number(std::string_view flag, std::uint64_t least, std::uint64_t most) {
+  const std::string& text = value(flag).text;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc{} && end == text.data() + text.size() && number >= least && number <= most) return number;
+  fault(flag, fmt::format("must be a whole number from {} to {}", least, most));
+  return least;
+}
+
+milliseconds ConfigReader::duration(std::string_view flag, milliseconds least, milliseconds most,
+                                    std::string_view range) {
+  const auto read = parse_duration(value(flag).text);
+  if (read) {
+    const auto whole = std::chrono::duration_cast<milliseconds>(*read);
+    if (whole == *read && whole >= least && whole <= most) return whole;
+  }
+  fault(flag, fmt::format("must be a duration from {} in whole milliseconds, such as 25ms, 2s or 1m", range));
+  return least;
+}
+
+std::optional<boost::asio::ip::tcp::endpoint> ConfigReader::address(std::string_view flag) {
+  const auto read = http::parse_address(value(flag).text);
+  if (read) return *read;
+  fault(flag, "must be ADDRESS:PORT with a numeric address, such as 127.0.0.1:8088, [::1]:8088 or 0.0.0.0:9088");
+  return std::nullopt;
+}
+
+std::string ConfigReader::file(std::string_view flag) {
+  const FlagValue& given = value(flag);
+  if (!given.given) return {};
+  std::error_code error;
+  if (std::filesystem::is_directory(given.text, error)) {
+    fault(flag, "is a directory; name a file");
+  } else if (::access(given.text.c_str(), R_OK) != 0) {
+    fault(flag, fmt::format("cannot be read: {}; name a file that this user may read", std::strerror(errno)));
+  }
+  return given.text;
+}
+
+}  // namespace sluice::agent

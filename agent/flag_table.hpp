@@ -1,0 +1,72 @@
+// Every flag of sluice-agent: name, group, kind of value, default and help.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace sluice::agent {
+
+struct FlagSpec {
+  std::string_view name;      // without dashes
+  std::string_view group;     // of --help
+  std::string_view value;     // "ADDR:PORT"; "" is a boolean
+  std::string_view fallback;  // the default; "" none
+  std::string_view help;
+};
+
+inline constexpr std::array kFlags{
+    FlagSpec{"policies", "Policies", "FILE", "", "The bundle (sluice/v1, JSON) of tenants, plans, policies and keys."},
+    FlagSpec{"no-snapshot", "Policies", "deny|allow", "deny",
+             "The answer to checks before any policies are loaded: 503 or 200."},
+    FlagSpec{"check-config", "Policies", "", "false",
+             "Check the flags and the bundle, print every fault, and exit: 0 good, 1 a faulty bundle, 2 faulty flags."},
+
+    FlagSpec{"counters", "Counters", "memory|URL", "redis://127.0.0.1:6379/0",
+             "Where counters live: memory (this process only), redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://… "
+             "(TLS) or unix:PATH[?db=N]."},
+    FlagSpec{
+        "redis-password-file", "Counters", "FILE", "",
+        "File with Redis' password, read at each connect. Keeps the password out of the URL and the process list."},
+    FlagSpec{"redis-tls-ca", "Counters", "FILE", "", "CA certificates for rediss:// (PEM). Default: the system's."},
+    FlagSpec{"redis-tls-cert", "Counters", "FILE", "",
+             "Client certificate for rediss:// (PEM); needs --redis-tls-key."},
+    FlagSpec{"redis-tls-key", "Counters", "FILE", "", "Key of the client certificate (PEM); needs --redis-tls-cert."},
+    FlagSpec{"redis-deadline", "Counters", "DURATION", "25ms",
+             "How long a decision waits for Redis before its failure mode answers: 1ms to 10s."},
+
+    FlagSpec{"listen", "Listeners", "ADDR:PORT", "127.0.0.1:8088",
+             "Where checks are served. Port 0 takes any free port and logs which."},
+    FlagSpec{"insecure-listen", "Listeners", "", "false",
+             "Allow --listen on an address that others can reach. API keys then cross the network in clear."},
+    FlagSpec{"listen-unix", "Listeners", "PATH", "", "Serve checks on a Unix socket as well."},
+    FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9088",
+             "Where probes and metrics are served: /livez, /readyz, /metrics."},
+
+    FlagSpec{"workers", "Serving", "N", "1", "Threads that serve checks: 1 to 256."},
+    FlagSpec{"max-in-flight", "Serving", "N", "10000",
+             "Most checks in flight; above, checks are answered 503 overload: 1 to 1000000."},
+    FlagSpec{"headers", "Serving", "LIST", "x,ietf",
+             "Rate limit headers of replies: a list of x (X-RateLimit-*), ietf (RateLimit, RateLimit-Policy), draft6 "
+             "(RateLimit-Limit, …); or none."},
+    FlagSpec{"drain-timeout", "Serving", "DURATION", "20s",
+             "How long a stop waits for open connections to finish: 0s to 10m."},
+
+    FlagSpec{"decision-log", "Telemetry", "WHICH", "off",
+             "Decisions logged to stdout, one JSON line each, without raw subjects: off, denied, sample:N (one of N), "
+             "all."},
+    FlagSpec{"log-level", "Telemetry", "LEVEL", "info", "Least level logged to stderr: debug, info, warn, error."},
+    FlagSpec{"metrics-policy-label", "Telemetry", "", "false",
+             "Add a policy label to sluice_decisions_total, for 200 policies; the rest is `other`."},
+
+    FlagSpec{"help", "Other", "", "false", "Print this help and exit."},
+    FlagSpec{"version", "Other", "", "false", "Print the version and exit."},
+};
+
+inline constexpr std::array kMintKeyFlags{
+    FlagSpec{"id", "Key", "ID", "", "Id of the key: [a-z0-9][a-z0-9.-]{0,62}. Default: a random one."},
+    FlagSpec{"tenant", "Key", "ID", "default", "Tenant of the bundle entry."},
+    FlagSpec{"name", "Key", "TEXT", "", "Name of the bundle entry, for people. Default: none."},
+    FlagSpec{"help", "Other", "", "false", "Print this help and exit."},
+};
+
+}  // namespace sluice::agent

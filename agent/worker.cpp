@@ -1,0 +1,136 @@
+#include "agent/worker.hpp"
+
+#include <array>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+namespace sluice::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{250};
+
+}  // namespace
+
+Worker::Worker(std::size_t index, WorkerShared& shared)
+    : index_(index),
+      shared_(shared),
+      store_(make_store()),
+      api_(shared.api, *store_, shared.clock, shared.in_flight, shared.metrics, shared.decision_log),
+      server_(context_, http::ServerOptions{}, api_),
+      overrides_(*store_, shared.metrics, shared.log),
+      ticker_(context_) {
+  tick();
+}
+
+// What waits for Redis is told before what it would touch is gone.
+Worker::~Worker() {
+  if (redis_) redis_->stop();
+}
+
+std::unique_ptr<limiter::CounterStore> Worker::make_store() {
+  if (!shared_.redis) return std::make_unique<limiter::MemoryStore>(shared_.memory);
+  redis_ = std::make_unique<redis::Client>(context_, *shared_.redis, observe_redis());
+  auto store = std::make_unique<limiter::RedisStore>(context_, *redis_, shared_.clock, shared_.redis->deadline,
+                                                     observe_store());
+  redis_store_ = store.get();
+  return store;
+}
+
+limiter::RedisStoreObserver Worker::observe_store() {
+  telemetry::Metrics& metrics = shared_.metrics;
+  return {.answered = [&metrics](std::chrono::nanoseconds took) { metrics.redis_duration.observe(took); },
+          .failed = [&metrics](limiter::StoreFault fault) { metrics.redis_errors.count(static_cast<std::size_t>(fault)); }};
+}
+
+redis::Observer Worker::observe_redis() {
+  auto lost = [this](const Error& error, std::string_view event, std::string_view message) {
+    redis_ready_.store(false, std::memory_order_relaxed);
+    telemetry::set(shared_.metrics.workers.at(index_).redis_connected, telemetry::WorkerMetrics::Known::no);
+    shared_.log.warn(event, message, {{"worker", index_}, {"code", error.code}, {"reason", error.text}});
+  };
+  return {.connected = [this](const redis::ServerInfo& server) { on_connected(server); },
+          .connect_failed =
+              [lost](const Error& error) {
+                lost(error, "redis_connect_failed", "Redis cannot be used yet; failure modes decide meanwhile.");
+              },
+          .disconnected =
+              [lost](const Error& error) {
+                lost(error, "redis_disconnected", "The connection to Redis is lost; it is made anew.");
+              }};
+}
+
+void Worker::on_connected(const redis::ServerInfo& server) {
+  using Known = telemetry::WorkerMetrics::Known;
+  telemetry::WorkerMetrics& metrics = shared_.metrics.workers.at(index_);
+  bool keeps = server.maxmemory_policy == "noeviction";
+  redis_ready_.store(true, std::memory_order_relaxed);
+  telemetry::set(metrics.redis_connected, Known::yes);
+  telemetry::set(metrics.redis_eviction_policy_ok, keeps ? Known::yes : Known::no);
+  shared_.log.info("redis_connected", "Counters are in Redis.",
+                   {{"worker", index_}, {"product", server.product}, {"version", server.version}, {"role", server.role}});
+  if (!keeps) {
+    shared_.log.warn("redis_evicts",
+                     "maxmemory-policy is not noeviction: Redis may drop counters, and limits with them.",
+                     {{"worker", index_}, {"maxmemory_policy", server.maxmemory_policy}});
+  }
+  redis_store_->load_scripts();
+  publish_overrides();
+}
+
+// They are for the whole Redis (or process): one worker writes them.
+void Worker::publish_overrides() {
+  if (index_ == 0 && (!redis_ || redis_ready())) overrides_.publish(snapshot_);
+}
+
+Result<std::uint16_t> Worker::listen_tcp(const std::string& address, bool reuse_port) {
+  return server_.listen_tcp(address, reuse_port);
+}
+
+Result<> Worker::listen_unix(const std::string& path) { return server_.listen_unix(path); }
+
+void Worker::run() {
+  if (redis_) redis_->start();
+  context_.run();
+}
+
+void Worker::set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot) {
+  boost::asio::post(context_, [this, snapshot = std::move(snapshot)] {
+    snapshot_ = snapshot;
+    api_.set_snapshot(snapshot);
+    publish_overrides();
+  });
+}
+
+void Worker::drain(std::function<void()> drained) {
+  boost::asio::post(context_, [this, drained = std::move(drained)] { server_.drain(drained); });
+}
+
+void Worker::stop() {
+  boost::asio::post(context_, [this] {
+    server_.close_all();
+    context_.stop();
+  });
+}
+
+std::chrono::steady_clock::time_point Worker::last_turn() const {
+  return std::chrono::steady_clock::time_point(
+      std::chrono::steady_clock::duration(last_turn_.load(std::memory_order_relaxed)));
+}
+
+void Worker::tick() {
+  last_turn_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  const http::ServerStats& stats = server_.stats();
+  telemetry::WorkerMetrics& metrics = shared_.metrics.workers.at(index_);
+  telemetry::set(metrics.http_connections, stats.open_connections);
+  telemetry::set(metrics.http_connections_accepted, stats.accepted);
+  telemetry::set(metrics.http_connections_refused, stats.refused_connections);
+  telemetry::set(metrics.http_bad_requests, stats.bad_requests);
+  if (index_ == 0) telemetry::set(metrics.in_flight, shared_.in_flight.load(std::memory_order_relaxed));
+  ticker_.expires_after(kTick);
+  ticker_.async_wait([this](const boost::system::error_code& stopped) {
+    if (!stopped) tick();
+  });
+}
+
+}  // namespace sluice::agent

@@ -1,0 +1,81 @@
+// One of N identical workers: an event loop on its own thread with its own listeners, its own connection to Redis and its
+// own view of the snapshot. Workers share nothing that is locked but the memory counters.
+//
+// Thread: everything runs on the worker's loop; the functions marked so may be called from others.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "agent/check_api.hpp"
+#include "agent/override_publisher.hpp"
+#include "common/limiter/memory_store.hpp"
+#include "common/limiter/redis_store.hpp"
+#include "common/redis/client.hpp"
+#include "common/telemetry/log.hpp"
+
+namespace sluice::agent {
+
+// What workers of one process have in common. Outlives them.
+struct WorkerShared {
+  const Clock& clock;
+  telemetry::Metrics& metrics;
+  telemetry::Log& log;
+  telemetry::DecisionLog& decision_log;
+  std::optional<redis::Options> redis;     // absent: counters in memory
+  limiter::MemoryCounters& memory;
+  CheckApiOptions api;
+  std::atomic<std::size_t> in_flight{0};
+};
+
+class Worker {
+ public:
+  Worker(std::size_t index, WorkerShared& shared);
+  ~Worker();
+
+  // Before run(). `reuse_port`: other workers listen on the same address.
+  Result<std::uint16_t> listen_tcp(const std::string& address, bool reuse_port);
+  Result<> listen_unix(const std::string& path);
+
+  void run();  // until stop(); the worker's thread is the one that calls it
+
+  // From any thread:
+  void set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot);
+  void drain(std::function<void()> drained);  // answers what is in flight, then calls back from the loop
+  void stop();
+  bool redis_ready() const { return redis_ready_.load(std::memory_order_relaxed); }
+  // When the loop last turned, by the steady clock: what liveness is judged by.
+  std::chrono::steady_clock::time_point last_turn() const;
+
+ private:
+  std::unique_ptr<limiter::CounterStore> make_store();
+  redis::Observer observe_redis();
+  limiter::RedisStoreObserver observe_store();
+  void on_connected(const redis::ServerInfo& server);
+  void publish_overrides();
+  void tick();
+
+  const std::size_t index_;
+  WorkerShared& shared_;
+  boost::asio::io_context context_{1};
+  std::unique_ptr<redis::Client> redis_;        // none where counters are in memory
+  limiter::RedisStore* redis_store_ = nullptr;  // store_, where it is one
+  std::unique_ptr<limiter::CounterStore> store_;
+  CheckApi api_;
+  http::Server server_;
+  OverridePublisher overrides_;
+  boost::asio::steady_timer ticker_;
+  std::shared_ptr<const policy::Snapshot> snapshot_;
+  std::atomic<bool> redis_ready_{false};
+  std::atomic<std::chrono::steady_clock::rep> last_turn_{0};
+};
+
+}  // namespace sluice::agent

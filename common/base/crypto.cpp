@@ -1,0 +1,182 @@
+#include "common/base/crypto.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+constexpr std::string_view kBase62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view kBase64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+void require(bool good, const char* what) {
+  if (good) return;
+  std::fprintf(stderr, "sluice: %s failed; the program cannot continue safely\n", what);
+  std::abort();
+}
+
+// Fetched once: looking the algorithm up costs more than hashing a key. Never freed, OpenSSL outlives our statics.
+const EVP_MD* sha256_algorithm() {
+  static EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  require(algorithm != nullptr, "fetching SHA-256 from OpenSSL");
+  return algorithm;
+}
+
+EVP_MD_CTX* as_context(void* context) { return static_cast<EVP_MD_CTX*>(context); }
+
+void begin(void* context) {
+  require(EVP_DigestInit_ex2(as_context(context), sha256_algorithm(), nullptr) == 1, "starting a SHA-256");
+}
+
+constexpr std::uint8_t kNoDigit = 0xFF;
+
+constexpr std::array<std::uint8_t, 256> values_of(std::string_view digits) {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(kNoDigit);
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    values[static_cast<std::uint8_t>(digits[i])] = static_cast<std::uint8_t>(i);
+  }
+  return values;
+}
+
+std::uint8_t hex_value(char c) {
+  if (c >= '0' && c <= '9') return static_cast<std::uint8_t>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<std::uint8_t>(c - 'a' + 10);
+  if (c >= 'A' && c <= 'F') return static_cast<std::uint8_t>(c - 'A' + 10);
+  return kNoDigit;
+}
+
+}  // namespace
+
+void Sha256::Free::operator()(void* context) const { EVP_MD_CTX_free(as_context(context)); }
+
+Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+  require(context_ != nullptr, "allocating a SHA-256");
+  begin(context_.get());
+}
+Sha256::~Sha256() = default;
+
+Sha256& Sha256::update(ByteView bytes) {
+  require(EVP_DigestUpdate(as_context(context_.get()), bytes.data(), bytes.size()) == 1, "a SHA-256");
+  return *this;
+}
+
+Sha256Digest Sha256::finish() {
+  Sha256Digest digest;
+  require(EVP_DigestFinal_ex(as_context(context_.get()), digest.data(), nullptr) == 1, "finishing a SHA-256");
+  begin(context_.get());
+  return digest;
+}
+
+Sha256Digest sha256(std::string_view text) {
+  thread_local Sha256 hash;
+  return hash.update(text).finish();
+}
+
+bool constant_time_equal(ByteView a, ByteView b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+void random_bytes(std::span<std::uint8_t> out) {
+  require(RAND_bytes(out.data(), static_cast<int>(out.size())) == 1, "reading random bytes");
+}
+
+void append_hex(ByteView bytes, std::string& out) {
+  for (const std::uint8_t byte : bytes) {
+    out.push_back(kHexDigits[byte >> 4]);
+    out.push_back(kHexDigits[byte & 15]);
+  }
+}
+
+std::string to_hex(ByteView bytes) {
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  append_hex(bytes, text);
+  return text;
+}
+
+bool from_hex(std::string_view text, std::span<std::uint8_t> out) {
+  if (text.size() != out.size() * 2) return false;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::uint8_t high = hex_value(text[2 * i]);
+    const std::uint8_t low = hex_value(text[2 * i + 1]);
+    if (high == kNoDigit || low == kNoDigit) return false;
+    out[i] = static_cast<std::uint8_t>(high << 4 | low);
+  }
+  return true;
+}
+
+std::optional<Bytes> from_hex(std::string_view text) {
+  Bytes bytes(text.size() / 2);
+  if (!from_hex(text, bytes)) return std::nullopt;
+  return bytes;
+}
+
+std::string to_base64url(ByteView bytes) {
+  std::string text;
+  text.reserve((bytes.size() * 4 + 2) / 3);
+  std::uint32_t bits = 0;
+  unsigned count = 0;  // bits held, below 6 between bytes
+  for (const std::uint8_t byte : bytes) {
+    bits = (bits << 8 | byte) & 0x3FFF;
+    for (count += 8; count >= 6; count -= 6) text.push_back(kBase64Digits[bits >> (count - 6) & 63]);
+  }
+  if (count > 0) text.push_back(kBase64Digits[bits << (6 - count) & 63]);
+  return text;
+}
+
+std::optional<Bytes> from_base64url(std::string_view text) {
+  static constexpr auto kValues = values_of(kBase64Digits);
+  if (text.size() % 4 == 1) return std::nullopt;
+  Bytes bytes;
+  bytes.reserve(text.size() * 3 / 4);
+  std::uint32_t bits = 0;
+  unsigned count = 0;
+  for (const char c : text) {
+    const std::uint8_t value = kValues[static_cast<std::uint8_t>(c)];
+    if (value == kNoDigit) return std::nullopt;
+    bits = (bits << 6 | value) & 0x3FFF;
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      bytes.push_back(static_cast<std::uint8_t>(bits >> count));
+    }
+  }
+  if ((bits & ((1U << count) - 1)) != 0) return std::nullopt;  // two texts would mean the same bytes
+  return bytes;
+}
+
+std::string to_base62(ByteView bytes, std::size_t width) {
+  Bytes number(bytes.begin(), bytes.end());
+  std::string text(width, kBase62Digits[0]);
+  for (std::size_t place = width; place-- > 0;) {
+    unsigned remainder = 0;
+    for (std::uint8_t& byte : number) {
+      const unsigned dividend = remainder << 8 | byte;
+      byte = static_cast<std::uint8_t>(dividend / 62);
+      remainder = dividend % 62;
+    }
+    text[place] = kBase62Digits[remainder];
+  }
+  require(std::ranges::all_of(number, [](std::uint8_t byte) { return byte == 0; }), "base 62 in too few digits");
+  return text;
+}
+
+bool is_base62(std::string_view text) {
+  static constexpr auto kValues = values_of(kBase62Digits);
+  return std::ranges::all_of(text, [](char c) { return kValues[static_cast<std::uint8_t>(c)] != kNoDigit; });
+}
+
+std::uint32_t crc32(std::string_view text) {
+  const uLong start = crc32_z(0, nullptr, 0);
+  return static_cast<std::uint32_t>(crc32_z(start, as_bytes(text).data(), text.size()));
+}
+
+}  // namespace sluice

@@ -1,0 +1,84 @@
+#include "common/base/duration.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+
+namespace sluice {
+namespace {
+
+struct Unit {
+  std::string_view symbol;
+  std::int64_t us;
+};
+
+// Longest first: the first that divides is the canonical one.
+constexpr std::array<Unit, 6> kUnits{
+    {{"d", 86'400'000'000}, {"h", 3'600'000'000}, {"m", 60'000'000}, {"s", 1'000'000}, {"ms", 1'000}, {"us", 1}}};
+
+// The two code points that look like a micro sign: U+00B5 and the Greek letter U+03BC.
+constexpr std::array<Unit, 2> kMicroSigns{{{"\xC2\xB5s", 1}, {"\xCE\xBCs", 1}}};
+
+constexpr std::array<Unit, 14> kWords{{{"day", 86'400'000'000},
+                                       {"days", 86'400'000'000},
+                                       {"hour", 3'600'000'000},
+                                       {"hours", 3'600'000'000},
+                                       {"minute", 60'000'000},
+                                       {"minutes", 60'000'000},
+                                       {"min", 60'000'000},
+                                       {"mins", 60'000'000},
+                                       {"second", 1'000'000},
+                                       {"seconds", 1'000'000},
+                                       {"sec", 1'000'000},
+                                       {"secs", 1'000'000},
+                                       {"millisecond", 1'000},
+                                       {"microsecond", 1}}};
+
+std::int64_t find_unit(const auto& units, std::string_view name) {
+  for (const Unit& unit : units) {
+    if (unit.symbol == name) return unit.us;
+  }
+  return 0;
+}
+
+std::int64_t symbol_us(std::string_view symbol) {
+  const std::int64_t us = find_unit(kUnits, symbol);
+  return us != 0 ? us : find_unit(kMicroSigns, symbol);
+}
+
+}  // namespace
+
+Result<std::chrono::microseconds> parse_duration(std::string_view text) {
+  static constexpr std::string_view kShape =
+      "a duration is a whole number and a unit (us, ms, s, m, h or d), such as \"250ms\", \"10s\" or \"1h\"";
+  std::uint64_t count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [after, code] = std::from_chars(text.data(), end, count);
+  if (code == std::errc::invalid_argument) return failure("duration", std::string(kShape));
+  const std::int64_t unit = symbol_us(std::string_view(after, end));
+  if (unit == 0) return failure("duration", std::string(kShape));
+  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (code == std::errc::result_out_of_range || count > kMax / static_cast<std::uint64_t>(unit)) {
+    return failure("duration", "the duration is longer than 290,000 years: write a shorter one");
+  }
+  return std::chrono::microseconds(static_cast<std::int64_t>(count) * unit);
+}
+
+std::optional<std::chrono::microseconds> duration_unit(std::string_view word) {
+  const std::int64_t symbol = symbol_us(word);
+  const std::int64_t us = symbol != 0 ? symbol : find_unit(kWords, word);
+  if (us == 0) return std::nullopt;
+  return std::chrono::microseconds(us);
+}
+
+std::string format_duration(std::chrono::microseconds duration) {
+  const std::int64_t us = duration.count();
+  if (us == 0) return "0s";
+  for (const Unit& unit : kUnits) {
+    if (us % unit.us == 0) return std::to_string(us / unit.us).append(unit.symbol);
+  }
+  return {};  // not reached: the last unit divides everything
+}
+
+}  // namespace sluice

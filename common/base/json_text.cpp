@@ -1,0 +1,123 @@
+#include "common/base/json_text.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// Bytes that stand for themselves: printable ASCII but quote and backslash.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x20; c < 0x7F; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
+
+unsigned char byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
+
+bool continues(std::string_view text, std::size_t i, unsigned char low, unsigned char high) {
+  return i < text.size() && byte_at(text, i) >= low && byte_at(text, i) <= high;
+}
+
+// Length of the valid UTF-8 sequence of two to four bytes that starts at `i`; 0 where there is none
+// (Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF).
+std::size_t sequence_length(std::string_view text, std::size_t i) {
+  const unsigned char lead = byte_at(text, i);
+  if (lead >= 0xC2 && lead <= 0xDF) return continues(text, i + 1, 0x80, 0xBF) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    const unsigned char low = lead == 0xE0 ? 0xA0 : 0x80;
+    const unsigned char high = lead == 0xED ? 0x9F : 0xBF;
+    return continues(text, i + 1, low, high) && continues(text, i + 2, 0x80, 0xBF) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    const unsigned char low = lead == 0xF0 ? 0x90 : 0x80;
+    const unsigned char high = lead == 0xF4 ? 0x8F : 0xBF;
+    const bool valid =
+        continues(text, i + 1, low, high) && continues(text, i + 2, 0x80, 0xBF) && continues(text, i + 3, 0x80, 0xBF);
+    return valid ? 4 : 0;
+  }
+  return 0;
+}
+
+void append_unicode_escape(std::string& out, unsigned code_unit) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  const char escape[] = {'\\',
+                         'u',
+                         kHex[code_unit >> 12 & 0xF],
+                         kHex[code_unit >> 8 & 0xF],
+                         kHex[code_unit >> 4 & 0xF],
+                         kHex[code_unit & 0xF]};
+  out.append(escape, sizeof escape);
+}
+
+void append_ascii_escape(std::string& out, unsigned char c) {
+  switch (c) {
+    case '"':
+      out.append("\\\"");
+      return;
+    case '\\':
+      out.append("\\\\");
+      return;
+    case '\n':
+      out.append("\\n");
+      return;
+    case '\r':
+      out.append("\\r");
+      return;
+    case '\t':
+      out.append("\\t");
+      return;
+    default:
+      append_unicode_escape(out, c);
+      return;
+  }
+}
+
+// Appends the character that starts at `i`, which is not plain; returns how many bytes it takes in `text`.
+std::size_t append_special(std::string& out, std::string_view text, std::size_t i) {
+  const unsigned char lead = byte_at(text, i);
+  if (lead < 0x80) {
+    append_ascii_escape(out, lead);
+    return 1;
+  }
+  const std::size_t length = sequence_length(text, i);
+  if (length == 0) {
+    out.append(kReplacement);
+    return 1;
+  }
+  const std::string_view sequence = text.substr(i, length);
+  if (length == 2 && lead == 0xC2 && byte_at(text, i + 1) < 0xA0) {
+    append_unicode_escape(out, byte_at(text, i + 1));  // C1 controls: U+009B starts a terminal's escape sequence
+  } else if (sequence == "\xE2\x80\xA8" || sequence == "\xE2\x80\xA9") {
+    append_unicode_escape(out, 0x2000u | (byte_at(text, i + 2) & 0x3Fu));
+  } else {
+    out.append(sequence);
+  }
+  return length;
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out.push_back('"');
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    std::size_t end = begin;
+    while (end < text.size() && kPlain[byte_at(text, end)]) ++end;
+    out.append(text.substr(begin, end - begin));
+    begin = end;
+    if (begin < text.size()) begin += append_special(out, text, begin);
+  }
+  out.push_back('"');
+}
+
+void append_integer(std::string& out, std::int64_t value) {
+  char digits[20];  // -9223372036854775808
+  const auto result = std::to_chars(digits, digits + sizeof digits, value);
+  out.append(digits, result.ptr);
+}
+
+}  // namespace sluice

@@ -1,0 +1,11 @@
+// What this program was built as.
+#pragma once
+
+#include <string_view>
+
+namespace sluice {
+
+std::string_view version();   // "0.1.0", the project's version
+std::string_view compiler();  // "clang 19.1.4"
+
+}  // namespace sluice

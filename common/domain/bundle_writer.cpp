@@ -1,0 +1,105 @@
+// Writing the canonical form of a bundle: defaults are left out, durations, rates and times in their one text.
+#include <algorithm>
+#include <unordered_map>
+
+#include "common/base/timestamp.hpp"
+#include "common/domain/bundle.hpp"
+#include "common/domain/json_writer.hpp"
+#include "common/domain/override_json.hpp"
+#include "common/domain/policy_json.hpp"
+
+namespace sluice {
+namespace {
+
+void write_organization(JsonWriter& out, const Organization& item) {
+  out.begin_object();
+  out.field("id", item.id);
+  out.optional_field("name", item.name);
+  out.end_object();
+}
+
+void write_tenant(JsonWriter& out, const Tenant& item) {
+  out.begin_object();
+  out.field("id", item.id);
+  out.optional_field("name", item.name);
+  out.optional_field("organization_id", item.organization_id);
+  if (item.mode != Mode::enforce) out.field("mode", to_string(item.mode));
+  if (item.default_deny) out.field("default", "deny");
+  if (!item.plan_calls) out.field("plan_calls", false);
+  out.end_object();
+}
+
+void write_key(JsonWriter& out, const ApiKey& item) {
+  out.begin_object();
+  out.field("tenant_id", item.tenant_id);
+  out.field("id", item.id);
+  out.optional_field("name", item.name);
+  out.field("key_hash", item.key_hash);
+  if (item.expires_at) out.field("expires_at", format_timestamp(*item.expires_at));
+  out.end_object();
+}
+
+template <class Item, class Write>
+void write_list(JsonWriter& out, std::string_view name, const std::vector<Item>& items, Write write) {
+  if (items.empty()) return;
+  out.key(name);
+  out.begin_list();
+  for (const Item& item : items) write(out, item);
+  out.end_list();
+}
+
+// Finds the algorithm of the limit an override changes, which decides how its numbers are called.
+class AlgorithmFinder {
+ public:
+  explicit AlgorithmFinder(const Bundle& bundle) {
+    if (bundle.overrides.empty()) return;
+    for (const Plan& plan : bundle.plans) plans_.emplace(key(plan.tenant_id, plan.id), &plan.limits);
+    for (const Policy& policy : bundle.policies) {
+      const auto* const limits =
+          policy.plan_id.empty() ? &policy.limits : find(plans_, policy.tenant_id, policy.plan_id);
+      policies_.emplace(key(policy.tenant_id, policy.id), limits);
+    }
+  }
+
+  Algorithm operator()(const Override& item) const {
+    const auto* const limits = item.policy_id.empty() ? find(plans_, item.tenant_id, item.plan_id)
+                                                      : find(policies_, item.tenant_id, item.policy_id);
+    if (limits == nullptr) return Algorithm::token_bucket;
+    const auto limit = std::ranges::find(*limits, item.limit_name, &Limit::name);
+    return limit == limits->end() ? Algorithm::token_bucket : limit->algorithm;
+  }
+
+ private:
+  using Limits = std::unordered_map<std::string, const std::vector<Limit>*>;
+
+  static std::string key(const std::string& tenant, const std::string& id) { return tenant + '\n' + id; }
+  static const std::vector<Limit>* find(const Limits& limits, const std::string& tenant, const std::string& id) {
+    const auto found = limits.find(key(tenant, id));
+    return found == limits.end() ? nullptr : found->second;
+  }
+
+  Limits plans_;
+  Limits policies_;
+};
+
+}  // namespace
+
+std::string write_bundle(const Bundle& bundle) {
+  JsonWriter out;
+  out.begin_object();
+  out.field("format", "sluice/v1");
+  if (bundle.mode != Mode::enforce) out.field("mode", to_string(bundle.mode));
+  write_list(out, "organizations", bundle.organizations, write_organization);
+  write_list(out, "tenants", bundle.tenants, write_tenant);
+  write_list(out, "plans", bundle.plans, write_plan);
+  write_list(out, "policies", bundle.policies, write_policy);
+  write_list(out, "keys", bundle.keys, write_key);
+  const AlgorithmFinder algorithm_of(bundle);
+  write_list(out, "overrides", bundle.overrides, [&algorithm_of](JsonWriter& writer, const Override& item) {
+    write_override(writer, item, algorithm_of(item));
+  });
+  out.end_object();
+  return out.take() + '\n';
+}
+
+}  // namespace sluice

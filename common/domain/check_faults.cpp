@@ -1,0 +1,80 @@
+#include "common/domain/check_faults.hpp"
+
+#include <fmt/format.h>
+#include <rapidjson/error/en.h>
+
+#include <algorithm>
+
+#include "common/domain/check_fields.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMaxNameShown = 64;  // bytes
+
+// Does not cut a character in two.
+std::string_view shown(std::string_view name) {
+  if (name.size() <= kMaxNameShown) return name;
+  std::size_t end = kMaxNameShown;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0u) == 0x80u) --end;
+  return name.substr(0, end);
+}
+
+}  // namespace
+
+std::string CheckFaults::pointer_to(std::string_view name) {
+  std::string token = "/";
+  for (const char c : shown(name)) {
+    if (c == '~') {
+      token += "~0";
+    } else if (c == '/') {
+      token += "~1";
+    } else {
+      token += c;
+    }
+  }
+  if (shown(name).size() != name.size()) token += "…";
+  return token;
+}
+
+void CheckFaults::add(unsigned status, std::string pointer, std::string text) {
+  if (faults_.size() == kMaxFaults) {
+    if (faults_.back().status <= status) return;
+    faults_.pop_back();
+  }
+  const auto after_its_equals = std::ranges::upper_bound(faults_, status, {}, &RequestFault::status);
+  faults_.insert(after_its_equals, RequestFault{status, std::move(pointer), std::move(text)});
+}
+
+void CheckFaults::add_unknown(std::string_view name) {
+  std::string text = "unknown field";
+  if (name == "tenant" || name == "org") {
+    text += ": it follows from the credential; leave it out";
+  } else if (const std::string_view hint = nearest_check_field(name); !hint.empty()) {
+    text += fmt::format("; did you mean {}?", hint);
+  } else {
+    text += "; free dimensions go into tags or attributes";
+  }
+  add(400, pointer_to(name), std::move(text));
+}
+
+void CheckFaults::add_syntax(rapidjson::ParseErrorCode code, std::size_t offset, std::span<const char> body) {
+  switch (code) {
+    case rapidjson::kParseErrorTermination:
+      return;  // our handler stopped it and said why
+    case rapidjson::kParseErrorDocumentEmpty:
+      return add(400, "", "the body is empty: send a JSON object");
+    case rapidjson::kParseErrorStringInvalidEncoding:
+      return add(400, "", fmt::format("not UTF-8 at byte {}", offset));
+    case rapidjson::kParseErrorStringMissQuotationMark:
+      if (offset < body.size() && body[offset] != '\0') {  // InsituUtf8 stopped the reader
+        return add(400, "",
+                   fmt::format("not UTF-8: the \\u escape before byte {} is half of a surrogate pair", offset));
+      }
+      [[fallthrough]];
+    default:
+      return add(400, "", fmt::format("not JSON: {} (byte {})", rapidjson::GetParseError_En(code), offset));
+  }
+}
+
+}  // namespace sluice

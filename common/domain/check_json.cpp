@@ -1,0 +1,281 @@
+// parse_check: a RapidJSON SAX reader over the body itself; the handler is a small state machine over the one or two
+// levels a check has. Whatever is deeper is a fault, and only its end is looked for.
+#include <fmt/format.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
+
+#include "common/domain/check_faults.hpp"
+#include "common/domain/check_fields.hpp"
+#include "common/domain/check_request.hpp"
+#include "common/domain/insitu_stream.hpp"
+#include "common/domain/plan.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr unsigned kMaxDepth = 16;     // the reader recurses: this bounds its stack
+constexpr std::size_t kMaxText = 256;  // bytes of any string or name
+constexpr const char* kCostRule = "must be an integer, without fraction or exponent";
+constexpr std::size_t kMaxNamed = 64;  // entries of tags, attributes and costs, each
+
+using Kind = CheckField::Kind;
+
+class CheckHandler : public rapidjson::BaseReaderHandler<InsituUtf8, CheckHandler> {
+ public:
+  CheckHandler(CheckRequest& out, CheckFaults& faults) : out_(out), faults_(faults) {}
+
+  // The reader's events; false stops it, after a fault was recorded.
+  bool Null() {
+    return scalar([&] { wrong_type(); });
+  }
+  bool Bool(bool value) {
+    return scalar([&] { take_bool(value); });
+  }
+  bool RawNumber(const char* text, rapidjson::SizeType length, bool) {
+    return scalar([&] { take_number({text, length}); });
+  }
+  bool String(const char* text, rapidjson::SizeType length, bool) {
+    return scalar([&] { take_string({text, length}); });
+  }
+  bool Key(const char* text, rapidjson::SizeType length, bool) {
+    const std::string_view name(text, length);
+    if (skip_from_ != 0) return true;
+    if (where_ == Kind::dimension) {
+      begin_field(name);
+    } else {
+      begin_entry(name);
+    }
+    return true;
+  }
+  bool StartObject() { return open(true); }
+  bool EndObject(rapidjson::SizeType) { return close(); }
+  bool StartArray() { return open(false); }
+  bool EndArray(rapidjson::SizeType) { return close(); }
+
+  // After the whole body was read: the rules between fields.
+  void finish();
+
+ private:
+  bool open(bool object);
+  bool close();
+  void begin_field(std::string_view name);
+  void begin_entry(std::string_view name);
+  bool is_duplicate_entry(std::string_view name) const;
+  void take_bool(bool value);
+  void take_number(std::string_view text);
+  void take_string(std::string_view text);
+  void take_cost(std::string_view text, std::int64_t& cost);
+  void wrong_type();
+  std::string pointer() const;
+
+  template <class Take>
+  bool scalar(Take take) {
+    if (depth_ == 0) return not_an_object();
+    if (skip_from_ == 0 && !ignored_) take();
+    return true;
+  }
+  bool not_an_object() {
+    faults_.add(400, "", "a check is a JSON object, such as {\"resource\":\"GET:/orders\",\"subject\":\"user:42\"}");
+    return false;
+  }
+  CheckRequest& out_;
+  CheckFaults& faults_;
+  unsigned depth_ = 0;
+  unsigned skip_from_ = 0;             // depth of the container whose content is skipped; 0: none is
+  Kind where_ = Kind::dimension;       // tags, attributes or costs inside of one; else the top level
+  const CheckField* field_ = nullptr;  // whose value comes or whose content is read; nullptr: of no known field
+  bool ignored_ = false;               // the value that comes belongs to a name that was refused already
+  std::string_view entry_;             // the name inside tags, attributes or costs
+  std::size_t entries_ = 0;            // names seen in there
+  std::uint64_t seen_ = 0;             // fields seen, by check_field_index
+  bool requests_named_ = false;        // costs.requests was given
+  bool identified_ = false;            // a dimension or a plan was given, be it a faulty one
+};
+
+bool CheckHandler::open(bool object) {
+  ++depth_;
+  if (depth_ == 1) return object || not_an_object();
+  if (depth_ > kMaxDepth) {
+    faults_.add(400, "", "nested deeper than 16 levels");
+    return false;
+  }
+  if (skip_from_ != 0) return true;
+  const bool map = field_ != nullptr &&
+                   (field_->kind == Kind::tags || field_->kind == Kind::attributes || field_->kind == Kind::costs);
+  if (depth_ == 2 && object && map && !ignored_) {
+    where_ = field_->kind;
+    entries_ = 0;
+    return true;
+  }
+  if (!ignored_) wrong_type();
+  skip_from_ = depth_;
+  return true;
+}
+
+bool CheckHandler::close() {
+  if (skip_from_ == depth_) {
+    skip_from_ = 0;
+  } else if (skip_from_ == 0 && depth_ == 2) {
+    where_ = Kind::dimension;
+  }
+  --depth_;
+  return true;
+}
+
+void CheckHandler::begin_field(std::string_view name) {
+  field_ = find_check_field(name);
+  ignored_ = true;
+  if (field_ == nullptr) return faults_.add_unknown(name);
+  const std::uint64_t bit = std::uint64_t{1} << check_field_index(field_);
+  if ((seen_ & bit) != 0) return faults_.add(400, pointer(), "given twice");
+  seen_ |= bit;
+  if (field_->kind == Kind::api_key) {
+    return faults_.add(400, pointer(), "follows from the credential (x-api-key) and is not sent; leave it out");
+  }
+  if (field_->kind == Kind::dimension || field_->kind == Kind::plan_id) identified_ = true;
+  ignored_ = false;
+}
+
+void CheckHandler::begin_entry(std::string_view name) {
+  entry_ = name;
+  ignored_ = true;
+  if (++entries_ > kMaxNamed) {
+    if (entries_ == kMaxNamed + 1) faults_.add(422, CheckFaults::pointer_to(field_->name), "holds more than 64 names");
+    return;
+  }
+  if (name.empty()) return faults_.add(422, pointer(), "a name is empty");
+  if (name.size() > kMaxText) return faults_.add(422, pointer(), "a name is longer than 256 bytes");
+  if (is_duplicate_entry(name)) return faults_.add(400, pointer(), "given twice");
+  ignored_ = false;
+  // Entered before the value is known, so that a second one of this name is found whatever the value.
+  if (where_ == Kind::costs) {
+    if (name == "requests") {
+      requests_named_ = true;
+    } else {
+      out_.costs.push_back({name, 0});
+    }
+    return;
+  }
+  identified_ = true;
+  (where_ == Kind::tags ? out_.tags : out_.attributes).emplace_back(name, std::string_view{});
+}
+
+bool CheckHandler::is_duplicate_entry(std::string_view name) const {
+  const auto named = [name](const NamedValue& value) { return value.name == name; };
+  if (where_ == Kind::tags) return std::ranges::any_of(out_.tags, named);
+  if (where_ == Kind::attributes) return std::ranges::any_of(out_.attributes, named);
+  if (name == "requests") return requests_named_;
+  return std::ranges::any_of(out_.costs, [name](const UnitCost& cost) { return cost.unit == name; });
+}
+
+void CheckHandler::take_bool(bool value) {
+  if (where_ != Kind::dimension || field_->kind != Kind::explain) return wrong_type();
+  out_.explain = value;
+}
+
+void CheckHandler::take_number(std::string_view text) {
+  if (where_ == Kind::costs) return take_cost(text, entry_ == "requests" ? out_.requests : out_.costs.back().cost);
+  if (where_ == Kind::dimension && field_->kind == Kind::cost) return take_cost(text, out_.requests);
+  wrong_type();
+}
+
+// `text` is a number as JSON writes it.
+void CheckHandler::take_cost(std::string_view text, std::int64_t& cost) {
+  if (text.find_first_of(".eE") != std::string_view::npos) return wrong_type();
+  std::int64_t value = 0;
+  const bool fits = std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{};
+  if (fits && value >= 0 && value <= kMaxCost) {
+    cost = value;
+    return;
+  }
+  faults_.add(422, pointer(), text.front() == '-' ? "a cost is not negative" : "a cost is at most 2147483647 (2^31-1)");
+}
+
+void CheckHandler::take_string(std::string_view text) {
+  if (where_ == Kind::costs) return wrong_type();
+  if (where_ == Kind::dimension && field_->kind != Kind::dimension && field_->kind != Kind::plan_id &&
+      field_->kind != Kind::request_id) {
+    return wrong_type();
+  }
+  if (text.size() > kMaxText) return faults_.add(422, pointer(), "a string is at most 256 bytes of UTF-8 long");
+  if (where_ == Kind::tags) {
+    out_.tags.back().text = text;
+  } else if (where_ == Kind::attributes) {
+    out_.attributes.back().text = text;
+  } else if (field_->kind == Kind::dimension) {
+    out_.dimensions[static_cast<std::size_t>(field_->dimension)] = {text, true};
+  } else if (field_->kind == Kind::request_id) {
+    out_.request_id = text;
+  } else if (text.empty()) {
+    // "" must not silently mean "match policies".
+    faults_.add(422, pointer(), "names no plan; leave it out to match policies");
+  } else {
+    out_.plan_id = text;
+  }
+}
+
+void CheckHandler::wrong_type() {
+  if (where_ == Kind::costs) return faults_.add(400, pointer(), kCostRule);
+  if (where_ != Kind::dimension) return faults_.add(400, pointer(), "must be a string");
+  switch (field_->kind) {
+    case Kind::cost:
+      return faults_.add(400, pointer(), kCostRule);
+    case Kind::costs:
+      return faults_.add(400, pointer(), "must be an object: unit to integer");
+    case Kind::tags:
+    case Kind::attributes:
+      return faults_.add(400, pointer(), "must be an object: name to string");
+    case Kind::explain:
+      return faults_.add(400, pointer(), "must be true or false");
+    default:
+      return faults_.add(400, pointer(), "must be a string");
+  }
+}
+
+std::string CheckHandler::pointer() const {
+  if (field_ == nullptr) return {};
+  std::string pointer = CheckFaults::pointer_to(field_->name);
+  if (where_ != Kind::dimension) pointer += CheckFaults::pointer_to(entry_);
+  return pointer;
+}
+
+void CheckHandler::finish() {
+  const std::uint64_t cost_bit = std::uint64_t{1} << check_field_index(find_check_field("cost"));
+  if (requests_named_ && (seen_ & cost_bit) != 0) {
+    faults_.add(400, "/costs/requests", "both this and cost name the cost in requests: send one of them");
+  }
+  if (!identified_) faults_.add(400, "/resource", "is required unless another dimension or plan_id is given");
+}
+
+}  // namespace
+
+std::vector<RequestFault> parse_check(std::span<char> body, CheckRequest& out) {
+  constexpr unsigned kFlags =
+      rapidjson::kParseInsituFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
+  out.clear();
+  CheckFaults faults;
+  CheckHandler handler(out, faults);
+  InsituStream stream(body);
+  InsituReader reader;
+  const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
+  if (result.Code() == rapidjson::kParseErrorNumberTooBig) {
+    // Beyond a double, where the reader gives up: our own rules say what is wrong with it.
+    const std::string_view rest = std::string_view(body.data(), body.size()).substr(result.Offset());
+    const std::string_view number = rest.substr(0, rest.find_first_not_of("+-.0123456789eE"));
+    handler.RawNumber(number.data(), static_cast<rapidjson::SizeType>(number.size()), false);
+  } else if (result.IsError()) {
+    faults.add_syntax(result.Code(), result.Offset(), body);
+  } else if (stream.Tell() != body.size()) {
+    // The reader takes a NUL for the end.
+    faults.add(400, "", fmt::format("not JSON: a NUL at byte {}", stream.Tell()));
+  } else {
+    handler.finish();
+  }
+  return std::move(faults).take();
+}
+
+}  // namespace sluice

@@ -1,0 +1,30 @@
+#include "common/domain/decision.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace sluice {
+namespace {
+
+constexpr std::array<std::string_view, kReasons> kReasonNames{
+    "within_limit", "limit_exceeded", "no_policy", "mode_off",    "shadow",  "sampled",
+    "fail_open",    "fail_closed",    "degraded",  "no_snapshot", "overload"};
+static_assert(static_cast<std::size_t>(Reason::overload) + 1 == kReasons);
+
+}  // namespace
+
+std::string_view to_string(Reason reason) { return kReasonNames[static_cast<std::size_t>(reason)]; }
+
+unsigned status_of(const Decision& decision) {
+  if (decision.allowed) return 200;
+  switch (decision.reason) {
+    case Reason::fail_closed:
+    case Reason::no_snapshot:
+    case Reason::overload:
+      return 503;  // nothing was judged: the fault is ours, not the caller's
+    default:
+      return 429;
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,81 @@
+// write_decision_headers: three families of rate limit headers and Retry-After.
+// The structured fields follow draft-ietf-httpapi-ratelimit-headers (RateLimit-Policy and RateLimit, as since its
+// revision 08), the older three names its revision 06; both use the syntax of RFC 9651.
+#include <algorithm>
+
+#include "common/base/json_text.hpp"
+#include "common/domain/decision.hpp"
+#include "common/domain/decision_time.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::int64_t kMaxStructuredInteger = 999'999'999'999'999;  // RFC 9651 3.3.1: 15 digits
+
+void add(std::string& out, std::string_view key, std::int64_t value) {
+  out.append(key);
+  append_integer(out, value);
+}
+
+void add_structured(std::string& out, std::string_view key, std::int64_t value) {
+  add(out, key, std::clamp<std::int64_t>(value, 0, kMaxStructuredInteger));
+}
+
+// A quoted sf-string (RFC 9651 3.3.3). Limit names are plain ASCII; a byte that no sf-string may hold becomes '?', so
+// that no text, whatever its origin, can end the header line.
+void add_structured_string(std::string& out, std::string_view text) {
+  out.push_back('"');
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out.push_back('\\');
+    out.push_back(c >= 0x20 && c <= 0x7E ? c : '?');
+  }
+  out.push_back('"');
+}
+
+void add_x(const Decision& decision, std::string& out) {
+  add(out, "X-RateLimit-Limit: ", decision.report.limit);
+  add(out, "\r\nX-RateLimit-Remaining: ", decision.report.remaining);
+  add(out, "\r\nX-RateLimit-Reset: ", unix_seconds_up(decision.now_us, decision.report.reset_after_us));
+  out.append("\r\n");
+}
+
+void add_ietf(const Decision& decision, std::string& out) {
+  out.append("RateLimit-Policy: ");
+  add_structured_string(out, decision.limit_name);
+  add_structured(out, ";q=", decision.report.limit);
+  if (decision.window_us > 0) add_structured(out, ";w=", round_up(decision.window_us, kMicrosPerSecond));
+  out.append("\r\nRateLimit: ");
+  add_structured_string(out, decision.limit_name);
+  add_structured(out, ";r=", decision.report.remaining);
+  add_structured(out, ";t=", round_up(decision.report.reset_after_us, kMicrosPerSecond));
+  out.append("\r\n");
+}
+
+void add_draft6(const Decision& decision, std::string& out) {
+  add_structured(out, "RateLimit-Limit: ", decision.report.limit);
+  add_structured(out, "\r\nRateLimit-Remaining: ", decision.report.remaining);
+  add_structured(out, "\r\nRateLimit-Reset: ", round_up(decision.report.reset_after_us, kMicrosPerSecond));
+  out.append("\r\n");
+}
+
+// A denial by a limit says when to come back, and so does our own failure (503), which no limit is behind.
+void add_retry_after(const Decision& decision, std::string& out) {
+  if (decision.allowed || (!decision.has_limit && status_of(decision) != 503)) return;
+  const std::int64_t wait = wait_us(decision.allowed, decision.report);
+  if (wait == kNever) return;
+  add(out, "Retry-After: ", std::max<std::int64_t>(round_up(wait, kMicrosPerSecond), 1));
+  out.append("\r\n");
+}
+
+}  // namespace
+
+void write_decision_headers(const Decision& decision, HeaderFamilies families, std::string& out) {
+  if (decision.has_limit) {
+    if (families.x) add_x(decision, out);
+    if (families.ietf) add_ietf(decision, out);
+    if (families.draft6) add_draft6(decision, out);
+  }
+  add_retry_after(decision, out);
+}
+
+}  // namespace sluice

@@ -1,0 +1,137 @@
+// write_decision: by hand into the caller's string, in the order of the API document.
+#include <charconv>
+#include <cmath>
+
+#include "common/base/json_text.hpp"
+#include "common/domain/decision.hpp"
+#include "common/domain/decision_time.hpp"
+
+namespace sluice {
+namespace {
+
+// Every `key` comes with what separates it from what is before: `,"limit":`.
+void add(std::string& out, std::string_view key, std::int64_t value) {
+  out.append(key);
+  append_integer(out, value);
+}
+
+void add(std::string& out, std::string_view key, std::string_view value) {
+  out.append(key);
+  append_json_string(out, value);
+}
+
+void add_bool(std::string& out, std::string_view key, bool value) { out.append(key).append(value ? "true" : "false"); }
+
+// `value` is a wire name of an enum: it needs no escaping.
+void add_name(std::string& out, std::string_view key, std::string_view value) {
+  out.append(key).append("\"").append(value).append("\"");
+}
+
+void add_present(std::string& out, std::string_view key, std::string_view value) {
+  if (!value.empty()) add(out, key, value);
+}
+
+// A share of 0 to 1 in the shortest form that reads back as the same double. JSON knows no infinity and no NaN.
+void add_share(std::string& out, std::string_view key, double value) {
+  char text[32];
+  const auto result = std::to_chars(text, text + sizeof text, std::isfinite(value) ? value : 0.0);
+  out.append(key).append(text, result.ptr);
+}
+
+void add_retry(std::string& out, bool allowed, const LimitReport& report) {
+  const std::int64_t wait = wait_us(allowed, report);
+  if (wait == kNever) {
+    out.append(",\"retry_after_ms\":null");
+  } else {
+    add(out, ",\"retry_after_ms\":", round_up(wait, kMicrosPerMilli));
+  }
+  add(out, ",\"delay_ms\":", round_up(report.delay_us, kMicrosPerMilli));
+}
+
+void add_origin(std::string& out, std::string_view policy_id, std::int64_t policy_version, std::string_view plan_id,
+                std::string_view limit_name) {
+  if (!policy_id.empty()) {
+    add(out, ",\"policy_id\":", policy_id);
+    add(out, ",\"policy_version\":", policy_version);
+  }
+  add_present(out, ",\"plan_id\":", plan_id);
+  add_present(out, ",\"limit_name\":", limit_name);
+}
+
+void add_metadata(std::string& out, const Metadata* metadata) {
+  if (metadata == nullptr || metadata->empty()) return;
+  out.append(",\"metadata\":");
+  char separator = '{';
+  for (const auto& [name, text] : *metadata) {
+    out.push_back(separator);
+    append_json_string(out, name);
+    add(out, ":", text);
+    separator = ',';
+  }
+  out.push_back('}');
+}
+
+void add_shadow_result(std::string& out, const ShadowResult& shadow, std::int64_t now_us) {
+  add_bool(out, ",\"shadow_result\":{\"allowed\":", shadow.allowed);
+  add_name(out, ",\"reason\":", to_string(shadow.reason));
+  if (!shadow.limit_name.empty()) {
+    add(out, ",\"limit\":", shadow.report.limit);
+    add(out, ",\"remaining\":", shadow.report.remaining);
+    // The reply to the deciding policy carries the clock; where that policy asked no store there is none.
+    if (now_us != 0) add(out, ",\"reset_at\":", unix_seconds_up(now_us, shadow.report.reset_after_us));
+  }
+  add_retry(out, shadow.allowed, shadow.report);
+  add_origin(out, shadow.policy_id, shadow.policy_version, shadow.plan_id, shadow.limit_name);
+  out.push_back('}');
+}
+
+void add_explained(std::string& out, const Decision& decision) {
+  add(out, ",\"now_us\":", decision.now_us);
+  out.append(",\"limits\":[");
+  bool first = true;
+  for (const ExplainedLimit& limit : decision.limits) {
+    add(out, first ? "{\"name\":" : ",{\"name\":", limit.name);
+    add_name(out, ",\"algorithm\":", to_string(limit.algorithm));
+    add(out, ",\"unit\":", limit.unit);
+    add(out, ",\"cost\":", limit.cost);
+    add_bool(out, ",\"admitted\":", limit.report.admitted);
+    add(out, ",\"limit\":", limit.report.limit);
+    add(out, ",\"remaining\":", limit.report.remaining);
+    add(out, ",\"reset_after_us\":", limit.report.reset_after_us);
+    add(out, ",\"retry_after_us\":", limit.report.retry_after_us);
+    add(out, ",\"delay_us\":", limit.report.delay_us);
+    out.push_back('}');
+    first = false;
+  }
+  out.push_back(']');
+}
+
+}  // namespace
+
+void write_decision(const Decision& decision, std::string& out) {
+  add_bool(out, "{\"allowed\":", decision.allowed);
+  add_name(out, ",\"action\":", to_string(decision.action));
+  add_name(out, ",\"reason\":", to_string(decision.reason));
+  if (decision.has_limit) {
+    add(out, ",\"limit\":", decision.report.limit);
+    add(out, ",\"remaining\":", decision.report.remaining);
+    add(out, ",\"reset_at\":", unix_seconds_up(decision.now_us, decision.report.reset_after_us));
+  }
+  add_retry(out, decision.allowed, decision.report);
+  add_origin(out, decision.policy_id, decision.policy_version, decision.plan_id,
+             decision.has_limit ? decision.limit_name : std::string_view{});
+  add_bool(out, ",\"shadow\":", decision.shadow);
+  if (decision.action == Action::sample) add_share(out, ",\"sample_rate\":", decision.sample_rate);
+  if (decision.action == Action::downgrade) add(out, ",\"downgrade_to\":", decision.downgrade_to);
+  add_metadata(out, decision.metadata);
+  if (!decision.lease_id.empty()) {
+    add(out, ",\"lease_id\":", decision.lease_id);
+    add(out, ",\"lease_expires_at\":", decision.lease_expires_at_us / kMicrosPerSecond);
+  }
+  add_present(out, ",\"request_id\":", decision.request_id);
+  if (decision.shadow_result) add_shadow_result(out, *decision.shadow_result, decision.now_us);
+  if (decision.explain) add_explained(out, decision);
+  out.push_back('}');
+}
+
+}  // namespace sluice

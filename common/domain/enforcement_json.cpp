@@ -1,0 +1,117 @@
+#include "common/domain/enforcement_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/base/duration.hpp"
+#include "common/domain/enum_text.hpp"
+#include "common/domain/limit_json.hpp"
+#include "common/domain/limit_numbers.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMaxTextBytes = 256;
+
+// A parameter has to be there where `needed`, and to be absent elsewhere. `owner` says what it belongs to.
+void check_parameter(Fields& fields, std::string_view name, bool needed, std::string_view owner) {
+  if (fields.present(name) == needed) return;
+  fields.fault(name, needed ? fmt::format("{} is missing: {} needs it", name, owner)
+                            : fmt::format("{} only goes with {}: remove it", name, owner));
+}
+
+void read_failure_mode(Fields& fields, Enforcement& out) {
+  const auto mode = fields.choice("failure_mode", &failure_mode_from, kFailureModeNames);
+  const auto open = fields.boolean("fail_open");  // of the shorthand rule
+  if (fields.present("failure_mode") && fields.present("fail_open")) {
+    fields.fault("fail_open", "failure_mode and fail_open say the same: keep failure_mode");
+  }
+  if (mode) out.failure_mode = *mode;
+  if (open) out.failure_mode = *open ? FailureMode::fail_open : FailureMode::fail_closed;
+  out.failure_mode_when_open = fields.choice("failure_mode_when_open", &failure_mode_from, kFailureModeNames);
+
+  out.degrade_share = fields.number("degrade_share", 0, 1);
+  if (const auto action = fields.choice("degrade_action", &degrade_action_from, kDegradeActionNames)) {
+    out.degrade_action = *action;
+  }
+  const bool degrades =
+      out.failure_mode == FailureMode::fail_degrade || out.failure_mode_when_open == FailureMode::fail_degrade;
+  for (const std::string_view name : {"degrade_share", "degrade_action"}) {
+    if (!degrades) check_parameter(fields, name, false, "failure_mode fail_degrade");
+  }
+}
+
+void read_action(Fields& fields, Enforcement& out) {
+  if (const auto action = fields.choice("action", &action_from, kActionNames)) {
+    out.action = *action;
+  } else if (fields.present("action")) {
+    // Its parameters cannot be judged, but they are known.
+    for (const std::string_view name : {"sample_rate", "max_delay", "downgrade_to"}) fields.take(name);
+    return;
+  }
+  check_parameter(fields, "sample_rate", out.action == Action::sample, "action sample");
+  check_parameter(fields, "max_delay", out.action == Action::delay, "action delay");
+  check_parameter(fields, "downgrade_to",
+                  out.action == Action::downgrade || out.degrade_action == DegradeAction::downgrade,
+                  "action downgrade or degrade_action downgrade");
+  out.sample_rate = fields.number("sample_rate", 0, 1).value_or(0);
+  out.max_delay = fields.duration("max_delay", kMinDelay, kMaxDelay).value_or(Micros(0));
+  if (const auto target = fields.text("downgrade_to", kMaxTextBytes)) {
+    out.downgrade_to = *target;
+    if (target->empty()) fields.fault("downgrade_to", "downgrade_to is empty: say what the caller falls back to");
+  }
+}
+
+}  // namespace
+
+void read_enforcement(Fields& fields, Enforcement& out) {
+  read_key_by(fields, "key_by", out.key_by);
+  if (const auto required = fields.boolean("require_key_by")) out.require_key_by = *required;
+  if (const auto mode = fields.choice("mode", &mode_from, kModeNames)) out.mode = *mode;
+  read_failure_mode(fields, out);
+  read_action(fields, out);
+}
+
+void check_enforcement(Fields& fields, const Enforcement& enforcement, const std::vector<Limit>& limits, bool own) {
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    for (const DimensionRef& dimension : limits[i].key_by) {
+      if (!std::ranges::binary_search(enforcement.key_by, dimension)) continue;
+      const std::string text = fmt::format(
+          "limit {} adds {} to a key_by that has it already: a limit's key_by can only add dimensions; take it out of "
+          "one of the two (key_by is [\"resource\", \"subject\"] where it is not given)",
+          quoted(limits[i].name), to_string(dimension));
+      const Place list = fields.at().member("limits");
+      if (own) {
+        fields.faults().add(list.item(i), "key_by", text);
+      } else {
+        fields.fault("key_by", text);
+      }
+    }
+    if (enforcement.action != Action::delay) continue;
+    if (auto fault = debt_fault(limits[i], enforcement.max_delay)) fields.fault("max_delay", std::move(*fault));
+  }
+}
+
+void write_enforcement(JsonWriter& out, const Enforcement& enforcement) {
+  const Enforcement defaults;
+  if (enforcement.key_by != defaults.key_by) write_key_by(out, "key_by", enforcement.key_by);
+  if (enforcement.require_key_by) out.field("require_key_by", true);
+  if (enforcement.action != defaults.action) out.field("action", to_string(enforcement.action));
+  if (enforcement.action == Action::sample) out.field("sample_rate", enforcement.sample_rate);
+  if (enforcement.action == Action::delay) out.field("max_delay", format_duration(enforcement.max_delay));
+  out.optional_field("downgrade_to", enforcement.downgrade_to);
+  if (enforcement.mode != defaults.mode) out.field("mode", to_string(enforcement.mode));
+  if (enforcement.failure_mode != defaults.failure_mode) {
+    out.field("failure_mode", to_string(enforcement.failure_mode));
+  }
+  if (enforcement.failure_mode_when_open) {
+    out.field("failure_mode_when_open", to_string(*enforcement.failure_mode_when_open));
+  }
+  if (enforcement.degrade_share) out.field("degrade_share", *enforcement.degrade_share);
+  if (enforcement.degrade_action != defaults.degrade_action) {
+    out.field("degrade_action", to_string(enforcement.degrade_action));
+  }
+}
+
+}  // namespace sluice

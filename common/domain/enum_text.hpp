@@ -1,0 +1,33 @@
+// The enums of plans from their wire names and the aliases the APIs accept; plan.hpp's to_string is the way back.
+//
+// Thread safety: pure functions. Nothing for an unknown name.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "common/domain/plan.hpp"
+
+namespace sluice {
+
+// Also "token", "bucket", "fixed", "sliding", "log", "leaky", "concurrent" and the like; '-' stands for '_'.
+std::optional<Algorithm> algorithm_from(std::string_view text);
+std::optional<Align> align_from(std::string_view text);
+std::optional<Period> period_from(std::string_view text);
+std::optional<Action> action_from(std::string_view text);
+std::optional<Mode> mode_from(std::string_view text);  // also "on" (enforce) and "monitor" (shadow)
+std::optional<FailureMode> failure_mode_from(std::string_view text);
+std::optional<DegradeAction> degrade_action_from(std::string_view text);
+
+// All names of an enum, for the text of a fault.
+inline constexpr std::string_view kAlgorithmNames =
+    "token_bucket, leaky_bucket, fixed_window, sliding_window, sliding_window_log, concurrency, quota";
+inline constexpr std::string_view kAlignNames = "epoch, first";
+inline constexpr std::string_view kPeriodNames = "hour, day, week, month, year";
+inline constexpr std::string_view kActionNames =
+    "allow, deny, delay, sample, drop, downgrade, drop_low_priority, shadow_only";
+inline constexpr std::string_view kModeNames = "enforce (on), shadow (monitor), off";
+inline constexpr std::string_view kFailureModeNames = "fail_closed, fail_open, fail_degrade";
+inline constexpr std::string_view kDegradeActionNames = "local_limit, downgrade";
+
+}  // namespace sluice

@@ -1,0 +1,192 @@
+#include "common/domain/json_tree.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+// RapidJSON 1.1 adds to a null pointer when its stack is first used: harmless, but the sanitizer ends the program.
+#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+#pragma clang attribute pop
+
+namespace sluice {
+namespace {
+
+// A type of its own, so that the linker does not replace this file's reader, compiled as above, by another's.
+struct TreeAllocator : rapidjson::CrtAllocator {};
+using Reader = rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, TreeAllocator>;
+
+constexpr std::size_t kSmallObject = 16;  // up to here comparing all pairs is quicker than hashing
+
+// Receives the parser's events; open containers' children wait on a stack until their container ends.
+class TreeBuilder {
+ public:
+  explicit TreeBuilder(std::pmr::monotonic_buffer_resource& arena) : arena_(arena) {}
+
+  bool Null() { return push(JsonValue()); }
+  bool Bool(bool value) { return push(JsonValue(value)); }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+    return push(JsonValue(JsonType::number, keep({text, size})));
+  }
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    if (has_surrogate({text, size})) return refuse("a \\u escape names half of a surrogate pair");
+    return push(JsonValue(JsonType::string, keep({text, size})));
+  }
+  bool Key(const char* text, rapidjson::SizeType size, bool copy) { return String(text, size, copy); }
+  bool StartObject() { return deeper(); }
+  bool StartArray() { return deeper(); }
+
+  bool EndArray(rapidjson::SizeType count) {
+    --depth_;
+    const std::span<JsonValue> items = allocate<JsonValue>(count);
+    std::copy(stack_.end() - count, stack_.end(), items.begin());
+    stack_.resize(stack_.size() - count);
+    return push(JsonValue(items));
+  }
+
+  bool EndObject(rapidjson::SizeType count) {
+    --depth_;
+    const std::span<JsonMember> members = allocate<JsonMember>(count);
+    const auto first = stack_.end() - 2 * static_cast<std::ptrdiff_t>(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto pair = first + 2 * static_cast<std::ptrdiff_t>(i);
+      members[i] = JsonMember{pair[0].text(), pair[1]};
+    }
+    stack_.resize(stack_.size() - 2 * static_cast<std::size_t>(count));
+    mark_duplicates(members);
+    return push(JsonValue(members.data(), members.size()));
+  }
+
+  // Never called: numbers come as text.
+  bool Int(int) { return false; }
+  bool Uint(unsigned) { return false; }
+  bool Int64(std::int64_t) { return false; }
+  bool Uint64(std::uint64_t) { return false; }
+  bool Double(double) { return false; }
+
+  const JsonValue& root() const { return stack_.front(); }
+  const std::string& refusal() const { return refusal_; }
+
+ private:
+  bool push(JsonValue value) {
+    stack_.push_back(value);
+    return true;
+  }
+
+  bool refuse(std::string why) {
+    refusal_ = std::move(why);
+    return false;
+  }
+
+  bool deeper() {
+    if (++depth_ <= kMaxJsonDepth) return true;
+    return refuse(fmt::format("nested more than {} deep", kMaxJsonDepth));
+  }
+
+  template <class T>
+  std::span<T> allocate(std::size_t count) {
+    if (count == 0) return {};
+    T* const memory = static_cast<T*>(arena_.allocate(count * sizeof(T), alignof(T)));
+    std::uninitialized_value_construct_n(memory, count);
+    return {memory, count};
+  }
+
+  std::string_view keep(std::string_view text) {
+    const std::span<char> memory = allocate<char>(text.size());
+    std::ranges::copy(text, memory.begin());
+    return {memory.data(), memory.size()};
+  }
+
+  // Raw text is checked by the parser, but it writes "\udc00" as the bytes of a surrogate, which are no UTF-8.
+  static bool has_surrogate(std::string_view text) {
+    for (std::size_t at = text.find('\xED'); at != std::string_view::npos; at = text.find('\xED', at + 1)) {
+      if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xA0) return true;
+    }
+    return false;
+  }
+
+  static void mark_duplicates(std::span<JsonMember> members) {
+    if (members.size() <= kSmallObject) {
+      for (std::size_t i = 1; i < members.size(); ++i) {
+        const auto before = members.first(i);
+        members[i].duplicate = std::ranges::find(before, members[i].name, &JsonMember::name) != before.end();
+      }
+      return;
+    }
+    std::unordered_set<std::string_view> seen;
+    seen.reserve(members.size());
+    for (JsonMember& member : members) member.duplicate = !seen.insert(member.name).second;
+  }
+
+  std::pmr::monotonic_buffer_resource& arena_;
+  std::vector<JsonValue> stack_;
+  std::size_t depth_ = 0;
+  std::string refusal_;
+};
+
+// "line 3, column 7", counted from 1, columns in characters.
+std::string position(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  const auto lines = std::ranges::count(before, '\n');
+  const auto columns = std::ranges::count_if(before.substr(line_start), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // not a continuation byte of UTF-8
+  });
+  return fmt::format("line {}, column {}", lines + 1, columns + 1);
+}
+
+std::unexpected<Fault> not_json(std::string_view why, std::string_view text, std::size_t offset) {
+  if (why.ends_with('.')) why.remove_suffix(1);
+  return std::unexpected(Fault{"", fmt::format("not valid JSON at {}: {}", position(text, offset), why)});
+}
+
+}  // namespace
+
+std::string_view describe(JsonType type) {
+  switch (type) {
+    case JsonType::null:
+      return "null";
+    case JsonType::boolean:
+      return "a boolean";
+    case JsonType::number:
+      return "a number";
+    case JsonType::string:
+      return "a string";
+    case JsonType::array:
+      return "a list";
+    case JsonType::object:
+      return "an object";
+  }
+  return "";
+}
+
+std::expected<JsonValue, Fault> JsonTree::parse(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  if (text.size() > kMaxJsonBytes) {
+    return std::unexpected(Fault{"", fmt::format("the document is larger than {} MiB", kMaxJsonBytes >> 20)});
+  }
+  // The parser takes NUL for the end and would not look at what follows.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    return not_json("the byte NUL", text, nul);
+  }
+  constexpr unsigned kFlags =
+      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
+  TreeBuilder builder(arena_);
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  Reader reader;
+  const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, builder);
+  if (result.Code() == rapidjson::kParseErrorTermination) return not_json(builder.refusal(), text, result.Offset());
+  if (result.IsError()) return not_json(rapidjson::GetParseError_En(result.Code()), text, result.Offset());
+  return builder.root();
+}
+
+}  // namespace sluice

@@ -1,0 +1,213 @@
+#include "common/domain/limit_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "common/base/duration.hpp"
+#include "common/base/timestamp.hpp"
+#include "common/domain/identifiers.hpp"
+#include "common/domain/limit_fields.hpp"
+#include "common/domain/limit_numbers.hpp"
+#include "common/domain/rate.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMaxDimensionBytes = 256;
+constexpr std::size_t kMaxKeyBy = 32;
+constexpr std::array<std::string_view, 3> kCommonFields{"algorithm", "strategy", "unit"};
+
+bool is_bucket(Algorithm algorithm) {
+  return algorithm == Algorithm::token_bucket || algorithm == Algorithm::leaky_bucket;
+}
+
+// What an override can replace.
+std::string_view numbers_of(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::token_bucket:
+      return "capacity, refill";
+    case Algorithm::leaky_bucket:
+      return "capacity, leak";
+    case Algorithm::fixed_window:
+    case Algorithm::sliding_window:
+    case Algorithm::sliding_window_log:
+      return "limit, window";
+    case Algorithm::concurrency:
+      return "limit, lease_ttl";
+    case Algorithm::quota:
+      return "limit";
+  }
+  return "";
+}
+
+void read_limit(const JsonValue& value, const Place& at, FaultList& faults, Limit& limit) {
+  Fields fields(value, at, faults);
+  if (!fields.is_object()) return;
+  if (const auto name = fields.text("name", kMaxIdBytes)) {
+    limit.name = *name;
+    if (!is_limit_name(*name)) {
+      fields.fault("name", "the name of a limit is 1 to 63 of a-z 0-9 _ . -, starting with a letter, digit or _");
+    }
+  }
+  read_key_by(fields, "key_by", limit.key_by);
+  read_limit_fields(fields, limit);
+  fields.reject_unknown();
+}
+
+// Gives nameless limits their algorithm's name; faults for names given twice.
+void settle_names(std::vector<Limit>& limits, Fields& owner) {
+  std::unordered_set<std::string> taken;
+  const Place list = owner.at().member("limits");
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (limits[i].name.empty() || taken.insert(limits[i].name).second) continue;
+    owner.faults().add(list.item(i), "name",
+                       fmt::format("{} names two limits: names are unique within a plan", quoted(limits[i].name)));
+  }
+  for (Limit& limit : limits) {
+    if (!limit.name.empty()) continue;
+    const std::string base(to_string(limit.algorithm));
+    limit.name = base;
+    for (int n = 2; !taken.insert(limit.name).second; ++n) limit.name = fmt::format("{}-{}", base, n);
+  }
+}
+
+void read_limit_list(Fields& owner, std::vector<Limit>& out) {
+  const JsonValue& list = *owner.take("limits");
+  if (list.type() == JsonType::array && (list.items().empty() || list.items().size() > kMaxLimitsPerPlan)) {
+    owner.fault("limits", fmt::format("a plan has 1 to {} limits, not {}", kMaxLimitsPerPlan, list.items().size()));
+    return;
+  }
+  owner.each("limits", false, [&](const JsonValue& value, const Place& at) {
+    read_limit(value, at, owner.faults(), out.emplace_back());
+  });
+  settle_names(out, owner);
+}
+
+void reject_flat_fields(Fields& owner) {
+  const auto reject = [&owner](std::string_view name) {
+    if (owner.present(name)) {
+      owner.fault(name, fmt::format("{} stands beside limits: move it into the limit it belongs to", name));
+    }
+  };
+  for (const std::string_view name : kCommonFields) reject(name);
+  for (const LimitField& field : limit_fields()) reject(field.name);
+}
+
+}  // namespace
+
+bool has_flat_limit(Fields& owner) {
+  // All are asked for, so that all are known.
+  bool found = false;
+  for (const std::string_view name : kCommonFields) found |= owner.present(name);
+  for (const LimitField& field : limit_fields()) found |= owner.present(field.name);
+  return found;
+}
+
+bool read_limits(Fields& owner, std::vector<Limit>& out) {
+  if (owner.present("limits")) {
+    reject_flat_fields(owner);
+    read_limit_list(owner, out);
+    return true;
+  }
+  if (!has_flat_limit(owner)) return false;
+  Limit& limit = out.emplace_back();
+  read_limit_fields(owner, limit);
+  limit.name = to_string(limit.algorithm);
+  return true;
+}
+
+LimitChange read_limit_change(Fields& fields, Limit& limit) {
+  LimitChange change;
+  const std::size_t faults_before = fields.faults().count();
+  const bool bucket = is_bucket(limit.algorithm);
+  for (const LimitField& field : limit_fields()) {
+    const bool replaces = field.name != "align" && field.name != "period" && field.name != "anchor";
+    const bool fits = replaces && goes_with(field, limit.algorithm) &&
+                      (bucket ? field.name != "limit" && field.name != "window" : field.name != "rate");
+    if (!fields.present(field.name) || fits) continue;
+    fields.fault(field.name,
+                 fmt::format("{} is not a number that an override can replace in limit {} ({}): those are {}",
+                             field.name, limit.name, to_string(limit.algorithm), numbers_of(limit.algorithm)));
+  }
+  const std::string_view number = bucket ? only_one_of(fields, {"capacity", "bucket_capacity"}) : "limit";
+  if (const auto value = fields.integer(number, 0, kMaxLimit)) {
+    limit.limit = *value;
+    change.limit = true;
+  }
+  if (const std::string_view rate = bucket ? given_rate(fields, limit.algorithm) : ""; !rate.empty()) {
+    if (const auto written = read_rate(fields, rate)) {
+      limit.rate = lowest_terms(written->units, written->per);
+      change.rate = true;
+    }
+  }
+  if (const auto window = fields.duration("window", kMinWindow, kMaxWindow)) {
+    limit.window = *window;
+    change.window = true;
+  }
+  if (const auto lease_ttl = fields.duration("lease_ttl", kMinLeaseTtl, kMaxLeaseTtl)) {
+    limit.lease_ttl = *lease_ttl;
+    change.lease_ttl = true;
+  }
+  fields.reject_unknown();
+  if (fields.faults().count() != faults_before) return change;
+  if (!change.limit && !change.rate && !change.window && !change.lease_ttl) {
+    fields.faults().add(fields.at(), fmt::format("nothing is replaced in limit {}: name at least one of {}", limit.name,
+                                                 numbers_of(limit.algorithm)));
+  } else if (auto fault = number_fault(limit)) {
+    fields.faults().add(fields.at(), std::move(fault->text));
+  }
+  return change;
+}
+
+bool read_key_by(Fields& fields, std::string_view name, std::vector<DimensionRef>& out) {
+  if (!fields.present(name)) return false;
+  out.clear();
+  fields.each(name, true, [&](const JsonValue& value, const Place& at) {
+    if (value.type() != JsonType::string) {
+      return fields.faults().add(at, wrong_type_text(name, value, "the name of a dimension, or a list of them"));
+    }
+    auto dimension = value.text().size() <= kMaxDimensionBytes ? parse_dimension(value.text()) : std::nullopt;
+    if (dimension) {
+      out.push_back(std::move(*dimension));
+    } else {
+      fields.faults().add(at, fmt::format("{} is not a dimension: write one such as subject, resource, api_key, "
+                                          "tag.NAME or attr.NAME",
+                                          quoted(value.text())));
+    }
+  });
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  if (out.size() > kMaxKeyBy) fields.fault(name, fmt::format("{} has more than {} dimensions", name, kMaxKeyBy));
+  return true;
+}
+
+std::string_view capacity_name(Algorithm algorithm) { return is_bucket(algorithm) ? "capacity" : "limit"; }
+
+std::string_view rate_name(Algorithm algorithm) { return algorithm == Algorithm::leaky_bucket ? "leak" : "refill"; }
+
+void write_key_by(JsonWriter& out, std::string_view name, const std::vector<DimensionRef>& key_by) {
+  std::vector<std::string> names;
+  for (const DimensionRef& dimension : key_by) names.push_back(to_string(dimension));
+  out.key(name);
+  out.texts(names);
+}
+
+void write_limit(JsonWriter& out, const Limit& limit) {
+  out.begin_object();
+  out.field("name", limit.name);
+  out.field("algorithm", to_string(limit.algorithm));
+  if (limit.unit != "requests") out.field("unit", limit.unit);
+  out.field(capacity_name(limit.algorithm), limit.limit);
+  if (is_bucket(limit.algorithm)) out.field(rate_name(limit.algorithm), to_string(limit.rate));
+  if (limit.window != Micros(0)) out.field("window", format_duration(limit.window));
+  if (limit.align != Align::epoch) out.field("align", to_string(limit.align));
+  if (limit.lease_ttl != Micros(0)) out.field("lease_ttl", format_duration(limit.lease_ttl));
+  if (limit.algorithm == Algorithm::quota) out.field("period", to_string(limit.period));
+  if (limit.anchor) out.field("anchor", format_timestamp(*limit.anchor));
+  if (!limit.key_by.empty()) write_key_by(out, "key_by", limit.key_by);
+  out.end_object();
+}
+
+}  // namespace sluice

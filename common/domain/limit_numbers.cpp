@@ -1,0 +1,95 @@
+#include "common/domain/limit_numbers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "common/base/duration.hpp"
+#include "common/domain/rate.hpp"
+
+namespace sluice {
+namespace {
+
+using Wide = __int128;
+
+constexpr Wide kMaxSpent = Wide{1} << 50;
+constexpr Wide kMaxDebt = Wide{1} << 52;
+constexpr Wide kMaxTicks = Wide{1} << 53;
+
+struct Tick {
+  std::int64_t us;
+  std::string_view name;
+};
+constexpr std::array<Tick, 3> kTicks{{{1, "microseconds"}, {1'000, "milliseconds"}, {1'000'000, "seconds"}}};
+
+bool is_bucket(Algorithm algorithm) {
+  return algorithm == Algorithm::token_bucket || algorithm == Algorithm::leaky_bucket;
+}
+
+std::optional<NumberFault> bucket_fault(const Limit& limit) {
+  // A capacity of 0 counts as 1: an override may raise it.
+  if (static_cast<Wide>(std::max<std::int64_t>(limit.limit, 1)) * limit.rate.per_us <= kMaxSpent) return std::nullopt;
+  return NumberFault{
+      "limit",
+      fmt::format("capacity {} is too large for a rate of {}: what is spent is counted in 1/{} units and would "
+                  "pass 2^50, above which it is not exact; lower the capacity to {}, or write the rate as a "
+                  "simpler fraction, such as \"1/3s\" for 0.333333 per second",
+                  limit.limit, to_string(limit.rate), limit.rate.per_us, kMaxLimit / limit.rate.per_us)};
+}
+
+std::optional<NumberFault> sliding_fault(const Limit& limit) {
+  const std::int64_t window = limit.window.count();
+  for (const Tick& tick : kTicks) {
+    if (static_cast<Wide>(limit.limit) * window > kMaxTicks * tick.us) continue;
+    if (window % tick.us == 0) return std::nullopt;
+    return NumberFault{"window",
+                       fmt::format("a sliding_window with a limit of {} needs a window of whole {}, as limit × "
+                                   "window would pass 2^53 in a finer unit; {} is not",
+                                   limit.limit, tick.name, format_duration(limit.window))};
+  }
+  const auto most = static_cast<std::int64_t>(kMaxTicks * kTicks.back().us / window);
+  return NumberFault{"limit", fmt::format("limit × window passes 2^53 even in seconds, above which a sliding_window is "
+                                          "not exact: lower the limit to {}, or shorten the window",
+                                          most)};
+}
+
+std::optional<NumberFault> entries_fault(const Limit& limit) {
+  if (limit.limit <= kMaxLogLimit) return std::nullopt;
+  return NumberFault{
+      "limit", fmt::format("the limit of a {} is at most {}, as every entry is stored{}", to_string(limit.algorithm),
+                           kMaxLogLimit,
+                           limit.algorithm == Algorithm::sliding_window_log ? "; use sliding_window for more" : "")};
+}
+
+}  // namespace
+
+std::optional<NumberFault> number_fault(const Limit& limit) {
+  switch (limit.algorithm) {
+    case Algorithm::token_bucket:
+    case Algorithm::leaky_bucket:
+      return bucket_fault(limit);
+    case Algorithm::sliding_window:
+      return sliding_fault(limit);
+    case Algorithm::sliding_window_log:
+    case Algorithm::concurrency:
+      return entries_fault(limit);
+    case Algorithm::fixed_window:
+    case Algorithm::quota:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> debt_fault(const Limit& limit, Micros max_delay) {
+  if (!is_bucket(limit.algorithm)) return std::nullopt;
+  const Wide capacity = static_cast<Wide>(limit.limit) * limit.rate.per_us;
+  if (capacity + static_cast<Wide>(max_delay.count()) * limit.rate.units <= kMaxDebt) return std::nullopt;
+  const auto longest = static_cast<std::int64_t>(std::max(kMaxDebt - capacity, Wide{0}) / limit.rate.units);
+  return fmt::format(
+      "max_delay {} is too long for limit {} (capacity {}, rate {}): the debt would pass 2^52, above which it is not "
+      "exact; at most {} is possible",
+      format_duration(max_delay), limit.name, limit.limit, to_string(limit.rate), format_duration(Micros(longest)));
+}
+
+}  // namespace sluice

@@ -1,0 +1,33 @@
+// The ranges in which a limit's arithmetic is exact (all intermediate values are whole numbers that a double holds).
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/domain/plan.hpp"
+
+namespace sluice {
+
+inline constexpr Micros kMinWindow = std::chrono::milliseconds(1);
+inline constexpr Micros kMaxWindow = std::chrono::days(366);
+inline constexpr Micros kMinLeaseTtl = std::chrono::milliseconds(1);
+inline constexpr Micros kMaxLeaseTtl = std::chrono::days(30);
+
+struct NumberFault {
+  std::string_view field;  // "limit" (a bucket's capacity too) or "window"
+  std::string text;        // what is too large, why, and the way out
+};
+
+// Do the numbers of one limit fit together?
+// Buckets: capacity · rate.per_us ≤ 2^50. Sliding counter: limit · window ≤ 2^53 in ticks of 1 µs, else 1 ms, else 1 s,
+// the window being a whole number of ticks. Log and concurrency: limit ≤ kMaxLogLimit.
+// REQUIRES: each number in its own range (limit 0 to kMaxLimit, window kMinWindow to kMaxWindow, a rate by rate.hpp).
+std::optional<NumberFault> number_fault(const Limit& limit);
+
+// The same for action `delay`, where a bucket takes on debt: capacity · rate.per_us + max_delay · rate.units ≤ 2^52.
+std::optional<std::string> debt_fault(const Limit& limit, Micros max_delay);
+
+}  // namespace sluice

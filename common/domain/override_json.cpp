@@ -1,0 +1,194 @@
+#include "common/domain/override_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "common/base/duration.hpp"
+#include "common/base/timestamp.hpp"
+#include "common/domain/limit_json.hpp"
+#include "common/domain/limit_numbers.hpp"
+#include "common/domain/rate.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 256;
+constexpr std::size_t kMaxValueBytes = 256;
+
+// What an override belongs to, as far as it was found; limits is nullptr where it cannot be judged.
+struct Owner {
+  const std::vector<Limit>* limits = nullptr;
+  const std::vector<DimensionRef>* key_by = nullptr;
+  Micros longest_delay{0};  // of the actions it is judged under
+};
+
+Micros delay_of(const Enforcement& enforcement) {
+  return enforcement.action == Action::delay ? enforcement.max_delay : Micros(0);
+}
+
+void no_such_owner(Fields& fields, std::string_view field, std::string_view kind, const Override& item,
+                   std::string_view id) {
+  fields.fault(field, fmt::format("{} {} does not exist in tenant {}", kind, quoted(id), quoted(item.tenant_id)));
+}
+
+Owner owner_policy(Fields& fields, const OverrideOwners& owners, const Override& item) {
+  const IdIndex::Entry* const entry = owners.policy_ids.find(item.tenant_id, item.policy_id);
+  if (entry == nullptr) {
+    no_such_owner(fields, "policy_id", "policy", item, item.policy_id);
+    return {};
+  }
+  if (!entry->sound) return {};
+  const Policy& policy = owners.policies[entry->index];
+  Owner owner{&policy.limits, &policy.enforcement.key_by, delay_of(policy.enforcement)};
+  if (!policy.plan_id.empty()) {
+    const IdIndex::Entry* const plan = owners.plan_ids.find(policy.tenant_id, policy.plan_id);
+    if (plan == nullptr || !plan->sound) return {};
+    owner.limits = &owners.plans[plan->index].limits;
+  }
+  return owner;
+}
+
+Owner owner_plan(Fields& fields, const OverrideOwners& owners, const Override& item) {
+  const IdIndex::Entry* const entry = owners.plan_ids.find(item.tenant_id, item.plan_id);
+  if (entry == nullptr) {
+    no_such_owner(fields, "plan_id", "plan", item, item.plan_id);
+    return {};
+  }
+  if (!entry->sound) return {};
+  const Plan& plan = owners.plans[entry->index];
+  return {&plan.limits, &plan.enforcement.key_by, std::max(delay_of(plan.enforcement), entry->longest_delay)};
+}
+
+Owner read_owner(Fields& fields, const OverrideOwners& owners, Override& item) {
+  const auto policy_id = fields.text("policy_id", kMaxNameBytes);
+  const auto plan_id = fields.text("plan_id", kMaxNameBytes);
+  if (fields.present("policy_id") && fields.present("plan_id")) {
+    fields.fault("plan_id", "policy_id and plan_id are both given: an override belongs to one of them");
+    return {};
+  }
+  if (!fields.present("policy_id") && !fields.present("plan_id")) {
+    fields.require("policy_id", "an override belongs to a policy, or with plan_id to a plan");
+  }
+  if (policy_id) item.policy_id = *policy_id;
+  if (plan_id) item.plan_id = *plan_id;
+  if (item.tenant_id.empty()) return {};  // the fault is known
+  if (policy_id) return owner_policy(fields, owners, item);
+  if (plan_id) return owner_plan(fields, owners, item);
+  return {};
+}
+
+// The owner's limit called `limit_name`; nullptr where it is not known.
+const Limit* read_limit_name(Fields& fields, const Owner& owner, Override& item) {
+  fields.require("limit_name", "which limit of the plan is overridden");
+  const auto name = fields.text("limit_name", kMaxNameBytes);
+  if (!name) return nullptr;
+  item.limit_name = *name;
+  if (owner.limits == nullptr) return nullptr;
+  const auto found = std::ranges::find(*owner.limits, *name, &Limit::name);
+  if (found != owner.limits->end()) return &*found;
+  std::string names;
+  for (const Limit& limit : *owner.limits) names.append(names.empty() ? "" : ", ").append(limit.name);
+  fields.fault("limit_name", fmt::format("{} has no limit {}: its limits are {}",
+                                         item.policy_id.empty() ? "the plan" : "the policy", quoted(*name), names));
+  return nullptr;
+}
+
+std::string list_of(const std::vector<DimensionRef>& dimensions) {
+  std::string text;
+  for (const DimensionRef& dimension : dimensions) text.append(text.empty() ? "" : ", ").append(to_string(dimension));
+  return text.empty() ? "none" : text;
+}
+
+void read_identity_members(Fields& identity, Override& item) {
+  for (JsonMember& member : identity.members()) {
+    if (member.taken) continue;  // given twice
+    auto dimension = parse_dimension(member.name);
+    if (!dimension) {
+      member.taken = true;
+      identity.fault(member.name, fmt::format("{} is not a dimension", quoted(member.name)));
+    } else if (const auto value = identity.text(member.name, kMaxValueBytes)) {
+      item.identity.emplace_back(std::move(*dimension), *value);
+    } else if (member.value.type() == JsonType::null) {
+      identity.fault(member.name, fmt::format("{} must be a string, not null", member.name));
+    }
+  }
+  std::ranges::sort(item.identity);
+}
+
+// `limit` and owner.key_by: nullptr where they are not known.
+void read_identity(Fields& fields, const Owner& owner, const Limit* limit, Override& item) {
+  fields.require("identity", "the value of each dimension of the counter's key, such as {\"subject\":\"user:42\"}");
+  const JsonValue* const value = fields.take("identity");
+  if (value == nullptr) return;
+  const Place at = fields.at().member("identity");
+  const std::size_t faults_before = fields.faults().count();
+  Fields identity(*value, at, fields.faults());
+  read_identity_members(identity, item);
+  if (limit == nullptr || owner.key_by == nullptr || fields.faults().count() != faults_before) return;
+
+  std::vector<DimensionRef> wanted;
+  std::ranges::set_union(*owner.key_by, limit->key_by, std::back_inserter(wanted));
+  std::vector<DimensionRef> given;
+  for (const auto& [dimension, text] : item.identity) given.push_back(dimension);
+  if (given == wanted) return;
+  fields.fault("identity",
+               fmt::format("an identity has exactly the dimensions of the counter's key: {}; this one has {}",
+                           list_of(wanted), list_of(given)));
+}
+
+void read_set(Fields& fields, const Owner& owner, const Limit* limit, Override& item) {
+  fields.require("set", "the numbers that replace the limit's, such as {\"limit\":500}");
+  const JsonValue* const value = fields.take("set");
+  if (value == nullptr || limit == nullptr) return;
+  const Place at = fields.at().member("set");
+  const std::size_t faults_before = fields.faults().count();
+  Fields set(*value, at, fields.faults());
+  if (!set.is_object()) return;
+  Limit changed = *limit;
+  const LimitChange change = read_limit_change(set, changed);
+  if (change.limit) item.limit = changed.limit;
+  if (change.rate) item.rate = changed.rate;
+  if (change.window) item.window = changed.window;
+  if (change.lease_ttl) item.lease_ttl = changed.lease_ttl;
+  if (fields.faults().count() != faults_before || owner.longest_delay == Micros(0)) return;
+  if (auto fault = debt_fault(changed, owner.longest_delay)) fields.fault("set", std::move(*fault));
+}
+
+}  // namespace
+
+void read_override(Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out) {
+  out.tenant_id = tenants.read_tenant_id(fields);
+  out.id = read_id(fields, "override");
+  const Owner owner = read_owner(fields, owners, out);
+  const Limit* const limit = read_limit_name(fields, owner, out);
+  read_identity(fields, owner, limit, out);
+  read_set(fields, owner, limit, out);
+  out.expires_at = fields.timestamp("expires_at");
+  fields.reject_unknown();
+}
+
+void write_override(JsonWriter& out, const Override& item, Algorithm algorithm) {
+  out.begin_object();
+  out.field("tenant_id", item.tenant_id);
+  out.field("id", item.id);
+  out.optional_field("policy_id", item.policy_id);
+  out.optional_field("plan_id", item.plan_id);
+  out.field("limit_name", item.limit_name);
+  out.key("identity");
+  out.begin_object();
+  for (const auto& [dimension, value] : item.identity) out.field(to_string(dimension), value);
+  out.end_object();
+  out.key("set");
+  out.begin_object();
+  if (item.limit) out.field(capacity_name(algorithm), *item.limit);
+  if (item.rate) out.field(rate_name(algorithm), to_string(*item.rate));
+  if (item.window) out.field("window", format_duration(*item.window));
+  if (item.lease_ttl) out.field("lease_ttl", format_duration(*item.lease_ttl));
+  out.end_object();
+  if (item.expires_at) out.field("expires_at", format_timestamp(*item.expires_at));
+  out.end_object();
+}
+
+}  // namespace sluice

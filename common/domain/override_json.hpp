@@ -1,0 +1,31 @@
+// Overrides in JSON.
+//
+// Thread safety: pure functions; all state is the caller's.
+#pragma once
+
+#include <vector>
+
+#include "common/domain/json_fields.hpp"
+#include "common/domain/json_writer.hpp"
+#include "common/domain/policy.hpp"
+#include "common/domain/references.hpp"
+
+namespace sluice {
+
+// The plans and policies an override may belong to.
+struct OverrideOwners {
+  const std::vector<Plan>& plans;
+  const std::vector<Policy>& policies;
+  IdIndex& plan_ids;
+  IdIndex& policy_ids;
+};
+
+// Reads all fields of an override and checks it against its owner: the limit exists, the identity has exactly the
+// dimensions of the counter's key, the numbers fit the limit's algorithm and its other numbers.
+// Where the owner has faults of its own, what depends on it is left unjudged.
+void read_override(Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out);
+
+// `algorithm` of the limit it replaces numbers of.
+void write_override(JsonWriter& out, const Override& item, Algorithm algorithm);
+
+}  // namespace sluice

@@ -1,0 +1,155 @@
+#include "common/domain/policy_json.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "common/base/crypto.hpp"
+#include "common/base/timestamp.hpp"
+#include "common/domain/enforcement_json.hpp"
+#include "common/domain/limit_json.hpp"
+#include "common/domain/scope_json.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 256;
+constexpr std::size_t kMaxExpressionBytes = 4096;
+constexpr std::size_t kMaxMetadata = 32;  // it comes back with every decision
+constexpr std::size_t kMaxMetadataName = 64;
+constexpr std::size_t kMaxMetadataValue = 512;
+constexpr std::int64_t kMaxVersion = (std::int64_t{1} << 53) - 1;  // what every JSON reader reads exactly
+constexpr std::size_t kMadeIdBytes = 8;                            // of the hash
+
+void read_metadata(Fields& policy, Metadata& out) {
+  const JsonValue* const metadata = policy.take("metadata");
+  if (metadata == nullptr) return;
+  const Place at = policy.at().member("metadata");
+  Fields fields(*metadata, at, policy.faults());
+  if (fields.members().size() > kMaxMetadata) {
+    policy.fault("metadata", fmt::format("metadata has more than {} entries", kMaxMetadata));
+    return;
+  }
+  for (JsonMember& member : fields.members()) {
+    if (member.name.empty() || member.name.size() > kMaxMetadataName) {
+      fields.fault(member.name, fmt::format("a name in metadata is 1 to {} bytes long", kMaxMetadataName));
+    } else if (const auto value = fields.text(member.name, kMaxMetadataValue)) {
+      out.emplace(member.name, *value);
+    }
+  }
+}
+
+// Exactly one of `plan_id`, `limits` and the fields of one limit; true for the last.
+bool read_what_is_allowed(Fields& fields, Policy& out) {
+  const bool flat = !fields.present("limits") && has_flat_limit(fields);
+  if (fields.present("plan_id")) {
+    if (const auto plan_id = fields.text("plan_id", kMaxNameBytes)) out.plan_id = *plan_id;
+    if (out.plan_id.empty()) fields.fault("plan_id", "plan_id is the id of a plan");
+    if (flat || fields.present("limits")) {
+      fields.fault("plan_id",
+                   "plan_id and limits are both given: keep one, a policy has the limits of a plan or its own");
+    }
+  }
+  const bool read = read_limits(fields, out.limits);  // in any case: its fields are then known
+  if (!read && !fields.present("plan_id")) {
+    fields.require("plan_id", "a policy names a plan, or brings its own limits");
+  }
+  return flat;
+}
+
+void read_validity(Fields& fields, Policy& out) {
+  if (const auto enabled = fields.boolean("enabled")) out.enabled = *enabled;
+  out.valid_from = fields.timestamp("valid_from");
+  out.valid_to = fields.timestamp("valid_to");
+  if (out.valid_from && out.valid_to && *out.valid_from >= *out.valid_to) {
+    fields.fault("valid_to", "valid_to must be after valid_from, else the policy is never valid");
+  }
+  if (const auto percent = fields.number("rollout_percent", 0, 100, 2)) out.rollout_percent = *percent;
+}
+
+// The same content gets the same id, so that applying a rule twice does not make two.
+std::string made_id(const Policy& policy) {
+  JsonWriter content;
+  write_policy(content, policy);
+  const Sha256Digest digest = sha256(content.take());
+  return "rule-" + to_hex(ByteView(digest).first(kMadeIdBytes));
+}
+
+}  // namespace
+
+void read_plan(Fields& fields, const TenantIndex& tenants, Plan& out) {
+  const std::size_t faults_before = fields.faults().count();
+  out.tenant_id = tenants.read_tenant_id(fields);
+  out.id = read_id(fields, "plan");
+  if (const auto name = fields.text("name", kMaxNameBytes)) out.name = *name;
+  read_enforcement(fields, out.enforcement);
+  if (!read_limits(fields, out.limits)) fields.require("limits", "a plan has 1 to 16 limits");
+  fields.reject_unknown();
+  if (fields.faults().count() == faults_before) check_enforcement(fields, out.enforcement, out.limits, true);
+}
+
+void read_policy(Fields& fields, const TenantIndex& tenants, Policy& out) {
+  const std::size_t faults_before = fields.faults().count();
+  out.tenant_id = tenants.read_tenant_id(fields);
+  if (const auto name = fields.text("name", kMaxNameBytes)) out.name = *name;
+  read_metadata(fields, out.metadata);
+  if (const auto expression = fields.text("match_expr", kMaxExpressionBytes)) out.match_expr = *expression;
+  read_enforcement(fields, out.enforcement);
+  const bool flat = read_what_is_allowed(fields, out);
+  read_validity(fields, out);
+  constexpr std::int64_t kMaxPriority = std::numeric_limits<std::int32_t>::max();
+  out.priority = fields.integer("priority", -kMaxPriority, kMaxPriority).value_or(0);
+  out.version = fields.integer("version", 1, kMaxVersion).value_or(1);
+  const bool makes_id = flat && !fields.present("id");
+  if (!makes_id) out.id = read_id(fields, "policy");
+  read_scope(fields, out.scope);
+  fields.reject_unknown();
+  if (fields.faults().count() != faults_before) return;
+  check_enforcement(fields, out.enforcement, out.limits, true);
+  if (makes_id) out.id = made_id(out);
+}
+
+void write_plan(JsonWriter& out, const Plan& plan) {
+  out.begin_object();
+  out.field("tenant_id", plan.tenant_id);
+  out.field("id", plan.id);
+  out.optional_field("name", plan.name);
+  out.key("limits");
+  out.begin_list();
+  for (const Limit& limit : plan.limits) write_limit(out, limit);
+  out.end_list();
+  write_enforcement(out, plan.enforcement);
+  out.end_object();
+}
+
+void write_policy(JsonWriter& out, const Policy& policy) {
+  out.begin_object();
+  out.field("tenant_id", policy.tenant_id);
+  out.optional_field("id", policy.id);  // empty only while its id is being made
+  out.optional_field("name", policy.name);
+  if (!policy.metadata.empty()) {
+    out.key("metadata");
+    out.begin_object();
+    for (const auto& [name, value] : policy.metadata) out.field(name, value);
+    out.end_object();
+  }
+  write_scope(out, policy.scope);
+  out.optional_field("match_expr", policy.match_expr);
+  out.optional_field("plan_id", policy.plan_id);
+  if (!policy.limits.empty()) {
+    out.key("limits");
+    out.begin_list();
+    for (const Limit& limit : policy.limits) write_limit(out, limit);
+    out.end_list();
+  }
+  write_enforcement(out, policy.enforcement);
+  if (policy.rollout_percent != 100) out.field("rollout_percent", policy.rollout_percent);
+  if (policy.valid_from) out.field("valid_from", format_timestamp(*policy.valid_from));
+  if (policy.valid_to) out.field("valid_to", format_timestamp(*policy.valid_to));
+  if (!policy.enabled) out.field("enabled", false);
+  if (policy.priority != 0) out.field("priority", policy.priority);
+  if (policy.version != 1) out.field("version", policy.version);
+  out.end_object();
+}
+
+}  // namespace sluice

@@ -1,0 +1,69 @@
+#include "common/domain/references.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "common/domain/identifiers.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kAnyLength = std::numeric_limits<std::size_t>::max();
+
+}  // namespace
+
+std::string read_id(Fields& fields, std::string_view kind) {
+  fields.require("id", fmt::format("every {} has one", kind));
+  const auto id = fields.text("id", kAnyLength);
+  if (!id) return {};
+  if (is_id(*id)) return std::string(*id);
+  fields.fault("id", fmt::format("an id is 1 to {} of a-z 0-9 . -, starting with a letter or digit; {} is not",
+                                 kMaxIdBytes, quoted(*id)));
+  return {};
+}
+
+std::string IdIndex::key(std::string_view scope, std::string_view id) const {
+  std::string key;
+  key.reserve(scope.size() + 1 + id.size());
+  return key.append(scope).append("\n").append(id);  // no id holds a newline
+}
+
+void IdIndex::add(Fields& fields, std::string_view scope, std::string_view id, const Entry& entry) {
+  if (id.empty()) return;
+  if (entries_.try_emplace(key(scope, id), entry).second) return;
+  fields.fault("id", scope.empty() ? fmt::format("{} {} exists already: these ids are unique", kind_, quoted(id))
+                                   : fmt::format("{} {} exists already in tenant {}: these ids are unique in a tenant",
+                                                 kind_, quoted(id), quoted(scope)));
+}
+
+IdIndex::Entry* IdIndex::find(std::string_view scope, std::string_view id) {
+  const auto found = entries_.find(key(scope, id));
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+void TenantIndex::add(Fields& fields, std::string_view id) {
+  if (id.empty() || ids_.emplace(id).second) return;
+  fields.fault("id", fmt::format("tenant {} exists already: these ids are unique", quoted(id)));
+}
+
+std::string TenantIndex::read_tenant_id(Fields& fields) const {
+  if (!fields.present("tenant_id")) {
+    if (count_ == 1) return ids_.empty() ? std::string() : *ids_.begin();
+    if (fields.is_object()) {
+      fields.fault("tenant_id", fmt::format("tenant_id is missing: it is only implied where the bundle has exactly one "
+                                            "tenant, and this one has {}",
+                                            count_));
+    }
+    return {};
+  }
+  const auto id = fields.text("tenant_id", kAnyLength);
+  if (!id) return {};
+  if (ids_.contains(std::string(*id))) return std::string(*id);
+  if (ids_.size() == count_) {
+    fields.fault("tenant_id", fmt::format("tenant {} does not exist: add it to tenants", quoted(*id)));
+  }
+  return {};
+}
+
+}  // namespace sluice

@@ -1,0 +1,120 @@
+#include "common/domain/scope_json.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMaxValueBytes = 256;  // as long as the values of a check may be
+
+std::optional<int> address_bits(const std::string& text) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  if (inet_pton(AF_INET, text.c_str(), bytes.data()) == 1) return 32;
+  if (inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1) return 128;
+  return std::nullopt;
+}
+
+// An address, a CIDR block, or a prefix of the text.
+bool is_source_ip(std::string_view value) {
+  if (value.ends_with('*')) return true;
+  const std::size_t slash = value.find('/');
+  const auto bits = address_bits(std::string(value.substr(0, slash)));
+  if (!bits) return false;
+  if (slash == std::string_view::npos) return true;
+  const std::string_view length = value.substr(slash + 1);
+  int prefix = -1;
+  const auto [after, code] = std::from_chars(length.data(), length.data() + length.size(), prefix);
+  return code == std::errc{} && after == length.data() + length.size() && prefix >= 0 && prefix <= *bits;
+}
+
+void read_value(const JsonValue& value, const Place& at, FaultList& faults, ScopeTerm& term) {
+  if (value.type() != JsonType::string) {
+    return faults.add(at, wrong_type_text(to_string(term.dimension), value, "a string or a list of strings"));
+  }
+  if (value.text().size() > kMaxValueBytes) {
+    return faults.add(at, fmt::format("a value of a scope is at most {} bytes long", kMaxValueBytes));
+  }
+  if (term.dimension.dimension == Dimension::source_ip && !is_source_ip(value.text())) {
+    return faults.add(at, fmt::format("{} is not an address such as 10.0.0.7, a CIDR block such as 10.0.0.0/8, or a "
+                                      "prefix ending in *",
+                                      quoted(value.text())));
+  }
+  term.values.emplace_back(value.text());
+}
+
+void read_term(Fields& object, JsonMember& member, DimensionRef dimension, std::vector<ScopeTerm>& out) {
+  member.taken = true;
+  if (member.value.type() == JsonType::null) return;
+  const auto same = std::ranges::find(out, dimension, &ScopeTerm::dimension);
+  if (same != out.end()) {
+    return object.fault(member.name,
+                        fmt::format("{} is in the scope already: write all its values as one list there", member.name));
+  }
+  ScopeTerm& term = out.emplace_back(ScopeTerm{std::move(dimension), {}});
+  object.each(member.name, true,
+              [&](const JsonValue& value, const Place& at) { read_value(value, at, object.faults(), term); });
+  if (member.value.type() == JsonType::array && member.value.items().empty()) {
+    object.fault(member.name,
+                 fmt::format("{} is an empty list, which nothing matches: leave it out for any value", member.name));
+  }
+  std::ranges::sort(term.values);
+  term.values.erase(std::ranges::unique(term.values).begin(), term.values.end());
+}
+
+// These would be read as something else than their writer meant: the owner of the policy, and its rank.
+bool is_shorthand(const DimensionRef& dimension) {
+  return dimension.dimension != Dimension::org && dimension.dimension != Dimension::tenant &&
+         dimension.dimension != Dimension::priority;
+}
+
+void read_scope_object(const JsonValue& value, const Place& at, FaultList& faults, std::vector<ScopeTerm>& out) {
+  Fields fields(value, at, faults);
+  for (JsonMember& member : fields.members()) {
+    if (member.taken) continue;  // given twice
+    if (auto dimension = parse_dimension(member.name)) {
+      read_term(fields, member, std::move(*dimension), out);
+    } else {
+      fields.fault(member.name, fmt::format("{} is not a dimension: write one such as resource, subject, service, "
+                                            "source_ip, tag.NAME or attr.NAME",
+                                            quoted(member.name)));
+    }
+  }
+}
+
+}  // namespace
+
+void read_scope(Fields& policy, std::vector<ScopeTerm>& out) {
+  if (const JsonValue* const scope = policy.take("scope")) {
+    const Place at = policy.at().member("scope");
+    read_scope_object(*scope, at, policy.faults(), out);
+  }
+  for (JsonMember& member : policy.members()) {
+    if (member.taken) continue;
+    auto dimension = parse_dimension(member.name);
+    if (dimension && is_shorthand(*dimension)) read_term(policy, member, std::move(*dimension), out);
+  }
+  std::ranges::sort(out, {}, &ScopeTerm::dimension);
+}
+
+void write_scope(JsonWriter& out, const std::vector<ScopeTerm>& scope) {
+  if (scope.empty()) return;
+  out.key("scope");
+  out.begin_object();
+  for (const ScopeTerm& term : scope) {
+    if (term.values.size() == 1) {
+      out.field(to_string(term.dimension), term.values.front());
+      continue;
+    }
+    out.key(to_string(term.dimension));
+    out.texts(term.values);
+  }
+  out.end_object();
+}
+
+}  // namespace sluice

@@ -1,0 +1,21 @@
+// A policy's scope in JSON.
+//
+// Thread safety: pure functions; all state is the caller's.
+#pragma once
+
+#include <vector>
+
+#include "common/domain/json_fields.hpp"
+#include "common/domain/json_writer.hpp"
+#include "common/domain/policy.hpp"
+
+namespace sluice {
+
+// Reads the object `scope`, and the dimensions that the shorthand rule writes beside it ("endpoint":"/v1/pay").
+// REQUIRES: all other fields of the policy are taken already. Sorted by dimension; values sorted, without duplicates.
+void read_scope(Fields& policy, std::vector<ScopeTerm>& out);
+
+// Writes the member `scope` unless it is empty.
+void write_scope(JsonWriter& out, const std::vector<ScopeTerm>& scope);
+
+}  // namespace sluice

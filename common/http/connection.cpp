@@ -1,0 +1,279 @@
+#include "common/http/connection.hpp"
+
+#include <utility>
+
+#include "common/http/connection_host.hpp"
+#include "common/http/problem.hpp"
+
+namespace sluice::http {
+namespace {
+
+using Phase = RequestParser::Phase;
+using Step = RequestParser::Step;
+
+constexpr std::size_t kKeptOutput = 64UL * 1024;
+constexpr std::size_t kIdleOutput = 4UL * 1024;
+
+constexpr Refusal kHeadTimeout{408, "/problems/timeout", "The request line and headers took too long.", true};
+constexpr Refusal kBodyTimeout{408, "/problems/timeout", "The body took too long.", true};
+
+void empty_out(std::string& text) {
+  if (text.capacity() > kKeptOutput) {
+    std::string().swap(text);
+  } else {
+    text.clear();
+  }
+}
+
+}  // namespace
+
+Connection::Connection(std::shared_ptr<ConnectionHost> host)
+    : host_(std::move(host)), parser_(host_->options().max_header_bytes) {}
+
+void Connection::start() {
+  read_deadline_ = host_->tick_ + host_->timeouts_.idle;
+  read_more();
+}
+
+void Connection::on_read(IoResult result, std::size_t bytes) {
+  reading_ = false;
+  if (closed_) return leave_stream();
+  const bool asked = std::exchange(cancelling_, false);
+  if (result == IoResult::failed || (result == IoResult::cancelled && !asked)) return close();
+  if (result == IoResult::end) peer_done_ = true;
+  if (lingering_) return peer_done_ ? close() : read_more();
+  if (result == IoResult::cancelled) release_memory();
+  if (result == IoResult::ok) input_.commit(bytes);
+  advance();
+}
+
+void Connection::on_written(IoResult result, std::size_t bytes) {
+  writing_ = false;
+  if (closed_) return leave_stream();
+  if (result != IoResult::ok) return close();
+  sent_ += bytes;
+  if (sent_ < in_flight_.size()) {
+    writing_ = true;
+    write_deadline_ = host_->tick_ + host_->timeouts_.write;
+    return start_write(std::string_view(in_flight_).substr(sent_));
+  }
+  sent_ = 0;
+  empty_out(in_flight_);
+  advance();
+}
+
+void Connection::resume() {
+  if (!closed_) advance();
+}
+
+void Connection::answer(std::uint64_t slot, const Response& response) {
+  if (closed_) return;
+  const bool last_closes = host_->draining() && between_requests();
+  replies_.answer(slot, response, host_->date(), last_closes, out_);
+  if (!busy_) host_->mark_dirty(*this);
+}
+
+// Handles what is there, then writes once; goes round again where the writing made room for bytes that had to wait.
+void Connection::advance() {
+  busy_ = true;
+  bool again = true;
+  while (again && !closed_) {
+    parse_input();
+    if (!closed_) write_output();
+    again = blocked_ && !overfull();
+  }
+  busy_ = false;
+  if (closed_) {
+    leave_stream();
+  } else {
+    settle();
+  }
+}
+
+bool Connection::overfull() const {
+  return replies_.unanswered() >= host_->options().max_pipelined || waiting_output() > kMaxWaitingOutput;
+}
+
+void Connection::parse_input() {
+  blocked_ = overfull();
+  while (!closed_ && !blocked_ && !last_read_ && !hang_up_ && !replies_.closed() && !input_.empty()) {
+    const Step step = parser_.feed(input_.data(), input_.size());
+    input_.consume(parser_.consumed());  // moves nothing: the request's views stay valid until more is read
+    if (!take_step(step)) return;
+    blocked_ = overfull();
+  }
+}
+
+// False: nothing more to parse before more is read.
+bool Connection::take_step(Step step) {
+  switch (step) {
+    case Step::need_more:
+      track_phase();
+      return false;
+    case Step::head:
+      parser_.set_body_limit(host_->handler_.body_limit(parser_.request().method, parser_.request().path));
+      return true;
+    case Step::complete:
+      timed_ = Phase::idle;
+      handle_request();
+      return true;
+    case Step::refused:
+      timed_ = Phase::idle;
+      refuse(parser_.refusal());
+      return true;
+    case Step::hang_up:
+      break;
+  }
+  hang_up_ = true;
+  return false;
+}
+
+void Connection::handle_request() {
+  ++host_->stats_.requests;
+  last_read_ = !parser_.keep_alive();
+  const std::uint64_t slot =
+      replies_.open({.close = last_read_, .head = parser_.is_head(), .http10 = !parser_.http11()});
+  host_->handler_.handle(parser_.request(), Reply(this, slot));
+}
+
+void Connection::refuse(const Refusal& refusal) {
+  ++host_->stats_.bad_requests;
+  if (refusal.close) last_read_ = rude_end_ = true;
+  const std::uint64_t slot =
+      replies_.open({.close = refusal.close, .head = parser_.is_head(), .http10 = !refusal.close && !parser_.http11()});
+  std::string& body = host_->scratch_;
+  body.clear();
+  write_problem({.status = refusal.status, .type = refusal.type, .detail = refusal.detail}, body);
+  answer(slot, {.status = refusal.status, .content_type = kProblemType, .body = body});
+}
+
+// An unfinished request is timed from the moment its part began.
+void Connection::track_phase() {
+  const Phase phase = parser_.phase();
+  if (phase == timed_) return;
+  timed_ = phase;
+  if (phase == Phase::body && parser_.expects_continue()) replies_.announce_continue(out_);
+  const auto& timeouts = host_->timeouts_;
+  if (phase != Phase::idle) read_deadline_ = host_->tick_ + (phase == Phase::head ? timeouts.header : timeouts.body);
+}
+
+void Connection::write_output() {
+  if (writing_ || out_.empty()) return;
+  std::size_t sent = 0;
+  if (write_now(out_, sent) != IoResult::ok) return close();
+  if (sent == out_.size()) return empty_out(out_);
+  in_flight_.swap(out_);
+  sent_ = sent;
+  writing_ = true;
+  write_deadline_ = host_->tick_ + host_->timeouts_.write;
+  start_write(std::string_view(in_flight_).substr(sent_));
+}
+
+bool Connection::is_idle() const { return replies_.unanswered() == 0 && waiting_output() == 0 && between_requests(); }
+
+// After each event: what comes next.
+void Connection::settle() {
+  if (waiting_output() == 0 && settle_flushed()) return;
+  if (is_idle()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
+  if (!last_read_ && !hang_up_ && !replies_.closed() && !blocked_ && !peer_done_) read_more();
+}
+
+// All replies so far are sent; true: this was the end of the connection.
+bool Connection::settle_flushed() {
+  if (replies_.closed() || (hang_up_ && replies_.unanswered() == 0)) {
+    finish();
+    return true;
+  }
+  const bool nothing_comes = peer_done_ && replies_.unanswered() == 0 && !blocked_;
+  if (nothing_comes || (host_->draining() && is_idle() && !input_waiting())) {
+    close();
+    return true;
+  }
+  return false;
+}
+
+// The last reply is sent. Closing over unread input would reset the connection, and the reset may overtake the reply.
+void Connection::finish() {
+  const bool unread = rude_end_ || hang_up_ || !input_.empty() || input_waiting();
+  if (!unread || peer_done_) return close();
+  shut_output();
+  lingering_ = true;
+  read_deadline_ = host_->tick_ + ConnectionHost::kLingerTicks;
+  read_more();
+}
+
+void Connection::read_more() {
+  if (reading_) return;
+  if (lingering_) input_.clear();
+  reading_ = true;
+  start_read(input_.prepare(parser_.wanted()));
+}
+
+void Connection::tick() {
+  if (closed_) return;
+  const auto past = [now = host_->tick_](Ticks deadline) { return static_cast<std::int32_t>(now - deadline) >= 0; };
+  if (writing_ && past(write_deadline_)) return close();
+  if (lingering_) {
+    if (past(read_deadline_)) close();
+  } else if (blocked_ || last_read_ || hang_up_ || replies_.closed()) {
+    ++read_deadline_;  // not reading: the client is not late
+  } else if (is_idle()) {
+    if (past(read_deadline_)) return close();
+    trim_when_rested();
+  } else if (timed_ != Phase::idle && past(read_deadline_)) {
+    time_out_read();
+  }
+}
+
+// A read in flight owns its buffer: cancel it, and on_read() gives the memory back and reads again.
+void Connection::trim_when_rested() {
+  const Ticks idle_since = read_deadline_ - host_->timeouts_.idle;
+  const bool fat = input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() + in_flight_.capacity() > kIdleOutput;
+  if (!fat || !reading_ || cancelling_ || host_->tick_ - idle_since < ConnectionHost::kTrimTicks) return;
+  cancelling_ = true;
+  cancel_read();
+}
+
+void Connection::time_out_read() {
+  if (parser_.phase() == Phase::skip) {
+    hang_up_ = true;  // the refusal is sent, or on its way
+    host_->mark_dirty(*this);
+  } else {
+    refuse(timed_ == Phase::head ? kHeadTimeout : kBodyTimeout);
+  }
+}
+
+// An idle connection is closed once its read is known to have brought nothing: it may have just completed.
+void Connection::drain() {
+  if (closed_ || lingering_ || busy_) return;
+  if (!reading_ || !is_idle()) return settle();
+  cancelling_ = true;
+  cancel_read();
+}
+
+void Connection::close() {
+  if (closed_) return;
+  closed_ = true;
+  close_stream();
+  host_->detach(*this);
+  leave_stream();
+}
+
+// The socket goes once nothing uses it, whoever still holds the connection.
+void Connection::leave_stream() {
+  if (reading_ || writing_ || busy_) return;
+  destroy_stream();
+  release_memory();
+}
+
+void Connection::release_memory() {
+  if (closed_ || input_.empty()) input_.release_memory();
+  if (closed_ || is_idle()) {
+    std::string().swap(out_);
+    std::string().swap(in_flight_);
+    parser_.release_memory();
+    replies_.release_memory();
+  }
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,121 @@
+// One client connection: everything but the socket.
+//
+// Thread safety: none; it lives on its server's thread. Drivers (StreamConnection) feed it events and carry out its
+// requests for I/O; tests drive it by hand.
+// Ownership: reference-counted without atomics. Its host's list, each operation in flight and each unanswered Reply
+// hold one reference, so a late Reply finds a connection that is closed and ignores it. Invariants: at most one read
+// and one write are in flight. All requests that one read brought are handled before anything is written. Bytes are not
+// parsed, and no more are read, while too many requests or replies wait.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <boost/intrusive/list.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include "common/http/read_buffer.hpp"
+#include "common/http/reply_queue.hpp"
+#include "common/http/reply_sink.hpp"
+#include "common/http/request_parser.hpp"
+#include "common/http/server.hpp"
+
+namespace sluice::http {
+
+class ConnectionHost;
+
+using Ticks = std::uint32_t;  // sweeps of the host's connections; time-outs are counted in them
+
+enum class IoResult : std::uint8_t {
+  ok,
+  end,        // the peer will send no more
+  cancelled,  // by cancel_read()
+  failed,     // the connection is of no more use
+};
+
+class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
+ public:
+  explicit Connection(std::shared_ptr<ConnectionHost> host);
+
+  // Events, from the driver.
+  void start();
+  void on_read(IoResult result, std::size_t bytes);
+  void on_written(IoResult result, std::size_t bytes);
+
+  // Events, from the host. REQUIRES: the caller holds a reference.
+  void resume();  // replies came from outside the connection's own reads
+  void tick();    // checks time-outs
+  void drain();   // the host is draining: end as soon as nothing is under way
+  void close();   // at once; nothing more is sent
+
+  void answer(std::uint64_t slot, const Response& response) final;
+
+  static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;
+
+ protected:
+  virtual ~Connection() = default;
+
+ private:
+  friend class ConnectionHost;
+
+  // What the driver does. start_read() and start_write() end in on_read() and on_written(), never before they return.
+  virtual void start_read(std::span<char> space) = 0;
+  virtual void start_write(std::string_view text) = 0;
+  // Sends what can be sent without waiting; `sent` may be short with ok.
+  virtual IoResult write_now(std::string_view text, std::size_t& sent) = 0;
+  virtual void cancel_read() = 0;
+  virtual bool input_waiting() = 0;  // bytes have come that no read has taken
+  virtual void shut_output() = 0;
+  virtual void close_stream() = 0;    // cancels what is in flight
+  virtual void destroy_stream() = 0;  // after close_stream(), nothing is in flight
+
+  void advance();
+  void parse_input();
+  bool take_step(RequestParser::Step step);
+  void handle_request();
+  void refuse(const Refusal& refusal);
+  void track_phase();
+  void write_output();
+  void settle();
+  bool settle_flushed();
+  void finish();
+  void read_more();
+  void time_out_read();
+  void trim_when_rested();
+  void release_memory();
+  void leave_stream();
+  std::size_t waiting_output() const { return out_.size() + in_flight_.size(); }
+  bool overfull() const;
+  bool is_idle() const;
+  bool between_requests() const { return input_.empty() && parser_.phase() == RequestParser::Phase::idle; }
+
+  std::shared_ptr<ConnectionHost> host_;
+  RequestParser parser_;
+  ReadBuffer input_;
+  ReplyQueue replies_;
+  std::string out_;        // replies that nobody is sending yet
+  std::string in_flight_;  // what the write in flight sends, from sent_ on
+  std::size_t sent_ = 0;
+  Ticks read_deadline_ = 0;
+  Ticks write_deadline_ = 0;
+  RequestParser::Phase timed_ = RequestParser::Phase::idle;  // what read_deadline_ is for
+
+  bool reading_ = false;
+  bool writing_ = false;
+  bool busy_ = false;       // advance() is on the stack
+  bool blocked_ = false;    // too much waits: do not parse, do not read
+  bool last_read_ = false;  // a request that closes was parsed: what follows is not ours
+  bool rude_end_ = false;   // the client may still be sending: let it read our reply before the reset
+  bool hang_up_ = false;
+  bool peer_done_ = false;
+  bool lingering_ = false;   // our side is shut; what comes is thrown away until the client ends or time is up
+  bool cancelling_ = false;  // cancel_read() was called; on_read() will tell
+  bool dirty_ = false;       // in the host's list of connections to resume
+  bool closed_ = false;
+};
+
+}  // namespace sluice::http

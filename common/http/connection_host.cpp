@@ -1,0 +1,87 @@
+#include "common/http/connection_host.hpp"
+
+#include <algorithm>
+
+namespace sluice::http {
+namespace {
+
+// Rounded up, and one more for the tick under way: nobody is timed out early.
+Ticks in_ticks(std::chrono::milliseconds timeout) {
+  constexpr std::chrono::milliseconds kTick = ConnectionHost::kTick;
+  const auto ticks = (std::max(timeout, std::chrono::milliseconds(0)) + kTick - std::chrono::milliseconds(1)) / kTick;
+  constexpr std::int64_t kLongest = 1 << 30;  // deadlines are compared modulo 2^32
+  return static_cast<Ticks>(std::min<std::int64_t>(ticks, kLongest)) + 1;
+}
+
+}  // namespace
+
+ConnectionHost::ConnectionHost(ServerOptions options, Handler& handler)
+    : options_(options),
+      timeouts_{.header = in_ticks(options.header_timeout),
+                .body = in_ticks(options.body_timeout),
+                .idle = in_ticks(options.idle_timeout),
+                .write = in_ticks(options.write_timeout)},
+      handler_(handler) {}
+
+ConnectionHost::~ConnectionHost() = default;
+
+void ConnectionHost::adopt(Connection& connection) {
+  connection.retain();
+  if (connections_.empty()) occupied();
+  connections_.push_back(connection);
+  ++stats_.accepted;
+  ++stats_.open_connections;
+  connection.start();
+  if (draining_) connection.drain();
+}
+
+// The list's reference goes last: callers hold their own.
+void ConnectionHost::detach(Connection& connection) {
+  connections_.erase(connections_.iterator_to(connection));
+  --stats_.open_connections;
+  if (connections_.empty()) emptied();
+  connection.release();
+}
+
+void ConnectionHost::mark_dirty(Connection& connection) {
+  if (connection.dirty_) return;
+  connection.dirty_ = true;
+  if (dirty_.empty()) wake();
+  dirty_.emplace_back(&connection);
+}
+
+void ConnectionHost::resume_dirty() {
+  resuming_.swap(dirty_);
+  for (const auto& connection : resuming_) {
+    connection->dirty_ = false;
+    connection->resume();
+  }
+  resuming_.clear();
+}
+
+void ConnectionHost::sweep() {
+  ++tick_;
+  for (auto it = connections_.begin(); it != connections_.end();) {
+    const boost::intrusive_ptr<Connection> connection(&*it++);  // it may close, and leave the list, in tick()
+    connection->tick();
+  }
+}
+
+void ConnectionHost::drain() {
+  draining_ = true;
+  for (auto it = connections_.begin(); it != connections_.end();) {
+    const boost::intrusive_ptr<Connection> connection(&*it++);
+    connection->drain();
+  }
+}
+
+void ConnectionHost::close_all() {
+  shut_ = true;
+  while (!connections_.empty()) {
+    const boost::intrusive_ptr<Connection> connection(&connections_.front());
+    connection->close();
+  }
+  dirty_.clear();  // they hold this host, and nobody may come to resume them
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,80 @@
+// What the connections of one server share: options, counts, the tick, the lists.
+//
+// Thread safety: none; one thread. Time is a parameter: ticks are counted by whoever calls sweep(), so a process that
+// was stopped for a while does not find all its clients expired.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/intrusive/list.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include "common/http/connection.hpp"
+#include "common/http/response_writer.hpp"
+#include "common/http/server.hpp"
+
+namespace sluice::http {
+
+class ConnectionHost {
+ public:
+  static constexpr std::chrono::milliseconds kTick{250};
+  static constexpr Ticks kLingerTicks = 8;  // two seconds
+  static constexpr Ticks kTrimTicks = 4;    // idle this long, a connection gives back what it grew to
+
+  // The handler outlives the host's connections.
+  ConnectionHost(ServerOptions options, Handler& handler);
+  virtual ~ConnectionHost();
+  ConnectionHost(const ConnectionHost&) = delete;
+  ConnectionHost& operator=(const ConnectionHost&) = delete;
+
+  bool has_room() const { return !shut_ && stats_.open_connections < options_.max_connections; }
+  void adopt(Connection& connection);  // takes it in and starts it. REQUIRES: has_room(), a reference
+
+  void sweep();         // one tick has passed
+  void resume_dirty();  // what wake() asked for
+  void drain();
+  void close_all();  // and take no more
+
+  const ServerOptions& options() const { return options_; }
+  ServerStats& stats() { return stats_; }
+  bool draining() const { return draining_; }
+  bool empty() const { return connections_.empty(); }
+
+ protected:
+  // Asks for one resume_dirty() soon, after what is already waiting to run.
+  virtual void wake() = 0;
+  virtual void occupied() = 0;  // there is a connection again: sweep() is due every kTick
+  virtual void emptied() = 0;   // the last connection has closed
+  virtual std::time_t now() { return std::time(nullptr); }
+
+ private:
+  friend class Connection;
+
+  void mark_dirty(Connection& connection);
+  void detach(Connection& connection);
+  std::string_view date() { return date_.at(now()); }
+
+  struct Timeouts {
+    Ticks header, body, idle, write;
+  };
+
+  ServerOptions options_;
+  Timeouts timeouts_;
+  Handler& handler_;
+  ServerStats stats_;
+  DateLine date_;
+  Ticks tick_ = 0;
+  bool draining_ = false;
+  bool shut_ = false;
+  std::string scratch_;  // bodies of refusals
+  boost::intrusive::list<Connection, boost::intrusive::constant_time_size<false>> connections_;
+  std::vector<boost::intrusive_ptr<Connection>> dirty_;
+  std::vector<boost::intrusive_ptr<Connection>> resuming_;
+};
+
+}  // namespace sluice::http

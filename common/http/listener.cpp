@@ -1,0 +1,143 @@
+#include "common/http/listener.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+
+#include "common/http/stream_connection.hpp"
+#include "common/http/unix_path.hpp"
+
+namespace sluice::http {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using asio::local::stream_protocol;
+using Code = boost::system::error_code;
+
+constexpr std::chrono::milliseconds kPause{100};
+
+// The executor's own type, not any_io_executor: no type erasure on each operation.
+template <class Protocol>
+class AcceptLoop final : public Listener, public std::enable_shared_from_this<AcceptLoop<Protocol>> {
+ public:
+  using Executor = asio::io_context::executor_type;
+  using Acceptor = asio::basic_socket_acceptor<Protocol, Executor>;
+  using Socket = asio::basic_stream_socket<Protocol, Executor>;
+  using Clock = std::chrono::steady_clock;
+  using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
+
+  AcceptLoop(std::shared_ptr<ConnectionHost> host, Acceptor acceptor, std::uint16_t port)
+      : host_(std::move(host)), acceptor_(std::move(acceptor)), pause_(acceptor_.get_executor()), port_(port) {}
+
+  void accept() {
+    acceptor_.async_accept(
+        [self = this->shared_from_this()](const Code& ec, Socket socket) { self->accepted(ec, std::move(socket)); });
+  }
+
+  void stop() override {
+    stopped_ = true;
+    pause_.cancel();
+    Code ec;
+    acceptor_.non_blocking(true, ec);
+    while (!ec) {
+      Socket socket(acceptor_.get_executor());
+      acceptor_.accept(socket, ec);
+      if (!ec) admit(std::move(socket));
+    }
+    acceptor_.close(ec);
+    if (file_) file_->remove();
+  }
+
+  std::uint16_t port() const override { return port_; }
+
+  void own(UnixPath file) { file_.emplace(std::move(file)); }
+
+ private:
+  void accepted(const Code& ec, Socket socket) {
+    if (!ec) admit(std::move(socket));
+    if (stopped_) return;
+    // The client gave up while it waited: not our trouble. All else is a shortage, and would repeat at once.
+    if (!ec || ec.value() == ECONNABORTED || ec.value() == EPROTO) return accept();
+    ++host_->stats().accept_errors;
+    pause_.expires_after(kPause);
+    pause_.async_wait([self = this->shared_from_this()](const Code&) {
+      if (!self->stopped_) self->accept();
+    });
+  }
+
+  void admit(Socket socket) {
+    if (!host_->has_room()) {
+      ++host_->stats().refused_connections;
+      return;
+    }
+    if constexpr (std::is_same_v<Protocol, tcp>) {
+      Code ignored;  // replies are whole: waiting for more to send only delays them
+      socket.set_option(tcp::no_delay(true), ignored);
+    }
+    const boost::intrusive_ptr<Connection> connection(new StreamConnection<Socket>(host_, std::move(socket)));
+    host_->adopt(*connection);
+  }
+
+  std::shared_ptr<ConnectionHost> host_;
+  Acceptor acceptor_;
+  Timer pause_;
+  std::uint16_t port_;
+  bool stopped_ = false;
+  std::optional<UnixPath> file_;
+};
+
+std::unexpected<Error> failed(const tcp::endpoint& endpoint, const Code& ec) {
+  const char* code = "listen_failed";
+  if (ec == asio::error::address_in_use) code = "address_in_use";
+  if (ec == asio::error::access_denied) code = "address_not_permitted";
+  const std::string host = endpoint.address().to_string();
+  return failure(code, fmt::format("cannot listen on {}{}{}:{}: {}", endpoint.address().is_v6() ? "[" : "", host,
+                                   endpoint.address().is_v6() ? "]" : "", endpoint.port(), ec.message()));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Listener>> listen_tcp(asio::io_context& context, std::shared_ptr<ConnectionHost> host,
+                                             const tcp::endpoint& endpoint, bool reuse_port) {
+  using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+  AcceptLoop<tcp>::Acceptor acceptor(context.get_executor());
+  Code ec;
+  acceptor.open(endpoint.protocol(), ec);
+  if (!ec) acceptor.set_option(tcp::acceptor::reuse_address(true), ec);
+  if (!ec && reuse_port) acceptor.set_option(ReusePort(true), ec);
+  if (!ec) acceptor.bind(endpoint, ec);
+  if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
+  if (ec) return failed(endpoint, ec);
+  const std::uint16_t port = acceptor.local_endpoint(ec).port();
+  if (ec) return failed(endpoint, ec);
+  auto loop = std::make_shared<AcceptLoop<tcp>>(std::move(host), std::move(acceptor), port);
+  loop->accept();
+  return loop;
+}
+
+Result<std::shared_ptr<Listener>> listen_unix(asio::io_context& context, std::shared_ptr<ConnectionHost> host,
+                                              const std::string& path) {
+  Result<UnixPath> file = UnixPath::listen(path);
+  if (!file) return std::unexpected(file.error());
+  AcceptLoop<stream_protocol>::Acceptor acceptor(context.get_executor());
+  Code ec;
+  acceptor.assign(stream_protocol(), file->take_descriptor(), ec);
+  if (ec) return failure("listen_failed", fmt::format("cannot listen on {}: {}", path, ec.message()));
+  auto loop = std::make_shared<AcceptLoop<stream_protocol>>(std::move(host), std::move(acceptor), 0);
+  loop->own(std::move(*file));
+  loop->accept();
+  return loop;
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,32 @@
+// Takes connections from a listening socket and hands them to the host.
+//
+// Thread safety: none. A listener that runs out of descriptors pauses instead of spinning. stop() first takes what the
+// kernel has already accepted, so that a request sent before the stop is answered.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "common/base/error.hpp"
+#include "common/http/connection_host.hpp"
+
+namespace sluice::http {
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void stop() = 0;
+  virtual std::uint16_t port() const = 0;  // 0 for Unix sockets
+};
+
+// Errors: address_in_use, address_not_permitted, listen_failed.
+Result<std::shared_ptr<Listener>> listen_tcp(boost::asio::io_context& context, std::shared_ptr<ConnectionHost> host,
+                                             const boost::asio::ip::tcp::endpoint& endpoint, bool reuse_port);
+Result<std::shared_ptr<Listener>> listen_unix(boost::asio::io_context& context, std::shared_ptr<ConnectionHost> host,
+                                              const std::string& path);
+
+}  // namespace sluice::http

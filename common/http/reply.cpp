@@ -1,0 +1,37 @@
+#include <string>
+#include <utility>
+
+#include "common/http/problem.hpp"
+#include "common/http/reply_sink.hpp"
+#include "common/http/server.hpp"
+
+namespace sluice::http {
+
+Reply::Reply(ReplySink* sink, std::uint64_t slot) : sink_(sink), slot_(slot) {
+  if (sink_ != nullptr) sink_->retain();
+}
+
+Reply::Reply(Reply&& other) noexcept : sink_(std::exchange(other.sink_, nullptr)), slot_(other.slot_) {}
+
+Reply& Reply::operator=(Reply&& other) noexcept {
+  Reply taken(std::move(other));
+  std::swap(sink_, taken.sink_);
+  std::swap(slot_, taken.slot_);
+  return *this;
+}
+
+Reply::~Reply() {
+  if (sink_ == nullptr) return;
+  std::string body;
+  write_problem({.status = 500, .detail = "The request was dropped without an answer."}, body);
+  send({.status = 500, .content_type = kProblemType, .body = body});
+}
+
+void Reply::send(const Response& response) {
+  ReplySink* sink = std::exchange(sink_, nullptr);
+  if (sink == nullptr) return;
+  sink->answer(slot_, response);
+  sink->release();
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,39 @@
+// Where a Reply goes: a connection, or what a test puts in its place.
+//
+// Thread safety: none; all references to one sink live on one thread, so the count is a plain number.
+#pragma once
+
+#include <cstdint>
+
+#include "common/http/message.hpp"
+
+namespace sluice::http {
+
+class ReplySink {
+ public:
+  ReplySink() = default;
+  ReplySink(const ReplySink&) = delete;
+  ReplySink& operator=(const ReplySink&) = delete;
+
+  // The one answer to the request of `slot`. Must copy what it keeps; may be called after the peer is gone.
+  virtual void answer(std::uint64_t slot, const Response& response) = 0;
+
+  void retain() noexcept { ++references_; }
+  void release() noexcept {
+    if (--references_ == 0) unreferenced();
+  }
+
+ protected:
+  ~ReplySink() = default;
+
+ private:
+  // The last reference is gone; the sink may delete itself.
+  virtual void unreferenced() noexcept = 0;
+
+  std::uint32_t references_ = 0;
+};
+
+inline void intrusive_ptr_add_ref(ReplySink* sink) noexcept { sink->retain(); }
+inline void intrusive_ptr_release(ReplySink* sink) noexcept { sink->release(); }
+
+}  // namespace sluice::http

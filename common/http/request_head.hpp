@@ -1,0 +1,66 @@
+// The head of a request: finding its end, reading it, refusing framings two parties could read differently.
+//
+// Thread safety: none; plain values without I/O.
+// Invariants: all places are offsets from the head's first byte, so the bytes may move between two calls. parse_head()
+// is given whole heads only, so what it says does not depend on how the bytes were cut on the wire.
+// Boost.Beast reads lines and fields; the rules of RFC 9112 it is lax about in 1.81 are enforced here.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "common/http/refusal.hpp"
+
+namespace sluice::http {
+
+inline constexpr std::size_t kMaxHeadBytes = 65'535;  // offsets are 16 bits wide
+inline constexpr std::size_t kMaxFields = 100;        // more is 431
+
+struct TextRange {
+  std::uint16_t offset = 0;
+  std::uint16_t size = 0;
+
+  std::string_view in(const char* head) const { return {head + offset, size}; }
+};
+
+struct HeaderField {
+  TextRange name;  // lower case: parse_head() writes it so in place
+  TextRange value;
+};
+
+struct RequestHead {
+  TextRange method;
+  TextRange target;
+  TextRange path;
+  TextRange query;
+  std::uint64_t content_length = 0;
+  bool has_length = false;
+  bool chunked = false;
+  bool http11 = false;
+  bool keep_alive = false;
+  bool expects_continue = false;
+  std::uint16_t field_count = 0;
+  std::array<HeaderField, kMaxFields> fields;  // the first field_count are set
+
+  bool has_body() const { return chunked || content_length > 0; }
+};
+
+// Looks for the blank line that ends a head. Incremental: each byte is looked at once however the head arrives.
+class HeadScan {
+ public:
+  // `data` starts with the head's first byte, the same bytes as last time and perhaps more; `limit`: 431 above.
+  // The head's size once it is complete; 0: more is needed; or a refusal in `refusal`.
+  std::size_t find_end(const char* data, std::size_t size, std::size_t limit, std::optional<Refusal>& refusal);
+
+ private:
+  std::size_t scanned_ = 0;
+  std::size_t line_ = 0;  // where the current line starts
+};
+
+// Reads a complete head of `size` bytes, its blank line included. REQUIRES: size <= kMaxHeadBytes.
+std::optional<Refusal> parse_head(char* data, std::size_t size, RequestHead& head);
+
+}  // namespace sluice::http

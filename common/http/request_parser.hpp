@@ -1,0 +1,101 @@
+// Cuts a connection's bytes into requests: framing, limits and refusals. No I/O, no clock.
+//
+// Thread safety: none; one parser belongs to one connection.
+// How to drive it: call feed() with the unconsumed bytes of the connection, drop consumed() bytes from their front, act
+// on the step, and call again. Nothing is allocated per request except for chunked bodies, whose storage is kept.
+// Invariant: the steps depend on the bytes alone, not on how they were cut into reads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <forward_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/http/chunk_decoder.hpp"
+#include "common/http/message.hpp"
+#include "common/http/refusal.hpp"
+#include "common/http/request_head.hpp"
+
+namespace sluice::http {
+
+class RequestParser {
+ public:
+  enum class Step : std::uint8_t {
+    need_more,  // nothing to do before more bytes arrive
+    head,       // request() has everything but the body: call set_body_limit(), then feed() again
+    complete,   // request() is whole; feeding again starts the next one
+    refused,    // answer refusal(); unless it closes, feed again: the refused request's body is skipped
+    hang_up,    // a refused body is too long to skip: close once the refusal is sent
+  };
+  enum class Phase : std::uint8_t { idle, head, body, skip };  // what the next byte belongs to
+
+  // `max_head_bytes`: request line and headers with the blank line; at most kMaxHeadBytes.
+  explicit RequestParser(std::size_t max_head_bytes);
+
+  // `data` may be written to. After `refused` with close, and after `hang_up`, feed no more.
+  Step feed(char* data, std::size_t size);
+
+  std::size_t consumed() const { return consumed_; }  // of the last feed()
+  std::size_t wanted() const { return wanted_; }      // bytes the unfinished request needs in one buffer; 0: not known
+  Phase phase() const;
+
+  void set_body_limit(std::size_t bytes) { body_limit_ = bytes; }
+
+  // Views into the fed buffer (chunked: into this parser), valid until the next feed(). method is "" while unknown.
+  Request& request() { return request_; }
+  const Refusal& refusal() const { return refusal_; }
+  bool http11() const { return head_.http11; }
+  bool keep_alive() const { return head_.keep_alive; }  // as the client wishes
+  bool is_head() const { return is_head_; }             // the method is HEAD: the reply has no body
+  // The client waits for "100 Continue" before it sends the body. Meaningful after `head`.
+  bool expects_continue() const { return head_.expects_continue; }
+
+  // Gives back the storage of chunked bodies. REQUIRES: phase() == idle.
+  void release_memory();
+
+ private:
+  enum class State : std::uint8_t { start, head, judge, body, chunks, skip_length, skip_chunks, ended };
+
+  class HeadView final : public Request {
+   public:
+    std::string_view header(std::string_view name) const override;
+    void bind(const RequestHead& head, char* base);
+    void clear();
+
+   private:
+    const RequestHead* head_ = nullptr;
+    const char* base_ = nullptr;
+    mutable std::forward_list<std::string> joined_;  // values of repeated headers; rare
+  };
+
+  std::optional<Step> advance(char* data, std::size_t size);
+  std::optional<Step> read_start(const char* data, std::size_t size);
+  std::optional<Step> read_head(char* data, std::size_t size);
+  std::optional<Step> judge_body(char* data);
+  std::optional<Step> read_body(char* data, std::size_t size);
+  std::optional<Step> read_chunks(const char* data, std::size_t size);
+  std::optional<Step> skip_length(std::size_t size);
+  std::optional<Step> skip_chunks(const char* data, std::size_t size);
+  Step refuse(const Refusal& refusal);
+  bool needs_length() const;
+
+  std::size_t max_head_bytes_;
+  std::size_t body_limit_ = 0;
+  State state_ = State::start;
+  std::uint8_t blank_lines_ = 0;
+  bool is_head_ = false;
+  std::size_t consumed_ = 0;
+  std::size_t wanted_ = 0;
+  std::size_t head_size_ = 0;
+  std::uint64_t skip_left_ = 0;
+  HeadScan scan_;
+  RequestHead head_;
+  ChunkDecoder chunks_;
+  std::string assembled_;  // a chunked request: its head, then its decoded body
+  HeadView request_;
+  Refusal refusal_;
+};
+
+}  // namespace sluice::http

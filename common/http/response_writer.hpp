@@ -1,0 +1,34 @@
+// Writes a response in HTTP/1.1 wire form.
+#pragma once
+
+#include <ctime>
+#include <string>
+#include <string_view>
+
+#include "common/http/message.hpp"
+
+namespace sluice::http {
+
+// What the request and the connection say about the shape of its reply.
+struct ReplyShape {
+  bool close = false;   // the connection ends after it
+  bool head = false;    // HEAD: the length of the body, not the body
+  bool http10 = false;  // the client must be told that the connection stays
+};
+
+// Appends status line, headers and body. `date`: a whole Date line. A status that is not final (200 to 599) is a
+// programmer's error and goes out as 500.
+void write_response(const Response& response, ReplyShape shape, std::string_view date, std::string& out);
+
+// The Date line of now, made once a second. Thread safety: none.
+class DateLine {
+ public:
+  // "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"; valid until the next call.
+  std::string_view at(std::time_t now);
+
+ private:
+  std::time_t made_for_ = -1;
+  std::string text_;
+};
+
+}  // namespace sluice::http

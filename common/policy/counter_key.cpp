@@ -1,0 +1,99 @@
+#include "common/policy/counter_key.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "common/base/crypto.hpp"
+
+namespace sluice::policy {
+namespace {
+
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (char c = 'a'; c <= 'z'; ++c) plain[static_cast<unsigned char>(c)] = true;
+  for (char c = 'A'; c <= 'Z'; ++c) plain[static_cast<unsigned char>(c)] = true;
+  for (char c = '0'; c <= '9'; ++c) plain[static_cast<unsigned char>(c)] = true;
+  for (char c : {'.', '_', '-'}) plain[static_cast<unsigned char>(c)] = true;
+  return plain;
+}();
+
+void append_escaped(std::string_view text, std::string& out) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (kPlain[byte]) {
+      out.push_back(c);
+    } else {
+      const char escaped[] = {'%', kHex[byte >> 4], kHex[byte & 15]};
+      out.append(escaped, sizeof escaped);
+    }
+  }
+}
+
+// `find` gives a dimension's value, nothing where it is absent.
+template <class Find>
+void append_identity(std::span<const DimensionRef> dimensions, Find find, std::string& out) {
+  std::size_t start = out.size();
+  for (const DimensionRef& dimension : dimensions) {
+    if (out.size() > start) out.push_back('|');
+    out += dimension_name(dimension.dimension);
+    if (!dimension.name.empty()) {
+      out.push_back('.');
+      append_escaped(dimension.name, out);
+    }
+    if (const Value* value = find(dimension)) {
+      out.push_back('=');
+      append_escaped(value->text, out);
+    }
+  }
+  if (out.size() - start <= kMaxIdentity) return;
+  Sha256Digest digest = sha256(std::string_view(out).substr(start));
+  out.resize(start);
+  out.push_back('#');
+  append_hex(digest, out);
+}
+
+// Dimensions beyond the policy's stand outside the hash tag, so that all keys of a decision share a slot.
+template <class Find>
+void append_group_key(const TenantView& tenant, const Rulebook& rulebook, std::size_t group, Find find,
+                      std::string& out) {
+  out += tenant.key_head;
+  append_identity(rulebook.enforcement.key_by, find, out);
+  out.push_back('}');
+  out += rulebook.key_suffix;
+  const limiter::Group& compiled = rulebook.program.groups[group];
+  if (compiled.added.empty()) return;
+  out += ":k=";
+  out += rulebook.program.limits[compiled.first].name;
+  out.push_back('|');
+  append_identity(compiled.added, find, out);
+}
+
+}  // namespace
+
+void counter_keys(const TenantView& tenant, const Rulebook& rulebook, const CheckRequest& request,
+                  std::vector<std::string>& keys) {
+  std::size_t groups = rulebook.program.groups.size();
+  if (keys.size() < groups) keys.resize(groups);
+  auto find = [&](const DimensionRef& dimension) { return request.find(dimension); };
+  for (std::size_t g = 0; g < groups; ++g) {
+    keys[g].clear();
+    append_group_key(tenant, rulebook, g, find, keys[g]);
+  }
+}
+
+std::string counter_key(const TenantView& tenant, const Rulebook& rulebook, std::size_t group,
+                        std::span<const std::pair<DimensionRef, std::string>> identity) {
+  Value value;
+  auto find = [&](const DimensionRef& dimension) -> const Value* {
+    auto found = std::ranges::find(identity, dimension, [](const auto& pair) { return pair.first; });
+    if (found == identity.end()) return nullptr;
+    value = {found->second, true};
+    return &value;
+  };
+  std::string key;
+  append_group_key(tenant, rulebook, group, find, key);
+  return key;
+}
+
+}  // namespace sluice::policy

@@ -1,0 +1,73 @@
+// Memory of one reply: handed out in a row, given back all at once. The first block is kept, so that replies of
+// ordinary size allocate nothing. Bounded: the sender of a reply does not decide how much memory we spend.
+//
+// Not thread-safe. Holds trivially destructible objects only: destructors are not run.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace sluice::redis {
+
+class Arena {
+ public:
+  explicit Arena(std::size_t limit) : limit_(limit), block_(std::make_unique<std::byte[]>(kBlock)) {}
+
+  // Forgets everything handed out.
+  void rewind() {
+    used_ = 0;
+    spent_ = 0;
+    extra_.clear();
+  }
+
+  // `count` default-constructed objects, or nullptr when the limit is reached.
+  template <class T>
+  T* make(std::size_t count) {
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kAlign);
+    if (count > limit_ / sizeof(T)) return nullptr;
+    void* memory = allocate(count * sizeof(T));
+    if (memory == nullptr) return nullptr;
+    T* objects = static_cast<T*>(memory);
+    for (std::size_t i = 0; i < count; ++i) new (objects + i) T();
+    return objects;
+  }
+
+  // A copy of `text`, or data() == nullptr when the limit is reached (an empty text has a non-null data()).
+  std::string_view copy(std::string_view text) {
+    auto* memory = static_cast<char*>(allocate(text.size()));
+    if (memory == nullptr) return {};
+    if (!text.empty()) std::memcpy(memory, text.data(), text.size());
+    return {memory, text.size()};
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 8192;
+  static constexpr std::size_t kAlign = alignof(std::max_align_t);
+
+  void* allocate(std::size_t bytes) {
+    if (bytes > limit_) return nullptr;
+    bytes = (bytes + kAlign - 1) / kAlign * kAlign;
+    if (bytes > limit_ - spent_) return nullptr;
+    spent_ += bytes;
+    if (bytes <= kBlock - used_) {
+      void* memory = block_.get() + used_;
+      used_ += bytes;
+      return memory;
+    }
+    // Rare (INFO of a large server, an absurd reply): a block of its own.
+    return extra_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(bytes)).get();
+  }
+
+  std::size_t limit_;
+  std::unique_ptr<std::byte[]> block_;
+  std::size_t used_ = 0;   // of block_
+  std::size_t spent_ = 0;  // of limit_
+  std::vector<std::unique_ptr<std::byte[]>> extra_;
+};
+
+}  // namespace sluice::redis

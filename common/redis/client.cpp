@@ -1,0 +1,288 @@
+// The client: a connection, a pipeline, and what to do when either has trouble.
+//
+//   stopped ──start()──▶ connecting ──greeted──▶ ready ──lost──▶ connecting (at once, but not twice in a row)
+//                         ▲      └──failed──▶ backing off ◀──┘
+//                         └───────timer──────────┘
+#include "common/redis/client.hpp"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include <fmt/core.h>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/wait_traits.hpp>
+
+#include "common/base/backoff.hpp"
+#include "common/redis/connection.hpp"
+#include "common/redis/pipeline.hpp"
+
+namespace sluice::redis {
+
+namespace asio = boost::asio;
+using Clock = std::chrono::steady_clock;
+using TimePoint = Clock::time_point;
+using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, asio::io_context::executor_type>;
+
+namespace {
+
+// The deadlines of thousands of commands lie microseconds apart; looking at them more often than this serves nobody.
+constexpr std::chrono::milliseconds kTick{1};
+
+}  // namespace
+
+class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, private Connection::Owner {
+ public:
+  Impl(asio::io_context& context, Options options, Observer observer)
+      : context_(context),
+        options_(std::move(options)),
+        observer_(std::move(observer)),
+        pipeline_(2 * options_.deadline),
+        backoff_(options_.backoff_first, options_.backoff_max),
+        link_timer_(context),
+        deadline_timer_(context) {}
+
+  void start();
+  void stop();
+  void destroy();
+  void reconnect();
+  bool ready() const { return state_ == State::ready; }
+  std::size_t in_flight() const { return pipeline_.in_flight(); }
+  CommandWriter& begin(ReplyHandler& handler, TimePoint deadline);
+  std::chrono::milliseconds deadline() const { return options_.deadline; }
+
+ private:
+  enum class State : std::uint8_t { stopped, connecting, ready, backing_off };
+
+  void on_ready(ServerInfo info) override;
+  void on_bytes(std::string_view bytes) override;
+  void on_written() override;
+  void on_lost(Error error, bool nothing_written) override;
+
+  void connect();
+  void back_off();
+  void connect_failed(Error error);
+  void lost(Error error, FailureKind kind);
+  void replace_connection();
+  void drop_connection();
+  void wait_link(Clock::duration duration, void (Impl::*then)());
+  void connect_timed_out();
+  void schedule_turn();
+  void end_turn();
+  void flush(TimePoint now);
+  void expire(TimePoint now);
+  void arm(TimePoint now);
+
+  asio::io_context& context_;
+  const Options options_;
+  const Observer observer_;
+  Pipeline pipeline_;
+  Backoff backoff_;
+  std::minstd_rand random_{std::random_device{}()};
+  State state_ = State::stopped;
+  std::shared_ptr<Connection> connection_;
+  unsigned attempts_ = 0;
+  TimePoint ready_since_{};
+  TimePoint replaced_at_ = TimePoint::min();  // when a lost connection was last replaced without a wait
+  Timer link_timer_;                          // of the attempt to connect, or of the wait before the next one
+  std::uint64_t link_wait_ = 0;               // counts the waits of link_timer_: an outdated one does nothing
+  Timer deadline_timer_;
+  TimePoint armed_for_ = TimePoint::max();
+  bool turn_scheduled_ = false;
+  bool destroyed_ = false;
+};
+
+void Client::Impl::start() {
+  if (state_ != State::stopped || destroyed_) return;
+  backoff_.reset();
+  connect();
+}
+
+void Client::Impl::stop() {
+  state_ = State::stopped;
+  drop_connection();
+  ++link_wait_;
+  link_timer_.cancel();
+  deadline_timer_.cancel();
+  armed_for_ = TimePoint::max();
+  pipeline_.disconnect(FailureKind::disconnected);
+  pipeline_.fail_waiting(FailureKind::disconnected);
+  pipeline_.tell();
+}
+
+void Client::Impl::destroy() {
+  destroyed_ = true;
+  stop();
+  while (pipeline_.has_to_tell()) pipeline_.tell();
+}
+
+CommandWriter& Client::Impl::begin(ReplyHandler& handler, TimePoint deadline) {
+  schedule_turn();
+  const bool possible = state_ == State::ready || state_ == State::connecting;
+  return possible ? pipeline_.begin(handler, deadline) : pipeline_.refuse(handler);
+}
+
+// ---- the turn of the loop: one write, one look at the clock, for all commands begun in it
+
+void Client::Impl::schedule_turn() {
+  if (std::exchange(turn_scheduled_, true)) return;
+  asio::post(context_, [self = shared_from_this()] { self->end_turn(); });
+}
+
+void Client::Impl::end_turn() {
+  turn_scheduled_ = false;
+  if (destroyed_) return;
+  const TimePoint now = Clock::now();
+  // What is overdue is not sent any more: its handler can still be told that it has not run.
+  if (pipeline_.next_event() <= now) expire(now);
+  flush(now);
+  arm(now);
+  pipeline_.tell();
+  if (pipeline_.has_to_tell()) schedule_turn();
+}
+
+void Client::Impl::flush(TimePoint now) {
+  if (state_ != State::ready || connection_->writing()) return;
+  if (pipeline_.take_output(connection_->out(), now)) connection_->write();
+}
+
+void Client::Impl::arm(TimePoint now) {
+  const TimePoint next = std::max(pipeline_.next_event(), now + kTick);
+  if (next >= armed_for_) return;  // it may fire early: then it is armed again
+  armed_for_ = next;
+  deadline_timer_.expires_at(armed_for_);
+  deadline_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (error || self->destroyed_) return;
+    self->armed_for_ = TimePoint::max();
+    const TimePoint fired = Clock::now();
+    self->expire(fired);
+    self->arm(fired);
+    self->pipeline_.tell();
+    if (self->pipeline_.has_to_tell()) self->schedule_turn();
+  });
+}
+
+void Client::Impl::expire(TimePoint now) {
+  if (pipeline_.expire(now)) return;
+  lost({"timeout", fmt::format("{}: no reply for {} ms", to_string(options_.endpoint), 2 * options_.deadline.count())},
+       FailureKind::disconnected);
+}
+
+// ---- the connection
+
+void Client::Impl::connect() {
+  state_ = State::connecting;
+  connection_ = std::make_shared<Connection>(context_, options_, static_cast<Connection::Owner&>(*this), attempts_++);
+  connection_->open();
+  wait_link(options_.connect_timeout, &Impl::connect_timed_out);
+}
+
+void Client::Impl::drop_connection() {
+  if (connection_ == nullptr) return;
+  connection_->close();
+  connection_.reset();
+}
+
+void Client::Impl::wait_link(Clock::duration duration, void (Impl::*then)()) {
+  link_timer_.expires_after(duration);
+  link_timer_.async_wait(
+      [self = shared_from_this(), then, wait = ++link_wait_](const boost::system::error_code& error) {
+        if (!error && wait == self->link_wait_) (self.get()->*then)();
+      });
+}
+
+void Client::Impl::connect_timed_out() {
+  Error error{"timeout", fmt::format("{}: not connected within {} ms ({})", to_string(options_.endpoint),
+                                     options_.connect_timeout.count(), connection_->stage())};
+  connect_failed(std::move(error));
+}
+
+void Client::Impl::connect_failed(Error error) {
+  drop_connection();
+  back_off();
+  if (observer_.connect_failed) observer_.connect_failed(error);
+  pipeline_.tell();
+}
+
+void Client::Impl::back_off() {
+  state_ = State::backing_off;
+  pipeline_.fail_waiting(FailureKind::unavailable);
+  const double random = static_cast<double>(random_() - std::minstd_rand::min()) /
+                        (static_cast<double>(std::minstd_rand::max() - std::minstd_rand::min()) + 1);
+  wait_link(backoff_.next(random), &Impl::connect);
+}
+
+// A lost connection is replaced at once, and commands begun meanwhile wait for it. But a server that takes connections
+// and drops them, or a command that makes us reconnect each time, must not make us do that as fast as we can.
+void Client::Impl::replace_connection() {
+  drop_connection();
+  const TimePoint now = Clock::now();
+  if (now - ready_since_ >= options_.backoff_max) backoff_.reset();
+  if (replaced_at_ != TimePoint::min() && now - replaced_at_ < options_.backoff_max) return back_off();
+  replaced_at_ = now;
+  connect();
+}
+
+void Client::Impl::lost(Error error, FailureKind kind) {
+  pipeline_.disconnect(kind);
+  replace_connection();
+  if (observer_.disconnected) observer_.disconnected(error);
+  pipeline_.tell();
+}
+
+void Client::Impl::reconnect() {
+  if (state_ != State::ready) return;
+  pipeline_.disconnect(FailureKind::disconnected);
+  replace_connection();
+  schedule_turn();  // which tells
+  if (observer_.disconnected) {
+    observer_.disconnected({"reconnect", fmt::format("{}: connecting anew", to_string(options_.endpoint))});
+  }
+}
+
+void Client::Impl::on_ready(ServerInfo info) {
+  state_ = State::ready;
+  ready_since_ = Clock::now();
+  ++link_wait_;
+  link_timer_.cancel();
+  if (observer_.connected) observer_.connected(info);
+  schedule_turn();
+}
+
+void Client::Impl::on_bytes(std::string_view bytes) {
+  Result<> fed = pipeline_.feed(bytes);
+  if (fed) return;
+  lost({"protocol", fmt::format("{}: {}", to_string(options_.endpoint), fed.error().text)}, FailureKind::protocol);
+}
+
+void Client::Impl::on_written() {
+  const TimePoint now = Clock::now();
+  flush(now);
+  arm(now);
+}
+
+void Client::Impl::on_lost(Error error, bool nothing_written) {
+  if (state_ == State::connecting) return connect_failed(std::move(error));
+  if (nothing_written) pipeline_.untake_output(connection_->out());
+  lost(std::move(error), FailureKind::disconnected);
+}
+
+// ----
+
+Client::Client(asio::io_context& context, Options options, Observer observer)
+    : impl_(std::make_shared<Impl>(context, std::move(options), std::move(observer))) {}
+
+Client::~Client() { impl_->destroy(); }
+
+void Client::start() { impl_->start(); }
+void Client::stop() { impl_->stop(); }
+bool Client::ready() const { return impl_->ready(); }
+void Client::reconnect() { impl_->reconnect(); }
+std::size_t Client::in_flight() const { return impl_->in_flight(); }
+
+CommandWriter& Client::begin(ReplyHandler& handler) { return impl_->begin(handler, Clock::now() + impl_->deadline()); }
+
+CommandWriter& Client::begin(ReplyHandler& handler, TimePoint deadline) { return impl_->begin(handler, deadline); }
+
+}  // namespace sluice::redis

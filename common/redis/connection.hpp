@@ -1,0 +1,88 @@
+// One connection to one Redis, from the name lookup to its end: a thin driver that moves bytes. What they mean is the
+// handshake's and the pipeline's matter.
+//
+// Thread: the io_context's. Kept alive by its own pending operations; the owner may let go of it at any time after
+// close(). The owner is never called from inside open(), write() or close(), and never after close().
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "common/base/error.hpp"
+#include "common/redis/client.hpp"
+#include "common/redis/handshake.hpp"
+#include "common/redis/stream.hpp"
+
+namespace sluice::redis {
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  class Owner {
+   public:
+    virtual void on_ready(ServerInfo info) = 0;
+    virtual void on_bytes(std::string_view bytes) = 0;
+    virtual void on_written() = 0;  // all of the last write(): out() is free for the next
+    // The connection is of no more use. `nothing_written`: it failed before the first byte of the last write().
+    virtual void on_lost(Error error, bool nothing_written) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  // `options` outlives the connection's last callback. `attempt` chooses which of several addresses comes first.
+  Connection(boost::asio::io_context& context, const Options& options, Owner& owner, unsigned attempt);
+
+  // The host name's lookup, connect, TLS, handshake; then on_ready() and reading. No time limit of its own.
+  void open();
+
+  // Writes out(). REQUIRES: ready, and no write under way.
+  void write();
+  std::string& out() { return out_; }
+  bool writing() const { return writing_; }
+
+  void close();
+
+  // What it is doing, for the text of a timeout: "looking up the host name", …
+  std::string_view stage() const { return stage_; }
+
+ private:
+  using Tcp = boost::asio::ip::tcp;
+  using Resolver = boost::asio::ip::basic_resolver<Tcp, Stream::Executor>;
+
+  void begin();
+  void resolve();
+  void connect_tcp();
+  void connect_unix();
+  void connected_tcp();
+  void start_tls();
+  void greet();
+  void read();
+  void on_read(std::string_view bytes);
+  void write_rest();
+  void fail(Error error, bool nothing_written = false);
+  void fail_connect(const boost::system::error_code& error);
+
+  boost::asio::io_context& context_;
+  const Options& options_;
+  Owner* owner_;  // nullptr once closed
+  unsigned attempt_;
+  std::string_view stage_ = "starting";
+  Resolver resolver_;
+  std::vector<Tcp::endpoint> addresses_;
+  std::optional<boost::asio::ssl::context> tls_;
+  Stream stream_;
+  std::unique_ptr<Handshake> handshake_;  // until ready
+  std::array<char, 16384> in_;
+  std::string out_;
+  std::size_t written_ = 0;  // of out_
+  bool writing_ = false;
+};
+
+}  // namespace sluice::redis

@@ -1,0 +1,186 @@
+// Reading and writing of the URLs that name a Redis. No text made here holds any part of a password, nor of what might
+// be one: a faulty URL is not quoted.
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include <fmt/core.h>
+#include <sys/un.h>
+
+#include "common/redis/client.hpp"
+
+namespace sluice::redis {
+namespace {
+
+constexpr std::size_t kLongestUnixPath = sizeof(sockaddr_un::sun_path) - 1;
+constexpr std::string_view kForms = "redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://… (TLS) or unix:PATH[?db=N]";
+
+bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+Result<std::string> percent_decode(std::string_view text, std::string_view what) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+    if (high < 0 || low < 0) {
+      return failure("invalid_url", fmt::format("a '%' in the {} is not followed by two hex digits: write a plain '%' "
+                                                "as %25",
+                                                what));
+    }
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return out;
+}
+
+std::string percent_encode(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (is_alphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '~')
+      out += c;
+    else
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+template <class Number>
+Result<Number> read_number(std::string_view text, Number least, Number most, std::string_view what) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < least || number > most) {
+    return failure("invalid_url", fmt::format("the {} must be a number from {} to {}", what, least, most));
+  }
+  return number;
+}
+
+Result<std::uint32_t> read_database(std::string_view text) {
+  return read_number<std::uint32_t>(text, 0, std::numeric_limits<std::int32_t>::max(), "database");
+}
+
+Result<> read_credentials(std::string_view text, Endpoint& endpoint) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) {
+    // Some tools read this as a user, others as a password. Whichever it is, a guess would leak or misuse a secret.
+    return failure("invalid_url",
+                   "what stands before the '@' must be USER:PASSWORD, or :PASSWORD for the default user (USER: where "
+                   "the password comes from a file)");
+  }
+  Result<std::string> user = percent_decode(text.substr(0, colon), "user");
+  if (!user) return std::unexpected(user.error());
+  Result<std::string> password = percent_decode(text.substr(colon + 1), "password");
+  if (!password) return std::unexpected(password.error());
+  endpoint.user = *std::move(user);
+  endpoint.password = *std::move(password);
+  return {};
+}
+
+Result<> read_port(std::string_view text, Endpoint& endpoint) {
+  if (text.empty()) return {};
+  if (text[0] != ':') return failure("invalid_url", "after the ']' of an IPv6 address only ':PORT' may follow");
+  const Result<std::uint16_t> port = read_number<std::uint16_t>(text.substr(1), 1, 65535, "port");
+  if (!port) return std::unexpected(port.error());
+  endpoint.port = *port;
+  return {};
+}
+
+Result<> read_host(std::string_view text, Endpoint& endpoint) {
+  if (text.starts_with('[')) {
+    const std::size_t close = text.find(']');
+    const std::string_view address = text.substr(1, close == std::string_view::npos ? close : close - 1);
+    const bool valid = close != std::string_view::npos && !address.empty() &&
+                       std::ranges::all_of(address, [](char c) { return hex_digit(c) >= 0 || c == ':' || c == '.'; });
+    if (!valid) return failure("invalid_url", "an IPv6 address is written in brackets, like [::1]");
+    endpoint.host = address;
+    return read_port(text.substr(close + 1), endpoint);
+  }
+  const std::size_t colon = text.find(':');
+  const std::string_view host = text.substr(0, colon);
+  if (colon != std::string_view::npos && text.find(':', colon + 1) != std::string_view::npos) {
+    return failure("invalid_url", "several ':' after the host: an IPv6 address is written in brackets, like [::1]");
+  }
+  if (host.empty()) return failure("invalid_url", fmt::format("the host is missing: write {}", kForms));
+  if (!std::ranges::all_of(host, [](char c) { return is_alphanumeric(c) || c == '-' || c == '.' || c == '_'; })) {
+    return failure("invalid_url",
+                   "the host holds a character that no host has: in a user or a password, write '@' as %40, '/' as "
+                   "%2F, ':' as %3A");
+  }
+  endpoint.host = host;
+  return read_port(colon == std::string_view::npos ? std::string_view() : text.substr(colon), endpoint);
+}
+
+Result<Endpoint> read_unix(std::string_view text) {
+  Endpoint endpoint;
+  endpoint.transport = Endpoint::Transport::unix_socket;
+  const std::size_t question = text.find('?');
+  const std::string_view path = text.substr(0, question);
+  if (path.empty()) return failure("invalid_url", "the path is missing: write unix:PATH[?db=N]");
+  if (path.size() > kLongestUnixPath || path.find('\0') != std::string_view::npos) {
+    return failure("invalid_url",
+                   fmt::format("the path of a Unix socket has at most {} bytes, and no NUL", kLongestUnixPath));
+  }
+  endpoint.path = path;
+  if (question == std::string_view::npos) return endpoint;
+  const std::string_view query = text.substr(question + 1);
+  if (!query.starts_with("db=")) return failure("invalid_url", "after the '?' of unix:PATH only db=N may follow");
+  const Result<std::uint32_t> database = read_database(query.substr(3));
+  if (!database) return std::unexpected(database.error());
+  endpoint.database = *database;
+  return endpoint;
+}
+
+Result<Endpoint> read_network(std::string_view text, Endpoint::Transport transport) {
+  Endpoint endpoint;
+  endpoint.transport = transport;
+  const std::size_t slash = text.find('/');
+  std::string_view authority = text.substr(0, slash);
+  if (text.find_first_of("?#") != std::string_view::npos) {
+    return failure("invalid_url", "'?' and '#' have no meaning here: in a user or a password write %3F and %23");
+  }
+  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
+    if (Result<> read = read_credentials(authority.substr(0, at), endpoint); !read)
+      return std::unexpected(read.error());
+    authority.remove_prefix(at + 1);
+  }
+  if (Result<> read = read_host(authority, endpoint); !read) return std::unexpected(read.error());
+  if (slash == std::string_view::npos || slash + 1 == text.size()) return endpoint;
+  const Result<std::uint32_t> database = read_database(text.substr(slash + 1));
+  if (!database) return std::unexpected(database.error());
+  endpoint.database = *database;
+  return endpoint;
+}
+
+}  // namespace
+
+Result<Endpoint> parse_endpoint(std::string_view url) {
+  if (url.starts_with("unix:")) return read_unix(url.substr(5));
+  if (url.starts_with("redis://")) return read_network(url.substr(8), Endpoint::Transport::tcp);
+  if (url.starts_with("rediss://")) return read_network(url.substr(9), Endpoint::Transport::tls);
+  return failure("invalid_url", fmt::format("write {}", kForms));
+}
+
+std::string to_string(const Endpoint& endpoint) {
+  if (endpoint.transport == Endpoint::Transport::unix_socket) {
+    return endpoint.database == 0 ? "unix:" + endpoint.path
+                                  : fmt::format("unix:{}?db={}", endpoint.path, endpoint.database);
+  }
+  const bool ipv6 = endpoint.host.find(':') != std::string::npos;
+  return fmt::format("{}://{}{}{}{}{}:{}/{}", endpoint.transport == Endpoint::Transport::tls ? "rediss" : "redis",
+                     percent_encode(endpoint.user), endpoint.user.empty() ? "" : "@", ipv6 ? "[" : "", endpoint.host,
+                     ipv6 ? "]" : "", endpoint.port, endpoint.database);
+}
+
+}  // namespace sluice::redis

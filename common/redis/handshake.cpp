@@ -1,0 +1,147 @@
+#include "common/redis/handshake.hpp"
+
+#include <charconv>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace sluice::redis {
+namespace {
+
+constexpr int kOldestMajor = 7;
+
+std::string quote(const Reply& reply) {
+  // The server's words, for a log line: bounded, and nothing that could break the line.
+  std::string text(reply.text.substr(0, 200));
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+void read_info(std::string_view text, ServerInfo& info) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    const std::string_view name = line.substr(0, colon);
+    const std::string_view value = line.substr(colon + 1);
+    if (name == "redis_version" && info.product.empty()) {
+      info.product = "redis";
+      info.version = value;
+    } else if (name == "valkey_version") {  // Valkey also says redis_version:7.2.4, for clients that look for it
+      info.product = "valkey";
+      info.version = value;
+    } else if (name == "role") {
+      info.role = value;
+    } else if (name == "maxmemory_policy") {
+      info.maxmemory_policy = value;
+    }
+  }
+}
+
+Result<> check_version(const ServerInfo& info) {
+  int major = 0;
+  const auto [end, error] = std::from_chars(info.version.data(), info.version.data() + info.version.size(), major);
+  if (error != std::errc{}) return failure("protocol", "INFO does not name the server's version: is this Redis?");
+  if (major < kOldestMajor) {
+    return failure("too_old",
+                   fmt::format("the server is {} {}, and Redis 7.0 or later (or Valkey) is needed: upgrade the server",
+                               info.product, info.version));
+  }
+  return {};
+}
+
+Handshake::Handshake(const Login& login) : user_(login.user), database_(login.database) {
+  CommandWriter out(request_);
+  if (!login.user.empty()) {
+    out.array(3).bulk("AUTH").bulk(login.user).bulk(login.password);
+    steps_.push_back(Step::auth);
+  } else if (!login.password.empty()) {
+    out.array(2).bulk("AUTH").bulk(login.password);
+    steps_.push_back(Step::auth);
+  }
+  if (login.database != 0) {
+    out.array(2).bulk("SELECT").bulk(std::int64_t{login.database});
+    steps_.push_back(Step::select);
+  }
+  if (!login.client_name.empty()) {
+    out.array(3).bulk("CLIENT").bulk("SETNAME").bulk(login.client_name);
+    steps_.push_back(Step::setname);
+  }
+  // PING is refused while the server cannot serve (LOADING, MASTERDOWN, BUSY); INFO is not.
+  out.array(1).bulk("PING");
+  steps_.push_back(Step::ping);
+  // One section each: servers before 7 take no more, and theirs is the version we want to name.
+  for (const std::string_view section : {"server", "replication", "memory"}) {
+    out.array(2).bulk("INFO").bulk(section);
+    steps_.push_back(Step::info);
+  }
+}
+
+Result<std::optional<ServerInfo>> Handshake::feed(std::string_view bytes) {
+  reader_.feed(bytes);
+  for (;;) {
+    const Result<const Reply*> reply = reader_.next();
+    if (!reply) return std::unexpected(reply.error());
+    if (*reply == nullptr) break;
+    if (done_ == steps_.size()) return failure("protocol", "the server sent more replies than it was asked for");
+    if (Result<> taken = take(steps_[done_++], **reply); !taken) return std::unexpected(taken.error());
+  }
+  if (done_ < steps_.size()) return std::nullopt;
+  if (Result<> checked = check_version(info_); !checked) return std::unexpected(checked.error());
+  return std::optional(std::move(info_));
+}
+
+Result<> Handshake::take(Step step, const Reply& reply) {
+  if (reply.is_error()) {
+    // The name is for people who look at CLIENT LIST, and PING tells only whether the server serves: an ACL user
+    // without the right to these serves us as well.
+    const bool optional = step == Step::setname || (step == Step::ping && reply.error_code() == "NOPERM");
+    const bool broken = reply.error_code() == "NOAUTH" || reply.error_code() == "DENIED";
+    if (optional && !broken) return {};
+    return std::unexpected(explain(step, reply));
+  }
+  if (step == Step::info) {
+    if (reply.type != Reply::Type::string)
+      return failure("protocol", "INFO was not answered by a text: is this Redis?");
+    read_info(reply.text, info_);
+  }
+  return {};
+}
+
+Error Handshake::explain(Step step, const Reply& reply) const {
+  const std::string_view code = reply.error_code();
+  const std::string said = quote(reply);
+  if (reply.text.find("max number of clients") != std::string_view::npos) {
+    return {"refused", fmt::format("the server has no connection left: {} (see its maxclients)", said)};
+  }
+  if (code == "LOADING") return {"loading", fmt::format("the server is loading its data: {}", said)};
+  if (code == "BUSY") return {"busy", fmt::format("the server is held up by a script: {}", said)};
+  if (code == "MASTERDOWN") return {"masterdown", fmt::format("the replica has lost its primary: {}", said)};
+  if (code == "DENIED") return {"denied", fmt::format("the server is in protected mode: {}", said)};
+  if (code == "NOAUTH") return {"authentication", "the server demands a password, and none was given"};
+  if (code == "NOPERM") {
+    return {"permission", fmt::format("the user '{}' may not run what a connection begins with ({}): grant it +info",
+                                      user_.empty() ? "default" : user_, said)};
+  }
+  switch (step) {
+    case Step::auth:
+      return {
+          "authentication",
+          fmt::format("the server refuses the {} ({})",
+                      user_.empty() ? std::string("password") : fmt::format("user '{}' or its password", user_), said)};
+    case Step::select:
+      return {"database", fmt::format("the server has no database {} for us ({})", database_, said)};
+    default:
+      return {"protocol", fmt::format("the server answers the greeting with an error: {}", said)};
+  }
+}
+
+}  // namespace sluice::redis

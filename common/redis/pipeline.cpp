@@ -1,0 +1,159 @@
+#include "common/redis/pipeline.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace sluice::redis {
+namespace {
+
+// What is fed to the reader at once (see ReplyReader::feed), and the buffer kept after a burst.
+constexpr std::size_t kFeedBytes = 4096;
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
+
+void clear(std::string& buffer) {
+  buffer.clear();
+  if (buffer.capacity() > kKeptBytes) buffer.shrink_to_fit();
+}
+
+}  // namespace
+
+CommandWriter& Pipeline::begin(ReplyHandler& handler, TimePoint deadline) {
+  assert(slots_.size() == sent_ || slots_[slots_.size() - 1].offset < waiting_.size());  // the one before was written
+  slots_.push_back({.handler = &handler, .deadline = deadline, .sent_at = {}, .offset = waiting_.size()});
+  ++live_;
+  next_event_ = std::min(next_event_, deadline);
+  return writer_;
+}
+
+CommandWriter& Pipeline::refuse(ReplyHandler& handler) {
+  clear(refused_);
+  failures_.push_back({&handler, {FailureKind::unavailable, false}});
+  ++failures_noted_;
+  return refused_writer_;
+}
+
+bool Pipeline::take_output(std::string& out, TimePoint now) {
+  if (sent_ == slots_.size()) return false;
+  batch_ = slots_.size() - sent_;
+  for (; sent_ < slots_.size(); ++sent_) slots_[sent_].sent_at = now;
+  clear(out);
+  out.swap(waiting_);
+  next_event_ = std::min(next_event_, end_of_patience(slots_[0]));
+  return true;
+}
+
+void Pipeline::untake_output(std::string& out) {
+  for (std::size_t i = sent_; i < slots_.size(); ++i) slots_[i].offset += out.size();
+  out.append(waiting_);
+  waiting_.swap(out);
+  clear(out);
+  sent_ -= batch_;
+  batch_ = 0;
+  drop_abandoned_waiting();
+}
+
+Result<> Pipeline::feed(std::string_view bytes) {
+  const std::uint64_t connection = connection_;
+  while (!bytes.empty() && connection == connection_) {
+    const std::string_view part = bytes.substr(0, kFeedBytes);
+    bytes.remove_prefix(part.size());
+    reader_.feed(part);
+    if (Result<> result = deliver(); !result) return result;
+  }
+  return {};
+}
+
+Result<> Pipeline::deliver() {
+  const std::uint64_t connection = connection_;
+  while (connection == connection_) {
+    const Result<const Reply*> reply = reader_.next();
+    if (!reply) return std::unexpected(reply.error());
+    if (*reply == nullptr) break;
+    if (sent_ == 0) return failure("protocol", "the server sent a reply that nobody asked for");
+    // The slot goes first: the handler may begin the next command, or end the connection.
+    const Slot slot = slots_.pop_front();
+    --sent_;
+    batch_ = std::min(batch_, sent_);
+    if (slot.handler == nullptr) continue;
+    --live_;
+    slot.handler->on_reply(**reply);
+  }
+  return {};
+}
+
+bool Pipeline::expire(TimePoint now) {
+  bool overdue_waiting = false;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    if (slot.handler == nullptr || slot.deadline > now) continue;
+    abandon(slot, {FailureKind::timeout, i < sent_});
+    overdue_waiting |= i >= sent_;
+  }
+  if (overdue_waiting) drop_abandoned_waiting();
+
+  next_event_ = sent_ > 0 ? end_of_patience(slots_[0]) : TimePoint::max();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].handler != nullptr) next_event_ = std::min(next_event_, slots_[i].deadline);
+  }
+  return sent_ == 0 || end_of_patience(slots_[0]) > now;
+}
+
+// A command with a longer deadline of its own is owed that.
+Pipeline::TimePoint Pipeline::end_of_patience(const Slot& slot) const {
+  return std::max(slot.sent_at + patience_, slot.deadline);
+}
+
+void Pipeline::disconnect(FailureKind kind) {
+  for (std::size_t i = 0; i < sent_; ++i) {
+    if (slots_[i].handler != nullptr) abandon(slots_[i], {kind, true});
+  }
+  slots_.drop_front(sent_);
+  sent_ = 0;
+  batch_ = 0;
+  ++connection_;
+  reader_.reset();
+}
+
+void Pipeline::fail_waiting(FailureKind kind) {
+  for (std::size_t i = sent_; i < slots_.size(); ++i) abandon(slots_[i], {kind, false});
+  slots_.truncate(sent_);
+  clear(waiting_);
+}
+
+void Pipeline::abandon(Slot& slot, Failure failure) {
+  failures_.push_back({slot.handler, failure});
+  ++failures_noted_;
+  slot.handler = nullptr;
+  --live_;
+}
+
+// Closes the gaps in the queue and in its bytes.
+void Pipeline::drop_abandoned_waiting() {
+  std::size_t kept = sent_;
+  std::size_t size = 0;
+  for (std::size_t i = sent_; i < slots_.size(); ++i) {
+    if (slots_[i].handler == nullptr) continue;
+    const std::size_t begin = slots_[i].offset;
+    const std::size_t end = i + 1 < slots_.size() ? slots_[i + 1].offset : waiting_.size();
+    std::memmove(waiting_.data() + size, waiting_.data() + begin, end - begin);
+    slots_[kept] = slots_[i];
+    slots_[kept++].offset = size;
+    size += end - begin;
+  }
+  slots_.truncate(kept);
+  waiting_.resize(size);
+}
+
+void Pipeline::tell() {
+  // Counted, not "until empty": a handler that begins again at once would keep us here for ever; and a handler that
+  // calls tell() (a client being stopped) tells the rest, of which nothing is then left here.
+  const std::uint64_t end = failures_noted_;
+  while (failures_told_ < end) {
+    const Told told = failures_.pop_front();
+    ++failures_told_;
+    told.handler->on_failure(told.failure);
+  }
+}
+
+}  // namespace sluice::redis

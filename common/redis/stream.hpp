@@ -1,0 +1,74 @@
+// The byte stream to a Redis: TCP, TLS over TCP, or a Unix socket, behind one interface.
+//
+// Concrete executors throughout: no type erasure on the way of each read and write. Not thread-safe. One connection's
+// life; not reused.
+#pragma once
+
+#include <utility>
+#include <variant>
+
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+
+namespace sluice::redis {
+
+class Stream {
+ public:
+  using Executor = boost::asio::io_context::executor_type;
+  using TcpSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Executor>;
+  using TlsStream = boost::asio::ssl::stream<TcpSocket>;
+  using UnixSocket = boost::asio::basic_stream_socket<boost::asio::local::stream_protocol, Executor>;
+
+  // Exactly one of these, first.
+  TcpSocket& open_tcp(boost::asio::io_context& context) { return stream_.emplace<TcpSocket>(context); }
+  UnixSocket& open_unix(boost::asio::io_context& context) { return stream_.emplace<UnixSocket>(context); }
+  TlsStream& open_tls(boost::asio::io_context& context, boost::asio::ssl::context& tls) {
+    return stream_.emplace<TlsStream>(TcpSocket(context), tls);
+  }
+
+  // For the connection's options and the handshake.
+  TcpSocket* tcp() {
+    if (auto* tls = std::get_if<TlsStream>(&stream_)) return &tls->next_layer();
+    return std::get_if<TcpSocket>(&stream_);
+  }
+  TlsStream* tls() { return std::get_if<TlsStream>(&stream_); }
+
+  // REQUIRES: one of each at a time. Handler: void(boost::system::error_code, std::size_t).
+  template <class Handler>
+  void async_read_some(boost::asio::mutable_buffer buffer, Handler handler) {
+    if (auto* socket = std::get_if<TcpSocket>(&stream_))
+      socket->async_read_some(buffer, std::move(handler));
+    else if (auto* local = std::get_if<UnixSocket>(&stream_))
+      local->async_read_some(buffer, std::move(handler));
+    else if (auto* tls = std::get_if<TlsStream>(&stream_))
+      tls->async_read_some(buffer, std::move(handler));
+  }
+  template <class Handler>
+  void async_write_some(boost::asio::const_buffer buffer, Handler handler) {
+    if (auto* socket = std::get_if<TcpSocket>(&stream_))
+      socket->async_write_some(buffer, std::move(handler));
+    else if (auto* local = std::get_if<UnixSocket>(&stream_))
+      local->async_write_some(buffer, std::move(handler));
+    else if (auto* tls = std::get_if<TlsStream>(&stream_))
+      tls->async_write_some(buffer, std::move(handler));
+  }
+
+  // Ends what is under way, at once (no TLS farewell: Redis needs none, and it could block).
+  void close() {
+    boost::system::error_code ignored;
+    if (TcpSocket* socket = tcp())
+      socket->close(ignored);
+    else if (auto* local = std::get_if<UnixSocket>(&stream_))
+      local->close(ignored);
+  }
+
+ private:
+  std::variant<std::monostate, TcpSocket, TlsStream, UnixSocket> stream_;
+};
+
+}  // namespace sluice::redis

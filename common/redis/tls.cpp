@@ -1,0 +1,61 @@
+#include "common/redis/tls.hpp"
+
+#include <string>
+
+#include <fmt/core.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+
+namespace sluice::redis {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+Result<> make_tls(const Options& options, std::optional<asio::ssl::context>& context) {
+  context.emplace(asio::ssl::context::tls_client);
+  error_code error;
+  const auto fault = [&error](std::string_view what, const std::string& path) {
+    return failure("tls", fmt::format("the {} {} cannot be used: {}", what, path, error.message()));
+  };
+  SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+  context->set_verify_mode(asio::ssl::verify_peer, error);
+  if (options.tls_ca_file.empty()) {
+    context->set_default_verify_paths(error);
+    if (error) return fault("system's list of certificate authorities", "");
+  } else {
+    context->load_verify_file(options.tls_ca_file, error);
+    if (error) return fault("file of certificate authorities", options.tls_ca_file);
+  }
+  if (!options.tls_cert_file.empty()) {
+    context->use_certificate_chain_file(options.tls_cert_file, error);
+    if (error) return fault("client certificate", options.tls_cert_file);
+  }
+  if (!options.tls_key_file.empty()) {
+    context->use_private_key_file(options.tls_key_file, asio::ssl::context::pem, error);
+    if (error) return fault("client key", options.tls_key_file);
+  }
+  return {};
+}
+
+Result<> expect_host(Stream::TlsStream& stream, const std::string& host) {
+  error_code error;
+  stream.set_verify_callback(asio::ssl::host_name_verification(host), error);
+  if (error) return failure("tls", fmt::format("the host name cannot be verified: {}", error.message()));
+  error_code no_address;
+  asio::ip::make_address(host, no_address);
+  if (no_address && SSL_set_tlsext_host_name(stream.native_handle(), host.c_str()) != 1) {
+    return failure("tls", "the host name cannot be sent in the TLS handshake");
+  }
+  return {};
+}
+
+std::string explain_tls(Stream::TlsStream& stream, const error_code& error) {
+  const long verified = SSL_get_verify_result(stream.native_handle());
+  if (verified == X509_V_OK) return error.message();
+  // Boost's check of the name refuses without naming a reason of its own: OpenSSL then says what it saw before.
+  return fmt::format("{}: {}", error.message(), X509_verify_cert_error_string(verified));
+}
+
+}  // namespace sluice::redis

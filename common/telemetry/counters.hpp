@@ -1,0 +1,64 @@
+// Counters that cost one relaxed atomic addition and take no lock.
+//
+// Thread safety: count() from any thread, also while a scrape collects.
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::telemetry {
+
+// One family with one label whose values are known from the start; each is exposed from the start, at 0.
+class CounterVector final : public prometheus::Collectable {
+ public:
+  CounterVector(std::string name, std::string help, std::string label, std::vector<std::string> values);
+
+  // REQUIRES: index < number of values.
+  void count(std::size_t index) noexcept {
+    assert(index < counts_.size());
+    counts_[index].fetch_add(1, std::memory_order_relaxed);
+  }
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const std::string name_;
+  const std::string help_;
+  const std::string label_;
+  const std::vector<std::string> values_;
+  std::vector<std::atomic<std::uint64_t>> counts_;
+};
+
+// `sluice_http_requests_total{route,status}`: replies by route template (never by the path sent) and status.
+class HttpCounters final : public prometheus::Collectable {
+ public:
+  // `routes`: the templates, in the order of count()'s index; paths that match none are best given one of their own.
+  explicit HttpCounters(std::vector<std::string> routes);
+
+  // REQUIRES: route < number of routes. A status outside 100 to 599 counts as 500: it would be a fault of ours.
+  void count(std::size_t route, unsigned status) noexcept {
+    assert(route < counts_.size());
+    const unsigned index = status >= kFirst && status < kFirst + kStatuses ? status - kFirst : 500 - kFirst;
+    counts_[route][index].fetch_add(1, std::memory_order_relaxed);
+  }
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  static constexpr unsigned kFirst = 100;
+  static constexpr unsigned kStatuses = 500;
+
+  const std::vector<std::string> routes_;
+  std::vector<std::array<std::atomic<std::uint64_t>, kStatuses>> counts_;
+};
+
+}  // namespace sluice::telemetry

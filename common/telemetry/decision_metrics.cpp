@@ -1,0 +1,55 @@
+#include "common/telemetry/decision_metrics.hpp"
+
+#include "common/telemetry/families.hpp"
+
+namespace sluice::telemetry {
+namespace {
+
+constexpr std::string_view kOther = "other";
+
+// Present from the start, at 0: rates and alerts need a first value to rise from.
+bool always_exposed(bool allowed, Reason reason) {
+  return allowed ? reason == Reason::within_limit : reason == Reason::limit_exceeded;
+}
+
+void collect(prometheus::MetricFamily& family, const std::string& tenant, const std::string& policy,
+             const DecisionCounters& block) {
+  for (const bool allowed : {true, false}) {
+    for (std::size_t i = 0; i < kReasons; ++i) {
+      const auto reason = static_cast<Reason>(i);
+      const std::uint64_t count = block.value(allowed, reason);
+      if (count == 0 && !always_exposed(allowed, reason)) continue;
+      Labels labels{
+          {"tenant", tenant}, {"outcome", allowed ? "allowed" : "denied"}, {"reason", std::string(to_string(reason))}};
+      if (!policy.empty()) labels.push_back({"policy", policy});
+      add_sample(family, std::move(labels), static_cast<double>(count));
+    }
+  }
+}
+
+}  // namespace
+
+DecisionCounters& DecisionMetrics::counters(std::string_view tenant, std::string_view policy) {
+  if (!policy_label_) policy = {};
+  const std::lock_guard lock(mutex_);
+  Names names(tenant, policy);
+  if (const auto found = blocks_.find(names); found != blocks_.end()) return *found->second;
+  if (!policy.empty() && policies_ == kMaxPolicies) {
+    names.second = kOther;
+  } else if (!policy.empty()) {
+    ++policies_;
+  }
+  std::unique_ptr<DecisionCounters>& block = blocks_[names];
+  if (!block) block = std::make_unique<DecisionCounters>();
+  return *block;
+}
+
+std::vector<prometheus::MetricFamily> DecisionMetrics::Collect() const {
+  prometheus::MetricFamily made =
+      family("sluice_decisions_total", "Decisions by tenant, outcome and reason.", prometheus::MetricType::Counter);
+  const std::lock_guard lock(mutex_);
+  for (const auto& [names, block] : blocks_) collect(made, names.first, names.second, *block);
+  return {std::move(made)};
+}
+
+}  // namespace sluice::telemetry

@@ -1,0 +1,28 @@
+#include "common/telemetry/histogram.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "common/telemetry/families.hpp"
+
+namespace sluice::telemetry {
+
+DurationHistogram::DurationHistogram(std::string name, std::string help)
+    : name_(std::move(name)), help_(std::move(help)) {}
+
+std::vector<prometheus::MetricFamily> DurationHistogram::Collect() const {
+  prometheus::MetricFamily made = family(name_, help_, prometheus::MetricType::Histogram);
+  prometheus::ClientMetric::Histogram& histogram = made.metric.emplace_back().histogram;
+  std::uint64_t cumulative = 0;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    cumulative += buckets_[i].load(std::memory_order_relaxed);
+    const double bound =
+        i < kBoundsNs.size() ? static_cast<double>(kBoundsNs[i]) / 1e9 : std::numeric_limits<double>::infinity();
+    histogram.bucket.push_back({cumulative, bound});
+  }
+  histogram.sample_count = cumulative;
+  histogram.sample_sum = static_cast<double>(sum_ns_.load(std::memory_order_relaxed)) / 1e9;
+  return {std::move(made)};
+}
+
+}  // namespace sluice::telemetry

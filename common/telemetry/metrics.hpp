@@ -1,0 +1,89 @@
+// All metrics of the agent. main() makes one object and hands references to its parts to those who count.
+//
+// Thread safety: what each part says; render() from any thread.
+// Labels come from this program and from the administrator's bundle, never from a request.
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/metric_type.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/clock.hpp"
+#include "common/telemetry/counters.hpp"
+#include "common/telemetry/decision_metrics.hpp"
+#include "common/telemetry/histogram.hpp"
+#include "common/telemetry/process_metrics.hpp"
+#include "common/telemetry/worker_metrics.hpp"
+
+namespace sluice::telemetry {
+
+inline constexpr std::string_view kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+struct MetricsOptions {
+  std::size_t workers = 1;
+  bool policy_label = false;
+  bool redis = true;                             // false leaves the families of Redis out
+  std::vector<std::string> redis_error_classes;  // label values of sluice_redis_errors_total, in the order of its index
+  std::vector<std::string> routes;               // route templates, in the order of http's index
+};
+
+class Metrics {
+ public:
+  // `clock` outlives the metrics: the age of the snapshot is told by it.
+  Metrics(MetricsOptions options, const Clock& clock);
+
+  DecisionMetrics decisions;
+  DurationHistogram decision_duration;
+  DurationHistogram redis_duration;
+  CounterVector redis_errors;  // by index into MetricsOptions::redis_error_classes
+  HttpCounters http;           // by index into MetricsOptions::routes
+  WorkerSlots workers;
+  ProcessMetrics process;
+
+  // A decision made by the failure mode instead of a counter.
+  void count_failure_mode_answer(FailureMode mode) noexcept {
+    failure_mode_answers_.count(static_cast<std::size_t>(mode));
+  }
+  // Overrides of one key, written to the store.
+  void count_overrides_published(bool written) noexcept { overrides_published_.count(written ? 0 : 1); }
+
+  // A snapshot is in force now. `as_of_us`: when it was made or last confirmed, microseconds since the Unix epoch.
+  void set_snapshot(std::int64_t revision, std::int64_t as_of_us) noexcept;
+
+  // Exposes a value that somebody else keeps (lines dropped by a LineWriter, …). `read` may be called from any thread,
+  // until this object is gone.
+  void add(std::string name, std::string help, prometheus::MetricType type, std::function<double()> read);
+
+  // Everything in Prometheus' text format 0.0.4 (kMetricsContentType).
+  std::string render() const;
+
+ private:
+  CounterVector failure_mode_answers_;
+  CounterVector overrides_published_;
+  std::atomic<std::int64_t> revision_{0};
+  std::atomic<std::int64_t> as_of_us_{0};  // 0: no snapshot yet
+  const Clock& clock_;
+  const bool redis_;
+
+  struct Extra {
+    std::string name;
+    std::string help;
+    prometheus::MetricType type;
+    std::function<double()> read;
+  };
+  mutable std::mutex mutex_;  // guards extras_
+  std::vector<Extra> extras_;
+
+  void collect_own(std::vector<prometheus::MetricFamily>& families) const;
+};
+
+}  // namespace sluice::telemetry

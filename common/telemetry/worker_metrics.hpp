@@ -1,0 +1,49 @@
+// What each worker says about itself: it stores into its own slot, a scrape adds the slots up.
+//
+// Thread safety: a slot is written by its worker and read by any thread.
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+namespace sluice::telemetry {
+
+// A cache line apart from the other workers'. Use relaxed stores (set): each value stands for itself.
+struct alignas(64) WorkerMetrics {
+  enum class Known : std::uint8_t { unknown, no, yes };
+
+  std::atomic<std::uint64_t> http_connections{0};           // open now
+  std::atomic<std::uint64_t> http_connections_accepted{0};  // since the start
+  std::atomic<std::uint64_t> http_connections_refused{0};
+  std::atomic<std::uint64_t> http_bad_requests{0};  // refused by framing or limits, before a route was known
+  std::atomic<std::uint64_t> in_flight{0};          // decisions being made now
+  std::atomic<Known> redis_connected{Known::unknown};
+  std::atomic<Known> redis_eviction_policy_ok{Known::unknown};  // maxmemory-policy is noeviction
+};
+
+template <class T>
+void set(std::atomic<T>& slot, std::type_identity_t<T> value) noexcept {
+  slot.store(value, std::memory_order_relaxed);
+}
+
+class WorkerSlots final : public prometheus::Collectable {
+ public:
+  // `redis`: expose what belongs to Redis.
+  WorkerSlots(std::size_t workers, bool redis) : redis_(redis), slots_(workers) {}
+
+  WorkerMetrics& at(std::size_t worker) { return slots_.at(worker); }
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const bool redis_;
+  std::vector<WorkerMetrics> slots_;
+};
+
+}  // namespace sluice::telemetry

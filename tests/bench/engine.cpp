@@ -1,0 +1,280 @@
+// The agent without sockets: what one decision costs in this process, and how often it asks the heap.
+//
+//   bench_engine [--rounds N] [--subjects N]      prints JSON
+//
+// counter   MemoryCounters::judge alone: find the key's cell, bring it forward, judge, charge
+// engine    what follows authentication: match, build the key, judge in memory, conclude
+// handler   bytes to bytes: the HTTP connection, authentication, the JSON, the engine, the reply
+// and the handler's parts by themselves. "One" is one subject; "many" goes through all subjects in random order.
+#include <fcntl.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "agent/check_api.hpp"
+#include "agent/decision.hpp"
+#include "common/domain/bundle.hpp"
+#include "common/domain/credential.hpp"
+#include "common/http/connection_host.hpp"
+#include "common/limiter/memory_store.hpp"
+#include "common/policy/counter_key.hpp"
+#include "common/policy/snapshot.hpp"
+#include "common/telemetry/line_writer.hpp"
+#include "tests/bench/measure.hpp"
+
+namespace sluice::bench {
+namespace {
+
+[[noreturn]] void stop(const std::string& why) {
+  std::fprintf(stderr, "bench_engine: %s\n", why.c_str());
+  std::exit(1);
+}
+
+// A million tokens, one a second: no subject is ever denied here, and none is forgotten between two rounds.
+constexpr std::string_view kBundle = R"({{"format":"sluice/v1","tenants":[{{"id":"bench"}}],
+"policies":[{{"tenant_id":"bench","id":"orders","scope":{{"resource":"GET:/orders"}},"key_by":["subject"],
+  "limits":[{{"name":"burst","algorithm":"token_bucket","capacity":1000000,"refill_per_sec":1}}]}}],
+"keys":[{{"tenant_id":"bench","id":"bench","key_hash":"{}"}}]}})";
+constexpr std::string_view kBody = R"({"resource":"GET:/orders","subject":"user:0000000","cost":1})";
+constexpr std::size_t kSubjectSize = 12;
+
+// "user:0000042", in random order, one behind the other.
+class Subjects {
+ public:
+  explicit Subjects(std::size_t count) {
+    std::vector<std::uint32_t> order(count);
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::shuffle(order, std::mt19937(1));  // NOLINT(bugprone-random-generator-seed): the same each time
+    text_.reserve(count * kSubjectSize);
+    for (std::uint32_t number : order) text_ += fmt::format("user:{:07}", number);
+  }
+  std::size_t size() const { return text_.size() / kSubjectSize; }
+  std::string_view next() {
+    at_ = at_ + kSubjectSize < text_.size() ? at_ + kSubjectSize : 0;
+    return {text_.data() + at_, kSubjectSize};
+  }
+
+ private:
+  std::string text_;
+  std::size_t at_ = 0;
+};
+
+struct Keeper final : limiter::JudgeListener {
+  void judged(const limiter::StoreResult<limiter::Outcome>& result) override { outcome = result; }
+  limiter::StoreResult<limiter::Outcome> outcome;
+};
+
+// A connection without a socket: takes requests as bytes, drops the replies when it has looked at their status.
+class Wire final : public http::Connection {
+ public:
+  using Connection::Connection;
+
+  void receive(std::string_view bytes) {
+    if (bytes.size() > space_.size()) stop("the connection takes no whole request");
+    std::memcpy(space_.data(), bytes.data(), bytes.size());
+    on_read(http::IoResult::ok, bytes.size());
+  }
+  std::size_t answered() const { return answered_; }
+
+ private:
+  void start_read(std::span<char> space) override { space_ = space; }
+  void start_write(std::string_view) override {}
+  http::IoResult write_now(std::string_view text, std::size_t& sent) override {
+    sent = text.size();
+    if (text.starts_with("HTTP/1.1 200 ")) ++answered_;
+    keep(text.data());
+    return http::IoResult::ok;
+  }
+  void cancel_read() override {}
+  bool input_waiting() override { return false; }
+  void shut_output() override {}
+  void close_stream() override {}
+  void destroy_stream() override {}
+  void unreferenced() noexcept override {}  // it lives in World
+
+  std::span<char> space_;
+  std::size_t answered_ = 0;
+};
+
+struct Host final : http::ConnectionHost {
+  using ConnectionHost::ConnectionHost;
+  void wake() override {}
+  void occupied() override {}
+  void emptied() override {}
+};
+
+class World {
+ public:
+  World() {
+    const std::string bundle_text = fmt::format(fmt::runtime(kBundle), hash_secret(parse_key(key)->secret));
+    auto bundle = parse_bundle(bundle_text);
+    if (!bundle) stop(bundle.error()[0].pointer + " " + bundle.error()[0].text);
+    auto built = policy::build_snapshot(*bundle, 1, clock.now_us());
+    if (!built) stop(built.error()[0].text);
+    snapshot = *built;
+    key_view = agent::authenticate(*snapshot, key, clock.now_us());
+    if (!key_view) stop("the key is not known");
+    api.emplace(agent::CheckApiOptions{}, store, clock, in_flight, metrics, log);
+    api->set_snapshot(snapshot);
+    host = std::make_shared<Host>(http::ServerOptions{}, *api);
+    wire = std::make_unique<Wire>(host);
+    wire->retain();
+    host->adopt(*wire);
+    request_bytes = fmt::format(
+        "POST /v1/check HTTP/1.1\r\nhost: localhost:8088\r\nx-api-key: {}\r\ncontent-type: application/json\r\n"
+        "content-length: {}\r\n\r\n{}",
+        key, kBody.size(), kBody);
+    subject_at = request_bytes.rfind("user:");
+    decide("user:0000000");
+  }
+
+  const std::string key = mint_key("bench");
+  SystemClock clock;
+  limiter::MemoryCounters counters{clock};
+  limiter::MemoryStore store{counters};
+  std::atomic<std::size_t> in_flight{0};
+  telemetry::Metrics metrics{{.redis = false, .redis_error_classes = {}, .routes = agent::route_templates()}, clock};
+  telemetry::LineWriter lines{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
+  telemetry::DecisionLog log{{}, lines, clock};
+  std::shared_ptr<const policy::Snapshot> snapshot;
+  const policy::KeyView* key_view = nullptr;
+  std::optional<agent::CheckApi> api;
+  std::shared_ptr<Host> host;
+  std::unique_ptr<Wire> wire;
+  std::string request_bytes;
+  std::size_t subject_at = 0;
+
+  CheckRequest request;
+  agent::Course course;
+  limiter::Call call;
+  Keeper keeper;
+
+  void set_subject(std::string_view subject) {
+    request.dimensions[static_cast<std::size_t>(Dimension::subject)] = {subject, true};
+  }
+  // The engine: everything between authentication and the reply.
+  Decision decide(std::string_view subject) {
+    request.dimensions[static_cast<std::size_t>(Dimension::resource)] = {"GET:/orders", true};
+    set_subject(subject);
+    course = agent::choose_course(*snapshot, *key_view, request, clock.now_us());
+    agent::prepare_call(*key_view->tenant, *course.deciding, request, call);
+    store.judge(call, keeper);
+    return agent::conclude(course, request, call, keeper.outcome, nullptr);
+  }
+  void handle(std::string_view subject) {
+    std::memcpy(request_bytes.data() + subject_at, subject.data(), subject.size());
+    wire->receive(request_bytes);
+  }
+};
+
+// What both one subject and many are asked of. `next` gives the subject.
+template <class Next>
+void add_both(std::vector<Timed>& all, World& world, const std::string& keys, std::size_t times, Next next) {
+  auto counter = [&world, next](std::size_t count) {
+    // The key as it is, only its subject changes: what precedes it is the same text for all.
+    std::string& key = world.call.keys[0];
+    const std::size_t at = key.find("user%3A") + 7;
+    for (; count > 0; --count) {
+      const std::string_view subject = next();
+      std::memcpy(key.data() + at, subject.data() + 5, subject.size() - 5);
+      keep(world.counters.judge(world.call).allowed);
+    }
+  };
+  auto engine = [&world, next](std::size_t count) {
+    for (; count > 0; --count) keep(world.decide(next()).allowed);
+  };
+  auto handler = [&world, next](std::size_t count) {
+    const std::size_t end = world.wire->answered() + count;
+    for (; count > 0; --count) world.handle(next());
+    if (world.wire->answered() != end) stop("the handler answered other than 200");
+  };
+  all.push_back({"counter", keys, counter, times});
+  all.push_back({"engine", keys, engine, times});
+  all.push_back({"handler", keys, handler, times});
+}
+
+void add_parts(std::vector<Timed>& all, World& world, std::size_t times) {
+  auto add = [&](const char* name, auto part) {
+    all.push_back({name, "one",
+                   [part](std::size_t count) {
+                     for (; count > 0; --count) part();
+                   },
+                   times});
+  };
+  add("part: authenticate", [&world] { keep(agent::authenticate(*world.snapshot, world.key, world.clock.now_us())); });
+  add("part: parse JSON", [body = std::string(kBody), request = CheckRequest()]() mutable {
+    std::memcpy(body.data(), kBody.data(), kBody.size());  // it is parsed in place
+    if (!parse_check(body, request).empty()) stop("the body is no check");
+    keep(request.requests);
+  });
+  add("part: match", [&world] {
+    world.course = agent::choose_course(*world.snapshot, *world.key_view, world.request, world.clock.now_us());
+  });
+  add("part: build key",
+      [&world] { agent::prepare_call(*world.key_view->tenant, *world.course.deciding, world.request, world.call); });
+  add("part: conclude", [&world] {
+    keep(agent::conclude(world.course, world.request, world.call, world.keeper.outcome, nullptr).allowed);
+  });
+  add("part: write reply",
+      [&world, decision = world.decide("user:0000000"), headers = std::string(), body = std::string()]() mutable {
+        headers.clear();
+        body.clear();
+        write_decision_headers(decision, {}, headers);
+        write_decision(decision, body);
+        keep(body.data());
+      });
+}
+
+void print(const std::vector<Timed>& all, const World& world, std::size_t subjects) {
+  fmt::print("{{\"subjects\":{},\"keys_kept\":{},\"rows\":[", subjects, world.counters.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::vector<double> ns = all[i].ns;
+    std::ranges::sort(ns);
+    fmt::print(
+        "{}\n  {{\"name\":\"{}\",\"keys\":\"{}\",\"ns_min\":{:.1f},\"ns_median\":{:.1f},\"allocations\":{:.4f}}}",
+        i == 0 ? "" : ",", all[i].name, all[i].keys, ns.front(), ns[ns.size() / 2], all[i].allocations);
+  }
+  fmt::print("\n]}}\n");
+}
+
+std::size_t number_of(std::string_view text) {
+  std::size_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number == 0)
+    stop("not a number above 0: " + std::string(text));
+  return number;
+}
+
+}  // namespace
+}  // namespace sluice::bench
+
+int main(int count, char** words) {
+  using namespace sluice::bench;
+  std::size_t rounds = 7, subject_count = 1'000'000;
+  for (int i = 1; i < count; i += 2) {
+    const std::string_view flag = words[i];
+    if (i + 1 == count || (flag != "--rounds" && flag != "--subjects"))
+      stop("bench_engine [--rounds N] [--subjects N]");
+    (flag == "--rounds" ? rounds : subject_count) = number_of(words[i + 1]);
+  }
+  if (subject_count > 10'000'000) stop("subjects are numbered with seven digits");
+
+  static World world;  // has large members, and ends with the program
+  Subjects subjects(subject_count);
+  std::vector<Timed> all;
+  add_both(all, world, "one", 200'000, [] { return std::string_view("user:0000000"); });
+  add_both(all, world, "many", subject_count, [&subjects] { return subjects.next(); });
+  add_parts(all, world, 200'000);
+  measure(all, rounds);
+  print(all, world, subject_count);
+}

@@ -1,0 +1,120 @@
+"""Fixtures of the tests that talk to a running agent."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.agent import Agent, default_program, is_sanitized
+from support.bundle import Bundle, MintedKey, mint_key
+from support.redis_server import RedisServer
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    """The agent's binary."""
+    path = default_program()
+    assert path.is_file(), f"there is no agent at {path}: build it, or name it with SLUICE_AGENT_BIN"
+    return path
+
+
+@pytest.fixture(scope="session")
+def sanitized(program: Path) -> bool:
+    """Whether times and memory of this binary mean little."""
+    return is_sanitized(program)
+
+
+@pytest.fixture(scope="session")
+def key(program: Path) -> MintedKey:
+    """The key of the tests' own tenant."""
+    return mint_key(program)
+
+
+@pytest.fixture(scope="session")
+def other_key(program: Path) -> MintedKey:
+    """The key of another tenant."""
+    return mint_key(program)
+
+
+@pytest.fixture(scope="module")
+def module_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for what lives as long as a module."""
+    return tmp_path_factory.mktemp("module")
+
+
+@pytest.fixture(scope="module")
+def redis(module_folder: Path) -> Iterator[RedisServer]:
+    """One Redis for a module, on a Unix socket."""
+    server = RedisServer(module_folder / "redis").start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def make_redis(tmp_path: Path) -> Iterator[Callable[..., RedisServer]]:
+    """Makes servers for one test: the arguments are RedisServer's."""
+    servers: list[RedisServer] = []
+
+    def make(**options: Any) -> RedisServer:
+        server = RedisServer(tmp_path / f"redis{len(servers)}", **options)
+        servers.append(server)
+        return server.start()
+
+    yield make
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def make_agent(program: Path, tmp_path: Path) -> Iterator[Callable[..., Agent]]:
+    """Makes agents for one test, not started yet: make(bundle, counters, *flags)."""
+    agents: list[Agent] = []
+
+    def make(bundle: Bundle, counters: str, *flags: str, **options: Any) -> Agent:
+        folder = tmp_path / f"agent{len(agents)}"
+        folder.mkdir()
+        agent = Agent(program, folder, bundle.write(folder / "bundle.json"), counters, flags, **options)
+        agents.append(agent)
+        return agent
+
+    yield make
+    close_all(agents)
+
+
+def close_all(agents: list[Agent]) -> None:
+    """Ends all agents, also where one of them has something to complain about."""
+    failures: list[str] = []
+    for agent in agents:
+        try:
+            agent.close()
+        except AssertionError as failure:
+            failures.append(str(failure))
+    assert not failures, "; ".join(failures)
+
+
+@pytest.fixture(scope="module")
+def module_agent(program: Path, module_folder: Path) -> Iterator[Callable[..., Agent]]:
+    """As make_agent, for agents that serve a whole module."""
+    agents: list[Agent] = []
+
+    def make(bundle: Bundle, counters: str, *flags: str, **options: Any) -> Agent:
+        folder = module_folder / f"agent{len(agents)}"
+        folder.mkdir()
+        agent = Agent(program, folder, bundle.write(folder / "bundle.json"), counters, flags, **options)
+        agents.append(agent)
+        return agent
+
+    yield make
+    close_all(agents)
+
+
+@pytest.fixture(scope="session")
+def valkey() -> str:
+    """The program of a Valkey server (scripts/setup test fetches one)."""
+    path = os.environ.get("SLUICE_VALKEY") or str(Path(__file__).resolve().parents[1] / ".run/valkey/valkey-server")
+    if shutil.which(path) is None:
+        pytest.skip(f"no Valkey at {path}: run scripts/setup test")
+    return path

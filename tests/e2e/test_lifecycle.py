@@ -1,0 +1,286 @@
+"""Start, stop and sudden death of the agent; what the command line says."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.agent import Agent
+from support.bundle import Bundle, MintedKey, token_bucket, window
+from support.client import Client
+from support.process import free_port, wait_until
+from support.raw import RawConnection, check_request
+from support.redis_server import RedisServer
+
+PLENTY = 300_000
+FLAGS = ["--policies", "--counters", "--redis-password-file", "--max-in-flight", "--listen", "--listen-unix", "--admin",
+         "--workers", "--redis-deadline", "--headers", "--decision-log", "--no-snapshot", "--check-config"]
+
+
+def run(program: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Runs the agent to its end."""
+    return subprocess.run([str(program), *arguments], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, **env}, check=False)
+
+
+@pytest.fixture
+def simple(key: MintedKey) -> Bundle:
+    """One plan that never fills up."""
+    return Bundle().key(key).plan("bucket", token_bucket(PLENTY, "1/1h"))
+
+
+def test_help_names_every_flag_and_its_environment_variable(program: Path) -> None:
+    done = run(program, "--help")
+    assert done.returncode == 0
+    for flag in FLAGS:
+        assert flag in done.stdout, flag
+    for flag in FLAGS[:-1]:
+        assert "SLUICE_" + flag[2:].replace("-", "_").upper() in done.stdout, flag
+    assert "mint-key" in done.stdout
+
+
+def test_a_flag_can_come_from_its_environment_variable(program: Path, simple: Bundle, tmp_path: Path) -> None:
+    path = simple.write(tmp_path / "bundle.json")
+    assert run(program, "--check-config", "--counters", "memory", SLUICE_POLICIES=str(path)).returncode == 0
+    assert run(program, "--check-config", "--counters", "memory", SLUICE_POLICIES=str(tmp_path / "none")).returncode != 0
+
+
+def test_check_config_accepts_a_good_bundle_and_the_examples(program: Path, simple: Bundle, tmp_path: Path) -> None:
+    example = Path(__file__).resolve().parents[2] / "examples/demo.json"
+    for path in (simple.write(tmp_path / "bundle.json"), example):
+        done = run(program, "--policies", str(path), "--counters", "memory", "--check-config")
+        assert done.returncode == 0, done.stderr
+
+
+def test_check_config_names_every_fault_of_a_bundle_with_its_pointer(program: Path, simple: Bundle,
+                                                                     tmp_path: Path) -> None:
+    simple.plan("bad", {"name": "a", "algorithm": "no_such", "limit": 1})
+    simple.plan("worse", window("fixed_window", -1, "10 parsecs"))
+    simple.policy("lost", {"resource": "x"}, "nowhere")
+    done = run(program, "--policies", str(simple.write(tmp_path / "bundle.json")), "--counters", "memory", "--check-config")
+    assert done.returncode != 0
+    for pointer in ("/plans/1/limits/0/algorithm", "/plans/2/limits/0/limit", "/plans/2/limits/0/window",
+                    "/policies/0/plan_id"):
+        assert pointer in done.stderr + done.stdout, pointer
+
+
+def test_all_faults_of_the_configuration_are_said_at_once_before_a_port_is_bound(program: Path, tmp_path: Path) -> None:
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)):   # a bound port would be a fault of its own: it is not reached
+        done = run(program, "--policies", str(tmp_path / "missing.json"), "--counters", "mongodb://x",
+                   "--listen", f"127.0.0.1:{port}", "--workers", "0", "--decision-log", "sometimes", "--headers", "y")
+    assert done.returncode != 0
+    said = done.stderr + done.stdout
+    for word in ("missing.json", "--counters", "--workers", "--decision-log", "--headers"):
+        assert word in said, f"{word} is not in: {said}"
+    assert "in use" not in said
+
+
+def test_an_unknown_flag_is_refused(program: Path) -> None:
+    done = run(program, "--polices", "x")
+    assert done.returncode != 0
+    assert "--polices" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("flag", ["--listen", "--admin"])
+def test_a_port_in_use_is_said_with_its_flag(program: Path, simple: Bundle, tmp_path: Path, flag: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ports = {"--listen": f"127.0.0.1:{free_port()}", "--admin": f"127.0.0.1:{free_port()}", flag: f"127.0.0.1:{port}"}
+        done = run(program, "--policies", str(simple.write(tmp_path / "b.json")), "--counters", "memory",
+                   *(word for pair in ports.items() for word in pair))
+    assert done.returncode != 0
+    said = done.stderr + done.stdout
+    assert str(port) in said and flag in said
+
+
+def test_a_second_agent_does_not_steal_a_port(simple: Bundle, make_agent: Callable[..., Agent]) -> None:
+    first, second = make_agent(simple, "memory").start(), make_agent(simple, "memory")
+    second.port = first.port
+    assert second.launch().process.wait(30) != 0
+    assert str(first.port) in second.process.output()
+
+
+def test_another_bind_address_than_the_loopback_needs_a_word(program: Path, simple: Bundle, tmp_path: Path) -> None:
+    done = run(program, "--policies", str(simple.write(tmp_path / "b.json")), "--counters", "memory",
+               "--listen", f"0.0.0.0:{free_port()}", "--admin", f"127.0.0.1:{free_port()}", "--check-config")
+    assert done.returncode != 0
+    assert "--insecure-listen" in done.stderr + done.stdout
+
+
+def test_mint_key_gives_a_new_key_and_its_hash_each_time(program: Path) -> None:
+    first, second = run(program, "mint-key").stdout, run(program, "mint-key").stdout
+    minted = json.loads(first)
+    assert minted["key"].startswith(f"slk_{minted['id']}_")
+    assert minted["bundle_entry"]["key_hash"] == minted["key_hash"] and minted["key_hash"].startswith("sha256:")
+    assert minted["key"][-49:] not in minted["key_hash"]
+    assert first != second
+
+
+def test_mint_key_makes_the_entry_a_bundle_takes(program: Path, simple: Bundle, make_agent: Callable[..., Agent]) -> None:
+    minted = json.loads(run(program, "mint-key", "--id", "mine", "--tenant", "acme", "--name", "a test").stdout)
+    simple.document["keys"] = [minted["bundle_entry"]]
+    agent = make_agent(simple, "memory").start()
+    with agent.client(minted["key"]) as client:
+        assert client.check(plan_id="bucket", subject="a").status == 200
+
+
+def test_the_agent_starts_and_answers_while_redis_is_not_there(key: MintedKey, simple: Bundle, tmp_path: Path,
+                                                               make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(simple, f"unix:{tmp_path}/nowhere.sock").start()
+    with agent.client(key.text) as client, Client(agent.admin_port) as admin:
+        assert client.check(plan_id="bucket", subject="a").body["reason"] == "fail_closed"
+        assert admin.get("/readyz").status == 200
+        assert admin.get("/livez").status == 200
+
+
+def test_sigterm_answers_what_is_in_flight_and_exits_0(key: MintedKey, simple: Bundle, redis: RedisServer,
+                                                       make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(simple, redis.counters, "--redis-deadline", "10s").start()
+    agent.wait_for_redis(key.text, "bucket")
+    request = check_request(key.text, b'{"plan_id":"bucket","subject":"in-flight"}')
+    connections = [RawConnection(agent.port) for _ in range(20)]
+    with agent.client(key.text) as before:
+        redis.pause()
+        try:
+            for connection in connections:
+                connection.send(request)
+            # The last one's request has been read when the agent has read all that came before on the loopback.
+            wait_until("the requests to arrive", lambda: unread(agent.port) == 0)
+            agent.process.send(signal.SIGTERM)
+            wait_until("the listener to close", lambda: refuses(agent.port))
+            assert agent.process.alive(), "it must wait for what is in flight"
+        finally:
+            redis.resume()
+        replies = [connection.reply() for connection in connections]
+        assert [reply and reply.status for reply in replies] == [200] * 20
+        assert all(reply and reply.headers.get("connection", "").lower() == "close" for reply in replies)
+        before.close()
+    for connection in connections:
+        connection.close()
+    assert agent.process.wait(20) == 0
+
+
+def refuses(port: int) -> bool:
+    """Whether nobody listens on the port."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        return False
+    except OSError:
+        return True
+
+
+def unread(port: int) -> int:
+    """How many bytes wait unread on the connections the agent accepted on this port."""
+    total = 0
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[1].endswith(f":{port:04X}") and fields[3] == "01":
+            total += int(fields[4].split(":")[1], 16)
+    return total
+
+
+def test_sigterm_ends_an_idle_agent_although_clients_stay_connected(key: MintedKey, simple: Bundle,
+                                                                    make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(simple, "memory").start()
+    with agent.client(key.text) as client:
+        assert client.check(plan_id="bucket", subject="a").status == 200
+        agent.process.send(signal.SIGTERM)
+        assert agent.process.wait(20) == 0
+
+
+def test_sigterm_under_load_loses_no_request_it_took(key: MintedKey, simple: Bundle, redis: RedisServer,
+                                                     make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(simple, redis.counters, "--redis-deadline", "5s").start()
+    agent.wait_for_redis(key.text, "bucket")
+    answered, strange = [0], []
+    running = threading.Event()
+
+    def load() -> None:
+        request = check_request(key.text, b'{"plan_id":"bucket","subject":"load"}')
+        try:
+            with RawConnection(agent.port) as raw:
+                while (reply := raw.send(request).reply()) is not None:
+                    if reply.status != 200:
+                        strange.append((reply.status, reply.body))
+                    answered[0] += 1
+                    running.set()
+        except ConnectionRefusedError:
+            return
+
+    threads = [threading.Thread(target=load) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    assert running.wait(20)
+    agent.process.send(signal.SIGTERM)
+    for thread in threads:
+        thread.join(30)
+    assert agent.process.wait(20) == 0
+    assert not strange
+    # Everything that was charged was answered: nothing was dropped on the way out.
+    reader = make_agent(simple, redis.counters).start()
+    reader.wait_for_redis(key.text, "bucket")
+    with reader.client(key.text) as client:
+        spent = PLENTY - client.check(plan_id="bucket", subject="load", cost=0).body["remaining"]
+    assert spent == answered[0]
+
+
+def test_kill_9_in_a_burst_loses_no_counts(key: MintedKey, simple: Bundle, redis: RedisServer,
+                                           make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(simple, redis.counters, "--redis-deadline", "5s").start()
+    agent.wait_for_redis(key.text, "bucket")
+    lock, sent, answered = threading.Lock(), [0], [0]
+    enough = threading.Event()
+
+    def load() -> None:
+        with RawConnection(agent.port) as raw:
+            while True:
+                with lock:
+                    sent[0] += 1
+                reply = raw.send(check_request(key.text, b'{"plan_id":"bucket","subject":"killed"}')).reply()
+                if reply is None:
+                    return
+                assert reply.status == 200
+                with lock:
+                    answered[0] += 1
+                    if answered[0] > 300:
+                        enough.set()
+
+    threads = [threading.Thread(target=load) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    assert enough.wait(30)
+    agent.kill9()
+    for thread in threads:
+        thread.join(30)
+    again = make_agent(simple, redis.counters).start()
+    again.wait_for_redis(key.text, "bucket")
+    with again.client(key.text) as client:
+        spent = PLENTY - client.check(plan_id="bucket", subject="killed", cost=0).body["remaining"]
+    assert answered[0] <= spent <= sent[0]
+
+
+def test_the_decision_log_holds_no_raw_subject_and_no_key(key: MintedKey, simple: Bundle,
+                                                          make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(simple, "memory", "--decision-log", "all").start()
+    with agent.client(key.text) as client:
+        client.check({"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, plan_id="bucket",
+                     subject="secret-subject", request_id='r"1\n{"event":"forged"}')
+
+    def logged() -> list[dict[str, object]]:
+        lines = [line for line in agent.process.output().splitlines() if line.startswith("{")]
+        return [entry for entry in map(json.loads, lines) if entry.get("event") == "check"]
+
+    (entry,) = wait_until("the line", logged)
+    assert set(entry) >= {"event", "tenant", "subject_hash", "plan_id", "algorithm", "outcome", "reason", "request_id",
+                          "traceparent"}
+    assert entry["request_id"] == 'r"1\n{"event":"forged"}'
+    assert "0af7651916cd43dd8448eb211c80319c" in str(entry["traceparent"])
+    assert "secret-subject" not in agent.process.output()
+    assert key.text not in agent.process.output() and key.text[-20:] not in agent.process.output()

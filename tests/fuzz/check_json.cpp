@@ -1,0 +1,140 @@
+// Any bytes as the body of a check: no crash and no access outside of the body; what is accepted is what an
+// independent reading of the same JSON says; what is refused is refused in an orderly way; what is echoed stays JSON.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "common/base/json_text.hpp"
+#include "common/domain/check_request.hpp"
+#include "common/domain/decision.hpp"
+#include "common/domain/json_tree.hpp"
+
+namespace {
+
+using namespace sluice;
+
+#define REQUIRE_THAT(condition)                                                    \
+  do {                                                                             \
+    if (!(condition)) {                                                            \
+      std::fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                \
+    }                                                                              \
+  } while (false)
+
+bool reads_as_json(const std::string& text) {
+  JsonTree tree;
+  return tree.parse(text).has_value();
+}
+
+void require_orderly(const std::vector<RequestFault>& faults) {
+  REQUIRE_THAT(faults.size() <= 32);
+  unsigned status = 400;
+  for (const RequestFault& fault : faults) {
+    REQUIRE_THAT(fault.status == 400 || fault.status == 422);
+    REQUIRE_THAT(fault.status >= status);
+    status = fault.status;
+    REQUIRE_THAT(!fault.text.empty() && fault.text.size() < 512 && fault.pointer.size() < 512);
+    REQUIRE_THAT(fault.pointer.empty() || fault.pointer.front() == '/');
+    // Pointers quote names of the body, which are UTF-8: nothing of them is lost when they are written.
+    std::string written;
+    append_json_string(written, fault.pointer);
+    REQUIRE_THAT(reads_as_json(written));
+    REQUIRE_THAT(fault.pointer.find("\xEF\xBF\xBD") != std::string::npos ||
+                 written.find("\xEF\xBF\xBD") == std::string::npos);
+  }
+}
+
+void require_named(std::span<const JsonMember> members, const CheckRequest& request, Dimension kind) {
+  for (const JsonMember& member : members) {
+    const Value* value = request.find({kind, std::string(member.name)});
+    REQUIRE_THAT(value != nullptr && value->present);
+    REQUIRE_THAT(member.value.type() == JsonType::string && member.value.text() == value->text);
+    REQUIRE_THAT(!member.duplicate && !member.name.empty());
+  }
+  const auto& all = kind == Dimension::tag ? request.tags : request.attributes;
+  REQUIRE_THAT(all.size() == members.size());
+}
+
+std::int64_t integer(const JsonValue& value) {
+  REQUIRE_THAT(value.type() == JsonType::number);
+  const std::string text(value.text());
+  char* end = nullptr;
+  const std::int64_t number = std::strtoll(text.c_str(), &end, 10);
+  REQUIRE_THAT(*end == '\0' && number >= 0 && number <= kMaxCost);
+  return number;
+}
+
+// Compares one member of the accepted body with what parse_check made of it.
+void require_same(const JsonMember& member, const CheckRequest& request) {
+  REQUIRE_THAT(!member.duplicate);
+  const JsonValue& value = member.value;
+  if (member.name == "cost") {
+    REQUIRE_THAT(request.requests == integer(value));
+  } else if (member.name == "costs") {
+    for (const JsonMember& cost : value.members()) REQUIRE_THAT(request.cost_of(cost.name) == integer(cost.value));
+  } else if (member.name == "tags") {
+    require_named(value.members(), request, Dimension::tag);
+  } else if (member.name == "attributes") {
+    require_named(value.members(), request, Dimension::attr);
+  } else if (member.name == "explain") {
+    REQUIRE_THAT(value.type() == JsonType::boolean && request.explain == value.boolean());
+  } else {
+    REQUIRE_THAT(value.type() == JsonType::string && value.text().size() <= 256);
+    if (member.name == "plan_id") {
+      REQUIRE_THAT(request.plan_id == value.text());
+    } else if (member.name == "request_id") {
+      REQUIRE_THAT(request.request_id == value.text());
+    } else {
+      const auto dimension = parse_dimension(member.name);
+      REQUIRE_THAT(dimension.has_value());
+      REQUIRE_THAT(request.find(*dimension) != nullptr && request.find(*dimension)->text == value.text());
+    }
+  }
+}
+
+void require_same(std::string_view body, const CheckRequest& request) {
+  JsonTree tree;
+  const auto root = tree.parse(body);
+  REQUIRE_THAT(root.has_value() && root->type() == JsonType::object);
+  std::size_t dimensions = 0;
+  for (const JsonMember& member : root->members()) {
+    require_same(member, request);
+    dimensions += parse_dimension(member.name) ? 1 : 0;
+  }
+  for (const Value& value : request.dimensions) dimensions -= value.present ? 1 : 0;
+  REQUIRE_THAT(dimensions == 0);
+  REQUIRE_THAT(request.find({Dimension::api_key, ""}) == nullptr && request.find({Dimension::tenant, ""}) == nullptr);
+}
+
+void require_echo(const CheckRequest& request) {
+  Decision decision;
+  decision.request_id = request.request_id;
+  decision.has_limit = true;
+  decision.limit_name = request.plan_id;
+  std::string out;
+  write_decision(decision, out);
+  REQUIRE_THAT(reads_as_json(out));
+  std::string headers;
+  write_decision_headers(decision, {.x = true, .ietf = true, .draft6 = true}, headers);
+  REQUIRE_THAT(std::ranges::count(headers, '\n') == 8);
+  REQUIRE_THAT(std::ranges::count(headers, '\r') == 8);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view original(reinterpret_cast<const char*>(data), size);
+  const auto body = std::make_unique<char[]>(size);  // of exactly this size: one byte too far is seen
+  original.copy(body.get(), size);
+  CheckRequest request;
+  const auto faults = parse_check({body.get(), size}, request);
+  if (!faults.empty()) {
+    require_orderly(faults);
+    return 0;
+  }
+  require_same(original, request);
+  require_echo(request);
+  return 0;
+}

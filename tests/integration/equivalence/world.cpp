@@ -1,0 +1,301 @@
+#include "tests/integration/equivalence/world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "common/limiter/memory_judge.hpp"
+#include "tests/integration/equivalence/outcome_text.hpp"
+#include "tests/integration/support/driven_clock/driven_clock.hpp"
+
+namespace sluice::test {
+namespace {
+
+using limiter::Call;
+using limiter::Kind;
+using limiter::LeaseRef;
+using limiter::Outcome;
+using limiter::OverrideEntry;
+using limiter::Script;
+
+Flavour flavour_of(std::int64_t index) {
+  if (index % 25 == 7) return Flavour::crowded;
+  return index % 4 == 1 ? Flavour::single : Flavour::mixed;
+}
+
+}  // namespace
+
+World::World(const Random& seeds, std::int64_t index, Pipeline& pipeline, Tally& tally,
+             const InstrumentedShas* instrumented, bool verbose)
+    : random_(seeds.fork(static_cast<std::uint64_t>(index))),
+      index_(index),
+      pipeline_(pipeline),
+      tally_(tally),
+      instrumented_(instrumented),
+      verbose_(verbose),
+      flavour_(flavour_of(index)),
+      memory_(clock_, 1) {
+  plan_ = random_plan(random_, flavour_);
+  if (flavour_ == Flavour::single) reference_ = std::make_unique<Reference>(plan_.limits[0], plan_.max_delay);
+  adopt_plan();
+}
+
+void World::run(std::int64_t steps) {
+  set_time(random_.between(DrivenClock::kFirst, 4'000'000'000'000'000));
+  for (std::int64_t i = 0; i < steps; ++i) {
+    move();
+    const std::int64_t what = random_.below(100);
+    if (what < 8 && !leases_.empty()) {
+      change_lease();
+      continue;
+    }
+    if (flavour_ == Flavour::mixed && what >= 92) {
+      put_overrides();
+      continue;
+    }
+    if (flavour_ == Flavour::mixed && what >= 88) change_plan();
+    Call call = make_call();
+    const Outcome outcome = judge(call);
+    if (!outcome.allowed) retry(call, outcome);
+  }
+  auto& del = pipeline_.command([](const redis::Reply&) {});
+  del.array(1 + 3 * keys_.size()).bulk("DEL");
+  for (const std::string& key : keys_) {
+    for (const char* prefix : {"sl", "cv", "sh"}) del.bulk(prefix + key.substr(2));
+  }
+}
+
+void World::adopt_plan() {
+  program_ = std::make_shared<const limiter::Program>(limiter::compile(plan_.limits, plan_.max_delay));
+  ++numbers_;
+  log("plan: " + to_text(plan_));
+}
+
+void World::change_plan() {
+  edit(random_, plan_);
+  adopt_plan();
+  tally_.edits++;
+}
+
+// As the policy layer names them: a group that adds dimensions has a key of its own behind the hash tag.
+std::string World::group_key(std::size_t group, bool put) const {
+  std::string key = fmt::format("sl:{{t|subject=w{}}}:p=x", index_);
+  const limiter::Group& compiled = program_->groups[group];
+  if (compiled.added.empty()) return key;
+  return key + ":k=" + program_->limits[compiled.first].name + (put ? "|method=PUT" : "|method=GET");
+}
+
+std::vector<std::string> World::collection_keys(const Call& call) const {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < program_->rules.size(); ++i) {
+    const limiter::Rule& rule = program_->rules[i];
+    if (rule.kind < Kind::log) continue;
+    keys.push_back(call.keys[rule.group] + (rule.kind == Kind::log ? ":log=" : ":lease=") + program_->limits[i].name);
+  }
+  return keys;
+}
+
+std::int64_t World::random_cost(const std::string& unit) {
+  if (flavour_ == Flavour::crowded) return random_.percent(90) ? random_.between(1, 2) : random_.between(0, 200);
+  const std::int64_t left = left_.contains(unit) ? left_[unit] : random_.between(1, 10);
+  switch (random_.below(12)) {
+    case 0: return 0;
+    case 1: return std::min(left, kMaxCost);
+    case 2: return std::min(left + 1, kMaxCost);
+    case 3: return std::min(random_.scale(left + 1), kMaxCost);
+    case 4: {
+      const Limit& limit = random_.pick(plan_.limits);
+      return std::clamp<std::int64_t>(limit.limit + random_.between(-1, 1), 0, kMaxCost);
+    }
+    case 5: return random_.percent(10) ? kMaxCost - random_.below(2) : random_.scale(kMaxCost);
+    case 6: return random_.between(2, 12);
+    default: return 1;
+  }
+}
+
+Call World::make_call() {
+  Call call;
+  call.program = program_.get();
+  call.explain = random_.percent(50);
+  const bool put = random_.percent(30);
+  for (std::size_t g = 0; g < program_->groups.size(); ++g) call.keys.push_back(group_key(g, put));
+  std::map<std::string, std::int64_t> costs;
+  for (const char* unit : kUnits) costs[unit] = random_cost(unit);
+  for (std::size_t i = 0; i < program_->rules.size(); ++i) {
+    call.costs[i] = static_cast<std::uint32_t>(costs[program_->limits[i].unit]);
+  }
+  for (unsigned char& byte : call.draw) byte = static_cast<unsigned char>(random_.below(256));
+  keys_.insert(call.keys.begin(), call.keys.end());
+  for (std::string& key : collection_keys(call)) keys_.insert(std::move(key));
+  return call;
+}
+
+// Both implementations judge; what the server says is compared when its answer comes.
+Outcome World::judge(const Call& call) {
+  ++step_, ++tally_.steps, ++tally_.checks;
+  if (program_->has_quotas && random_.percent(3)) send_wrong_period(call);
+  const Outcome outcome = memory_.judge(call);
+  expect_outcome("sl", call, outcome);
+  if (instrumented_ != nullptr) {
+    ++tally_.counted;
+    expect_outcome("cv", call, outcome);
+  }
+  if (reference_) compare_with_reference(call, outcome);
+  note(call, outcome);
+  return outcome;
+}
+
+void World::expect_outcome(std::string_view prefix, const Call& call, const Outcome& outcome) {
+  const bool explain = call.explain;
+  send_check(prefix, call, clock_.now,
+             [where = origin(), program = program_, explain, outcome](const redis::Reply& reply) {
+               Call asked;
+               asked.program = program.get();
+               asked.explain = explain;
+               if (reply.is_error()) throw std::runtime_error(where + "the script failed: " + std::string(reply.text));
+               const auto read = limiter::read_check(reply, asked);
+               if (!read || !read->outcome) throw std::runtime_error(where + "the script's reply cannot be read");
+               const std::string differs = difference(outcome, *read->outcome);
+               if (!differs.empty()) throw std::runtime_error(where + "memory | server:\n" + differs);
+             });
+}
+
+// The agent's clock may be off: where the script's period does not hold, it says its time and changes nothing.
+void World::send_wrong_period(const Call& call) {
+  const std::int64_t off = clock_.now + random_.pick<std::int64_t>({-1, 1}) * (random_.scale(70'000'000'000'000));
+  std::array<PeriodBounds, kMaxLimitsPerPlan> now, wrong;
+  limiter::quota_periods(*program_, clock_.now, now);
+  limiter::quota_periods(*program_, off, wrong);
+  bool differs = false;
+  for (std::size_t i = 0; i < program_->rules.size(); ++i) {
+    if (program_->rules[i].kind == Kind::quota) differs |= !(now[i] == wrong[i]);
+  }
+  if (!differs) return;
+  ++tally_.wrong_periods;
+  for (std::string_view prefix : {"sl", "cv"}) {
+    if (prefix == "cv" && instrumented_ == nullptr) break;
+    send_check(prefix, call, off,
+               [where = origin(), program = program_, at = clock_.now](const redis::Reply& reply) {
+                 Call asked;
+                 asked.program = program.get();
+                 const auto read = limiter::read_check(reply, asked);
+                 if (!read || read->outcome) throw std::runtime_error(where + "a wrong period was taken");
+                 if (read->wrong_period.now_us != at) throw std::runtime_error(where + "the server's time is another");
+               });
+  }
+}
+
+void World::compare_with_reference(const Call& call, const Outcome& outcome) {
+  const std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());
+  const std::string member = limiter::lease_member(draw, call.costs[0], program_->rules[0].p);
+  LimitReport expected = reference_->judge(call.costs[0], clock_.now, member);
+  if (!call.explain && call.costs[0] == 0) expected.delay_us = 0;  // the decision's: a read waits for nothing
+  const LimitReport& found = call.explain ? outcome.limits[0] : outcome.report;
+  ++tally_.referenced;
+  const std::string differs = difference(expected, found);
+  if (!differs.empty()) fail("reference | both:\n" + differs);
+}
+
+void World::note(const Call& call, const Outcome& outcome) {
+  log(fmt::format("costs {} explain {}: {}", fmt::join(call.costs.begin(), call.costs.begin() + static_cast<std::ptrdiff_t>(program_->rules.size()), ","),
+                  call.explain, to_text(outcome)));
+  landmarks_.clear();
+  auto mark = [&](std::int64_t us) {
+    if (us > 0) landmarks_.push_back(clock_.now + us);
+  };
+  left_.clear();
+  for (std::size_t i = 0; i < program_->rules.size(); ++i) {
+    Tally::OfKind& kind = tally_.kinds[static_cast<std::size_t>(program_->rules[i].kind)];
+    kind.judged++;
+    const LimitReport* report = call.explain ? &outcome.limits[i] : i == outcome.binding ? &outcome.report : nullptr;
+    if (report == nullptr) continue;
+    kind.denied += !report->admitted;
+    mark(report->reset_after_us), mark(report->retry_after_us), mark(report->delay_us);
+    const std::string& unit = program_->limits[i].unit;
+    left_[unit] = left_.contains(unit) ? std::min(left_[unit], report->remaining) : report->remaining;
+  }
+  if (!outcome.allowed) {
+    ++tally_.denials;
+    return;
+  }
+  std::vector<LeaseRef> taken;
+  for (std::size_t i = 0; i < program_->rules.size(); ++i) {
+    const limiter::Rule& rule = program_->rules[i];
+    if (rule.kind < Kind::log && call.costs[i] > 0) written_with_[call.keys[rule.group]] = numbers_;
+    if (outcome.lease_ttl_us[i] == 0) continue;
+    mark(outcome.lease_ttl_us[i]);
+    const std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());
+    taken.push_back({call.keys[rule.group], program_->limits[i].name,
+                     limiter::lease_member(draw, call.costs[i], static_cast<double>(outcome.lease_ttl_us[i]))});
+  }
+  tally_.leases_taken += static_cast<std::int64_t>(taken.size());
+  if (!taken.empty()) leases_.push_back(std::move(taken));
+  if (leases_.size() > 500) leases_.erase(leases_.begin());
+}
+
+void World::put_overrides() {
+  ++step_, ++tally_.steps, ++tally_.overrides;
+  const std::size_t rule = static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(program_->rules.size())));
+  const limiter::Group& group = program_->groups[program_->rules[rule].group];
+  const std::string key = group_key(program_->rules[rule].group, random_.percent(30));
+  keys_.insert(key);
+  std::vector<OverrideEntry> entries;
+  const std::int64_t count = random_.percent(20) ? 0 : random_.between(1, 2);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Limit& limit = program_->limits[group.first + static_cast<std::size_t>(random_.below(group.count))];
+    if (auto entry = random_override(random_, limit, plan_.max_delay, clock_.now)) entries.push_back(*entry);
+  }
+  log("overrides of " + key);
+  for (const OverrideEntry& entry : entries) log("  " + to_text(entry));
+  overrides_[key] = entries;
+  ++numbers_;
+  memory_.put_overrides(key, entries);
+  for (std::string_view prefix : {"sl", "cv"}) {
+    if (prefix == "cv" && instrumented_ == nullptr) break;
+    send(prefix, Script::overrides,
+         [&](redis::CommandWriter& out) {
+           limiter::write_overrides(out, std::string(prefix) + key.substr(2), entries);
+         },
+         [where = origin()](const redis::Reply& reply) {
+           if (reply.integer != 1) throw std::runtime_error(where + "overrides: " + std::string(reply.text));
+         });
+  }
+}
+
+void World::change_lease() {
+  ++step_, ++tally_.steps;
+  const auto at = random_.below(static_cast<std::int64_t>(leases_.size()));
+  std::vector<LeaseRef> refs = leases_[static_cast<std::size_t>(at)];
+  const Script script = random_.percent(50) ? Script::release : Script::renew;
+  (script == Script::release ? tally_.releases : tally_.renewals)++;
+  const limiter::LeaseOutcome found = script == Script::release ? memory_.release(refs) : memory_.renew(refs);
+  log(fmt::format("{} of {} leases: live {} until {}", script == Script::release ? "release" : "renewal", refs.size(),
+                  found.live, found.expires_at_us));
+  if (reference_) {
+    const bool release = script == Script::release;
+    const std::int64_t expires = release ? 0 : reference_->renew(refs[0].member, clock_.now);
+    const bool live = release ? reference_->release(refs[0].member, clock_.now) : expires > 0;
+    if (live != found.live || expires != found.expires_at_us) {
+      fail(fmt::format("reference: live {} until {}, both: live {} until {}\n", live, expires, found.live, found.expires_at_us));
+    }
+  }
+  for (std::string_view prefix : {"sl", "cv"}) {
+    if (prefix == "cv" && instrumented_ == nullptr) break;
+    std::vector<LeaseRef> named = refs;
+    for (LeaseRef& ref : named) ref.state_key.replace(0, 2, prefix);
+    send(prefix, script, [&](redis::CommandWriter& out) { limiter::write_leases(out, script, named); },
+         [where = origin(), script, found](const redis::Reply& reply) {
+           const auto read = limiter::read_leases(reply, script);
+           if (!read) throw std::runtime_error(where + "leases: " + std::string(reply.text));
+           if (read->live == found.live && read->expires_at_us == found.expires_at_us) return;
+           throw std::runtime_error(where + fmt::format("lease: memory live {} until {}, server live {} until {}", found.live,
+                                                        found.expires_at_us, read->live, read->expires_at_us));
+         });
+  }
+  if (script == Script::release && random_.percent(60)) leases_.erase(leases_.begin() + at);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,195 @@
+// How a history moves in time, what it asks after a denial, and its way to the server.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "common/limiter/memory_judge.hpp"
+#include "tests/integration/equivalence/outcome_text.hpp"
+#include "tests/integration/equivalence/world.hpp"
+#include "tests/integration/support/driven_clock/driven_clock.hpp"
+
+namespace sluice::test {
+
+using limiter::Call;
+using limiter::Outcome;
+using limiter::OverrideEntry;
+using limiter::Script;
+
+// An instant at which something is about to change for the present plan.
+std::int64_t World::landmark() {
+  const std::int64_t now = clock_.now;
+  if (!landmarks_.empty() && random_.percent(60)) return random_.pick(landmarks_);
+  if (!overrides_.empty() && random_.percent(30)) {
+    for (const auto& [key, entries] : overrides_) {
+      for (const OverrideEntry& entry : entries) {
+        if (entry.expires_us > static_cast<double>(now) && entry.expires_us < 4e15 && random_.percent(40)) {
+          return static_cast<std::int64_t>(entry.expires_us);
+        }
+      }
+    }
+  }
+  const Limit& limit = random_.pick(plan_.limits);
+  switch (limit.algorithm) {
+    case Algorithm::quota: {
+      const PeriodBounds period = period_at(limit.period, limit.anchor, now);
+      return random_.percent(80) ? period.to_us : period.from_us;
+    }
+    case Algorithm::concurrency: return now + random_.between(1, 2) * limit.lease_ttl.count();
+    case Algorithm::token_bucket:
+    case Algorithm::leaky_bucket: return now + scale_of(limit);
+    default: return (now / limit.window.count() + random_.between(0, 2)) * limit.window.count();
+  }
+}
+
+std::int64_t World::next_time() {
+  const std::int64_t now = clock_.now;
+  const std::int64_t scale = scale_of(random_.pick(plan_.limits));
+  if (flavour_ == Flavour::crowded && random_.percent(80)) return now + random_.below(1 + scale / 200);
+  const std::int64_t what = random_.below(100);
+  if (what < 25) return now;
+  if (what < 33) return now + 1;
+  if (what < 55) return now + random_.scale(2 * scale);
+  if (what < 63) return now + random_.below(1 + scale / 4);
+  if (what < 88) return landmark() + random_.between(-1, 1);
+  if (what < 90) return (now / 1000 + random_.scale(1 + scale / 1000)) * 1000 + random_.pick<std::int64_t>({0, 0, -1, 999});
+  if (what < 92) return now + random_.scale(31'000'000'000'000);
+  if (what < 96) return now - random_.scale(2 * scale);
+  if (what < 98) return now - random_.between(0, 1) - (landmark() - now);
+  return now - random_.scale(100'000'000'000'000);
+}
+
+void World::move() {
+  const std::int64_t to = next_time();
+  const std::int64_t last = DrivenClock::kLast - 100'000'000'000'000;
+  set_time(to > last ? random_.between(DrivenClock::kFirst, 3'000'000'000'000'000) : std::max(to, DrivenClock::kFirst));
+}
+
+void World::set_time(std::int64_t to) {
+  const std::int64_t from = clock_.now;
+  if (to == from) return;
+  if (to < from) forget_before_stepping_back();
+  for (const auto& [key, entries] : overrides_) {
+    for (const OverrideEntry& entry : entries) {
+      const bool before = entry.expires_us <= static_cast<double>(from), after = entry.expires_us <= static_cast<double>(to);
+      if (before != after) ++numbers_;
+    }
+  }
+  clock_.now = to;
+  log(fmt::format("time {} ({:+})", to, to - from));
+  DrivenClock::write_set(pipeline_.command([where = origin()](const redis::Reply& reply) {
+    if (reply.is_error()) throw std::runtime_error(where + "the clock: " + std::string(reply.text));
+  }), to);
+}
+
+// The server deletes an expired key when a command touches it, memory when it touches or sweeps the cell; until then both
+// keep it, each its own ones. Nobody can see that while time goes forward, as expired state answers like absent state. But
+// when the clock steps back to before the expiry, what was kept counts again and what was deleted does not. Both are
+// right (a deployed Redis expires keys whenever it likes), so before a step back both are made to forget all that is
+// expired: every key is touched, every cell is swept.
+void World::forget_before_stepping_back() {
+  ++tally_.steps_back;
+  memory_.forget_expired();
+  if (reference_) reference_->expire(clock_.now);
+  if (keys_.empty()) return;
+  auto& exists = pipeline_.command([](const redis::Reply&) {});
+  exists.array(1 + 2 * keys_.size()).bulk("EXISTS");
+  for (const std::string& key : keys_) exists.bulk(key).bulk("cv" + key.substr(2));
+}
+
+bool World::numbers_changed_since_written(const Call& call) const {
+  for (std::size_t g = 0; g < program_->groups.size(); ++g) {
+    auto written = written_with_.find(call.keys[g]);
+    if (written != written_with_.end() && written->second != numbers_) return true;
+  }
+  return false;
+}
+
+bool World::override_ends_by(const Call& call, std::int64_t at) const {
+  for (std::size_t g = 0; g < program_->groups.size(); ++g) {
+    auto found = overrides_.find(call.keys[g]);
+    if (found == overrides_.end()) continue;
+    for (const OverrideEntry& entry : found->second) {
+      if (entry.expires_us > static_cast<double>(clock_.now) && entry.expires_us <= static_cast<double>(at)) return true;
+    }
+  }
+  return false;
+}
+
+// A call made exactly retry_after later passes, one microsecond earlier it does not. That is promised for the numbers in
+// force now: a denial is exempt where an override ends before. And its early half is where numbers changed since the state
+// was written, as what is spent is kept only as long as the state lives, which was set by the former numbers.
+void World::retry(Call call, const Outcome& denial) {
+  const std::int64_t wait = denial.report.retry_after_us;
+  if (wait < 0) {
+    ++tally_.never;
+    return;
+  }
+  const std::int64_t at = clock_.now + wait;
+  if (wait > DrivenClock::kLast - clock_.now || override_ends_by(call, at)) {
+    ++tally_.exempt;
+    return;
+  }
+  const bool early_counts = !numbers_changed_since_written(call);
+  if (early_counts) ++tally_.early_denied;
+  else ++tally_.early_exempt;
+  if (random_.percent(50)) retry_in_place(call, at, early_counts);
+  else retry_on_copies(call, at, early_counts);
+}
+
+void World::retry_in_place(Call& call, std::int64_t at, bool early_counts) {
+  if (early_counts) {
+    set_time(at - 1);
+    const Outcome early = judge(call);
+    if (early.allowed || early.report.retry_after_us != 1) {
+      fail(fmt::format("1 us before retry_after: allowed {}, retry_after_us {}", early.allowed, early.report.retry_after_us));
+    }
+  }
+  set_time(at);
+  if (!judge(call).allowed) fail("denied at retry_after");
+  ++tally_.passed_in_place;
+}
+
+// On copies of the call's keys, so that the history goes on from the denial.
+void World::retry_on_copies(const Call& call, std::int64_t at, bool early_counts) {
+  std::vector<std::string> keys(call.keys);
+  for (std::string& key : collection_keys(call)) keys.push_back(std::move(key));
+  auto& del = pipeline_.command([](const redis::Reply&) {});
+  del.array(1 + keys.size()).bulk("DEL");
+  for (const std::string& key : keys) del.bulk("sh" + key.substr(2));
+  for (const std::string& key : keys) {
+    pipeline_.command([](const redis::Reply&) {}).array(3).bulk("COPY").bulk(key).bulk("sh" + key.substr(2));
+  }
+  auto expect = [&](std::int64_t time, bool allowed) {
+    DrivenClock::write_set(pipeline_.command([](const redis::Reply&) {}), time);
+    send_check("sh", call, time, [where = origin(), allowed](const redis::Reply& reply) {
+      if (reply.elements.size() < 8) throw std::runtime_error(where + "the script failed: " + std::string(reply.text));
+      if ((reply.elements[0].integer == 1) == allowed) return;
+      throw std::runtime_error(where + (allowed ? "denied at retry_after, on copies" : "passed 1 us before retry_after, on copies"));
+    });
+  };
+  if (early_counts) expect(at - 1, false);
+  expect(at, true);
+  DrivenClock::write_set(pipeline_.command([](const redis::Reply&) {}), clock_.now);
+  ++tally_.passed_on_copies;
+}
+
+void World::send_check(std::string_view prefix, const Call& call, std::int64_t periods_at, Pipeline::Expectation expectation) {
+  std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
+  limiter::quota_periods(*program_, periods_at, periods);
+  Call named = call;
+  for (std::string& key : named.keys) key.replace(0, 2, prefix);
+  send(prefix, Script::check, [&](redis::CommandWriter& out) { limiter::write_check(out, named, periods); },
+       std::move(expectation));
+}
+
+std::string World::origin() const { return fmt::format("world {} step {}: ", index_, step_); }
+
+void World::log(const std::string& line) const {
+  if (verbose_) std::fprintf(stderr, "%s%s\n", origin().c_str(), line.c_str());
+}
+
+void World::fail(const std::string& what) const { throw std::runtime_error(origin() + what); }
+
+}  // namespace sluice::test

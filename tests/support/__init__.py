@@ -1,0 +1,1 @@
+"""What the tests against a running agent share: processes, bundles, clients, models."""

@@ -1,0 +1,162 @@
+"""Steady load on an agent from one thread: many keep-alive connections, one request in flight on each, all measured."""
+
+import json
+import selectors
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+
+@dataclass
+class Sample:
+    """One request and what became of it. Times are seconds of time.monotonic()."""
+
+    sent: float
+    answered: float
+    status: int              # 0: never answered
+    body: dict[str, Any]
+    request_id: str
+    plan: str
+
+    @property
+    def seconds(self) -> float:
+        """How long the answer took."""
+        return self.answered - self.sent
+
+    @property
+    def reason(self) -> str:
+        """Why it was allowed or not."""
+        return str(self.body.get("reason", ""))
+
+
+@dataclass
+class _Connection:
+    socket: socket.socket
+    received: bytes = b""
+    sent: float = 0.0
+    request_id: str = ""
+    plan: str = ""
+    busy: bool = False
+
+
+@dataclass
+class Load:
+    """`with Load(...)`: fires until the block is left; then `samples` is complete.
+
+    `body(number)` makes the fields of the request of that number: `plan_id` and whatever else. Requests go out at
+    `rate` a second as far as a connection is free; none is given up before `patience` seconds.
+    """
+
+    port: int
+    key: str
+    body: Callable[[int], dict[str, Any]]
+    connections: int = 32
+    rate: float = 1000.0
+    patience: float = 20.0
+    samples: list[Sample] = field(default_factory=list)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: Optional[threading.Thread] = None
+    _failure: Optional[BaseException] = None
+
+    def __enter__(self) -> "Load":
+        self._thread = threading.Thread(target=self._guarded, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        assert self._thread is not None
+        self._thread.join(self.patience + 30)
+        if self._failure is not None:
+            raise self._failure
+
+    def _guarded(self) -> None:
+        try:
+            self._run()
+        except BaseException as failure:  # carried over to the test's own thread
+            self._failure = failure
+
+    def _run(self) -> None:
+        selector = selectors.DefaultSelector()
+        idle = [self._open(selector) for _ in range(self.connections)]
+        number, due = 0, time.monotonic()
+        while not self._stop.is_set() or len(idle) < self.connections:
+            now = time.monotonic()
+            while idle and due <= now and not self._stop.is_set():
+                self._send(idle.pop(), number)
+                number += 1
+                due = max(due + 1 / self.rate, now - 0.05)
+            for ready, _ in selector.select(max(0.0, min(0.01, due - now)) if idle else 0.01):
+                connection: _Connection = ready.data
+                if self._receive(connection, selector):
+                    idle.append(connection)
+            self._give_up(selector)
+        for mapped in list(selector.get_map().values()):
+            mapped.data.socket.close()
+        selector.close()
+
+    def _open(self, selector: selectors.BaseSelector) -> _Connection:
+        opened = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = _Connection(opened)
+        selector.register(opened, selectors.EVENT_READ, connection)
+        return connection
+
+    def _send(self, connection: _Connection, number: int) -> None:
+        fields = self.body(number)
+        connection.request_id, connection.plan = f"n{number}", str(fields.get("plan_id", ""))
+        text = json.dumps({**fields, "request_id": connection.request_id}).encode()
+        head = (f"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nx-api-key: {self.key}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n").encode()
+        connection.busy, connection.sent = True, time.monotonic()
+        connection.socket.sendall(head + text)
+
+    def _receive(self, connection: _Connection, selector: selectors.BaseSelector) -> bool:
+        """Reads what is there; true once the connection is free again."""
+        try:
+            data = connection.socket.recv(65536)
+        except OSError:
+            data = b""
+        if not data:
+            self._lost(connection, selector)
+            return False
+        connection.received += data
+        head, found, rest = connection.received.partition(b"\r\n\r\n")
+        if not found:
+            return False
+        length = next(int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        if len(rest) < length:
+            return False
+        connection.received = rest[length:]
+        body = json.loads(rest[:length])
+        self.samples.append(Sample(connection.sent, time.monotonic(), int(head.split(b" ", 2)[1]), body,
+                                   connection.request_id, connection.plan))
+        connection.busy = False
+        return True
+
+    def _lost(self, connection: _Connection, selector: selectors.BaseSelector) -> None:
+        selector.unregister(connection.socket)
+        connection.socket.close()
+        self.samples.append(Sample(connection.sent, time.monotonic(), 0, {"reason": "closed"}, connection.request_id,
+                                   connection.plan))
+        raise AssertionError("the agent closed a connection with a request in flight on it" if connection.busy else
+                             "the agent closed an idle connection under load")
+
+    def _give_up(self, selector: selectors.BaseSelector) -> None:
+        now = time.monotonic()
+        for mapped in list(selector.get_map().values()):
+            connection: _Connection = mapped.data
+            if connection.busy and now - connection.sent > self.patience:
+                raise AssertionError(f"request {connection.request_id} had no answer for {self.patience:g} s")
+
+    def reasons(self, since: float = 0.0, until: float = float("inf")) -> Counter[str]:
+        """Reasons of the requests sent within a span of time."""
+        return Counter(sample.reason for sample in self.samples if since <= sample.sent < until)
+
+    def slowest(self) -> list[float]:
+        """All latencies, the longest first."""
+        return sorted((sample.seconds for sample in self.samples), reverse=True)

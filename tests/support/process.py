@@ -1,0 +1,94 @@
+"""Child processes that always end with the test, and waiting for conditions instead of sleeping."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Optional, TypeVar
+
+T = TypeVar("T")
+
+
+def wait_until(what: str, condition: Callable[[], Optional[T]], seconds: float = 10.0) -> T:
+    """Polls until `condition` returns something true and returns that; says what did not come."""
+    end = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {seconds:g} s")
+        time.sleep(0.01)
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Process:
+    """One child process with its output in a file. Signals go to it by its own id, never by name."""
+
+    def __init__(self, command: Sequence[str], log: Path, env: Optional[Mapping[str, str]] = None,
+                 cwd: Optional[Path] = None) -> None:
+        self.log = log
+        with log.open("ab") as output:
+            self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                                           env=dict(os.environ, **(env or {})), cwd=cwd)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._child.pid
+
+    def alive(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._child.poll() is None
+
+    def exit_code(self) -> Optional[int]:
+        """How it ended; None while it lives."""
+        return self._child.poll()
+
+    def send(self, number: signal.Signals) -> None:
+        """Sends a signal, if there is still somebody to get it."""
+        if self.alive():
+            self._child.send_signal(number)
+
+    def wait(self, seconds: float) -> int:
+        """Waits for its end and returns its exit code."""
+        return self._child.wait(timeout=seconds)
+
+    def end(self, seconds: float = 20.0) -> int:
+        """SIGTERM (after SIGCONT, for one that is stopped), SIGKILL where that does not do; the exit code."""
+        self.send(signal.SIGCONT)
+        self.send(signal.SIGTERM)
+        try:
+            return self.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self.wait(10)
+
+    def kill(self) -> int:
+        """SIGKILL; the exit code."""
+        self.send(signal.SIGKILL)
+        return self.wait(10)
+
+    def output(self) -> str:
+        """Everything it wrote so far."""
+        return self.log.read_text(errors="replace")
+
+    def descriptors(self) -> int:
+        """How many file descriptors it holds open."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def resident_kb(self) -> int:
+        """Its resident memory."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+        raise AssertionError("no VmRSS: the process has ended")

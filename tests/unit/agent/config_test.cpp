@@ -1,0 +1,497 @@
+#include "agent/config.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "common/base/version.hpp"
+
+using namespace sluice;
+using namespace sluice::agent;
+using namespace std::chrono_literals;
+using Command = Config::Command;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+std::expected<Config, Faults> read(const Texts& arguments, const Texts& environment = {}) {
+  std::vector<const char*> argv{"sluice-agent"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  std::vector<const char*> variables;
+  for (const std::string& variable : environment) variables.push_back(variable.c_str());
+  variables.push_back(nullptr);
+  return read_config(static_cast<int>(argv.size()), argv.data(), Environment(variables.data()));
+}
+
+Config good(const Texts& arguments, const Texts& environment = {}) {
+  const auto config = read(arguments, environment);
+  const std::string faults = config ? "" : describe(config.error(), "faulty");
+  CAPTURE(faults);
+  REQUIRE(config.has_value());
+  return *config;
+}
+
+Faults faulty(const Texts& arguments, const Texts& environment = {}) {
+  const auto config = read(arguments, environment);
+  REQUIRE_FALSE(config.has_value());
+  return config.error();
+}
+
+// The text of the one fault there is, which must be of `source`.
+std::string only_fault(const std::string& source, const Texts& arguments, const Texts& environment = {}) {
+  const Faults faults = faulty(arguments, environment);
+  const std::string all = describe(faults, "faulty");
+  CAPTURE(all);
+  CHECK(faults.size() == 1);
+  CHECK(faults[0].pointer == source);
+  return faults[0].text;
+}
+
+bool mentions(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+// A folder of its own, gone with the test.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "sluice-config-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string path(const std::string& name) const { return (path_ / name).string(); }
+  std::string file(const std::string& name) const {
+    std::ofstream(path(name)) << "x";
+    return path(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("Without flags the documented defaults hold") {
+  const Config config = good({});
+  CHECK(config.command == Command::run);
+  CHECK(config.policies_file.empty());
+  CHECK_FALSE(config.allow_without_snapshot);
+  REQUIRE(config.redis.has_value());
+  CHECK(redis::to_string(config.redis->endpoint) == "redis://127.0.0.1:6379/0");
+  CHECK(config.redis->deadline == 25ms);
+  CHECK(config.redis->password_file.empty());
+  CHECK(config.listen == "127.0.0.1:8088");
+  CHECK(config.listen_unix.empty());
+  CHECK(config.admin == "0.0.0.0:9088");
+  CHECK(config.workers == 1);
+  CHECK(config.max_in_flight == 10'000);
+  CHECK(config.headers.x);
+  CHECK(config.headers.ietf);
+  CHECK_FALSE(config.headers.draft6);
+  CHECK(config.decision_log == telemetry::DecisionLogMode{});
+  CHECK(config.log_level == telemetry::LogLevel::info);
+  CHECK(config.drain_timeout == 20s);
+  CHECK_FALSE(config.metrics_policy_label);
+}
+
+TEST_CASE("Every flag arrives in the configuration") {
+  const Folder folder;
+  const std::string file = folder.file("bundle.json");
+  const Config config = good({"--policies",
+                              file,
+                              "--counters",
+                              "rediss://me:@redis.test:6380/3",
+                              "--redis-password-file",
+                              folder.file("password"),
+                              "--redis-tls-ca",
+                              folder.file("ca.pem"),
+                              "--redis-tls-cert",
+                              folder.file("cert.pem"),
+                              "--redis-tls-key",
+                              folder.file("key.pem"),
+                              "--redis-deadline",
+                              "40ms",
+                              "--max-in-flight",
+                              "77",
+                              "--listen",
+                              "0.0.0.0:80",
+                              "--insecure-listen",
+                              "--listen-unix",
+                              folder.path("check.sock"),
+                              "--admin",
+                              "127.0.0.1:81",
+                              "--workers",
+                              "4",
+                              "--headers",
+                              "draft6,x",
+                              "--decision-log",
+                              "sample:10",
+                              "--no-snapshot",
+                              "allow",
+                              "--metrics-policy-label",
+                              "--log-level",
+                              "debug",
+                              "--drain-timeout",
+                              "1m"});
+  CHECK(config.command == Command::run);
+  CHECK(config.policies_file == file);
+  REQUIRE(config.redis.has_value());
+  CHECK(redis::to_string(config.redis->endpoint) == "rediss://me@redis.test:6380/3");
+  CHECK(config.redis->password_file == folder.path("password"));
+  CHECK(config.redis->tls_ca_file == folder.path("ca.pem"));
+  CHECK(config.redis->tls_cert_file == folder.path("cert.pem"));
+  CHECK(config.redis->tls_key_file == folder.path("key.pem"));
+  CHECK(config.redis->deadline == 40ms);
+  CHECK(config.max_in_flight == 77);
+  CHECK(config.listen == "0.0.0.0:80");
+  CHECK(config.listen_unix == folder.path("check.sock"));
+  CHECK(config.admin == "127.0.0.1:81");
+  CHECK(config.workers == 4);
+  CHECK(config.headers.x);
+  CHECK_FALSE(config.headers.ietf);
+  CHECK(config.headers.draft6);
+  CHECK(config.decision_log.kind == telemetry::DecisionLogMode::Kind::sample);
+  CHECK(config.decision_log.every == 10);
+  CHECK(config.allow_without_snapshot);
+  CHECK(config.metrics_policy_label);
+  CHECK(config.log_level == telemetry::LogLevel::debug);
+  CHECK(config.drain_timeout == 1min);
+}
+
+TEST_CASE("Counters live in memory only where memory is asked for") {
+  CHECK_FALSE(good({"--counters", "memory"}).redis.has_value());
+  CHECK(good({"--counters", "unix:/run/redis.sock?db=2"}).redis->endpoint.path == "/run/redis.sock");
+  CHECK(good({"--counters", "redis://u:p%40ss@h"}).redis->endpoint.password == "p@ss");
+  for (const std::string counters : {"Memory", "mem", "127.0.0.1:6379", "http://h", "redis://"}) {
+    CAPTURE(counters);
+    CHECK(mentions(only_fault("--counters", {"--counters", counters}), "must be memory or the URL of a Redis"));
+  }
+}
+
+TEST_CASE("Values come as --flag value and as --flag=value; the last one counts") {
+  CHECK(good({"--workers=3"}).workers == 3);
+  CHECK(good({"--workers", "3", "--workers=5"}).workers == 5);
+  CHECK(good({"--metrics-policy-label=false"}).metrics_policy_label == false);
+  CHECK(good({"--metrics-policy-label=1"}).metrics_policy_label);
+  CHECK(good({"--listen", "[::1]:9000"}).listen == "[::1]:9000");
+}
+
+TEST_CASE("Every flag has an environment variable, and the flag wins over it") {
+  CHECK(good({}, {"SLUICE_AGENT_WORKERS=3"}).workers == 3);
+  CHECK(good({"--workers", "4"}, {"SLUICE_AGENT_WORKERS=3"}).workers == 4);
+  CHECK(good({}, {"SLUICE_AGENT_MAX_IN_FLIGHT=5"}).max_in_flight == 5);
+  CHECK(good({}, {"SLUICE_AGENT_LISTEN=0.0.0.0:8088", "SLUICE_AGENT_INSECURE_LISTEN=true"}).listen == "0.0.0.0:8088");
+  for (const std::string yes : {"true", "1"}) {
+    CHECK(good({}, {"SLUICE_AGENT_METRICS_POLICY_LABEL=" + yes}).metrics_policy_label);
+  }
+  for (const std::string no : {"false", "0", ""}) {
+    CHECK_FALSE(good({}, {"SLUICE_AGENT_METRICS_POLICY_LABEL=" + no}).metrics_policy_label);
+  }
+  CHECK(good({}, {"SLUICE_AGENT_WORKERS="}).workers == 1);  // empty counts as not set
+}
+
+TEST_CASE("Variables that are no flag do not matter, such as those Kubernetes makes beside a service") {
+  const Config config = good(
+      {}, {"SLUICE_AGENT_PORT=tcp://10.0.0.1:8088", "SLUICE_AGENT_SERVICE_HOST=10.0.0.1", "SLUICE_AGENT_VERSION=0.1.0",
+           "SLUICE_AGENT_HELP=1", "SLUICE_AGENT_WORKERSX=9", "XSLUICE_AGENT_WORKERS=9", "NONSENSE"});
+  CHECK(config.command == Command::run);
+  CHECK(config.workers == 1);
+}
+
+TEST_CASE("All faults are reported at once, each by its flag or variable, with the value, the rule and the fix") {
+  const Faults faults = faulty({"--listen",
+                                "localhost",
+                                "--workers",
+                                "0",
+                                "--policies",
+                                "/nowhere/b.json",
+                                "--polices",
+                                "x",
+                                "--redis-deadline",
+                                "fast",
+                                "--headers",
+                                "x,y",
+                                "--no-snapshot",
+                                "maybe",
+                                "--log-level",
+                                "loud",
+                                "--decision-log",
+                                "some",
+                                "--insecure-listen=perhaps",
+                                "stray"},
+                               {"SLUICE_AGENT_MAX_IN_FLIGHT=many", "SLUICE_AGENT_ADMIN=1.2.3.4"});
+  const auto has = [&](const std::string& source, std::initializer_list<std::string_view> parts) {
+    const auto found = std::ranges::find(faults, source, &Fault::pointer);
+    CAPTURE(source);
+    REQUIRE(found != faults.end());
+    for (const std::string_view part : parts) {
+      CAPTURE(found->text);
+      CHECK(mentions(found->text, part));
+    }
+  };
+  has("--listen", {"\"localhost\"", "ADDRESS:PORT", "127.0.0.1:8088"});
+  has("--workers", {"\"0\"", "1 to 256"});
+  has("--policies", {"/nowhere/b.json", "cannot be read", "No such file"});
+  has("--polices", {"is not a flag", "did you mean --policies?"});
+  has("--redis-deadline", {"\"fast\"", "1ms to 10s", "25ms"});
+  has("--headers", {"\"x,y\"", "x, ietf and draft6"});
+  has("--no-snapshot", {"\"maybe\"", "deny or allow"});
+  has("--log-level", {"\"loud\"", "debug, info, warn or error"});
+  has("--decision-log", {"\"some\"", "sample:N"});
+  has("--insecure-listen", {"\"perhaps\"", "true, false, 1 or 0"});
+  has("SLUICE_AGENT_MAX_IN_FLIGHT", {"\"many\"", "1 to 1000000"});
+  has("SLUICE_AGENT_ADMIN", {"\"1.2.3.4\"", "ADDRESS:PORT"});
+  has("\"stray\"", {"is not a flag and belongs to none"});
+  CHECK(faults.size() == 13);
+}
+
+TEST_CASE("A fault list is readable: a headline with the number, one line each, and where help is") {
+  const std::string text = describe(faulty({"--workers", "0", "--log-level", "x"}), "sluice-agent cannot start");
+  CHECK(text ==
+        "sluice-agent cannot start: 2 faults\n"
+        "  --workers: \"0\" must be a whole number from 1 to 256\n"
+        "  --log-level: \"x\" must be debug, info, warn or error\n"
+        "All flags: sluice-agent --help\n");
+}
+
+TEST_CASE("Numbers are whole, without sign, and in range") {
+  for (const std::string number :
+       {"0", "257", "-1", "+1", "1.5", "1e2", "0x2", "2 ", " 2", "two", "99999999999999999999"}) {
+    CAPTURE(number);
+    CHECK(mentions(only_fault("--workers", {"--workers=" + number}), "must be a whole number from 1 to 256"));
+  }
+  CHECK(only_fault("--workers", {"--workers", "-1"}).starts_with("\"-1\""));
+  CHECK(good({"--workers", "256"}).workers == 256);
+  only_fault("--max-in-flight", {"--max-in-flight", "1000001"});
+  CHECK(good({"--max-in-flight", "1000000"}).max_in_flight == 1'000'000);
+}
+
+TEST_CASE("Durations have a unit and a range") {
+  for (const std::string duration : {"25", "0ms", "11s", "-1ms", "1500us", "1.5ms", "ms", "25 ms"}) {
+    CAPTURE(duration);
+    CHECK(mentions(only_fault("--redis-deadline", {"--redis-deadline=" + duration}), "1ms to 10s"));
+  }
+  CHECK(good({"--redis-deadline", "1ms"}).redis->deadline == 1ms);
+  CHECK(good({"--redis-deadline", "10s"}).redis->deadline == 10s);
+  CHECK(good({"--redis-deadline", "2000us"}).redis->deadline == 2ms);
+  CHECK(good({"--drain-timeout", "0s"}).drain_timeout == 0ms);
+  only_fault("--drain-timeout", {"--drain-timeout", "11m"});
+}
+
+TEST_CASE("Checks are served to others only where that was said in so many words") {
+  for (const std::string address : {"0.0.0.0:8088", "10.0.0.1:8088", "[::]:8088", "[2001:db8::1]:8088",
+                                    "[::ffff:10.0.0.1]:8088", "128.0.0.1:8088"}) {
+    CAPTURE(address);
+    CHECK(mentions(only_fault("--listen", {"--listen", address}), "--insecure-listen"));
+    CHECK(good({"--listen", address, "--insecure-listen"}).listen == address);
+  }
+  for (const std::string address : {"127.0.0.1:8088", "127.8.9.1:1", "[::1]:8088", "[::ffff:127.0.0.1]:8088"}) {
+    CAPTURE(address);
+    CHECK(good({"--listen", address}).listen == address);
+  }
+}
+
+TEST_CASE("Addresses are numeric with a port") {
+  for (const std::string address : {"127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", ":8088", "8088",
+                                    "localhost:8088", "::1:8088", "[::1]", "127.0.0.1:80x"}) {
+    CAPTURE(address);
+    CHECK(mentions(only_fault("--listen", {"--listen", address}), "must be ADDRESS:PORT"));
+    CHECK(mentions(only_fault("--admin", {"--admin", address}), "must be ADDRESS:PORT"));
+  }
+  CHECK(good({"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}).listen == "127.0.0.1:0");
+}
+
+TEST_CASE("One port cannot serve both checks and the admin plane") {
+  CHECK(mentions(only_fault("--admin", {"--listen", "127.0.0.1:7000", "--admin", "0.0.0.0:7000"}), "port of --listen"));
+}
+
+TEST_CASE("A Unix socket's path is short enough, in a folder that is there, and hides no other file") {
+  const Folder folder;
+  CHECK(mentions(only_fault("--listen-unix", {"--listen-unix", "/tmp/" + std::string(120, 'x')}), "107 bytes"));
+  CHECK(mentions(only_fault("--listen-unix", {"--listen-unix", folder.path("none/s.sock")}), "folder"));
+  CHECK(mentions(only_fault("--listen-unix", {"--listen-unix", folder.file("data")}), "no socket"));
+  CHECK(good({"--listen-unix", folder.path("s.sock")}).listen_unix == folder.path("s.sock"));
+  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un stale{.sun_family = AF_UNIX, .sun_path = {}};
+  folder.path("stale.sock").copy(stale.sun_path, sizeof stale.sun_path - 1);
+  REQUIRE(::bind(descriptor, reinterpret_cast<const sockaddr*>(&stale), sizeof stale) == 0);
+  ::close(descriptor);
+  CHECK(good({"--listen-unix", folder.path("stale.sock")}).listen_unix == folder.path("stale.sock"));
+}
+
+TEST_CASE("Every file named must be there and be a file") {
+  const Folder folder;
+  const std::string missing = folder.path("missing");
+  CHECK(mentions(only_fault("--policies", {"--policies", missing}), "cannot be read"));
+  CHECK(mentions(only_fault("--policies", {"--policies", folder.path("")}), "is a directory"));
+  CHECK(mentions(only_fault("--redis-password-file", {"--redis-password-file", missing}), "cannot be read"));
+  CHECK(mentions(only_fault("--redis-tls-ca", {"--counters", "rediss://h", "--redis-tls-ca", missing}),
+                 "cannot be read"));
+}
+
+TEST_CASE("Flags of Redis that would silently do nothing are refused") {
+  const Folder folder;
+  const std::string file = folder.file("f");
+  CHECK(
+      mentions(only_fault("--redis-password-file", {"--counters", "memory", "--redis-password-file", file}), "no use"));
+  for (const std::string counters : {"memory", "redis://h", "unix:/s"}) {
+    CAPTURE(counters);
+    CHECK(mentions(only_fault("--redis-tls-ca", {"--counters", counters, "--redis-tls-ca", file}), "rediss://"));
+  }
+  CHECK(mentions(only_fault("--redis-tls-cert", {"--counters", "rediss://h", "--redis-tls-cert", file}),
+                 "--redis-tls-key"));
+  CHECK(mentions(only_fault("--redis-tls-key", {"--counters", "rediss://h", "--redis-tls-key", file}),
+                 "--redis-tls-cert"));
+  CHECK(mentions(only_fault("--redis-password-file", {"--counters", "redis://u:p@h", "--redis-password-file", file}),
+                 "second password"));
+  CHECK(good({"--counters", "redis://u:@h", "--redis-password-file", file}).redis->password_file == file);
+}
+
+TEST_CASE("No fault shows a secret, wherever it was put") {
+  const Texts hostile[] = {
+      {"--counters", "redis://user:hunter2@host:99999"},
+      {"--counters", "redis://user:hunter2@ho st"},
+      {"--counters", "http://user:hunter2@host"},
+      {"--listen", "redis://user:hunter2@host"},
+      {"--redis-url=redis://user:hunter2@host"},
+      {"redis://user:hunter2@host"},
+      {"--redis-password", "hunter2"},
+      {"--workers", "user:hunter2@host"},
+  };
+  for (const Texts& arguments : hostile) {
+    const std::string text = describe(faulty(arguments), "faulty");
+    CAPTURE(text);
+    CHECK_FALSE(mentions(text, "hunter2"));
+  }
+}
+
+TEST_CASE("A value from outside cannot write control characters to the terminal, nor fill the screen") {
+  const std::string text = only_fault("--log-level", {"--log-level", "a\x1b[2J\n" + std::string(10'000, 'x')});
+  CHECK_FALSE(mentions(text, "\x1b"));
+  CHECK_FALSE(mentions(text, "\n"));
+  CHECK(text.size() < 400);
+}
+
+TEST_CASE("A flag without its value is named, whatever stands around it") {
+  CHECK(mentions(only_fault("--listen", {"--listen"}), "needs a value"));
+  CHECK(mentions(only_fault("--policies", {"--policies=", "--workers", "2"}), "needs a value"));
+  const Faults faults = faulty({"--workers", "0", "--policies", "--listen"});
+  REQUIRE(faults.size() == 3);
+  CHECK(faults[0].pointer == "--listen");
+  CHECK(faults[1].pointer == "--policies");
+  CHECK(faults[2].pointer == "--workers");
+}
+
+TEST_CASE("Unknown flags are named with the one that was meant, and their values are not reported twice") {
+  CHECK(mentions(only_fault("--worker", {"--worker", "3"}), "did you mean --workers?"));
+  CHECK(mentions(only_fault("--logs-level", {"--logs-level=debug"}), "did you mean --log-level?"));
+  CHECK(mentions(only_fault("--completely-different", {"--completely-different"}), "see --help"));
+  CHECK(mentions(only_fault("-v", {"-v"}), "is not a flag"));
+  CHECK(faulty({"one", "two"}).size() == 2);
+}
+
+TEST_CASE("Header families are a list, or none") {
+  const auto families = [](const std::string& list) {
+    const HeaderFamilies headers = good({"--headers", list}).headers;
+    return (headers.x ? 1 : 0) + (headers.ietf ? 2 : 0) + (headers.draft6 ? 4 : 0);
+  };
+  CHECK(families("x") == 1);
+  CHECK(families("ietf") == 2);
+  CHECK(families("draft6") == 4);
+  CHECK(families("x,ietf,draft6") == 7);
+  CHECK(families("none") == 0);
+  for (const std::string list : {"x,", ",x", "x,,ietf", "X", "x ietf", "x,none"}) {
+    CAPTURE(list);
+    only_fault("--headers", {"--headers", list});
+  }
+}
+
+TEST_CASE("--check-config needs a bundle to check") {
+  const Folder folder;
+  CHECK(mentions(only_fault("--policies", {"--check-config"}), "needs the bundle"));
+  CHECK(good({"--check-config", "--policies", folder.file("b.json")}).command == Command::check_config);
+}
+
+TEST_CASE("--help names every flag with its default and its variable, and is given whatever else is wrong") {
+  const Config config = good({"--help", "--workers", "zero", "--nonsense"});
+  CHECK(config.command == Command::help);
+  for (const std::string_view flag : {"policies",
+                                      "counters",
+                                      "redis-password-file",
+                                      "redis-tls-ca",
+                                      "redis-tls-cert",
+                                      "redis-tls-key",
+                                      "redis-deadline",
+                                      "max-in-flight",
+                                      "listen",
+                                      "insecure-listen",
+                                      "listen-unix",
+                                      "admin",
+                                      "workers",
+                                      "headers",
+                                      "decision-log",
+                                      "no-snapshot",
+                                      "metrics-policy-label",
+                                      "log-level",
+                                      "drain-timeout",
+                                      "check-config"}) {
+    std::string variable = "SLUICE_AGENT_" + std::string(flag);
+    std::ranges::transform(variable, variable.begin(),
+                           [](char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
+    CAPTURE(flag);
+    CHECK(mentions(config.text, "--" + std::string(flag)));
+    CHECK(mentions(config.text, "env: " + variable + "]"));
+  }
+  for (const std::string_view part : {"default: redis://127.0.0.1:6379/0", "default: 127.0.0.1:8088", "default: 25ms",
+                                      "default: 10000", "mint-key", "Examples:", "--version", "Exit status"}) {
+    CAPTURE(part);
+    CHECK(mentions(config.text, part));
+  }
+}
+
+TEST_CASE("--version says the version") {
+  const Config config = good({"--version"});
+  CHECK(config.command == Command::version);
+  CHECK(mentions(config.text, std::string(version())));
+  CHECK(config.text.ends_with("\n"));
+}
+
+TEST_CASE("mint-key takes an id, a tenant and a name") {
+  const Config config = good({"mint-key", "--id", "prod-app", "--tenant", "shop", "--name", "Prod \"app\""});
+  CHECK(config.command == Command::mint_key);
+  CHECK(config.mint.id == "prod-app");
+  CHECK(config.mint.tenant == "shop");
+  CHECK(config.mint.name == "Prod \"app\"");
+  CHECK(good({"mint-key"}).mint.id.empty());
+  CHECK(good({"mint-key"}).mint.tenant == "default");
+  CHECK(good({"mint-key"}, {"SLUICE_AGENT_MINT_KEY_TENANT=shop"}).mint.tenant == "shop");
+}
+
+TEST_CASE("mint-key reports all its faults, and has a help of its own") {
+  const Faults faults =
+      faulty({"mint-key", "--id", "Bad_Id", "--tenant", "", "--name", std::string(257, 'x'), "--idd", "x"});
+  CHECK(faults.size() == 4);
+  CHECK(mentions(describe(faults, ""), "[a-z0-9][a-z0-9.-]{0,62}"));
+  const Config help = good({"mint-key", "--help"});
+  CHECK(help.command == Command::help);
+  CHECK(mentions(help.text, "--tenant"));
+  CHECK(mentions(help.text, "SLUICE_AGENT_MINT_KEY_TENANT"));
+  CHECK_FALSE(mentions(help.text, "--counters"));
+}
+
+TEST_CASE("mint-key does not care how the agent would be configured") {
+  CHECK(good({"mint-key"}, {"SLUICE_AGENT_WORKERS=zero", "SLUICE_AGENT_LISTEN=nowhere"}).command == Command::mint_key);
+}

@@ -1,0 +1,257 @@
+#include <doctest/doctest.h>
+
+#include "bundle_helpers.hpp"
+
+using namespace std::chrono_literals;
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+// A policy with limits of its own and `rest` as further members.
+std::string policy_with(std::string_view rest) {
+  return shop(R"("policies":[{"id":"p","limits":[{"rate":"10/s"}])" + std::string(rest.empty() ? "" : ",") +
+              std::string(rest) + "}]");
+}
+
+Policy policy_of(std::string_view rest) { return parsed(policy_with(rest)).policies.at(0); }
+
+void check_policy_fault(std::string_view rest, std::string_view pointer, std::string_view words) {
+  check_only_fault(policy_with(rest), "/policies/0" + std::string(pointer), words);
+}
+
+std::string rule(std::string_view members) { return shop(R"("policies":[{)" + std::string(members) + "}]"); }
+
+}  // namespace
+
+TEST_CASE("a policy without options has the documented defaults") {
+  const Policy policy = policy_of("");
+  CHECK(policy.tenant_id == "shop");
+  CHECK(policy.enforcement == Enforcement{});
+  CHECK(policy.enforcement.key_by == std::vector<DimensionRef>{{Dimension::resource, ""}, {Dimension::subject, ""}});
+  CHECK(policy.enforcement.action == Action::deny);
+  CHECK(policy.enforcement.failure_mode == FailureMode::fail_closed);
+  CHECK(policy.rollout_percent == 100);
+  CHECK(policy.enabled);
+  CHECK(policy.version == 1);
+  CHECK(policy.priority == 0);
+}
+
+TEST_CASE("every field of a policy is read") {
+  const Policy policy = policy_of(R"("name":"Orders","metadata":{"team":"pay","tier":""},
+    "match_expr":"region==us-east-1 && method!=DELETE","key_by":["tag.env","user"],"require_key_by":true,
+    "mode":"monitor","failure_mode":"fail_degrade","degrade_share":0.25,"degrade_action":"local_limit",
+    "failure_mode_when_open":"fail_open","rollout_percent":12.34,"valid_from":"2027-01-01T00:00:00Z",
+    "valid_to":"2028-01-01T00:00:00Z","enabled":false,"priority":-5,"version":7)");
+  CHECK(policy.name == "Orders");
+  CHECK(policy.metadata == Metadata{{"team", "pay"}, {"tier", ""}});
+  CHECK(policy.match_expr == "region==us-east-1 && method!=DELETE");
+  CHECK(policy.enforcement.key_by == std::vector<DimensionRef>{{Dimension::user, ""}, {Dimension::tag, "env"}});
+  CHECK(policy.enforcement.require_key_by);
+  CHECK(policy.enforcement.mode == Mode::shadow);
+  CHECK(policy.enforcement.failure_mode == FailureMode::fail_degrade);
+  CHECK(policy.enforcement.degrade_share == 0.25);
+  CHECK(policy.enforcement.failure_mode_when_open == FailureMode::fail_open);
+  CHECK(policy.rollout_percent == 12.34);
+  CHECK(policy.valid_from == instant(1'798'761'600));
+  CHECK(policy.valid_to == instant(1'830'297'600));
+  CHECK_FALSE(policy.enabled);
+  CHECK(policy.priority == -5);
+  CHECK(policy.version == 7);
+}
+
+TEST_CASE("a scope holds one value or several for each dimension, sorted") {
+  const Policy policy = policy_of(R"("scope":{"tag.env":["prod","dev","prod"],"resource":"GET:/orders","user":"a*"})");
+  REQUIRE(policy.scope.size() == 3);
+  CHECK(policy.scope[0] == ScopeTerm{{Dimension::resource, ""}, {"GET:/orders"}});
+  CHECK(policy.scope[1] == ScopeTerm{{Dimension::user, ""}, {"a*"}});
+  CHECK(policy.scope[2] == ScopeTerm{{Dimension::tag, "env"}, {"dev", "prod"}});
+}
+
+TEST_CASE("faults of a scope point at the value") {
+  check_policy_fault(R"("scope":{"colour":"red"})", "/scope/colour", "is not a dimension");
+  check_policy_fault(R"("scope":{"tag.":"x"})", "/scope/tag.", "is not a dimension");
+  check_policy_fault(R"("scope":{"tag.a/b~c":7})", "/scope/tag.a~1b~0c", "a string or a list of strings");
+  check_policy_fault(R"("scope":{"user":["a",null]})", "/scope/user/1", "not null");
+  check_policy_fault(R"("scope":{"user":[]})", "/scope/user", "empty list");
+  check_policy_fault(R"("scope":{"user":"a","user":"b"})", "/scope/user", "given twice");
+  check_policy_fault(R"("scope":["user"])", "/scope", "must be an object, not a list");
+  check_policy_fault(R"("scope":{"user":")" + std::string(257, 'x') + "\"}", "/scope/user", "256 bytes");
+  check_policy_fault(R"("user":"a","scope":{"user":"b"})", "/user", "in the scope already");
+}
+
+TEST_CASE("a source_ip is an address, a block or a prefix") {
+  for (const char* good : {"10.0.0.7", "10.0.0.0/8", "0.0.0.0/0", "2001:db8::/32", "::1", "::/128", "10.0.*"}) {
+    CAPTURE(good);
+    CHECK(policy_of(R"("scope":{"source_ip":")" + std::string(good) + "\"}").scope[0].values[0] == good);
+  }
+  for (const char* bad :
+       {"", "10.0.0.300", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8x", "::/129", "host"}) {
+    CAPTURE(bad);
+    check_policy_fault(R"("scope":{"source_ip":")" + std::string(bad) + "\"}", "/scope/source_ip", "CIDR");
+  }
+}
+
+TEST_CASE("modes have the aliases on and monitor") {
+  CHECK(policy_of(R"("mode":"on")").enforcement.mode == Mode::enforce);
+  CHECK(policy_of(R"("mode":"monitor")").enforcement.mode == Mode::shadow);
+  CHECK(policy_of(R"("mode":"off")").enforcement.mode == Mode::off);
+  check_policy_fault(R"("mode":"dry")", "/mode", "enforce (on), shadow (monitor), off");
+}
+
+TEST_CASE("key_by may be one dimension, several or none") {
+  CHECK(policy_of(R"("key_by":"api_key")").enforcement.key_by == std::vector<DimensionRef>{{Dimension::api_key, ""}});
+  CHECK(policy_of(R"("key_by":[])").enforcement.key_by.empty());
+  check_policy_fault(R"("key_by":"apikey")", "/key_by", "is not a dimension");
+}
+
+TEST_CASE("an action has its parameters and no other's") {
+  CHECK(policy_of(R"("action":"sample","sample_rate":0.1)").enforcement.sample_rate == 0.1);
+  CHECK(policy_of(R"("action":"delay","max_delay":"2s")").enforcement.max_delay == 2s);
+  CHECK(policy_of(R"("action":"downgrade","downgrade_to":"basic")").enforcement.downgrade_to == "basic");
+  check_policy_fault(R"("action":"sample")", "/sample_rate", "action sample needs it");
+  check_policy_fault(R"("action":"delay")", "/max_delay", "action delay needs it");
+  check_policy_fault(R"("action":"downgrade")", "/downgrade_to", "needs it");
+  check_policy_fault(R"("sample_rate":0.1)", "/sample_rate", "only goes with action sample");
+  check_policy_fault(R"("action":"drop","max_delay":"2s")", "/max_delay", "only goes with action delay");
+  check_policy_fault(R"("downgrade_to":"basic")", "/downgrade_to", "only goes with action downgrade");
+  check_policy_fault(R"("action":"downgrade","downgrade_to":"")", "/downgrade_to", "empty");
+  check_policy_fault(R"("action":"sample","sample_rate":1.01)", "/sample_rate", "from 0 to 1");
+  check_policy_fault(R"("action":"delay","max_delay":"0s")", "/max_delay", "from 1us");
+  check_policy_fault(R"("action":"throttle","max_delay":"2s")", "/action", "drop_low_priority");
+}
+
+TEST_CASE("degrade parameters go with fail_degrade") {
+  CHECK(policy_of(R"("failure_mode_when_open":"fail_degrade","degrade_share":1)").enforcement.degrade_share == 1);
+  check_policy_fault(R"("degrade_share":0.5)", "/degrade_share", "fail_degrade");
+  check_policy_fault(R"("failure_mode":"fail_open","degrade_action":"local_limit")", "/degrade_action", "fail_degrade");
+  check_policy_fault(R"("failure_mode":"fail_degrade","degrade_action":"downgrade")", "/downgrade_to", "needs it");
+  CHECK(policy_of(R"("failure_mode":"fail_degrade","degrade_action":"downgrade","downgrade_to":"basic")")
+            .enforcement.downgrade_to == "basic");
+}
+
+TEST_CASE("a delay whose debt cannot be counted exactly is refused") {
+  // 10/s: 1 per 100,000 µs; the debt is counted in µs · 1
+  check_policy_fault(R"("action":"delay","max_delay":"367d")", "/max_delay", "366d");
+  const auto with = [](std::string_view limit, std::string_view delay) {
+    return shop(R"("policies":[{"id":"p","limits":[)" + std::string(limit) + R"(],"action":"delay","max_delay":")" +
+                std::string(delay) + "\"}]");
+  };
+  // 2^52 − 10^6 µs·units are left beside a capacity of 1 at 1,000,000,000 units per 1,000,003 µs
+  CHECK(parsed(with(R"({"capacity":1,"refill":"1000000000/1000003us"})", "4503599us")).policies.size() == 1);
+  check_only_fault(with(R"({"capacity":1,"refill":"1000000000/1000003us"})", "4503600us"), "/policies/0/max_delay",
+                   "at most 4503599us is possible");
+}
+
+TEST_CASE("rollout_percent is 0 to 100 with at most two decimals") {
+  CHECK(policy_of(R"("rollout_percent":0)").rollout_percent == 0);
+  CHECK(policy_of(R"("rollout_percent":0.01)").rollout_percent == 0.01);
+  CHECK(policy_of(R"("rollout_percent":1e1)").rollout_percent == 10);
+  check_policy_fault(R"("rollout_percent":0.001)", "/rollout_percent", "at most 2 decimals");
+  check_policy_fault(R"("rollout_percent":100.01)", "/rollout_percent", "from 0 to 100");
+  check_policy_fault(R"("rollout_percent":-1)", "/rollout_percent", "from 0 to 100");
+  check_policy_fault(R"("rollout_percent":"50")", "/rollout_percent", "not a string");
+}
+
+TEST_CASE("a policy that is never valid is refused") {
+  check_policy_fault(R"("valid_from":"2027-01-01T00:00:00Z","valid_to":"2027-01-01T00:00:00Z")", "/valid_to",
+                     "after valid_from");
+  CHECK(policy_of(R"("valid_from":null,"valid_to":"2027-01-01T00:00:00Z")").valid_to == instant(1'798'761'600));
+}
+
+TEST_CASE("priority, version, flags and texts are checked") {
+  check_policy_fault(R"("priority":1.5)", "/priority", "whole number");
+  check_policy_fault(R"("priority":2147483648)", "/priority", "2147483647");
+  check_policy_fault(R"("version":0)", "/version", "from 1");
+  check_policy_fault(R"("enabled":"yes")", "/enabled", "true or false");
+  check_policy_fault(R"("metadata":{"a":1})", "/metadata/a", "must be a string");
+  check_policy_fault(R"("metadata":{"a":"1","a":"2"})", "/metadata/a", "given twice");
+  check_policy_fault(R"("metadata":{"":"1"})", "/metadata/", "1 to 64 bytes");
+  check_policy_fault(R"("match_expr":")" + std::string(4097, 'x') + "\"", "/match_expr", "4096");
+}
+
+TEST_CASE("a policy has the limits of a plan or its own") {
+  const std::string plan = R"("plans":[{"id":"pro","limits":[{"rate":"1/s"}]}],)";
+  CHECK(parsed(shop(plan + R"("policies":[{"id":"p","plan_id":"pro"}])")).policies[0].plan_id == "pro");
+  check_only_fault(shop(R"("policies":[{"id":"p"}])"), "/policies/0/plan_id", "plan_id is missing");
+  check_only_fault(shop(plan + R"("policies":[{"id":"p","plan_id":"pro","limits":[{"rate":"1/s"}]}])"),
+                   "/policies/0/plan_id", "keep one");
+  check_only_fault(shop(plan + R"("policies":[{"id":"p","plan_id":"pro","rate":"1/s"}])"), "/policies/0/plan_id",
+                   "keep one");
+  check_only_fault(shop(plan + R"("policies":[{"id":"p","plan_id":"gold"}])"), "/policies/0/plan_id",
+                   "plan \"gold\" does not exist in tenant \"shop\"");
+  check_policy_fault(R"("window":"1s")", "/window", "move it into the limit");
+}
+
+TEST_CASE("a limit's key_by only adds dimensions") {
+  check_only_fault(shop(R"("policies":[{"id":"p","limits":[{"rate":"1/s","key_by":["subject"]}]}])"),
+                   "/policies/0/limits/0/key_by", "can only add");
+  CHECK(parsed(shop(R"("policies":[{"id":"p","key_by":[],"limits":[{"rate":"1/s","key_by":["subject"]}]}])"))
+            .policies[0]
+            .limits[0]
+            .key_by.size() == 1);
+  // Through a plan, whose own key_by does not decide for the policy.
+  check_only_fault(shop(R"("plans":[{"id":"pro","key_by":[],"limits":[{"rate":"1/s","key_by":"subject"}]}],
+      "policies":[{"id":"p","plan_id":"pro"}])"),
+                   "/policies/0/key_by", "can only add");
+  check_only_fault(shop(R"("plans":[{"id":"pro","limits":[{"rate":"1/s","key_by":"subject"}]}])"),
+                   "/plans/0/limits/0/key_by", "can only add");
+}
+
+TEST_CASE("the shorthand rule is a policy, with an id made from its content") {
+  const std::string text = R"("endpoint":"/v1/pay","strategy":"token_bucket","key_by":"api_key","limit":100,)"
+                           R"("window":"10s","fail_open":false)";
+  const Policy policy = parsed(rule(text)).policies.at(0);
+  CHECK(policy.tenant_id == "shop");
+  CHECK(policy.scope == std::vector<ScopeTerm>{{{Dimension::endpoint, ""}, {"/v1/pay"}}});
+  CHECK(policy.enforcement.key_by == std::vector<DimensionRef>{{Dimension::api_key, ""}});
+  CHECK(policy.enforcement.failure_mode == FailureMode::fail_closed);
+  REQUIRE(policy.limits.size() == 1);
+  CHECK(policy.limits[0].name == "token_bucket");
+  CHECK(policy.limits[0].limit == 100);
+  CHECK(policy.limits[0].rate == Rate{1, 100'000});
+  CHECK(policy.id.starts_with("rule-"));
+  CHECK(policy.id.size() == 21);
+
+  CHECK(parsed(rule(text)).policies[0].id == policy.id);
+  // The same rule in other words is the same policy; a rule that differs is another.
+  CHECK(parsed(rule(R"("fail_open":false,"limit":100,"window":"10000ms","strategy":"token","key_by":["api_key"],
+      "scope":{"endpoint":["/v1/pay"]})"))
+            .policies[0]
+            .id == policy.id);
+  CHECK(parsed(rule(R"("endpoint":"/v1/pay","rate":"101/10s","key_by":"api_key")")).policies[0].id != policy.id);
+}
+
+TEST_CASE("the shorthand rule keeps an id it has and takes every field of a policy") {
+  const Policy policy =
+      parsed(rule(R"("id":"pay","service":["a","b"],"tag.env":"prod","rate":"5/s","priority":3,"fail_open":true)"))
+          .policies.at(0);
+  CHECK(policy.id == "pay");
+  CHECK(policy.scope.size() == 2);
+  CHECK(policy.priority == 3);  // the rank of the policy, not the dimension
+  CHECK(policy.enforcement.failure_mode == FailureMode::fail_open);
+  check_only_fault(rule(R"("id":"pay","rate":"5/s","fail_open":true,"failure_mode":"fail_open")"),
+                   "/policies/0/fail_open", "keep failure_mode");
+  check_only_fault(rule(R"("rate":"5/s","tenant":"shop")"), "/policies/0/tenant", "did you mean \"tenant_id\"?");
+  check_only_fault(shop(R"("policies":[{"rate":"5/s"},{"rate":"5/s"}])"), "/policies/1/id", "exists already");
+}
+
+TEST_CASE("only the shorthand rule may go without an id") {
+  check_only_fault(shop(R"("policies":[{"limits":[{"rate":"1/s"}]}])"), "/policies/0/id", "id is missing");
+}
+
+TEST_CASE("a plan of one limit may have the limit's fields at its top level") {
+  const Plan plan = parsed(shop(R"("plans":[{"id":"pro","name":"Pro","algorithm":"quota","limit":5,"period":"day",
+      "unit":"tokens","key_by":"user","mode":"shadow"}])"))
+                        .plans.at(0);
+  CHECK(plan.name == "Pro");
+  REQUIRE(plan.limits.size() == 1);
+  CHECK(plan.limits[0].name == "quota");
+  CHECK(plan.limits[0].unit == "tokens");
+  CHECK(plan.limits[0].key_by.empty());  // key_by is the plan's
+  CHECK(plan.enforcement.key_by == std::vector<DimensionRef>{{Dimension::user, ""}});
+  CHECK(plan.enforcement.mode == Mode::shadow);
+  check_only_fault(shop(R"("plans":[{"id":"pro","limits":[{"rate":"1/s"}],"unit":"tokens"}])"), "/plans/0/unit",
+                   "stands beside limits");
+  check_only_fault(shop(R"("plans":[{"id":"pro","rate":"1/s","user":"a"}])"), "/plans/0/user", "not a field");
+}

@@ -1,0 +1,48 @@
+#include "common/http/problem.hpp"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+namespace sluice::http {
+namespace {
+
+std::string written(const Problem& problem) {
+  std::string out;
+  write_problem(problem, out);
+  return out;
+}
+
+TEST_CASE("a problem has type, title and status, and what else is known") {
+  CHECK(written({.status = 404}) == R"({"type":"about:blank","title":"Not Found","status":404})");
+  const Faults faults = {{"/a", "bad"}, {"/b/0", "worse"}};
+  CHECK(
+      written(
+          {.status = 400, .type = "/problems/x", .title = "T", .detail = "D", .request_id = "r1", .errors = faults}) ==
+      R"({"type":"/problems/x","title":"T","status":400,"detail":"D","request_id":"r1",)"
+      R"("errors":[{"pointer":"/a","detail":"bad"},{"pointer":"/b/0","detail":"worse"}]})");
+}
+
+TEST_CASE("a problem is appended to what is there") {
+  std::string out = "x";
+  write_problem({.status = 404}, out);
+  CHECK(out.starts_with("x{"));
+}
+
+TEST_CASE("a problem's texts cannot break out of their JSON strings") {
+  const Faults faults = {{"/\"", "\r\n"}};
+  CHECK(written({.status = 400, .detail = "\"},{\"\x01\xff\\", .request_id = "\n", .errors = faults}) ==
+        R"({"type":"about:blank","title":"Bad Request","status":400,"detail":"\"},{\"\u0001)"
+        "\xEF\xBF\xBD"
+        R"(\\","request_id":"\n","errors":[{"pointer":"/\"","detail":"\r\n"}]})");
+}
+
+TEST_CASE("statuses have their reason phrases") {
+  CHECK(reason_phrase(200) == "OK");
+  CHECK(reason_phrase(422) == "Unprocessable Content");
+  CHECK(reason_phrase(431) == "Request Header Fields Too Large");
+  CHECK(reason_phrase(799) == "Unknown");
+}
+
+}  // namespace
+}  // namespace sluice::http

@@ -1,0 +1,125 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "common/redis/client.hpp"
+
+namespace sluice::redis {
+namespace {
+
+using Transport = Endpoint::Transport;
+
+Endpoint parsed(std::string_view url) {
+  const Result<Endpoint> endpoint = parse_endpoint(url);
+  REQUIRE_MESSAGE(endpoint, url);
+  return *endpoint;
+}
+
+std::string fault(std::string_view url) {
+  const Result<Endpoint> endpoint = parse_endpoint(url);
+  if (endpoint) return "";
+  CHECK(endpoint.error().code == "invalid_url");
+  return endpoint.error().text;
+}
+
+TEST_CASE("a URL says host, port and database, with defaults") {
+  const Endpoint plain = parsed("redis://cache.example");
+  CHECK(plain.transport == Transport::tcp);
+  CHECK(plain.host == "cache.example");
+  CHECK(plain.port == 6379);
+  CHECK(plain.database == 0);
+  CHECK(plain.user.empty());
+  CHECK(plain.password.empty());
+
+  const Endpoint full = parsed("rediss://ann:secret@10.0.0.1:7000/12");
+  CHECK(full.transport == Transport::tls);
+  CHECK(full.host == "10.0.0.1");
+  CHECK(full.port == 7000);
+  CHECK(full.database == 12);
+  CHECK(full.user == "ann");
+  CHECK(full.password == "secret");
+
+  CHECK(parsed("redis://h/").database == 0);
+  CHECK(parsed("redis://h:1/2147483647").database == 2147483647);
+}
+
+TEST_CASE("user and password are percent-decoded") {
+  const Endpoint endpoint = parsed("redis://a%40b:p%2F%3a%25%00%ff@h");
+  CHECK(endpoint.user == "a@b");
+  CHECK(endpoint.password == std::string("p/:%\0\xff", 6));
+  CHECK(parsed("redis://:only@h").user.empty());
+  CHECK(parsed("redis://:only@h").password == "only");
+  CHECK(parsed("redis://ann:@h").user == "ann");
+  CHECK(parsed("redis://:p@ss:word@h").password == "p@ss:word");
+}
+
+TEST_CASE("an IPv6 address stands in brackets") {
+  const Endpoint endpoint = parsed("redis://[2001:db8::1]:6380/1");
+  CHECK(endpoint.host == "2001:db8::1");
+  CHECK(endpoint.port == 6380);
+  CHECK(parsed("redis://[::1]").port == 6379);
+  CHECK(to_string(endpoint) == "redis://[2001:db8::1]:6380/1");
+}
+
+TEST_CASE("unix: names a path and perhaps a database") {
+  CHECK(parsed("unix:/run/redis.sock").transport == Transport::unix_socket);
+  CHECK(parsed("unix:/run/redis.sock").path == "/run/redis.sock");
+  CHECK(parsed("unix:run/r.sock?db=3").path == "run/r.sock");
+  CHECK(parsed("unix:run/r.sock?db=3").database == 3);
+  CHECK(to_string(parsed("unix:/r?db=3")) == "unix:/r?db=3");
+  CHECK(to_string(parsed("unix:/r")) == "unix:/r");
+  CHECK(fault("unix:").find("path") != std::string::npos);
+  CHECK(fault("unix:?db=1").find("path") != std::string::npos);
+  CHECK(fault("unix:/r?x=1").find("db=N") != std::string::npos);
+  CHECK(fault("unix:/r?db=").find("database") != std::string::npos);
+  CHECK(fault("unix:/" + std::string(107, 'x')).find("107") != std::string::npos);
+}
+
+TEST_CASE("a faulty URL is refused, with what to write instead") {
+  CHECK(fault("").find("redis://") != std::string::npos);
+  CHECK(fault("localhost:6379").find("redis://") != std::string::npos);
+  CHECK(fault("http://h").find("redis://") != std::string::npos);
+  CHECK(fault("redis://").find("host") != std::string::npos);
+  CHECK(fault("redis://:p@").find("host") != std::string::npos);
+  CHECK(fault("redis:///1").find("host") != std::string::npos);
+  for (const char* port : {"0", "65536", "x", "-1", "+1", "6379x", ""}) {
+    CHECK(fault(std::string("redis://h:") + port).find("port must be") != std::string::npos);
+  }
+  for (const char* database : {"x", "-1", "2147483648", "1/2", "99999999999999999999"}) {
+    CHECK(fault(std::string("redis://h/") + database).find("database must be") != std::string::npos);
+  }
+  CHECK(fault("redis://::1:6379").find("brackets") != std::string::npos);
+  CHECK(fault("redis://[::1").find("brackets") != std::string::npos);
+  CHECK(fault("redis://[]").find("brackets") != std::string::npos);
+  CHECK(fault("redis://[::1]6379").find(":PORT") != std::string::npos);
+  CHECK(fault("redis://h?db=1").find("%3F") != std::string::npos);
+  CHECK(fault("redis://h ost").find("no host has") != std::string::npos);
+  CHECK(fault("redis://h\nost").find("no host has") != std::string::npos);
+}
+
+TEST_CASE("a lone word before the '@' is not guessed to be a user or a password") {
+  CHECK(fault("redis://word@h").find(":PASSWORD") != std::string::npos);
+}
+
+TEST_CASE("no text holds a password") {
+  for (const char* url :
+       {"redis://ann:hunter2@h:0", "redis://ann:hunter2%@h", "redis://hunter2@h", "redis://a:hunter2@h/x",
+        "redis://a:hunter2/b@h", "redis://a:hunter2?@h", "http://a:hunter2@h", "redis://a:hunter2@"}) {
+    CAPTURE(url);
+    const std::string text = fault(url);
+    CHECK_FALSE(text.empty());
+    CHECK(text.find("hunter2") == std::string::npos);
+  }
+  CHECK(to_string(parsed("redis://ann:hunter2@h/1")) == "redis://ann@h:6379/1");
+  CHECK(to_string(parsed("rediss://:hunter2@h")) == "rediss://h:6379/0");
+  CHECK(to_string(parsed("redis://a%0Ab:hunter2@h")) == "redis://a%0Ab@h:6379/0");
+}
+
+TEST_CASE("what to_string writes without a password is read back as the same") {
+  for (const char* url : {"redis://h:6379/0", "rediss://[::1]:7/3", "unix:/a/b.sock?db=9"}) {
+    CHECK(to_string(parsed(url)) == url);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::redis
