@@ -1,25 +1,31 @@
 // sluice-agent: reads its configuration, and does what it says.
 #include <cstdio>
-#include <cstdlib>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "agent/app.hpp"
 #include "agent/mint_key.hpp"
 
 int main(int argc, char** argv) {
   using sluice::agent::Config;
-  auto config = sluice::agent::read_config(argc, argv, [](const char* name) -> const char* { return std::getenv(name); });
+  auto config = sluice::agent::read_config(argc, argv, sluice::agent::Environment(environ));
   if (!config) {
     fmt::print(stderr, "{}", sluice::agent::describe(config.error(), "sluice-agent cannot start"));
     return 2;
   }
   switch (config->command) {
     case Config::Command::help:
-    case Config::Command::version: fmt::print("{}", config->text); return 0;
-    case Config::Command::mint_key: fmt::print("{}", sluice::agent::mint_key_document(config->mint)); return 0;
-    case Config::Command::check_config: return sluice::agent::check_config(*config);
-    case Config::Command::run: break;
+    case Config::Command::version:
+      fmt::print("{}", config->text);
+      return 0;
+    case Config::Command::mint_key:
+      fmt::print("{}", sluice::agent::mint_key_document(config->mint));
+      return 0;
+    case Config::Command::check_config:
+      return sluice::agent::check_config(*config);
+    case Config::Command::run:
+      break;
   }
   return sluice::agent::run(*config);
 }

@@ -43,7 +43,12 @@ local function carry_over(state, group, at, first)
   for from = 15 + 8 * m + 4 * n, #state, 40 do
     local name, counter, expires, limit, p, q = unpack_('<I4I4dddd', state, from)
     if expires > now then
-      overrides[name] = {counter, limit, p, q}
+      local merged = overrides[name] or {0, -1, -1, -1}
+      overrides[name] = merged
+      if counter ~= 0 then merged[1] = counter end
+      if limit >= 0 then merged[2] = limit end
+      if p >= 0 then merged[3] = p end
+      if q >= 0 then merged[4] = q end
       kept = kept .. string.sub(state, from, from + 39)
       if expires > lives_until then lives_until = expires end
     end

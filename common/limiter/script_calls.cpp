@@ -151,11 +151,15 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call) 
     }
   }
   if (!explained) return out;
+  // Several groups: rules are not in plan order, so the binding limit is chosen here.
+  std::array<LimitReport, kMaxLimitsPerPlan> reports;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
-    outcome.limits.push_back(read_report(numbers.subspan(reports_at + kEach * i, kEach)));
+    reports[i] = read_report(numbers.subspan(reports_at + kEach * i, kEach));
   }
-  outcome.binding = static_cast<std::uint8_t>(binding_limit(program, outcome.limits));
-  outcome.report = outcome.limits[outcome.binding];
+  const std::span<const LimitReport> found(reports.data(), program.rules.size());
+  outcome.binding = static_cast<std::uint8_t>(binding_limit(program, found));
+  outcome.report = reports[outcome.binding];
+  if (call.explain) outcome.limits.assign(found.begin(), found.end());
   outcome.report.retry_after_us = retry;
   outcome.report.delay_us = delay;
   return out;

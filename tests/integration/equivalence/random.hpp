@@ -32,7 +32,7 @@ class Random {
   bool percent(int share) { return below(100) < share; }
   // Every order of magnitude from 1 to `high` equally often.
   std::int64_t scale(std::int64_t high) {
-    const std::int64_t bits = std::bit_width(static_cast<std::uint64_t>(high));
+    const int bits = 64 - std::countl_zero(static_cast<std::uint64_t>(high));
     const std::int64_t top = std::int64_t{1} << between(0, bits - 1);
     return std::min(high, top + below(top));
   }

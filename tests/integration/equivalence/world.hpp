@@ -104,7 +104,7 @@ class World {
 
 // Writes one call of a script; for the keys of the instrumented copies ("cv"), by that copy's hash.
 template <class Write>
-void World::send(std::string_view prefix, Script script, Write write, Pipeline::Expectation expectation) {
+void World::send(std::string_view prefix, limiter::Script script, Write write, Pipeline::Expectation expectation) {
   redis::CommandWriter& out = pipeline_.command(std::move(expectation));
   const std::size_t from = out.buffer().size();
   write(out);
