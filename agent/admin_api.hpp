@@ -26,7 +26,8 @@ class AdminApi final : public http::Handler {
   void set_ready() { ready_ = true; }
   void set_draining() { draining_ = true; }
 
-  std::size_t body_limit(std::string_view, std::string_view) const override { return 0; }
+  // Bodies are of no use here; one that a check may have is taken, to say 404 or 405.
+  std::size_t body_limit(std::string_view, std::string_view) const override { return 16UL * 1024; }
   void handle(http::Request& request, http::Reply reply) override;
 
  private:

@@ -6,11 +6,11 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
+#include <unistd.h>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <fmt/format.h>
-#include <unistd.h>
 
 #include "agent/admin_api.hpp"
 #include "agent/bundle_file.hpp"
@@ -73,7 +73,9 @@ class App {
   }
   bool load();
   bool listen();
-  bool listened(const Result<std::uint16_t>& port, std::string_view what, const std::string& where);
+  bool listen_tcp_all();
+  bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
+                const std::string& where);
   void wait_for_signal();
   void drain();
   bool alive() const;
@@ -115,14 +117,19 @@ bool App::load() {
   metrics_.set_snapshot(static_cast<std::int64_t>((*snapshot)->revision), (*snapshot)->made_at_us);
   for (Worker& worker : workers_) worker.set_snapshot(*snapshot);
   log_.info("snapshot_loaded", "Policies are in force.",
-            {{"file", config_.policies_file}, {"revision", (*snapshot)->revision}, {"policies", (*snapshot)->policy_count},
-             {"plans", (*snapshot)->plan_count}, {"keys", (*snapshot)->keys.size()}});
+            {{"file", config_.policies_file},
+             {"revision", (*snapshot)->revision},
+             {"policies", (*snapshot)->policy_count},
+             {"plans", (*snapshot)->plan_count},
+             {"keys", (*snapshot)->keys.size()}});
   return true;
 }
 
-bool App::listened(const Result<std::uint16_t>& port, std::string_view what, const std::string& where) {
+bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
+                   const std::string& where) {
   if (!port) {
-    log_.error("listen_failed", port.error().text, {{"listener", what}, {"address", where}, {"code", port.error().code}});
+    log_.error("listen_failed", fmt::format("{}; {} names another address.", port.error().text, flag),
+               {{"listener", what}, {"address", where}, {"code", port.error().code}});
     return false;
   }
   log_.info("listening", "A listener is up.", {{"listener", what}, {"address", where}, {"port", *port}});
@@ -131,19 +138,30 @@ bool App::listened(const Result<std::uint16_t>& port, std::string_view what, con
 
 // Every address is bound before the first request is answered: what cannot be had ends the start.
 bool App::listen() {
-  bool many = config_.workers > 1;
-  for (std::size_t i = 0; i < workers_.size(); ++i) {
-    auto port = workers_[i].listen_tcp(config_.listen, many);
-    if (!port || i == 0) {
-      if (!listened(port, "checks", config_.listen)) return false;
-    }
-  }
+  if (!listen_tcp_all()) return false;
   if (!config_.listen_unix.empty()) {
     auto bound = workers_[0].listen_unix(config_.listen_unix);
     Result<std::uint16_t> outcome = bound ? Result<std::uint16_t>(0) : std::unexpected(bound.error());
-    if (!listened(outcome, "checks on a Unix socket", config_.listen_unix)) return false;
+    if (!listened(outcome, "checks on a Unix socket", "--listen-unix", config_.listen_unix)) return false;
   }
-  return listened(admin_server_.listen_tcp(config_.admin, false), "admin", config_.admin);
+  return listened(admin_server_.listen_tcp(config_.admin, false), "admin", "--admin", config_.admin);
+}
+
+bool App::listen_tcp_all() {
+  bool many = config_.workers > 1;
+  std::string address = config_.listen;
+  if (many) {
+    // Among workers the port is shared, and any process of this user could share it unseen: that nobody does shows only
+    // to one who asks for it alone. This also settles which port "any" is.
+    auto port = http::Server(admin_loop_, http::ServerOptions{}, admin_api_).listen_tcp(address, false);
+    if (!port) return listened(port, "checks", "--listen", address);
+    address = fmt::format("{}:{}", address.substr(0, address.rfind(':')), *port);
+  }
+  for (Worker& worker : workers_) {
+    auto port = worker.listen_tcp(address, many);
+    if ((!port || &worker == &workers_.front()) && !listened(port, "checks", "--listen", address)) return false;
+  }
+  return true;
 }
 
 void App::wait_for_signal() {
@@ -207,7 +225,8 @@ int check_config(const Config& config) {
   auto snapshot = load_bundle(config.policies_file, 1, SystemClock().now_us());
   if (!snapshot) {
     for (const Fault& fault : snapshot.error()) {
-      fmt::print(stderr, "{}: {}{}{}\n", config.policies_file, fault.pointer, fault.pointer.empty() ? "" : ": ", fault.text);
+      fmt::print(stderr, "{}: {}{}{}\n", config.policies_file, fault.pointer, fault.pointer.empty() ? "" : ": ",
+                 fault.text);
     }
     fmt::print(stderr, "{}: {} fault{}\n", config.policies_file, snapshot.error().size(),
                snapshot.error().size() == 1 ? "" : "s");

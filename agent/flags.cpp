@@ -56,6 +56,19 @@ std::string value_key(std::string_view scope, std::string_view flag) {
   return scope.empty() ? std::string(flag) : fmt::format("{} {}", scope, flag);
 }
 
+// CLI11 puts the column in front of each line, but breaks none itself.
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t kWidth = 80;
+  std::string lines;
+  while (text.size() > kWidth) {
+    const std::size_t space = text.rfind(' ', kWidth);
+    if (space == std::string_view::npos) break;
+    lines.append(text.substr(0, space)).append("\n");
+    text.remove_prefix(space + 1);
+  }
+  return lines.append(text);
+}
+
 // One command: its flags as CLI11 knows them.
 class Command {
  public:
@@ -100,7 +113,7 @@ class Command {
   };
 
   void add(const FlagSpec& spec, std::string& text) {
-    std::string help(spec.help);
+    std::string help = wrapped(spec.help);
     if (has_variable(spec)) {
       help += fmt::format("\n[{}{}{}]", spec.fallback.empty() ? "" : fmt::format("default: {}, ", spec.fallback),
                           "env: ", environment_name(scope_, spec.name));
@@ -211,9 +224,9 @@ Flags read_flags(int argc, const char* const* argv, const Environment& environme
   Flags out;
   CLI::App app(std::string(kDescription), "sluice-agent");
   Command agent(app, "", kFlags);
-  app.footer(std::string(kExamples));
   CLI::App& mint = *app.add_subcommand(std::string(kMintKey), std::string(kMintKeyDescription));
   const Command mint_key(mint, kMintKey, kMintKeyFlags);
+  app.footer(std::string(kExamples));  // after the subcommand was made, which would inherit it
 
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   const bool minting = std::ranges::find(arguments, kMintKey) != arguments.end();

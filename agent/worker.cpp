@@ -10,6 +10,19 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
 
+// Why there is no connection (the codes of redis::Observer), as the class of error it is counted under.
+limiter::StoreFault connect_fault(std::string_view code) {
+  using limiter::StoreFault;
+  if (code == "authentication" || code == "permission" || code == "credentials") return StoreFault::authentication;
+  if (code == "loading") return StoreFault::loading;
+  if (code == "busy") return StoreFault::busy;
+  if (code == "masterdown") return StoreFault::read_only;
+  if (code == "timeout") return StoreFault::timeout;
+  if (code == "database") return StoreFault::misconfigured;
+  if (code == "protocol" || code == "too_old") return StoreFault::protocol;
+  return StoreFault::disconnected;  // refused, unreachable, resolve, tls, denied, disconnected
+}
+
 }  // namespace
 
 Worker::Worker(std::size_t index, WorkerShared& shared)
@@ -31,16 +44,17 @@ Worker::~Worker() {
 std::unique_ptr<limiter::CounterStore> Worker::make_store() {
   if (!shared_.redis) return std::make_unique<limiter::MemoryStore>(shared_.memory);
   redis_ = std::make_unique<redis::Client>(context_, *shared_.redis, observe_redis());
-  auto store = std::make_unique<limiter::RedisStore>(context_, *redis_, shared_.clock, shared_.redis->deadline,
-                                                     observe_store());
+  auto store =
+      std::make_unique<limiter::RedisStore>(context_, *redis_, shared_.clock, shared_.redis->deadline, observe_store());
   redis_store_ = store.get();
   return store;
 }
 
 limiter::RedisStoreObserver Worker::observe_store() {
   telemetry::Metrics& metrics = shared_.metrics;
-  return {.answered = [&metrics](std::chrono::nanoseconds took) { metrics.redis_duration.observe(took); },
-          .failed = [&metrics](limiter::StoreFault fault) { metrics.redis_errors.count(static_cast<std::size_t>(fault)); }};
+  return {
+      .answered = [&metrics](std::chrono::nanoseconds took) { metrics.redis_duration.observe(took); },
+      .failed = [&metrics](limiter::StoreFault fault) { metrics.redis_errors.count(static_cast<std::size_t>(fault)); }};
 }
 
 redis::Observer Worker::observe_redis() {
@@ -51,7 +65,8 @@ redis::Observer Worker::observe_redis() {
   };
   return {.connected = [this](const redis::ServerInfo& server) { on_connected(server); },
           .connect_failed =
-              [lost](const Error& error) {
+              [this, lost](const Error& error) {
+                shared_.metrics.redis_errors.count(static_cast<std::size_t>(connect_fault(error.code)));
                 lost(error, "redis_connect_failed", "Redis cannot be used yet; failure modes decide meanwhile.");
               },
           .disconnected =
@@ -67,8 +82,9 @@ void Worker::on_connected(const redis::ServerInfo& server) {
   redis_ready_.store(true, std::memory_order_relaxed);
   telemetry::set(metrics.redis_connected, Known::yes);
   telemetry::set(metrics.redis_eviction_policy_ok, keeps ? Known::yes : Known::no);
-  shared_.log.info("redis_connected", "Counters are in Redis.",
-                   {{"worker", index_}, {"product", server.product}, {"version", server.version}, {"role", server.role}});
+  shared_.log.info(
+      "redis_connected", "Counters are in Redis.",
+      {{"worker", index_}, {"product", server.product}, {"version", server.version}, {"role", server.role}});
   if (!keeps) {
     shared_.log.warn("redis_evicts",
                      "maxmemory-policy is not noeviction: Redis may drop counters, and limits with them.",

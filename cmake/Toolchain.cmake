@@ -10,8 +10,10 @@ option(SLUICE_FUZZ "Build the libFuzzer targets as fuzzers (else they only repla
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  # Relative paths: builds in different folders, and clones, share what is the same.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
 endif()
 
 # Sanitizer builds exist to run, not to be stepped through: -O1 keeps them quick, line tables keep reports readable.

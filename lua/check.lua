@@ -20,6 +20,7 @@
 
 local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
 local floor, ceil = math.floor, math.ceil
+local exact = 9007199254740992                -- 2^53
 
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -43,12 +44,7 @@ local function carry_over(state, group, at, first)
   for from = 15 + 8 * m + 4 * n, #state, 40 do
     local name, counter, expires, limit, p, q = unpack_('<I4I4dddd', state, from)
     if expires > now then
-      local merged = overrides[name] or {0, -1, -1, -1}
-      overrides[name] = merged
-      if counter ~= 0 then merged[1] = counter end
-      if limit >= 0 then merged[2] = limit end
-      if p >= 0 then merged[3] = p end
-      if q >= 0 then merged[4] = q end
+      overrides[name] = {counter, limit, p, q}       -- of two for one limit the later one
       kept = kept .. string.sub(state, from, from + 39)
       if expires > lives_until then lives_until = expires end
     end
@@ -67,8 +63,8 @@ local function carry_over(state, group, at, first)
         if override[field] >= 0 then P[r + field] = override[field] end
       end
       if P[r] == 6 then                       -- the tick follows from limit and window
-        local work, tick = P[r + 2] * P[r + 3], 1
-        while work > 9007199254740992 * tick and tick < 1000000 do tick = tick * 1000 end
+        local tick = 1
+        while P[r + 2] * ceil(P[r + 3] / tick) > exact and tick < 1000000 do tick = tick * 1000 end
         P[r + 4] = tick
       elseif P[r] == 8 then P[r + 4] = ids[i]
       end
@@ -101,7 +97,11 @@ local function first_above(key, low, field, bound)
   end
 end
 
--- What of a log counts now: {key, live sum, dead entries (all: the whole list), last time, its running sum}, and how long
+-- Entries and leases too far ahead of a clock that stepped back are dead. They must not count again when the clock comes
+-- near them, so the call that finds them removes them, even a denial or a read.
+local ahead = false
+
+-- What of a log counts now: {key, live sum, dead entries (-1: the whole list), last time, its running sum}, and how long
 -- until `cost` fits.
 local function read_log(key, cost, limit, window, id)
   local log = {key = key, sum = 0, dead = 0, last = now, running = 0}
@@ -110,6 +110,8 @@ local function read_log(key, cost, limit, window, id)
   local time, running, _, counter = unpack_('<ddI4I4', newest)
   if counter ~= id or time > now + window or time <= now - window then
     log.dead = -1
+    log.ahead = counter == id and time > now + window
+    ahead = ahead or log.ahead
     return log, 0
   end
   local index, entry = first_above(key, 0, 1, now - window)
@@ -131,7 +133,9 @@ local function read_leases(key, cost, limit, ttl)
     local dead = call('ZRANGEBYSCORE', key, side == 1 and 1 or horizon + 1, side == 1 and now or '+inf')
     for i = 1, #dead do leases.sum = leases.sum - unpack_('<I4', dead[i], 17) end
     leases.dead = leases.dead or #dead > 0
+    leases.ahead = side == 2 and #dead > 0
   end
+  ahead = ahead or leases.ahead
   if leases.sum > 0 then
     leases.last = call('ZREVRANGEBYSCORE', key, horizon, now + 1, 'WITHSCORES', 'LIMIT', 0, 1)[2] + 0
   end
@@ -186,7 +190,7 @@ for g = 1, groups do
       v = v + 2
     elseif kind == 6 then                          -- sliding window: previous and current count
       local into = now % p
-      local previous, current, ticks = V[v], V[v + 1], p / q
+      local previous, current, ticks = V[v], V[v + 1], ceil(p / q)
       if now - into > t then
         previous = now - into - p > t and 0 or current
         current = 0
@@ -211,10 +215,11 @@ for g = 1, groups do
     end
     if cost > 0 and (over > 0 or limit == 0) then
       allowed = false
+      if wait > exact then wait = exact end
       if limit == 0 or (cost > limit and (kind ~= 3 or (cost - limit) * q > max_delay * p)) then wait = -1 end
       waits[r] = wait
       if retry == 0 or retry ~= -1 and (wait == -1 or wait > retry) then
-        retry, binding = wait, {r, g, value, rule + (r - at - 3) / 5}
+        retry, binding = wait, {r, value, rule + (r - at - 3) / 5}
       end
     end
   end
@@ -224,18 +229,15 @@ for g = 1, groups do
 end
 
 -- Second pass: charge what was admitted, report, and write each group that changed. A plain denial needs no more than the
--- binding limit's numbers.
-local everything = allowed or explain or back
+-- binding limit's numbers (of several groups the caller wants all: their order is not the plan's).
+local everything = allowed or explain or back or ahead or groups > 1
 local reply = {allowed and 1 or 0, now, 0, 0, 0, 0, retry, 0}
 local explained, scarcest, delay = {}, 2, 0
 at, rule = 4, 0
 for g = 1, groups do
   local V, charged, longest, v = states[g], false, 0, 4
   local first, last = at + 3, at + 5 * P[at + 2]
-  if not everything then
-    if g == binding[2] then first, last, v, rule = binding[1], binding[1], binding[3], binding[4]
-    else first, last = 1, 0 end
-  end
+  if not everything then first, last, v, rule = binding[1], binding[1], binding[2], binding[3] end
   for r = first, last, 5 do
     local kind, cost, limit, p, q = P[r], P[r + 1], P[r + 2], P[r + 3], P[r + 4]
     local charge = allowed and cost or 0
@@ -247,6 +249,10 @@ for g = 1, groups do
         elseif kind == 3 and spent > limit * q then hold = ceil((spent - limit * q) / p) end
       end
       left, reset = limit - ceil(spent / q), ceil(spent / p)
+      if reset > exact then                        -- spent before an edit, at another scale
+        reset = exact
+        if hold > exact then hold = exact end
+      end
       V[v] = spent / q
       v = v + 1
     elseif kind == 4 then
@@ -261,7 +267,7 @@ for g = 1, groups do
       v = v + 2
     elseif kind == 6 then
       local into, previous, current = now % p, V[v], V[v + 1] + charge
-      left = limit - current - ceil(previous * ceil((p - into) / q) / (p / q))
+      left = limit - current - ceil(previous * ceil((p - into) / q) / ceil(p / q))
       reset = current > 0 and 2 * p - into or previous > 0 and p - into or 0
       V[v + 1] = current
       v = v + 2
@@ -272,8 +278,10 @@ for g = 1, groups do
       v = v + 1
     elseif kind == 8 then
       local log = collections[r]
+      if log.ahead or charge > 0 and log.dead ~= 0 then
+        call('LTRIM', log.key, log.dead == -1 and 1 or log.dead, log.dead == -1 and 0 or -1)
+      end
       if charge > 0 then
-        if log.dead ~= 0 then call('LTRIM', log.key, log.dead == -1 and 1 or log.dead, log.dead == -1 and 0 or -1) end
         call('RPUSH', log.key, pack('<ddI4I4', log.last, log.running + charge, charge, q))
         call('PEXPIRE', log.key, ceil((log.last + p - now) / 1000))
         log.sum, log.newest = log.sum + charge, log.last
@@ -282,14 +290,19 @@ for g = 1, groups do
     else
       local leases = collections[r]
       local taken = 0
+      if leases.ahead or charge > 0 and leases.dead then
+        call('ZREMRANGEBYSCORE', leases.key, 1, now)
+        call('ZREMRANGEBYSCORE', leases.key, now + 2 * p + 1, '+inf')
+      end
       if charge > 0 then
-        if leases.dead then
-          call('ZREMRANGEBYSCORE', leases.key, 1, now)
-          call('ZREMRANGEBYSCORE', leases.key, now + 2 * p + 1, '+inf')
-        end
         taken, leases.sum = p, leases.sum + charge
         if now + p > leases.last then leases.last = now + p end
         call('ZADD', leases.key, now + p, ARGV[#ARGV] .. pack('<I4d', charge, p), -leases.sum, '')
+        call('PEXPIRE', leases.key, ceil((leases.last - now) / 1000))
+      elseif leases.ahead and leases.sum == 0 then
+        call('DEL', leases.key)
+      elseif leases.ahead then
+        call('ZADD', leases.key, -leases.sum, '')
         call('PEXPIRE', leases.key, ceil((leases.last - now) / 1000))
       end
       reply[#reply + 1] = taken

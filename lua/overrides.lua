@@ -5,9 +5,7 @@ local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 
-local state = call('GET', KEYS[1])
-local left = state and call('PTTL', KEYS[1]) or 0
-if not state then state = pack('<I4I2d', 0, 0, 0) end
+local state = call('GET', KEYS[1]) or pack('<I4I2d', 0, 0, 0)
 local _, head = unpack_('<I4I2', state)
 local limits, values = head % 32, math.floor(head / 32) % 64
 local counters = string.sub(state, 1, 14 + 8 * values + 4 * limits)
@@ -18,10 +16,14 @@ for at = 1, #ARGV[1], 40 do
   if expires > lives_until then lives_until = expires end
 end
 local ttl = math.ceil((lives_until - now) / 1000)
-if left < 0 and ttl < math.huge then left = 366 * 86400000 end   -- the one that never ended is gone: garbage some day
-if left > ttl then ttl = left end
+if limits > 0 then                            -- counters stay as long as they would have
+  local left = call('PTTL', KEYS[1])
+  if left == 0 then left = 1 end              -- their last millisecond
+  if left < 0 then left = 366 * 86400000 end  -- an override that never ended is gone: garbage some day
+  if left > ttl then ttl = left end
+end
 
-if ttl <= 0 or limits == 0 and ARGV[1] == '' then call('DEL', KEYS[1])
+if ttl <= 0 then call('DEL', KEYS[1])
 elseif ttl == math.huge then call('SET', KEYS[1], counters .. ARGV[1])
 else call('SET', KEYS[1], counters .. ARGV[1], 'PX', ttl)
 end

@@ -95,6 +95,44 @@ void reject_flat_fields(Fields& owner) {
   for (const LimitField& field : limit_fields()) reject(field.name);
 }
 
+// Faults for the fields of a limit that an override of `limit` cannot have.
+void reject_irreplaceable(Fields& fields, const Limit& limit) {
+  const bool bucket = is_bucket(limit.algorithm);
+  for (const LimitField& field : limit_fields()) {
+    const bool replaces = field.name != "align" && field.name != "period" && field.name != "anchor";
+    const bool fits = replaces && goes_with(field, limit.algorithm) &&
+                      (bucket ? field.name != "limit" && field.name != "window" : field.name != "rate");
+    if (!fields.present(field.name) || fits) continue;
+    fields.fault(field.name,
+                 fmt::format("{} is not a number that an override can replace in limit {} ({}): those are {}",
+                             field.name, limit.name, to_string(limit.algorithm), numbers_of(limit.algorithm)));
+  }
+}
+
+LimitChange read_replaced(Fields& fields, Limit& limit) {
+  LimitChange change;
+  const bool bucket = is_bucket(limit.algorithm);
+  const std::string_view number = bucket ? only_one_of(fields, {"capacity", "bucket_capacity"}) : "limit";
+  if (const auto value = fields.integer(number, 0, kMaxLimit)) {
+    limit.limit = *value;
+    change.limit = true;
+  }
+  const std::string_view rate = bucket ? given_rate(fields, limit.algorithm) : "";
+  if (const auto written = rate.empty() ? std::nullopt : read_rate(fields, rate)) {
+    limit.rate = lowest_terms(written->units, written->per);
+    change.rate = true;
+  }
+  if (const auto window = fields.duration("window", kMinWindow, kMaxWindow)) {
+    limit.window = *window;
+    change.window = true;
+  }
+  if (const auto lease_ttl = fields.duration("lease_ttl", kMinLeaseTtl, kMaxLeaseTtl)) {
+    limit.lease_ttl = *lease_ttl;
+    change.lease_ttl = true;
+  }
+  return change;
+}
+
 }  // namespace
 
 bool has_flat_limit(Fields& owner) {
@@ -119,37 +157,9 @@ bool read_limits(Fields& owner, std::vector<Limit>& out) {
 }
 
 LimitChange read_limit_change(Fields& fields, Limit& limit) {
-  LimitChange change;
   const std::size_t faults_before = fields.faults().count();
-  const bool bucket = is_bucket(limit.algorithm);
-  for (const LimitField& field : limit_fields()) {
-    const bool replaces = field.name != "align" && field.name != "period" && field.name != "anchor";
-    const bool fits = replaces && goes_with(field, limit.algorithm) &&
-                      (bucket ? field.name != "limit" && field.name != "window" : field.name != "rate");
-    if (!fields.present(field.name) || fits) continue;
-    fields.fault(field.name,
-                 fmt::format("{} is not a number that an override can replace in limit {} ({}): those are {}",
-                             field.name, limit.name, to_string(limit.algorithm), numbers_of(limit.algorithm)));
-  }
-  const std::string_view number = bucket ? only_one_of(fields, {"capacity", "bucket_capacity"}) : "limit";
-  if (const auto value = fields.integer(number, 0, kMaxLimit)) {
-    limit.limit = *value;
-    change.limit = true;
-  }
-  if (const std::string_view rate = bucket ? given_rate(fields, limit.algorithm) : ""; !rate.empty()) {
-    if (const auto written = read_rate(fields, rate)) {
-      limit.rate = lowest_terms(written->units, written->per);
-      change.rate = true;
-    }
-  }
-  if (const auto window = fields.duration("window", kMinWindow, kMaxWindow)) {
-    limit.window = *window;
-    change.window = true;
-  }
-  if (const auto lease_ttl = fields.duration("lease_ttl", kMinLeaseTtl, kMaxLeaseTtl)) {
-    limit.lease_ttl = *lease_ttl;
-    change.lease_ttl = true;
-  }
+  reject_irreplaceable(fields, limit);
+  const LimitChange change = read_replaced(fields, limit);
   fields.reject_unknown();
   if (fields.faults().count() != faults_before) return change;
   if (!change.limit && !change.rate && !change.window && !change.lease_ttl) {

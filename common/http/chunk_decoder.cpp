@@ -1,7 +1,6 @@
 #include "common/http/chunk_decoder.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace sluice::http {
 namespace {
@@ -17,12 +16,6 @@ int hex_value(char c) {
 bool is_space(char c) { return c == ' ' || c == '\t'; }
 
 bool is_text(char c) { return static_cast<unsigned char>(c) >= ' ' ? c != '\x7f' : c == '\t'; }
-
-bool is_token(char c) {
-  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
-  const char lower = static_cast<char>(c | 0x20);
-  return (c >= '0' && c <= '9') || (lower >= 'a' && lower <= 'z') || (c != '\0' && kMarks.contains(c));
-}
 
 }  // namespace
 
@@ -52,11 +45,9 @@ bool ChunkDecoder::step(char c) {
     case State::data_lf:
       state_ = State::size_first;
       return c == '\n';
-    case State::trailer_first:
-    case State::trailer_name:
-    case State::trailer_value:
-    case State::trailer_lf:
-      return step_trailer(c);
+    case State::end_cr:  // any other byte begins a trailer
+      state_ = State::end_lf;
+      return c == '\r';
     case State::end_lf:
       state_ = State::ended;
       return c == '\n';
@@ -96,27 +87,8 @@ bool ChunkDecoder::step_size(char c) {
 
 bool ChunkDecoder::end_size_line() {
   total_ += remaining_;
-  state_ = remaining_ > 0 ? State::data : State::trailer_first;
+  state_ = remaining_ > 0 ? State::data : State::end_cr;
   return total_ >= remaining_;
-}
-
-bool ChunkDecoder::step_trailer(char c) {
-  if (state_ == State::trailer_lf) {
-    state_ = State::trailer_first;
-    return c == '\n';
-  }
-  if (c == '\r' && state_ != State::trailer_name) {
-    state_ = state_ == State::trailer_first ? State::end_lf : State::trailer_lf;
-    return true;
-  }
-  if (++overhead_ > kMaxOverhead) return false;
-  if (state_ == State::trailer_value) return is_text(c);
-  if (c == ':' && state_ == State::trailer_name) {
-    state_ = State::trailer_value;
-    return true;
-  }
-  state_ = State::trailer_name;  // a line that starts with a space is folded, and refused as no token
-  return is_token(c);
 }
 
 }  // namespace sluice::http

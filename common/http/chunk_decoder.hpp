@@ -1,7 +1,7 @@
 // Takes the chunked transfer coding apart (RFC 9112 section 7.1), strictly.
 //
-// Thread safety: none; a value without I/O. Stricter than Beast's: chunk extensions and trailers are checked, bounded
-// and thrown away, so that nothing in them reaches a handler or hides a line end.
+// Thread safety: none; a value without I/O. Stricter than Beast's: chunk extensions are checked, bounded and thrown
+// away, so that none hides a line end; trailers, which Beast would merge into the headers, are refused.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class ChunkDecoder {
     need_more,  // all of `data` was taken
     done,       // the body's end was seen
     too_large,  // the body passes the limit; said once, decoding may go on (with another limit)
-    broken,     // not the chunked coding; say no more
+    broken,     // not the chunked coding, or with trailers; say no more
   };
   struct Progress {
     Status status;
@@ -36,20 +36,16 @@ class ChunkDecoder {
     data,
     data_cr,
     data_lf,
-    trailer_first,
-    trailer_name,
-    trailer_value,
-    trailer_lf,
+    end_cr,
     end_lf,
     ended,
   };
 
   bool step(char c);
   bool step_size(char c);
-  bool step_trailer(char c);
   bool end_size_line();
 
-  static constexpr std::size_t kMaxOverhead = 8192;  // bytes of extensions and trailers in one body
+  static constexpr std::size_t kMaxOverhead = 8192;  // bytes of extensions in one body
 
   State state_ = State::size_first;
   std::uint8_t digits_ = 0;

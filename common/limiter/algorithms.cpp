@@ -1,5 +1,6 @@
 #include "common/limiter/algorithms.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace sluice::limiter {
@@ -16,7 +17,7 @@ Judged judge_bucket(const Terms& terms, double* values, double elapsed) {
   values[0] = spent;
   double over = spent + (terms.cost - terms.limit) * terms.q;
   if (terms.kind == Kind::bucket_with_debt) over -= terms.max_delay_us * terms.p;
-  return {over, std::ceil(over / terms.p)};
+  return {over, std::min(std::ceil(over / terms.p), kExact)};
 }
 
 Charged charge_bucket(const Terms& terms, double* values, double charge, bool allowed) {
@@ -28,6 +29,8 @@ Charged charge_bucket(const Terms& terms, double* values, double charge, bool al
   } else if (allowed && terms.kind == Kind::bucket_with_debt && spent > terms.limit * terms.q) {
     out.hold_us = std::ceil((spent - terms.limit * terms.q) / terms.p);
   }
+  out.reset_us = std::min(out.reset_us, kExact);  // spent before an edit, at another scale
+  out.hold_us = std::min(out.hold_us, kExact);
   values[0] = spent / terms.q;
   return out;
 }
@@ -52,7 +55,7 @@ Judged judge_first_window(const Terms& terms, double* values, double now) {
 // ticks of q µs; the time left in the window is rounded up to a tick.
 Judged judge_sliding_window(const Terms& terms, double* values, double now, double last) {
   double window = terms.p;
-  double ticks = window / terms.q;
+  double ticks = std::ceil(window / terms.q);
   double into = modulo(now, window);
   if (now - into > last) {
     values[0] = now - into - window > last ? 0 : values[1];
@@ -73,7 +76,7 @@ Judged judge_sliding_window(const Terms& terms, double* values, double now, doub
 Charged charge_sliding_window(const Terms& terms, double* values, double now, double charge) {
   double into = modulo(now, terms.p);
   values[1] += charge;
-  double carried = std::ceil(values[0] * std::ceil((terms.p - into) / terms.q) / (terms.p / terms.q));
+  double carried = std::ceil(values[0] * std::ceil((terms.p - into) / terms.q) / std::ceil(terms.p / terms.q));
   double reset = values[1] > 0 ? 2 * terms.p - into : values[0] > 0 ? terms.p - into : 0;
   return {terms.limit - values[1] - carried, reset, 0};
 }

@@ -9,9 +9,9 @@ Judged EntryLog::judge(const Terms& terms, double now, std::uint32_t id) {
   judged_id_ = id;
   sum_ = 0;
   dead_ = entries_.size();
-  bool counts = !entries_.empty() && id_ == id && entries_.back().time <= now + terms.p &&
-                entries_.back().time > now - terms.p;
-  if (!counts) return {terms.cost - terms.limit, 0};
+  const bool ours = !entries_.empty() && id_ == id;
+  ahead_ = ours && entries_.back().time > now + terms.p;
+  if (!ours || ahead_ || entries_.back().time <= now - terms.p) return {terms.cost - terms.limit, 0};
 
   auto first = std::ranges::partition_point(entries_, [&](const Entry& e) { return e.time <= now - terms.p; });
   double running = entries_.back().running;
@@ -27,8 +27,9 @@ Judged EntryLog::judge(const Terms& terms, double now, std::uint32_t id) {
 }
 
 Charged EntryLog::charge(const Terms& terms, double now, double charge) {
+  if (ahead_) entries_.clear();
   if (charge > 0) {
-    entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(dead_));
+    if (!ahead_) entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(dead_));
     double running = entries_.empty() ? 0 : entries_.back().running;
     double time = entries_.empty() ? now : std::max(now, entries_.back().time);
     entries_.push_back({time, running + charge, charge});

@@ -13,6 +13,8 @@ class EntryLog {
  public:
   // What counts at `now` under the counter `id` (another one's entries count nothing), and how long until the cost fits.
   // Charges nothing; remembers for charge() what it found.
+  // A log whose last entry is more than a window ahead of a clock that stepped back is dead, and charge() removes it, so
+  // that it does not count again when the clock comes near it.
   Judged judge(const Terms& terms, double now, std::uint32_t id);
   // REQUIRES: judge() with the same terms and now just before.
   Charged charge(const Terms& terms, double now, double charge);
@@ -34,6 +36,7 @@ class EntryLog {
   std::uint32_t judged_id_ = 0;
   double sum_ = 0;
   std::size_t dead_ = 0;  // entries at the front that no longer count
+  bool ahead_ = false;    // all are dead, being too far ahead
 };
 
 }  // namespace sluice::limiter

@@ -26,31 +26,23 @@ double lease_ttl_us(std::string_view member) {
   return ttl;
 }
 
-double LeaseSet::last_live(double horizon) const {
-  auto above = by_expiry_.upper_bound({horizon, std::string(kLeaseMemberSize + 1, '\xff')});
-  return above == by_expiry_.begin() ? 0 : std::prev(above)->first;
+LeaseSet::ByExpiry::const_iterator LeaseSet::first_above(double expiry) const {
+  return by_expiry_.upper_bound({expiry, std::string(kLeaseMemberSize + 1, '\xff')});
 }
 
 Judged LeaseSet::judge(const Terms& terms, double now) {
   double horizon = now + 2 * terms.p;
+  const auto live = first_above(now), dead = first_above(horizon);
+  ahead_ = dead != by_expiry_.end();
   sum_ = total_;
-  for (auto lease = by_expiry_.begin(); lease != by_expiry_.end() && lease->first <= now; ++lease) {
-    sum_ -= lease_weight(lease->second);
-  }
-  for (auto lease = by_expiry_.rbegin(); lease != by_expiry_.rend() && lease->first > horizon; ++lease) {
-    sum_ -= lease_weight(lease->second);
-  }
+  for (auto lease = by_expiry_.begin(); lease != live; ++lease) sum_ -= lease_weight(lease->second);
+  for (auto lease = dead; lease != by_expiry_.end(); ++lease) sum_ -= lease_weight(lease->second);
   Judged out{sum_ + terms.cost - terms.limit, 0};
   if (out.over <= 0 || terms.cost > terms.limit) return out;
   double need = out.over;
-  for (const auto& [expiry, member] : by_expiry_) {
-    if (expiry <= now || expiry > horizon) continue;
-    need -= lease_weight(member);
-    if (need <= 0) {
-      out.wait_us = expiry - now;
-      break;
-    }
-  }
+  auto leaves = live;
+  while ((need -= lease_weight(leaves->second)) > 0) ++leaves;  // there is enough: cost ≤ limit
+  out.wait_us = leaves->first - now;
   return out;
 }
 
@@ -67,15 +59,17 @@ void LeaseSet::erase_dead(double now, double horizon) {
 
 Charged LeaseSet::charge(const Terms& terms, double now, double charge, std::string_view member) {
   double horizon = now + 2 * terms.p;
-  if (charge > 0) {
+  if (charge > 0 || ahead_) {
     erase_dead(now, horizon);
-    expiry_.emplace(member, now + terms.p);
-    by_expiry_.emplace(now + terms.p, member);
-    sum_ += charge;
-    total_ += charge;
+    if (charge > 0) {
+      expiry_.emplace(member, now + terms.p);
+      by_expiry_.emplace(now + terms.p, member);
+      sum_ += charge;
+      total_ += charge;
+    }
     expire_with_last(now);
   }
-  return {terms.limit - sum_, sum_ > 0 ? last_live(horizon) - now : 0, 0};
+  return {terms.limit - sum_, sum_ > 0 ? std::prev(first_above(horizon))->first - now : 0, 0};
 }
 
 bool LeaseSet::is_live(std::string_view member, double now) const {

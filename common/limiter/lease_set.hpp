@@ -14,6 +14,8 @@ namespace sluice::limiter {
 class LeaseSet {
  public:
   // Sums the live leases (those that expire after now and at most 2 · ttl from now) and says how long until the cost fits.
+  // Leases further ahead of a clock that stepped back are dead, and charge() removes them, even where it charges nothing,
+  // so that they do not count again when the clock comes near them.
   Judged judge(const Terms& terms, double now);
   // REQUIRES: judge() with the same terms and now just before. `member` names the lease that a charge takes.
   Charged charge(const Terms& terms, double now, double charge, std::string_view member);
@@ -29,15 +31,17 @@ class LeaseSet {
 
  private:
   void erase_dead(double now, double horizon);
-  double last_live(double horizon) const;
+  using ByExpiry = std::set<std::pair<double, std::string>>;
+  ByExpiry::const_iterator first_above(double expiry) const;
   bool is_live(std::string_view member, double now) const;
   void expire_with_last(double now);
 
   std::map<std::string, double, std::less<>> expiry_;         // member → expiry
-  std::set<std::pair<double, std::string>> by_expiry_;
+  ByExpiry by_expiry_;
   double expires_ms_ = 0;
   double total_ = 0;  // all weights, of the dead too
   double sum_ = 0;    // found by judge(): live weights
+  bool ahead_ = false;  // found by judge(): some are dead, being too far ahead
 };
 
 // A lease's name in the store: its draw, weight and ttl.

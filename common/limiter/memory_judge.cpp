@@ -62,11 +62,13 @@ void Judging::load(std::size_t g) {
     back_ = true;
   }
   for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
+    const OverrideEntry* found = nullptr;  // of two for one limit the later one
     for (const OverrideEntry& entry : cell.overrides) {
-      if (entry.name_id != program_.rules[i].name_id || entry.expires_us <= now_) continue;
-      apply_override(entry, i);
-      overridden_[g] |= entry.counter_id != 0;
+      if (entry.name_id == program_.rules[i].name_id && entry.expires_us > now_) found = &entry;
     }
+    if (found == nullptr) continue;
+    apply_override(*found, i);
+    overridden_[g] |= found->counter_id != 0;
   }
   double* values = &values_[at_[group.first]];
   if (cell.layout == group.layout && !overridden_[g]) {

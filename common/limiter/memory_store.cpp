@@ -7,6 +7,9 @@
 namespace sluice::limiter {
 namespace {
 
+// How long counters stay when an override that never ended is gone: as lua/overrides.lua.
+constexpr double kGarbageMs = 366 * 86400000.0;
+
 // All keys of one decision share what is before the first '}' (the Cluster hash tag), and so their shard.
 std::string_view tag_of(std::string_view state_key) { return state_key.substr(0, state_key.find('}')); }
 
@@ -96,13 +99,16 @@ void MemoryCounters::put_overrides(std::string_view state_key, std::span<const O
   sweep(shard, now);
   Cell& cell = cell_of(shard, state_key);
   cell.forget_expired(now);
-  bool counted = !cell.ids.empty();
-  double until = counted ? cell.expires_ms : 0;
   cell.overrides.assign(entries.begin(), entries.end());
-  for (const OverrideEntry& entry : entries) {
-    until = std::max(until, std::floor(now / 1000) + std::ceil((entry.expires_us - now) / 1000));
+  double lives_until = 0;
+  for (const OverrideEntry& entry : entries) lives_until = std::max(lives_until, entry.expires_us);
+  const double now_ms = std::floor(now / 1000);
+  double until = std::max(now_ms + std::ceil((lives_until - now) / 1000), 0.0);
+  if (!cell.ids.empty()) {  // counters stay as long as they would have
+    const bool forever = std::isinf(cell.expires_ms);
+    until = std::max(until, forever ? now_ms + kGarbageMs : std::max(cell.expires_ms, now_ms + 1));
   }
-  cell.expires_ms = until;
+  cell.expires_ms = until > now_ms ? until : 0;
 }
 
 void MemoryCounters::forget_expired() {

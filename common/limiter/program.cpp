@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "common/redis/command_writer.hpp"
@@ -148,9 +149,8 @@ void pack_parameters(Program& program) {
 }  // namespace
 
 double sliding_tick_us(double limit, double window_us) {
-  constexpr double kExact = 9007199254740992;  // 2^53
   double tick = 1;
-  while (limit * window_us > kExact * tick && tick < 1e6) tick *= 1000;
+  while (limit * std::ceil(window_us / tick) > kExact && tick < 1e6) tick *= 1000;
   return tick;
 }
 

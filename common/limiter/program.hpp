@@ -80,6 +80,9 @@ std::uint32_t counter_id(const Limit& limit);
 // another.
 std::uint32_t name_id(const Limit& limit);
 
+// All numbers are whole and at most this, 2^53: doubles, which Lua has, hold them exactly.
+inline constexpr double kExact = 9007199254740992;
+
 // The tick a sliding window counts in, in µs: 1, or 1,000 or 1,000,000 where limit · window would pass 2^53.
 double sliding_tick_us(double limit, double window_us);
 

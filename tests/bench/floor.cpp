@@ -57,10 +57,10 @@ class Redis {
     std::string sha(47, ' ');  // "$40\r\n", the hash, "\r\n"
     asio::read(socket_, asio::buffer(sha));
     if (!sha.starts_with("$40")) throw std::runtime_error("SCRIPT LOAD answered " + sha);
-    for (std::size_t i = 0; i < subjects; ++i) {  // a million tokens, one a second: never empty here
+    for (std::size_t i = 0; i < subjects; ++i) {  // a thousand million tokens, one a second: never empty
       char key[64];
       std::snprintf(key, sizeof key, "sl:{bench|subject=user%%3A%06zu}:p=floor", i);
-      commands_.push_back(resp({"EVALSHA", sha.substr(5, 40), "1", key, "1000000", "1000000000000"}));
+      commands_.push_back(resp({"EVALSHA", sha.substr(5, 40), "1", key, "1000000", "1000000000000000"}));
     }
     read();
   }

@@ -83,10 +83,8 @@ def test_every_answer_is_the_models_at_the_instant_the_agent_names(store: Agent,
     assert admitted > 10 and denied > 10, "the run must meet both answers to mean anything"
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [name for name in CASES if name != "quota"])   # nobody waits for the end of a month
 def test_a_denied_call_passes_once_its_wait_is_over(store: Agent, key: MintedKey, name: str) -> None:
-    if name == "quota":
-        pytest.skip("nobody waits for the end of a month")
     subject, plan = fresh_subject(), name.replace("_", "-")
     with store.client(key.text) as client:
         answer = client.explain(plan_id=plan, subject=subject, cost=7)

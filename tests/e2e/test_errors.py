@@ -98,11 +98,11 @@ def test_400_an_api_key_sent_by_the_caller(refused: Callable[..., Answer]) -> No
 
 
 def test_400_neither_a_dimension_nor_a_plan(refused: Callable[..., Answer]) -> None:
-    refused(400, posting({"cost": 1}))
+    assert pointers(refused(400, posting({"cost": 1}))) == ["/resource"]
 
 
 def test_400_all_faulty_fields_are_named_at_once(refused: Callable[..., Answer]) -> None:
-    answer = refused(400, posting({"subjct": "a", "cost": "1", "explain": 3}))
+    answer = refused(400, posting({"resource": "GET:/", "subjct": "a", "cost": "1", "explain": 3}))
     assert set(pointers(answer)) == {"/subjct", "/cost", "/explain"}
 
 

@@ -84,7 +84,7 @@ def test_header_lines_that_are_none_are_refused(agent: Agent, key: MintedKey, li
     assert_refused_and_closed(agent, check_request(key.text, BODY, line))
 
 
-@pytest.mark.parametrize("line", [b"GET\r\n\r\n", b"POST /v1/check\r\n\r\n", b"POST /v1/check HTTP/9.9\r\nHost: x\r\n\r\n",
+@pytest.mark.parametrize("line", [b"GET\r\n\r\n", b"POST /v1/check\r\n\r\n", b"POST /v1/check FTP/1.1\r\nHost: x\r\n\r\n",
                                   b"POST  /v1/check HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
                                   b"POST /v1/ch\x00eck HTTP/1.1\r\nHost: x\r\n\r\n", b"{}\r\n\r\n"])
 def test_request_lines_that_are_none_are_refused(agent: Agent, line: bytes) -> None:
@@ -92,6 +92,15 @@ def test_request_lines_that_are_none_are_refused(agent: Agent, line: bytes) -> N
         raw.send(line)
         reply = raw.reply()
         assert reply is not None and reply.status == 400
+        assert raw.closed()
+
+
+@pytest.mark.parametrize("version", [b"HTTP/9.9", b"HTTP/2.0"])
+def test_another_version_of_http_is_505(agent: Agent, key: MintedKey, version: bytes) -> None:
+    with RawConnection(agent.port) as raw:
+        raw.send(check_request(key.text, BODY, version=version))
+        reply = raw.reply()
+        assert reply is not None and reply.status == 505
         assert raw.closed()
 
 

@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,14 +42,15 @@ def test_help_names_every_flag_and_its_environment_variable(program: Path) -> No
     for flag in FLAGS:
         assert flag in done.stdout, flag
     for flag in FLAGS[:-1]:
-        assert "SLUICE_" + flag[2:].replace("-", "_").upper() in done.stdout, flag
+        assert "SLUICE_AGENT_" + flag[2:].replace("-", "_").upper() in done.stdout, flag
     assert "mint-key" in done.stdout
 
 
 def test_a_flag_can_come_from_its_environment_variable(program: Path, simple: Bundle, tmp_path: Path) -> None:
     path = simple.write(tmp_path / "bundle.json")
-    assert run(program, "--check-config", "--counters", "memory", SLUICE_POLICIES=str(path)).returncode == 0
-    assert run(program, "--check-config", "--counters", "memory", SLUICE_POLICIES=str(tmp_path / "none")).returncode != 0
+    arguments = ["--check-config", "--counters", "memory"]
+    assert run(program, *arguments, SLUICE_AGENT_POLICIES=str(path)).returncode == 0
+    assert run(program, *arguments, SLUICE_AGENT_POLICIES=str(tmp_path / "none")).returncode != 0
 
 
 def test_check_config_accepts_a_good_bundle_and_the_examples(program: Path, simple: Bundle, tmp_path: Path) -> None:
@@ -88,23 +90,57 @@ def test_an_unknown_flag_is_refused(program: Path) -> None:
     assert "--polices" in done.stderr + done.stdout
 
 
-@pytest.mark.parametrize("flag", ["--listen", "--admin"])
-def test_a_port_in_use_is_said_with_its_flag(program: Path, simple: Bundle, tmp_path: Path, flag: str) -> None:
+@pytest.mark.parametrize(("flag", "workers"), [("--listen", "1"), ("--listen", "2"), ("--admin", "1")])
+def test_a_port_in_use_is_said_with_its_flag(program: Path, simple: Bundle, tmp_path: Path, flag: str,
+                                             workers: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ports = {"--listen": f"127.0.0.1:{free_port()}", "--admin": f"127.0.0.1:{free_port()}", flag: f"127.0.0.1:{port}"}
         done = run(program, "--policies", str(simple.write(tmp_path / "b.json")), "--counters", "memory",
-                   *(word for pair in ports.items() for word in pair))
-    assert done.returncode != 0
-    said = done.stderr + done.stdout
-    assert str(port) in said and flag in said
+                   "--workers", workers, *(word for pair in ports.items() for word in pair))
+    assert done.returncode == 1
+    (refusal,) = [json.loads(line) for line in done.stderr.splitlines() if '"error"' in line]
+    assert f"127.0.0.1:{port}" in refusal["message"] and f"{flag} " in refusal["message"]
 
 
-def test_a_second_agent_does_not_steal_a_port(simple: Bundle, make_agent: Callable[..., Agent]) -> None:
-    first, second = make_agent(simple, "memory").start(), make_agent(simple, "memory")
+def test_a_unix_socket_in_use_is_said_with_its_flag(program: Path, simple: Bundle, tmp_path: Path,
+                                                    make_agent: Callable[..., Agent]) -> None:
+    first = make_agent(simple, "memory").start()
+    done = run(program, "--policies", str(simple.write(tmp_path / "b.json")), "--counters", "memory",
+               "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--listen-unix", str(first.socket))
+    assert done.returncode == 1
+    assert str(first.socket) in done.stderr and "--listen-unix" in done.stderr
+
+
+@pytest.mark.parametrize("workers", [("1", "1"), ("2", "2"), ("2", "1"), ("1", "2")])
+def test_a_second_agent_does_not_share_a_port(simple: Bundle, make_agent: Callable[..., Agent],
+                                              workers: tuple[str, str]) -> None:
+    first = make_agent(simple, "memory", "--workers", workers[0]).start()
+    second = make_agent(simple, "memory", "--workers", workers[1])
     second.port = first.port
-    assert second.launch().process.wait(30) != 0
-    assert str(first.port) in second.process.output()
+    assert second.launch().process.wait(30) == 1
+    assert f"127.0.0.1:{first.port}" in second.process.output()
+
+
+def test_several_workers_listen_on_the_one_port_that_was_free(key: MintedKey, simple: Bundle,
+                                                              make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(simple, "memory", "--workers", "3", "--listen", "127.0.0.1:0")
+    agent.start()
+    (agent.port,) = {entry["port"] for entry in log_entries(agent) if entry.get("listener") == "checks"}
+    assert listeners(agent.port) == 3
+    with agent.client(key.text) as client:
+        assert client.check(plan_id="bucket", subject="a").status == 200
+
+
+def log_entries(agent: Agent) -> list[dict[str, Any]]:
+    """The lines of the agent's log."""
+    return [json.loads(line) for line in agent.process.output().splitlines() if line.startswith("{")]
+
+
+def listeners(port: int) -> int:
+    """How many sockets listen on a port."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return sum(1 for line in lines if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A")
 
 
 def test_another_bind_address_than_the_loopback_needs_a_word(program: Path, simple: Bundle, tmp_path: Path) -> None:
@@ -274,8 +310,7 @@ def test_the_decision_log_holds_no_raw_subject_and_no_key(key: MintedKey, simple
                      subject="secret-subject", request_id='r"1\n{"event":"forged"}')
 
     def logged() -> list[dict[str, object]]:
-        lines = [line for line in agent.process.output().splitlines() if line.startswith("{")]
-        return [entry for entry in map(json.loads, lines) if entry.get("event") == "check"]
+        return [entry for entry in log_entries(agent) if entry.get("event") == "check"]
 
     (entry,) = wait_until("the line", logged)
     assert set(entry) >= {"event", "tenant", "subject_hash", "plan_id", "algorithm", "outcome", "reason", "request_id",

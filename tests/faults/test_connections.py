@@ -70,9 +70,6 @@ def wait_for_descriptors(agent: Agent, least: int) -> None:
 
 def test_descriptors_and_memory_end_where_they_began(agent: Agent, key: MintedKey, connections: int,
                                                      sanitized: bool) -> None:
-    with agent.client(key.text) as client:
-        client.check(plan_id="closed", subject="a")
-    wait_until("the client's own end", lambda: agent.process.descriptors() > 0)
     began = agent.process.descriptors()
     open_and_drop(agent, key, connections, 1)
     wait_for_descriptors(agent, began)

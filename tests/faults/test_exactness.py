@@ -1,6 +1,6 @@
 """Several agents hammer one subject: what must be exact is exact, and the buckets keep their bound at every instant.
 
-SLUICE_EXACTNESS_ROUNDS says how often each algorithm is run (2; nightly 20).
+SLUICE_EXACTNESS_ROUNDS says how often each algorithm is run (20).
 """
 
 import os
@@ -17,7 +17,7 @@ from support.bundle import Bundle, MintedKey, concurrency, leaky_bucket, quota, 
 from support.client import fresh_subject
 from support.redis_server import RedisServer
 
-ROUNDS = int(os.environ.get("SLUICE_EXACTNESS_ROUNDS", "2"))
+ROUNDS = int(os.environ.get("SLUICE_EXACTNESS_ROUNDS", "20"))
 AGENTS = 3
 CONNECTIONS = 32      # for each agent
 REQUESTS = 4          # on each connection

@@ -33,10 +33,11 @@ def assert_answered_honestly(samples: list[Sample]) -> None:
 
 
 def assert_in_time(load: Load, seconds: float) -> None:
-    """At most one in 10,000 (and one at least, for the client's own stalls) takes longer."""
+    """At most one in 10,000 takes longer: of the agent's time all of them, as we see it 99 of 100."""
     slowest = load.slowest()
     allowed = max(1, len(slowest) // 10_000)
     assert slowest[allowed] <= seconds, f"slowest of {len(slowest)}: {slowest[:5]}"
+    assert load.percentile(99) <= seconds
 
 
 def back_in_service(load: Load, since: float) -> float:

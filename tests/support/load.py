@@ -16,7 +16,8 @@ class Sample:
     """One request and what became of it. Times are seconds of time.monotonic()."""
 
     sent: float
-    answered: float
+    unanswered: float        # when there was no answer yet, for certain: up to here the wait was the agent's
+    answered: float          # when we had read it
     status: int              # 0: never answered
     body: dict[str, Any]
     request_id: str
@@ -24,8 +25,13 @@ class Sample:
 
     @property
     def seconds(self) -> float:
-        """How long the answer took."""
+        """How long the answer took, with the time we needed to notice it."""
         return self.answered - self.sent
+
+    @property
+    def least_seconds(self) -> float:
+        """What of that was the agent's at least, however slow we were."""
+        return max(0.0, self.unanswered - self.sent)
 
     @property
     def reason(self) -> str:
@@ -84,15 +90,17 @@ class Load:
         selector = selectors.DefaultSelector()
         idle = [self._open(selector) for _ in range(self.connections)]
         number, due = 0, time.monotonic()
+        looked = due   # when we last looked for answers: one that comes now was not there then
         while not self._stop.is_set() or len(idle) < self.connections:
             now = time.monotonic()
             while idle and due <= now and not self._stop.is_set():
                 self._send(idle.pop(), number)
                 number += 1
                 due = max(due + 1 / self.rate, now - 0.05)
-            for ready, _ in selector.select(max(0.0, min(0.01, due - now)) if idle else 0.01):
+            before, looked = looked, time.monotonic()
+            for ready, _ in selector.select(max(0.0, min(0.005, due - now)) if idle else 0.005):
                 connection: _Connection = ready.data
-                if self._receive(connection, selector):
+                if self._receive(connection, selector, before):
                     idle.append(connection)
             self._give_up(selector)
         for mapped in list(selector.get_map().values()):
@@ -115,8 +123,8 @@ class Load:
         connection.busy, connection.sent = True, time.monotonic()
         connection.socket.sendall(head + text)
 
-    def _receive(self, connection: _Connection, selector: selectors.BaseSelector) -> bool:
-        """Reads what is there; true once the connection is free again."""
+    def _receive(self, connection: _Connection, selector: selectors.BaseSelector, looked: float) -> bool:
+        """Reads what is there; true once the connection is free again. `looked`: when nothing was there yet."""
         try:
             data = connection.socket.recv(65536)
         except OSError:
@@ -133,7 +141,7 @@ class Load:
             return False
         connection.received = rest[length:]
         body = json.loads(rest[:length])
-        self.samples.append(Sample(connection.sent, time.monotonic(), int(head.split(b" ", 2)[1]), body,
+        self.samples.append(Sample(connection.sent, looked, time.monotonic(), int(head.split(b" ", 2)[1]), body,
                                    connection.request_id, connection.plan))
         connection.busy = False
         return True
@@ -141,8 +149,8 @@ class Load:
     def _lost(self, connection: _Connection, selector: selectors.BaseSelector) -> None:
         selector.unregister(connection.socket)
         connection.socket.close()
-        self.samples.append(Sample(connection.sent, time.monotonic(), 0, {"reason": "closed"}, connection.request_id,
-                                   connection.plan))
+        self.samples.append(Sample(connection.sent, time.monotonic(), time.monotonic(), 0, {"reason": "closed"},
+                                   connection.request_id, connection.plan))
         raise AssertionError("the agent closed a connection with a request in flight on it" if connection.busy else
                              "the agent closed an idle connection under load")
 
@@ -158,5 +166,10 @@ class Load:
         return Counter(sample.reason for sample in self.samples if since <= sample.sent < until)
 
     def slowest(self) -> list[float]:
-        """All latencies, the longest first."""
-        return sorted((sample.seconds for sample in self.samples), reverse=True)
+        """What each answer took of the agent's time at least, the longest first."""
+        return sorted((sample.least_seconds for sample in self.samples), reverse=True)
+
+    def percentile(self, percent: float) -> float:
+        """What an answer took as we saw it."""
+        ordered = sorted(sample.seconds for sample in self.samples)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]

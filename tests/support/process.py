@@ -1,6 +1,9 @@
 """Child processes that always end with the test, and waiting for conditions instead of sleeping."""
 
+import contextlib
+import itertools
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -24,11 +27,19 @@ def wait_until(what: str, condition: Callable[[], Optional[T]], seconds: float =
         time.sleep(0.01)
 
 
+# Below the ports that outgoing connections are given, so that none of them takes one before its server starts.
+_ports = itertools.cycle(random.sample(range(12_000, 30_000), 18_000))
+
+
 def free_port() -> int:
-    """A port of the loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of the loopback that nobody listens on now; another one each time."""
+    for port in itertools.islice(_ports, 100):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                return port
+    raise AssertionError("no free port among a hundred")
 
 
 class Process:

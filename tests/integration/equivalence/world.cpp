@@ -39,7 +39,6 @@ World::World(const Random& seeds, std::int64_t index, Pipeline& pipeline, Tally&
       flavour_(flavour_of(index)),
       memory_(clock_, 1) {
   plan_ = random_plan(random_, flavour_);
-  if (flavour_ == Flavour::single) reference_ = std::make_unique<Reference>(plan_.limits[0], plan_.max_delay);
   adopt_plan();
 }
 
@@ -61,6 +60,7 @@ void World::run(std::int64_t steps) {
     const Outcome outcome = judge(call);
     if (!outcome.allowed) retry(call, outcome);
   }
+  if (memory_.size() > 2 * keys_.size() + 2) fail(fmt::format("memory keeps {} keys of {}", memory_.size(), keys_.size()));
   auto& del = pipeline_.command([](const redis::Reply&) {});
   del.array(1 + 3 * keys_.size()).bulk("DEL");
   for (const std::string& key : keys_) {
@@ -143,7 +143,7 @@ Outcome World::judge(const Call& call) {
     ++tally_.counted;
     expect_outcome("cv", call, outcome);
   }
-  if (reference_) compare_with_reference(call, outcome);
+  if (flavour_ == Flavour::single) compare_with_reference(call, outcome);
   note(call, outcome);
   return outcome;
 }
@@ -175,6 +175,9 @@ void World::send_wrong_period(const Call& call) {
   }
   if (!differs) return;
   ++tally_.wrong_periods;
+  limiter::Cell untouched;
+  const std::vector<limiter::Cell*> cells(program_->groups.size(), &untouched);
+  if (limiter::judge_in_memory(call, cells, wrong, clock_.now)) fail("memory took a wrong period");
   for (std::string_view prefix : {"sl", "cv"}) {
     if (prefix == "cv" && instrumented_ == nullptr) break;
     send_check(prefix, call, off,
@@ -188,10 +191,14 @@ void World::send_wrong_period(const Call& call) {
   }
 }
 
+Reference& World::reference_of(const std::string& state_key) {
+  return references_.try_emplace(state_key, plan_.limits[0], plan_.max_delay).first->second;
+}
+
 void World::compare_with_reference(const Call& call, const Outcome& outcome) {
   const std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());
   const std::string member = limiter::lease_member(draw, call.costs[0], program_->rules[0].p);
-  LimitReport expected = reference_->judge(call.costs[0], clock_.now, member);
+  LimitReport expected = reference_of(call.keys[0]).judge(call.costs[0], clock_.now, member);
   if (!call.explain && call.costs[0] == 0) expected.delay_us = 0;  // the decision's: a read waits for nothing
   const LimitReport& found = call.explain ? outcome.limits[0] : outcome.report;
   ++tally_.referenced;
@@ -274,10 +281,11 @@ void World::change_lease() {
   const limiter::LeaseOutcome found = script == Script::release ? memory_.release(refs) : memory_.renew(refs);
   log(fmt::format("{} of {} leases: live {} until {}", script == Script::release ? "release" : "renewal", refs.size(),
                   found.live, found.expires_at_us));
-  if (reference_) {
+  if (flavour_ == Flavour::single) {
     const bool release = script == Script::release;
-    const std::int64_t expires = release ? 0 : reference_->renew(refs[0].member, clock_.now);
-    const bool live = release ? reference_->release(refs[0].member, clock_.now) : expires > 0;
+    Reference& reference = reference_of(refs[0].state_key);
+    const std::int64_t expires = release ? 0 : reference.renew(refs[0].member, clock_.now);
+    const bool live = release ? reference.release(refs[0].member, clock_.now) : expires > 0;
     if (live != found.live || expires != found.expires_at_us) {
       fail(fmt::format("reference: live {} until {}, both: live {} until {}\n", live, expires, found.live, found.expires_at_us));
     }

@@ -68,10 +68,13 @@ class World {
   void send(std::string_view prefix, limiter::Script script, Write write, Pipeline::Expectation expectation);
   void send_wrong_period(const limiter::Call& call);
   void expect_outcome(std::string_view prefix, const limiter::Call& call, const limiter::Outcome& outcome);
+  Reference& reference_of(const std::string& state_key);
   void compare_with_reference(const limiter::Call& call, const limiter::Outcome& outcome);
   std::vector<std::string> collection_keys(const limiter::Call& call) const;
 
   bool numbers_changed_since_written(const limiter::Call& call) const;
+  bool numbers_are_exact(const limiter::Call& call);
+  const limiter::OverrideEntry* override_of(const limiter::Call& call, std::size_t rule) const;
   bool override_ends_by(const limiter::Call& call, std::int64_t at) const;
   std::string group_key(std::size_t group, bool put) const;
   std::string origin() const;
@@ -88,7 +91,7 @@ class World {
 
   SteppedClock clock_;
   limiter::MemoryCounters memory_;
-  std::unique_ptr<Reference> reference_;
+  std::map<std::string, Reference> references_;  // by state key; single flavour only
   RandomPlan plan_;
   std::shared_ptr<const limiter::Program> program_;
   std::int64_t step_ = 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <stdexcept>
 
@@ -46,7 +47,10 @@ std::int64_t World::landmark() {
 std::int64_t World::next_time() {
   const std::int64_t now = clock_.now;
   const std::int64_t scale = scale_of(random_.pick(plan_.limits));
-  if (flavour_ == Flavour::crowded && random_.percent(80)) return now + random_.below(1 + scale / 200);
+  if (flavour_ == Flavour::crowded && random_.percent(80)) {
+    // Now and then back so far that some leases lie too far ahead and others do not.
+    return random_.percent(3) ? now - random_.between(scale, 2 * scale) : now + random_.below(1 + scale / 200);
+  }
   const std::int64_t what = random_.below(100);
   if (what < 25) return now;
   if (what < 33) return now + 1;
@@ -91,7 +95,7 @@ void World::set_time(std::int64_t to) {
 void World::forget_before_stepping_back() {
   ++tally_.steps_back;
   memory_.forget_expired();
-  if (reference_) reference_->expire(clock_.now);
+  for (auto& [key, reference] : references_) reference.expire(clock_.now);
   if (keys_.empty()) return;
   auto& exists = pipeline_.command([](const redis::Reply&) {});
   exists.array(1 + 2 * keys_.size()).bulk("EXISTS");
@@ -117,6 +121,41 @@ bool World::override_ends_by(const Call& call, std::int64_t at) const {
   return false;
 }
 
+const OverrideEntry* World::override_of(const Call& call, std::size_t rule) const {
+  const auto entries = overrides_.find(call.keys[program_->rules[rule].group]);
+  if (entries == overrides_.end()) return nullptr;
+  const OverrideEntry* found = nullptr;
+  for (const OverrideEntry& entry : entries->second) {
+    const bool live = entry.expires_us > static_cast<double>(clock_.now);
+    if (live && entry.name_id == program_->rules[rule].name_id) found = &entry;
+  }
+  return found;
+}
+
+// The APIs refuse numbers with which the arithmetic would not be exact. But an override accepted for one plan may meet
+// another one after an edit, and so may what was spent under a larger capacity and a coarser rate.
+// REQUIRES: the call was just denied, so asking again changes nothing.
+bool World::numbers_are_exact(const Call& call) {
+  constexpr double kExact = 9007199254740992;  // 2^53
+  Call again = call;
+  again.explain = true;
+  const Outcome explained = memory_.judge(again);
+  for (std::size_t i = 0; i < program_->rules.size(); ++i) {
+    const limiter::Rule& rule = program_->rules[i];
+    const OverrideEntry* entry = override_of(call, i);
+    const double p = entry != nullptr && entry->p >= 0 ? entry->p : rule.p;
+    const double q = entry != nullptr && entry->q >= 0 ? entry->q : rule.q;
+    const auto limit = static_cast<double>(explained.limits[i].limit);
+    const auto reset = static_cast<double>(explained.limits[i].reset_after_us);
+    if (rule.kind <= limiter::Kind::bucket_with_debt) {
+      if (limit * q + program_->max_delay_us * p > kExact / 4 || reset * p > kExact) return false;
+    } else if (rule.kind == limiter::Kind::sliding_window && limit * std::ceil(p / 1e6) > kExact) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // A call made exactly retry_after later passes, one microsecond earlier it does not. That is promised for the numbers in
 // force now: a denial is exempt where an override ends before. And its early half is where numbers changed since the state
 // was written, as what is spent is kept only as long as the state lives, which was set by the former numbers.
@@ -129,6 +168,10 @@ void World::retry(Call call, const Outcome& denial) {
   const std::int64_t at = clock_.now + wait;
   if (wait > DrivenClock::kLast - clock_.now || override_ends_by(call, at)) {
     ++tally_.exempt;
+    return;
+  }
+  if (!numbers_are_exact(call)) {
+    ++tally_.inexact;
     return;
   }
   const bool early_counts = !numbers_changed_since_written(call);

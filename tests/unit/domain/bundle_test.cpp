@@ -31,7 +31,7 @@ std::string everything() {
  "policies":[{"tenant_id":"shop","id":"orders","scope":{"resource":"GET:/orders","tag.env":["b","a"]},"plan_id":"pro",
               "key_by":["user"],"metadata":{"team":"a \"b\" ü"},"match_expr":"region==x","rollout_percent":12.34,
               "valid_from":"2027-01-01T00:00:00Z","valid_to":"2027-02-01T00:00:00.000001Z","enabled":false,
-              "priority":-3,"version":9,"failure_mode":"fail_degrade","degrade_share":0.3,"action":"downgrade",
+              "priority":-3,"version":9,"failure_mode":"fail_degrade","degrade_share":0.3,"action":"downgrade","degrade_action":"downgrade",
               "downgrade_to":"basic","failure_mode_when_open":"fail_open","require_key_by":true,"name":"Orders"},
              {"tenant_id":"bank","endpoint":"/v1/pay","limit":100,"window":"10s","key_by":"api_key","fail_open":true},
              {"tenant_id":"bank","id":"slow","rate":"5/s","action":"delay","max_delay":"2s"}],
@@ -315,4 +315,16 @@ TEST_CASE("a hostile document cannot cost more in faults than it is worth") {
   const Faults faults = faults_of(R"({"format":"sluice/v1","tenants":[)" + items + "]}");
   CHECK(faults.size() == 10'001);
   CHECK(faults.back().text == "10000 more faults are not listed");
+}
+
+TEST_CASE("a long text in a fault is cut between characters") {
+  // 63 bytes and then a character of two: cutting at 64 would halve it.
+  check_only_fault(R"({"format":"sluice/v1","mode":")" + std::string(63, 'x') + "\xC3\xBC tail\"}", "/mode",
+                   "\"" + std::string(63, 'x') + "…\"");
+}
+
+TEST_CASE("a tenant and an id are told apart even where they spell the same together") {
+  CHECK(parsed(R"({"format":"sluice/v1","tenants":[{"id":"a"},{"id":"ab"}],
+      "plans":[{"tenant_id":"a","id":"bc","rate":"1/s"},{"tenant_id":"ab","id":"c","rate":"1/s"}]})")
+            .plans.size() == 2);
 }

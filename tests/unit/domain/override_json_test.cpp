@@ -75,6 +75,10 @@ TEST_CASE("a number that the limit does not have cannot be replaced") {
   check_override_fault(set_of("fixed", R"({"capacity":5})"), "/set/capacity", "limit, window");
   check_override_fault(set_of("fixed", R"({"rate":"1/s"})"), "/set/rate", "limit, window");
   check_override_fault(set_of("fixed", R"({"align":"first"})"), "/set/align", "limit, window");
+  check_override_fault(set_of("smooth", R"({"refill":"1/s"})"), "/set/refill", "those are capacity, leak");
+  check_override_fault(R"("policy_id":"orders","identity":{"subject":"a","tag.env":"b"},"limit_name":"monthly",)"
+                       R"("set":{"period":"day"})",
+                       "/set/period", "those are limit");
   check_override_fault(set_of("leases", R"({"window":"1s"})"), "/set/window", "limit, lease_ttl");
   check_override_fault(set_of("burst", R"({"capcity":5})"), "/set/capcity", "did you mean \"capacity\"?");
   check_override_fault(set_of("burst", "{}"), "/set", "nothing is replaced");

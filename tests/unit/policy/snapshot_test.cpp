@@ -1,0 +1,103 @@
+#include "common/policy/snapshot.hpp"
+
+#include <algorithm>
+
+#include "tests/unit/policy/policy_helpers.hpp"
+
+namespace sluice::policy {
+namespace {
+
+Faults faults_of(const std::string& members) {
+  auto bundle = parse_bundle(R"({"format":"sluice/v1","tenants":[{"id":"shop"}],)" + members + "}");
+  REQUIRE(bundle);
+  auto snapshot = build_snapshot(*bundle, 1, kNow);
+  return snapshot ? Faults{} : snapshot.error();
+}
+
+constexpr const char* kPlans = R"("plans":[
+  {"id":"pro","key_by":"subject","limits":[
+    {"name":"burst","algorithm":"token_bucket","capacity":10,"refill":"1/s"},
+    {"name":"window","algorithm":"sliding_window","limit":100,"window":"1m"},
+    {"name":"per_ip","algorithm":"fixed_window","limit":5,"window":"1m","key_by":["source_ip"]},
+    {"name":"running","algorithm":"concurrency","limit":2,"lease_ttl":"30s"}]}])";
+
+TEST_CASE("what this version cannot enforce is refused with its place, not ignored") {
+  auto only = [](const Faults& faults) { return faults.size() == 1 ? faults[0].pointer : std::to_string(faults.size()); };
+  CHECK(only(faults_of(policies({policy("a", "{}", R"("match_expr":"region==eu")")}))) == "/policies/0/match_expr");
+  CHECK(only(faults_of(policies({policy("a", "{}", R"("rollout_percent":50)")}))) == "/policies/0/rollout_percent");
+  CHECK(only(faults_of(policies({policy("a", R"({"resource":"GET:*"})")}))) == "/policies/0/scope/resource");
+  CHECK(only(faults_of(policies({policy("a", R"({"source_ip":"10.0.0.0/8"})")}))) == "/policies/0/scope/source_ip");
+  CHECK(only(faults_of(policies({policy("a", "{}", R"("failure_mode":"fail_degrade")")}))) == "/policies/0/failure_mode");
+}
+
+TEST_CASE("keys, plans and policies are found by id within their tenant") {
+  auto snapshot = snapshot_of(std::string(kPlans) + "," + policies({policy("a", "{}")}) +
+                              R"(,"keys":[{"id":"k1","key_hash":"sha256:00112233445566778899aabbccddeeff:)" +
+                              std::string(64, 'a') + R"(","expires_at":"2027-01-01T00:00:00Z"}])");
+  const KeyView* key = snapshot->find_key("k1");
+  REQUIRE(key);
+  CHECK(key->tenant->tenant.id == "shop");
+  CHECK(key->expires_at_us == 1'798'761'600'000'000);
+  CHECK(snapshot->find_key("k2") == nullptr);
+  CHECK(shop(*snapshot).plans.contains("pro"));
+  CHECK(snapshot->plan_count == 1);
+  CHECK(snapshot->policy_count == 1);
+}
+
+TEST_CASE("an override goes into the key of the group its limit belongs to") {
+  auto snapshot = snapshot_of(std::string(kPlans) + R"(,"overrides":[
+    {"id":"vip","plan_id":"pro","limit_name":"burst","identity":{"subject":"u"},"set":{"capacity":500,"rate":"7/3s"},"expires_at":"2100-01-01T00:00:00Z"},
+    {"id":"ip","plan_id":"pro","limit_name":"per_ip","identity":{"subject":"u","source_ip":"1.2.3.4"},"set":{"limit":50}}])");
+  REQUIRE(snapshot->overrides.size() == 2);
+  const KeyOverrides& burst = snapshot->overrides[0];
+  CHECK(burst.state_key == "sl:{shop|subject=u}:l=pro");
+  REQUIRE(burst.entries.size() == 1);
+  CHECK(burst.entries[0].name_id == limiter::name_id(shop(*snapshot).plans.find("pro")->second->program.limits[0]));
+  CHECK(burst.entries[0].limit == 500);
+  CHECK(burst.entries[0].p == 7);
+  CHECK(burst.entries[0].q == 3e6);
+  CHECK(burst.entries[0].counter_id == 0);
+  CHECK(burst.entries[0].expires_us == 4'102'444'800e6);
+  CHECK(snapshot->overrides[1].state_key == "sl:{shop|subject=u}:l=pro:k=per_ip|source_ip=1.2.3.4");
+}
+
+TEST_CASE("overrides of one key are written together") {
+  auto snapshot = snapshot_of(std::string(kPlans) + R"(,"overrides":[
+    {"id":"a","plan_id":"pro","limit_name":"burst","identity":{"subject":"u"},"set":{"capacity":500}},
+    {"id":"b","plan_id":"pro","limit_name":"running","identity":{"subject":"u"},"set":{"lease_ttl":"1m"}}])");
+  REQUIRE(snapshot->overrides.size() == 1);
+  REQUIRE(snapshot->overrides[0].entries.size() == 2);
+  CHECK(snapshot->overrides[0].entries[1].p == 60e6);
+}
+
+TEST_CASE("an override of a window names the counter of that window") {
+  auto snapshot = snapshot_of(std::string(kPlans) + R"(,"overrides":[
+    {"id":"a","plan_id":"pro","limit_name":"window","identity":{"subject":"u"},"set":{"window":"120s"}}])");
+  const limiter::OverrideEntry& entry = snapshot->overrides[0].entries[0];
+  Limit limit = shop(*snapshot).plans.find("pro")->second->program.limits[1];
+  REQUIRE(limit.name == "window");
+  CHECK(entry.counter_id != limiter::counter_id(limit));
+  limit.window = std::chrono::seconds(120);
+  CHECK(entry.counter_id == limiter::counter_id(limit));
+  CHECK(entry.p == 120e6);
+}
+
+TEST_CASE("an override of a plan reaches every policy on it that counts by the same dimensions") {
+  auto snapshot = snapshot_of(std::string(kPlans) + R"(,"policies":[
+    {"id":"same","scope":{"resource":"a"},"plan_id":"pro","key_by":"subject"},
+    {"id":"other","scope":{"resource":"b"},"plan_id":"pro","key_by":["subject","resource"]}],"overrides":[
+    {"id":"a","plan_id":"pro","limit_name":"burst","identity":{"subject":"u"},"set":{"capacity":500}}])");
+  std::vector<std::string> keys;
+  for (const KeyOverrides& overrides : snapshot->overrides) keys.push_back(overrides.state_key);
+  std::ranges::sort(keys);
+  CHECK(keys == std::vector<std::string>{"sl:{shop|subject=u}:l=pro", "sl:{shop|subject=u}:p=same"});
+}
+
+TEST_CASE("an override whose time is over is not written") {
+  auto snapshot = snapshot_of(std::string(kPlans) + R"(,"overrides":[
+    {"id":"a","plan_id":"pro","limit_name":"burst","identity":{"subject":"u"},"set":{"capacity":500},"expires_at":"2020-01-01T00:00:00Z"}])");
+  CHECK(snapshot->overrides.empty());
+}
+
+}  // namespace
+}  // namespace sluice::policy
