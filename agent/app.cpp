@@ -3,7 +3,9 @@
 #include <csignal>
 #include <cstdio>
 #include <deque>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 
 #include "agent/admin_api.hpp"
 #include "agent/bundle_file.hpp"
+#include "agent/descriptors.hpp"
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
 
@@ -47,11 +50,16 @@ class App {
         decision_log_(config.decision_log, decision_lines_, clock_),
         metrics_(metrics_options(config), clock_),
         counters_(clock_),
-        shared_{clock_, metrics_, log_, decision_log_, config.redis, counters_, api_options(config)},
+        shared_{
+            clock_, metrics_, log_, decision_log_, config.redis, counters_, api_options(config), http_options(config)},
         admin_api_(metrics_, {.alive = [this] { return alive(); }, .degraded = [this] { return degraded(); }}),
         admin_server_(admin_loop_, http::ServerOptions{}, admin_api_),
         signals_(admin_loop_, SIGTERM, SIGINT),
-        drain_timer_(admin_loop_) {}
+        drain_timer_(admin_loop_) {
+    expose_dropped("sluice_log_lines_dropped_total", "Log lines that could not be written.", log_lines_);
+    expose_dropped("sluice_decision_log_lines_dropped_total", "Decisions whose log line could not be written.",
+                   decision_lines_);
+  }
 
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
@@ -70,6 +78,15 @@ class App {
  private:
   static CheckApiOptions api_options(const Config& config) {
     return {config.headers, config.max_in_flight, config.allow_without_snapshot, config.metrics_policy_label};
+  }
+  void expose_dropped(std::string name, std::string help, const telemetry::LineWriter& lines) {
+    metrics_.add(std::move(name), std::move(help), prometheus::MetricType::Counter,
+                 [&lines] { return static_cast<double>(lines.dropped()); });
+  }
+  static http::ServerOptions http_options(const Config& config) {
+    http::ServerOptions options;
+    options.max_connections = connections_per_worker(raise_descriptor_limit(), config.workers, options.max_connections);
+    return options;
   }
   bool load();
   bool listen();
@@ -101,7 +118,8 @@ class App {
 };
 
 bool App::load() {
-  log_.info("starting", "The agent is starting.", {{"version", version()}, {"workers", config_.workers}});
+  log_.info("starting", "The agent is starting.",
+            {{"version", version()}, {"workers", config_.workers}, {"max_connections", shared_.http.max_connections}});
   for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);
   if (config_.policies_file.empty()) {
     log_.warn("no_snapshot", "There are no policies (--policies FILE): checks are answered with no_snapshot.");

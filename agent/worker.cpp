@@ -30,7 +30,7 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
       shared_(shared),
       store_(make_store()),
       api_(shared.api, *store_, shared.clock, shared.in_flight, shared.metrics, shared.decision_log),
-      server_(context_, http::ServerOptions{}, api_),
+      server_(context_, shared.http, api_),
       overrides_(*store_, shared.metrics, shared.log),
       ticker_(context_) {
   tick();
@@ -141,6 +141,7 @@ void Worker::tick() {
   telemetry::set(metrics.http_connections, stats.open_connections);
   telemetry::set(metrics.http_connections_accepted, stats.accepted);
   telemetry::set(metrics.http_connections_refused, stats.refused_connections);
+  telemetry::set(metrics.http_accept_errors, stats.accept_errors);
   telemetry::set(metrics.http_bad_requests, stats.bad_requests);
   if (index_ == 0) telemetry::set(metrics.in_flight, shared_.in_flight.load(std::memory_order_relaxed));
   ticker_.expires_after(kTick);

@@ -33,6 +33,7 @@ struct WorkerShared {
   std::optional<redis::Options> redis;     // absent: counters in memory
   limiter::MemoryCounters& memory;
   CheckApiOptions api;
+  http::ServerOptions http;
   std::atomic<std::size_t> in_flight{0};
 };
 

@@ -249,10 +249,7 @@ for g = 1, groups do
         elseif kind == 3 and spent > limit * q then hold = ceil((spent - limit * q) / p) end
       end
       left, reset = limit - ceil(spent / q), ceil(spent / p)
-      if reset > exact then                        -- spent before an edit, at another scale
-        reset = exact
-        if hold > exact then hold = exact end
-      end
+      if reset > exact then reset, hold = exact, math.min(hold, exact) end   -- spent before an edit, at another scale
       V[v] = spent / q
       v = v + 1
     elseif kind == 4 then

@@ -45,6 +45,9 @@ std::vector<MetricFamily> WorkerSlots::Collect() const {
   families.push_back(sum(slots_, "sluice_http_connections_refused_total",
                          "Connections closed at once because too many were open.", MetricType::Counter,
                          &WorkerMetrics::http_connections_refused));
+  families.push_back(sum(slots_, "sluice_http_accept_errors_total",
+                         "Connections that could not be accepted: out of descriptors or memory.", MetricType::Counter,
+                         &WorkerMetrics::http_accept_errors));
   families.push_back(sum(slots_, "sluice_http_bad_requests_total",
                          "Requests refused by framing or size before a route was known.", MetricType::Counter,
                          &WorkerMetrics::http_bad_requests));

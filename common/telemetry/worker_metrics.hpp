@@ -21,6 +21,7 @@ struct alignas(64) WorkerMetrics {
   std::atomic<std::uint64_t> http_connections{0};           // open now
   std::atomic<std::uint64_t> http_connections_accepted{0};  // since the start
   std::atomic<std::uint64_t> http_connections_refused{0};
+  std::atomic<std::uint64_t> http_accept_errors{0};
   std::atomic<std::uint64_t> http_bad_requests{0};  // refused by framing or limits, before a route was known
   std::atomic<std::uint64_t> in_flight{0};          // decisions being made now
   std::atomic<Known> redis_connected{Known::unknown};

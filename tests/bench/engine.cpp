@@ -1,6 +1,6 @@
 // The agent without sockets: what one decision costs in this process, and how often it asks the heap.
 //
-//   bench_engine [--rounds N] [--subjects N]      prints JSON
+//   bench_engine [--rounds N] [--subjects N] [--only NAME]      prints JSON; --only is for a profiler
 //
 // counter   MemoryCounters::judge alone: find the key's cell, bring it forward, judge, charge
 // engine    what follows authentication: match, build the key, judge in memory, conclude
@@ -262,11 +262,17 @@ std::size_t number_of(std::string_view text) {
 int main(int count, char** words) {
   using namespace sluice::bench;
   std::size_t rounds = 7, subject_count = 1'000'000;
+  std::string_view only;
   for (int i = 1; i < count; i += 2) {
-    const std::string_view flag = words[i];
-    if (i + 1 == count || (flag != "--rounds" && flag != "--subjects"))
-      stop("bench_engine [--rounds N] [--subjects N]");
-    (flag == "--rounds" ? rounds : subject_count) = number_of(words[i + 1]);
+    const std::string_view flag = words[i], value = i + 1 < count ? words[i + 1] : "";
+    if (flag == "--rounds")
+      rounds = number_of(value);
+    else if (flag == "--subjects")
+      subject_count = number_of(value);
+    else if (flag == "--only")
+      only = value;
+    else
+      stop("bench_engine [--rounds N] [--subjects N] [--only NAME]");
   }
   if (subject_count > 10'000'000) stop("subjects are numbered with seven digits");
 
@@ -276,6 +282,7 @@ int main(int count, char** words) {
   add_both(all, world, "one", 200'000, [] { return std::string_view("user:0000000"); });
   add_both(all, world, "many", subject_count, [&subjects] { return subjects.next(); });
   add_parts(all, world, 200'000);
+  if (!only.empty()) std::erase_if(all, [&](const Timed& timed) { return timed.name != only; });
   measure(all, rounds);
   print(all, world, subject_count);
 }

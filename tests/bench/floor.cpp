@@ -17,6 +17,8 @@
 #include <boost/asio.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 
+#include "tests/bench/floor_script.hpp"
+
 namespace {
 
 namespace asio = boost::asio;
@@ -26,20 +28,10 @@ using Executor = asio::io_context::executor_type;
 using Tcp = asio::basic_stream_socket<asio::ip::tcp, Executor>;
 using Unix = asio::basic_stream_socket<asio::local::stream_protocol, Executor>;
 
+using sluice::bench::kFloorScript;
+
 constexpr std::string_view kReply =
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n{\"allowed\":true}";
-
-// A token bucket in one number: when it will be full again, in us. ARGV: us a token takes, us the whole bucket takes.
-constexpr std::string_view kScript = R"__LUA__(#!lua
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
-local full = tonumber(redis.call('GET', KEYS[1]) or 0)
-if full < now then full = now end
-full = full + ARGV[1]
-if full - now > tonumber(ARGV[2]) then return 0 end
-redis.call('SET', KEYS[1], string.format('%.0f', full), 'PX', math.ceil((full - now) / 1000))
-return 1
-)__LUA__";
 
 std::string resp(const std::vector<std::string>& words) {
   std::string out = "*" + std::to_string(words.size()) + "\r\n";
@@ -53,7 +45,7 @@ class Redis {
  public:
   Redis(asio::io_context& context, const std::string& path, std::size_t subjects) : socket_(context) {
     socket_.connect(asio::local::stream_protocol::endpoint(path));
-    asio::write(socket_, asio::buffer(resp({"SCRIPT", "LOAD", std::string(kScript)})));
+    asio::write(socket_, asio::buffer(resp({"SCRIPT", "LOAD", std::string(kFloorScript)})));
     std::string sha(47, ' ');  // "$40\r\n", the hash, "\r\n"
     asio::read(socket_, asio::buffer(sha));
     if (!sha.starts_with("$40")) throw std::runtime_error("SCRIPT LOAD answered " + sha);

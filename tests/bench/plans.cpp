@@ -1,6 +1,7 @@
 #include "tests/bench/plans.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,8 +12,6 @@ namespace sluice::bench {
 namespace {
 
 constexpr Micros kDay = std::chrono::days(1);
-// Logs and leases are measured while they move: what enters leaves again a tenth of a second later.
-constexpr Micros kEntryLife = std::chrono::milliseconds(100);
 constexpr std::int64_t kAmple = 1'000'000;
 
 Limit limit_of(Algorithm algorithm, std::size_t index, Load load) {
@@ -42,7 +41,8 @@ std::vector<Limit> limits_of(Algorithm algorithm, std::size_t count, Load load) 
 
 std::string state_key(std::size_t subject) { return fmt::format("sl:{{acme|subject=user%3A{:06}}}:p=orders", subject); }
 
-Calls::Calls(const std::vector<Limit>& limits) : program_(limiter::compile(limits, std::nullopt)) {
+Calls::Calls(const std::vector<Limit>& limits, std::string sha)
+    : program_(limiter::compile(limits, std::nullopt)), sha_(std::move(sha)) {
   call_.program = &program_;
   call_.keys.resize(1);
   call_.costs.fill(1);
@@ -53,7 +53,11 @@ void Calls::write(redis::CommandWriter& out, std::size_t subject) {
   call_.keys[0] = state_key(subject);
   ++leases_;
   std::memcpy(call_.draw.data(), &leases_, sizeof leases_);
+  const std::size_t begin = out.buffer().size();
   limiter::write_check(out, call_, periods_);
+  if (sha_.empty()) return;
+  const std::string_view ours = limiter::script_sha(limiter::Script::check);
+  out.buffer().replace(out.buffer().find(ours, begin), ours.size(), sha_);
 }
 
 }  // namespace sluice::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ inline constexpr std::array kAlgorithms{
     Algorithm::token_bucket, Algorithm::leaky_bucket,       Algorithm::fixed_window, Algorithm::sliding_window,
     Algorithm::quota,        Algorithm::sliding_window_log, Algorithm::concurrency};
 
+// Logs and leases are measured while they move: what enters leaves again a tenth of a second later.
+inline constexpr std::chrono::milliseconds kEntryLife{100};
+
 inline bool keeps_entries(Algorithm algorithm) {
   return algorithm == Algorithm::sliding_window_log || algorithm == Algorithm::concurrency;
 }
@@ -29,10 +33,10 @@ std::vector<Limit> limits_of(Algorithm algorithm, std::size_t count, Load load);
 // 40 bytes, as the agent names the counter of user:000042 under the policy "orders".
 std::string state_key(std::size_t subject);
 
-// Not thread-safe. Costs are 1; each call's lease has a name of its own.
+// Not thread-safe. Costs are 1; each call's lease has a name of its own. `sha`: of another version of the script.
 class Calls {
  public:
-  explicit Calls(const std::vector<Limit>& limits);
+  explicit Calls(const std::vector<Limit>& limits, std::string sha = "");
   Calls(const Calls&) = delete;  // the call points to the program
 
   void write(redis::CommandWriter& out, std::size_t subject);
@@ -40,6 +44,7 @@ class Calls {
  private:
   limiter::Program program_;
   limiter::Call call_;
+  std::string sha_;
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods_{};
   std::uint64_t leases_ = 0;
 };

@@ -1,6 +1,9 @@
 // What the production script costs Redis: µs of the server's CPU a call, and bytes a subject.
 //
-//   bench_scripts SOCKET PID [--rounds N] [--slice-ms N]      prints JSON; the server must be private: it is emptied
+//   bench_scripts SOCKET PID [--rounds N] [--slice-ms N] [--beside FILE] [--only NAME]
+//
+// Prints JSON. The server must be private: it is emptied. --beside measures another version of check.lua too, --only
+// one algorithm.
 //
 // Calls are pipelined 32 deep over one connection, as an agent under load sends them. The CPU time is that of the
 // server's process by the kernel's count, so it covers reading, running and answering. Each round measures every
@@ -8,7 +11,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +21,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/bench/floor_script.hpp"
 #include "tests/bench/plans.hpp"
 #include "tests/bench/server_cpu.hpp"
 #include "tests/integration/equivalence/redis_link.hpp"
@@ -32,9 +38,10 @@ struct Variant {
   std::size_t limits = 0;  // 0: not a plan
   std::string outcome = "";
   std::size_t subjects = 1000;
-  std::size_t fill = 2;       // calls for each subject before anything is measured
-  std::size_t replies = 1;    // of one call
-  std::int64_t expected = 1;  // the first number of each reply; -1: any
+  std::size_t fill = 2;                 // calls for each subject before anything is measured
+  std::chrono::milliseconds settle{0};  // and for how long at least
+  std::size_t replies = 1;              // of one call
+  std::int64_t expected = 1;            // the first number of each reply; -1: any
   std::function<void(redis::CommandWriter&, std::size_t subject)> write;
 
   std::vector<double> cpu_us{}, run_us{};  // a call, by round: the process; the commands alone (INFO commandstats)
@@ -53,14 +60,17 @@ std::string_view name_of(Load load) {
   return "";
 }
 
-Variant plan_variant(Algorithm algorithm, std::size_t limits, Load load) {
-  auto calls = std::make_shared<Calls>(limits_of(algorithm, limits, load));
-  Variant variant{.name = std::string(to_string(algorithm)),
+Variant plan_variant(Algorithm algorithm, std::size_t limits, Load load, const std::string& sha) {
+  auto calls = std::make_shared<Calls>(limits_of(algorithm, limits, load), sha);
+  Variant variant{.name = std::string(to_string(algorithm)) + (sha.empty() ? "" : " beside"),
                   .limits = limits,
                   .outcome = std::string(name_of(load)),
                   .expected = load == Load::admitted ? 1 : 0,
                   .write = [calls](redis::CommandWriter& out, std::size_t subject) { calls->write(out, subject); }};
-  if (keeps_entries(algorithm)) variant.subjects = 100;  // often enough that entries are alive when the next call comes
+  if (keeps_entries(algorithm)) {
+    variant.subjects = 100;  // each is called often enough to have entries that live
+    variant.settle = kEntryLife + std::chrono::milliseconds(50);
+  }
   if (load == Load::full) {
     variant.subjects = 4;
     variant.fill = static_cast<std::size_t>(kMaxLogLimit) + 1;
@@ -68,21 +78,26 @@ Variant plan_variant(Algorithm algorithm, std::size_t limits, Load load) {
   return variant;
 }
 
-// A script of ours, called with the subject's key and one argument.
-Variant script_variant(test::RedisLink& link, const std::string& name, std::string_view text) {
+// A script of ours, called with the subject's key.
+Variant script_variant(test::RedisLink& link, const std::string& name, std::string_view text,
+                       const std::vector<std::string>& arguments = {}) {
   const std::string sha(link.ask({"SCRIPT", "LOAD", text}).text);
-  const std::string value(26, 'v');  // as large as the state of one limit
-  return {.name = name, .write = [sha, value](redis::CommandWriter& out, std::size_t subject) {
-            out.array(5).bulk("EVALSHA").bulk(sha).bulk(1).bulk(state_key(subject)).bulk(value);
+  return {.name = name, .write = [sha, arguments](redis::CommandWriter& out, std::size_t subject) {
+            out.array(4 + arguments.size()).bulk("EVALSHA").bulk(sha).bulk(1).bulk(state_key(subject));
+            for (const std::string& argument : arguments) out.bulk(argument);
           }};
 }
 
-std::vector<Variant> make_variants(test::RedisLink& link) {
+// `beside`: the text of another version of the production script, or "".
+std::vector<Variant> make_variants(test::RedisLink& link, const std::string& beside) {
+  const std::string other = beside.empty() ? "" : std::string(link.ask({"SCRIPT", "LOAD", beside}).text);
   std::vector<Variant> all;
   all.push_back(script_variant(link, "no-op", "#!lua\nreturn 1"));
   all.push_back(script_variant(link, "TIME + GET + SET",
                                "#!lua\nredis.call('TIME')\nredis.call('GET', KEYS[1])\n"
-                               "redis.call('SET', KEYS[1], ARGV[1], 'PX', '60000')\nreturn 1"));
+                               "redis.call('SET', KEYS[1], ARGV[1], 'PX', '60000')\nreturn 1",
+                               {std::string(26, 'v')}));  // as large as the state of one limit
+  all.push_back(script_variant(link, "the floor's bucket", kFloorScript, {"1000000", "1000000000000000"}));
   all.push_back({.name = "INCRBY + EXPIRE",
                  .replies = 2,
                  .expected = -1,
@@ -92,10 +107,12 @@ std::vector<Variant> make_variants(test::RedisLink& link) {
                  }});
   for (Algorithm algorithm : kAlgorithms) {
     for (std::size_t limits : {1U, 2U, 5U, 10U}) {
-      all.push_back(plan_variant(algorithm, limits, Load::admitted));
-      all.push_back(plan_variant(algorithm, limits, Load::denied));
+      for (Load load : {Load::admitted, Load::denied}) {
+        all.push_back(plan_variant(algorithm, limits, load, ""));
+        if (!other.empty()) all.push_back(plan_variant(algorithm, limits, load, other));
+      }
     }
-    if (keeps_entries(algorithm)) all.push_back(plan_variant(algorithm, 1, Load::full));
+    if (keeps_entries(algorithm)) all.push_back(plan_variant(algorithm, 1, Load::full, ""));
   }
   return all;
 }
@@ -116,7 +133,7 @@ class Bench {
 
   void measure(Variant& variant) {
     link_.ask({"FLUSHALL", "SYNC"});
-    call_for(variant, std::chrono::milliseconds(150), variant.fill * variant.subjects, false);
+    call_for(variant, variant.settle, variant.fill * variant.subjects, false);
     link_.ask({"CONFIG", "RESETSTAT"});
     const double begin = server_cpu_us(pid_);
     const auto calls = static_cast<double>(call_for(variant, slice_, variant.subjects, true));
@@ -189,18 +206,29 @@ void print(const std::vector<Variant>& all) {
   fmt::print("\n]}}\n");
 }
 
+std::string text_of(const char* path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(std::string("cannot read ") + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 int run(int count, char** words) {
   long rounds = 5, slice_ms = 300;
+  std::string beside, only;
   for (int i = 3; i + 1 < count; i += 2) {
     const std::string_view flag = words[i];
     if (flag == "--rounds") rounds = std::strtol(words[i + 1], nullptr, 10);
     if (flag == "--slice-ms") slice_ms = std::strtol(words[i + 1], nullptr, 10);
+    if (flag == "--only") only = words[i + 1];
+    if (flag == "--beside") beside = text_of(words[i + 1]);
   }
   if (count < 3 || count % 2 == 0 || rounds < 1 || slice_ms < 1) {
-    return std::fputs("bench_scripts SOCKET PID [--rounds N] [--slice-ms N]\n", stderr), 2;
+    return std::fputs("bench_scripts SOCKET PID [--rounds N] [--slice-ms N] [--beside FILE] [--only NAME]\n", stderr),
+           2;
   }
   Bench bench(words[1], std::atoi(words[2]), std::chrono::milliseconds(slice_ms));
-  std::vector<Variant> all = make_variants(bench.link());
+  std::vector<Variant> all = make_variants(bench.link(), beside);
+  if (!only.empty()) std::erase_if(all, [&](const Variant& v) { return v.limits > 0 && !v.name.starts_with(only); });
   for (; rounds > 0; --rounds) {
     for (Variant& variant : all) bench.measure(variant);
   }

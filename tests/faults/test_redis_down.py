@@ -50,7 +50,7 @@ def test_redis_killed_under_load_every_request_is_answered_and_service_is_back(
         key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect, answer_within: float) -> None:
     server = make_redis(appendonly=True)
     agent = connected(server)
-    with Load(agent.port, key.text, alternating) as load:
+    with Load(agent, key.text, alternating) as load:
         time.sleep(0.5)
         server.kill9()
         killed = time.monotonic()
@@ -77,7 +77,7 @@ def test_metrics_by_reason_add_up_to_all_requests_of_an_outage(
                         for reason in ("within_limit", "fail_open", "fail_closed")})
 
     before = counted()
-    with Load(agent.port, key.text, alternating, rate=300) as load:
+    with Load(agent, key.text, alternating, rate=300) as load:
         time.sleep(0.3)
         server.kill9()
         time.sleep(0.7)
@@ -110,7 +110,7 @@ def test_redis_stopped_for_10_s_no_reply_is_ever_paired_with_another_request(
     def body(number: int) -> dict[str, object]:
         return {"plan_id": f"p{number % 40}", "subject": "one", "cost": number % 3}
 
-    with Load(agent.port, key.text, body) as load:
+    with Load(agent, key.text, body) as load:
         time.sleep(0.5)
         for seconds in (0.03, 0.04, 0.06, 0.2, 10.0):
             server.pause()
@@ -135,7 +135,7 @@ def test_what_was_charged_by_late_replies_is_never_more_than_what_was_sent(
         key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect) -> None:
     server = make_redis()
     agent = connected(server)
-    with Load(agent.port, key.text, lambda number: {"plan_id": "closed", "subject": "late"}) as load:
+    with Load(agent, key.text, lambda number: {"plan_id": "closed", "subject": "late"}) as load:
         for _ in range(5):
             time.sleep(0.2)
             server.pause()

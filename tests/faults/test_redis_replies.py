@@ -8,6 +8,7 @@ from faults.conftest import CAPACITY
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey
 from support.client import Client
+from support.gate import Gate
 from support.process import wait_until
 from support.redis_server import RedisServer
 from support.resp import RedisError
@@ -113,7 +114,7 @@ def test_loading_fails_by_mode_and_heals(key: MintedKey, make_redis: Callable[..
                                          connected: Connect) -> None:
     server = make_redis(appendonly=True)
     agent = connected(server)
-    server.cli("DEBUG", "POPULATE", 20_000, "filler", 64)
+    server.cli("DEBUG", "POPULATE", 10_000, "filler", 64)
     server.cli("BGREWRITEAOF")
     wait_until("the rewrite", lambda: "aof_rewrite_in_progress:0" in str(server.cli("INFO", "persistence")), 30)
     server.kill9()
@@ -164,6 +165,22 @@ def test_a_demoted_primary_fails_by_mode_and_heals_when_it_is_promoted(
         assert errors(agent, "read_only") > 0
         server.cli("REPLICAOF", "NO", "ONE")
         assert_heals(client)
+
+
+def test_readonly_is_tried_once_more_on_a_new_connection_and_no_more(
+        key: MintedKey, both_modes: Bundle, make_redis: Callable[..., RedisServer], make_agent: Connect) -> None:
+    server = make_redis()
+    with Gate(server) as gate:
+        agent = make_agent(both_modes, gate.counters, "--redis-deadline", "5s").start()
+        agent.wait_for_redis(key.text, "closed")
+        with agent.client(key.text) as client:
+            gate.spoil(b"-READONLY You can't write against a read only replica.\r\n")
+            assert client.check(plan_id="closed", subject="x").body["reason"] == "within_limit"
+            assert errors(agent, "read_only") == 1
+            server.cli("REPLICAOF", "127.0.0.1", 1)
+            assert client.check(plan_id="closed", subject="x").body["reason"] == "fail_closed"
+            assert errors(agent, "read_only") == 3, "the call and its one retry"
+            assert errors(agent, "timeout") == 0
 
 
 def test_too_few_replicas_fails_by_mode_and_heals(key: MintedKey, make_redis: Callable[..., RedisServer],

@@ -35,13 +35,15 @@ class Agent:
     """One agent with a port for checks, a port for probes and a Unix socket."""
 
     def __init__(self, program: Path, folder: Path, bundle: Optional[Path], counters: str,
-                 flags: Sequence[str] = (), env: Optional[Mapping[str, str]] = None) -> None:
+                 flags: Sequence[str] = (), env: Optional[Mapping[str, str]] = None,
+                 started_by: Sequence[str] = ()) -> None:
         self.program = program
         self.folder = folder
         self.bundle = bundle
         self.counters = counters
         self.flags = list(flags)
         self.env = dict(env or {})
+        self.started_by = list(started_by)   # a command that becomes the agent
         self.port = free_port()
         self.admin_port = free_port()
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +60,7 @@ class Agent:
 
     def command(self) -> list[str]:
         """The command line it is started with."""
-        command = [str(self.program), "--counters", self.counters, "--listen", f"127.0.0.1:{self.port}",
+        command = [*self.started_by, str(self.program), "--counters", self.counters, "--listen", f"127.0.0.1:{self.port}",
                    "--listen-unix", str(self.socket), "--admin", f"127.0.0.1:{self.admin_port}"]
         if self.bundle is not None:
             command += ["--policies", str(self.bundle)]

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from support.agent import Agent
+from support.process import starved_seconds
+
 
 @dataclass
 class Sample:
@@ -22,6 +25,7 @@ class Sample:
     body: dict[str, Any]
     request_id: str
     plan: str
+    starved: float = 0.0     # how long the agent was ready to work meanwhile and other programs had the processors
 
     @property
     def seconds(self) -> float:
@@ -30,8 +34,8 @@ class Sample:
 
     @property
     def least_seconds(self) -> float:
-        """What of that was the agent's at least, however slow we were."""
-        return max(0.0, self.unanswered - self.sent)
+        """What of that was the agent's own at least, however slow we and the machine were."""
+        return max(0.0, self.unanswered - self.sent - self.starved)
 
     @property
     def reason(self) -> str:
@@ -44,6 +48,7 @@ class _Connection:
     socket: socket.socket
     received: bytes = b""
     sent: float = 0.0
+    starved: float = 0.0
     request_id: str = ""
     plan: str = ""
     busy: bool = False
@@ -57,7 +62,7 @@ class Load:
     `rate` a second as far as a connection is free; none is given up before `patience` seconds.
     """
 
-    port: int
+    agent: Agent
     key: str
     body: Callable[[int], dict[str, Any]]
     connections: int = 32
@@ -67,6 +72,7 @@ class Load:
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: Optional[threading.Thread] = None
     _failure: Optional[BaseException] = None
+    _starved: float = 0.0   # of the agent, as last seen
 
     def __enter__(self) -> "Load":
         self._thread = threading.Thread(target=self._guarded, daemon=True)
@@ -98,6 +104,7 @@ class Load:
                 number += 1
                 due = max(due + 1 / self.rate, now - 0.05)
             before, looked = looked, time.monotonic()
+            self._starved = starved_seconds(self.agent.process.pid)
             for ready, _ in selector.select(max(0.0, min(0.005, due - now)) if idle else 0.005):
                 connection: _Connection = ready.data
                 if self._receive(connection, selector, before):
@@ -108,7 +115,7 @@ class Load:
         selector.close()
 
     def _open(self, selector: selectors.BaseSelector) -> _Connection:
-        opened = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        opened = socket.create_connection(("127.0.0.1", self.agent.port), timeout=10)
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection = _Connection(opened)
         selector.register(opened, selectors.EVENT_READ, connection)
@@ -120,7 +127,7 @@ class Load:
         text = json.dumps({**fields, "request_id": connection.request_id}).encode()
         head = (f"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nx-api-key: {self.key}\r\n"
                 f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n").encode()
-        connection.busy, connection.sent = True, time.monotonic()
+        connection.busy, connection.sent, connection.starved = True, time.monotonic(), self._starved
         connection.socket.sendall(head + text)
 
     def _receive(self, connection: _Connection, selector: selectors.BaseSelector, looked: float) -> bool:
@@ -142,7 +149,7 @@ class Load:
         connection.received = rest[length:]
         body = json.loads(rest[:length])
         self.samples.append(Sample(connection.sent, looked, time.monotonic(), int(head.split(b" ", 2)[1]), body,
-                                   connection.request_id, connection.plan))
+                                   connection.request_id, connection.plan, self._starved - connection.starved))
         connection.busy = False
         return True
 

@@ -42,6 +42,15 @@ def free_port() -> int:
     raise AssertionError("no free port among a hundred")
 
 
+def starved_seconds(pid: int) -> float:
+    """How long the threads of a process were ready to run and had no processor; 0 where the kernel does not tell."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            total += int((task / "schedstat").read_text().split()[1])
+    return total / 1e9
+
+
 class Process:
     """One child process with its output in a file. Signals go to it by its own id, never by name."""
 

@@ -69,7 +69,9 @@ std::optional<CppCoverage> cpp_coverage() {
   const std::string raw = (folder.path() / "run.profraw").string(), data = (folder.path() / "run.profdata").string();
   __llvm_profile_set_filename(raw.c_str());
   if (__llvm_profile_write_file() != 0) throw std::runtime_error("no profile was written");
-  __llvm_profile_set_filename("/dev/null");  // it is written again at the end of the process
+  // It is written again at the end of the process: where the whole build is measured, to where that is wanted.
+  const char* wanted = std::getenv("LLVM_PROFILE_FILE");
+  __llvm_profile_set_filename(wanted != nullptr ? wanted : "/dev/null");
   output_of(fmt::format("llvm-profdata-19 merge -o {} {}", data, raw));
   return read_listing(output_of(fmt::format(
       "llvm-cov-19 show {} -instr-profile={} -show-branches=count -show-instantiations=false {}",

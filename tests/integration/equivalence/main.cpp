@@ -29,6 +29,9 @@ constexpr std::array<std::string_view, 10> kKindNames{
     "", "token_bucket", "leaky_bucket", "bucket with debt", "fixed_window", "fixed_window, first", "sliding_window",
     "quota", "sliding_window_log", "concurrency"};
 
+// With fewer, a branch that needs a rare history may be missed; it is printed then, and no failure.
+constexpr std::int64_t kStepsForAllBranches = 500'000;
+
 struct Flags {
   std::int64_t steps = 1'000'000;
   std::uint64_t seed = 20'240'617;
@@ -129,7 +132,7 @@ int run(const Flags& flags) {
   pipeline.finish();
   report(tally, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   const std::size_t missed = report_lua(link, loaded) + report_cpp();
-  if (flags.world || missed == 0) return 0;
+  if (flags.world || flags.steps < kStepsForAllBranches || missed == 0) return 0;
   fmt::print("FAILED: branches were not reached\n");
   return 1;
 }

@@ -32,7 +32,7 @@ Micros random_window(Random& random) {
 }
 
 std::int64_t random_count(Random& random) {
-  if (random.percent(3)) return 0;
+  if (random.percent(1)) return 0;
   switch (random.below(5)) {
     case 0: return random.between(1, 3);
     case 1: return random.scale(kMaxLimit);
@@ -50,7 +50,7 @@ void random_bucket(Random& random, Limit& limit) {
       limit.limit = std::min(limit.limit, kMaxLimit / limit.rate.per_us);
       break;
     case 1: {
-      limit.limit = std::max<std::int64_t>(1, random.scale(std::int64_t{1} << 33));
+      limit.limit = random.percent(50) ? random.between(1, 4) : random.scale(std::int64_t{1} << 33);
       const std::int64_t per = kMaxLimit / limit.limit - random.below(std::min<std::int64_t>(3, kMaxLimit / limit.limit));
       limit.rate = lowest_terms(random.scale(1'000'000), Micros(std::max<std::int64_t>(1, per)));
       break;
@@ -66,7 +66,7 @@ void random_sliding(Random& random, Limit& limit) {
   if (!random.percent(25)) return;
   // limit · window close to 2^53 in each of the three ticks.
   const std::int64_t tick = random.pick<std::int64_t>({1, 1'000, kSecond});
-  limit.window = Micros(std::max<std::int64_t>(1'000, tick) * random.scale(3'000'000 / (tick == kSecond ? 1 : 1)));
+  limit.window = Micros(std::max<std::int64_t>(1'000, tick) * random.scale(3'000'000));
   limit.window = std::min(limit.window, Micros(kYear));
   const std::int64_t ticks = std::max<std::int64_t>(1, limit.window.count() / tick);
   limit.limit = std::min(kMaxLimit, (std::int64_t{1} << 53) / ticks - random.below(2));
@@ -79,7 +79,7 @@ void random_numbers(Random& random, Limit& limit) {
     case Algorithm::sliding_window: return random_sliding(random, limit);
     case Algorithm::sliding_window_log:
     case Algorithm::concurrency:
-      limit.limit = random.percent(3) ? 0 : random.percent(20) ? random.scale(kMaxLogLimit) : random.between(1, 20);
+      limit.limit = random.percent(1) ? 0 : random.percent(20) ? random.scale(kMaxLogLimit) : random.between(1, 20);
       return;
     case Algorithm::fixed_window:
     case Algorithm::quota: limit.limit = random_count(random);
@@ -128,7 +128,17 @@ void toggle_delay(Random& random, RandomPlan& plan) {
     return;
   }
   for (int attempt = 0; attempt < 20; ++attempt) {
-    const Micros delay(random.scale(random.percent(70) ? 100 * kSecond : kYear));
+    Micros delay(random.scale(random.percent(70) ? 100 * kSecond : kYear));
+    const Limit& limit = plan.limits[0];
+    if (is_bucket(limit) && random.percent(30)) {  // as much debt as is accepted
+      std::int64_t low = 1, high = kYear;
+      while (low < high) {
+        const std::int64_t middle = (low + high + 1) / 2;
+        if (debt_fault(limit, Micros(middle))) high = middle - 1;
+        else low = middle;
+      }
+      delay = Micros(low);
+    }
     if (std::ranges::all_of(plan.limits, [&](const Limit& limit) { return acceptable(limit, delay); })) {
       plan.max_delay = delay;
       return;

@@ -108,9 +108,12 @@ std::int64_t World::random_cost(const std::string& unit) {
     case 3: return std::min(random_.scale(left + 1), kMaxCost);
     case 4: {
       const Limit& limit = random_.pick(plan_.limits);
-      return std::clamp<std::int64_t>(limit.limit + random_.between(-1, 1), 0, kMaxCost);
+      if (limit.unit != unit) return 2;
+      return std::clamp<std::int64_t>(limit.limit + random_.between(-1, random_.percent(20) ? 1 : 0), 0, kMaxCost);
     }
-    case 5: return random_.percent(10) ? kMaxCost - random_.below(2) : random_.scale(kMaxCost);
+    case 5:
+      if (random_.percent(70)) return 1;
+      return random_.percent(10) ? kMaxCost - random_.below(2) : random_.scale(kMaxCost);
     case 6: return random_.between(2, 12);
     default: return 1;
   }

@@ -244,6 +244,7 @@ TEST_CASE("The workers' own numbers are added up") {
     set(worker.http_connections, 10 + i);
     set(worker.http_connections_accepted, 100 + i);
     set(worker.http_connections_refused, 3 + i);
+    set(worker.http_accept_errors, 4 + i);
     set(worker.http_bad_requests, 5 + i);
     set(worker.in_flight, 7 + i);
   }
@@ -251,6 +252,7 @@ TEST_CASE("The workers' own numbers are added up") {
   CHECK(scraped["sluice_http_connections"] == 21);
   CHECK(scraped["sluice_http_connections_accepted_total"] == 201);
   CHECK(scraped["sluice_http_connections_refused_total"] == 7);
+  CHECK(scraped["sluice_http_accept_errors_total"] == 9);
   CHECK(scraped["sluice_http_bad_requests_total"] == 11);
   CHECK(scraped["sluice_in_flight"] == 15);
 }

@@ -13,7 +13,9 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -72,6 +74,15 @@ time_t time(time_t* out) {
   if (out != NULL) *out = now.tv_sec;
   return now.tv_sec;
 }
+
+// Newer servers read the processor's own counter and add it to a wall clock that they look at every millisecond. A
+// processor that does not say it has a constant counter makes them ask the system, which answers above.
+FILE* fopen64(const char* restrict path, const char* restrict mode) {
+  static FILE* (*real_fopen)(const char*, const char*);
+  if (real_fopen == NULL) *(void**)&real_fopen = dlsym(RTLD_NEXT, "fopen64");
+  return real_fopen(driven != NULL && strcmp(path, "/proc/cpuinfo") == 0 ? "/dev/null" : path, mode);
+}
+FILE* fopen(const char* restrict path, const char* restrict mode) { return fopen64(path, mode); }
 
 int nanosleep(const struct timespec* wanted, struct timespec* left) {
   if (driven != NULL && wanted->tv_sec >= kSmallestTime) {
