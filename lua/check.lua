@@ -80,79 +80,84 @@ local function carry_over(state, group, at, first)
   return V, tail, lives_until
 end
 
--- A log is a list of (time, running sum, cost, counter id), oldest first. The index from `low` on of the first entry whose
--- time (field 1) or running sum (field 2) is above `bound`; the newest entry's is.
-local function first_above(key, low, field, bound)
-  local high
-  while true do
-    local middle = high and floor((low + high) / 2) or low
-    local entry = {unpack_('<ddI4', call('LINDEX', key, middle))}
-    if entry[field] > bound then
-      if middle == low then return low, entry end
-      high = middle
-    else
-      low = middle + 1
-      high = high or call('LLEN', key) - 1
+-- What reads logs and leases, made only for the plans that have some: making a function costs what a limit costs.
+local read_log, read_leases, ahead
+if #KEYS > groups then
+  -- A log is a list of (time, running sum, cost, counter id), oldest first. The index from `low` on of the first entry whose
+  -- time (field 1) or running sum (field 2) is above `bound`; the newest entry's is.
+  local function first_above(key, low, field, bound)
+    local high
+    while true do
+      local middle = high and floor((low + high) / 2) or low
+      local entry = {unpack_('<ddI4', call('LINDEX', key, middle))}
+      if entry[field] > bound then
+        if middle == low then return low, entry end
+        high = middle
+      else
+        low = middle + 1
+        high = high or call('LLEN', key) - 1
+      end
     end
   end
-end
 
--- Entries and leases too far ahead of a clock that stepped back are dead. They must not count again when the clock comes
--- near them, so the call that finds them removes them, even a denial or a read.
-local ahead = false
+  -- Entries and leases too far ahead of a clock that stepped back are dead. They must not count again when the clock comes
+  -- near them, so the call that finds them removes them, even a denial or a read.
+  ahead = false
 
--- What of a log counts now: {key, live sum, dead entries (-1: the whole list), last time, its running sum}, and how long
--- until `cost` fits.
-local function read_log(key, cost, limit, window, id)
-  local log = {key = key, sum = 0, dead = 0, last = now, running = 0}
-  local newest = call('LINDEX', key, -1)
-  if not newest then return log, 0 end
-  local time, running, _, counter = unpack_('<ddI4I4', newest)
-  if counter ~= id or time > now + window or time <= now - window then
-    log.dead = -1
-    log.ahead = counter == id and time > now + window
-    ahead = ahead or log.ahead
-    return log, 0
-  end
-  local index, entry = first_above(key, 0, 1, now - window)
-  log.sum, log.dead, log.running = running - entry[2] + entry[3], index, running
-  if time > now then log.last = time end
-  log.newest = time
-  if log.sum + cost <= limit or cost > limit then return log, 0 end
-  local _, leaves = first_above(key, index, 2, running - (limit - cost) - 1)
-  return log, leaves[1] + window - now
-end
-
--- Leases are a sorted set: member = draw, weight (I4), ttl (d); score = expiry; the member '' has minus the sum of all
--- weights. Live are those that expire after now and at most 2 ttl from now.
-local function read_leases(key, cost, limit, ttl)
-  local leases = {key = key, sum = -(call('ZSCORE', key, '') or 0), dead = false, last = 0}
-  local horizon = now + 2 * ttl
-  if leases.sum == 0 then return leases, 0 end
-  for side = 1, 2 do
-    local dead = call('ZRANGEBYSCORE', key, side == 1 and 1 or horizon + 1, side == 1 and now or '+inf')
-    for i = 1, #dead do leases.sum = leases.sum - unpack_('<I4', dead[i], 17) end
-    leases.dead = leases.dead or #dead > 0
-    leases.ahead = side == 2 and #dead > 0
-  end
-  ahead = ahead or leases.ahead
-  if leases.sum > 0 then
-    leases.last = call('ZREVRANGEBYSCORE', key, horizon, now + 1, 'WITHSCORES', 'LIMIT', 0, 1)[2] + 0
-  end
-  local need, offset = leases.sum + cost - limit, 0
-  if need <= 0 or cost > limit then return leases, 0 end
-  while true do
-    local chunk = call('ZRANGEBYSCORE', key, now + 1, horizon, 'WITHSCORES', 'LIMIT', offset, 100)
-    for i = 1, #chunk, 2 do
-      need = need - unpack_('<I4', chunk[i], 17)
-      if need <= 0 then return leases, chunk[i + 1] - now end
+  -- What of a log counts now: {key, live sum, dead entries (-1: the whole list), last time, its running sum}, and how long
+  -- until `cost` fits.
+  function read_log(key, cost, limit, window, id)
+    local log = {key = key, sum = 0, dead = 0, last = now, running = 0}
+    local newest = call('LINDEX', key, -1)
+    if not newest then return log, 0 end
+    local time, running, _, counter = unpack_('<ddI4I4', newest)
+    if counter ~= id or time > now + window or time <= now - window then
+      log.dead = -1
+      log.ahead = counter == id and time > now + window
+      ahead = ahead or log.ahead
+      return log, 0
     end
-    offset = offset + 100
+    local index, entry = first_above(key, 0, 1, now - window)
+    log.sum, log.dead, log.running = running - entry[2] + entry[3], index, running
+    if time > now then log.last = time end
+    log.newest = time
+    if log.sum + cost <= limit or cost > limit then return log, 0 end
+    local _, leaves = first_above(key, index, 2, running - (limit - cost) - 1)
+    return log, leaves[1] + window - now
+  end
+
+  -- Leases are a sorted set: member = draw, weight (I4), ttl (d); score = expiry; the member '' has minus the sum of all
+  -- weights. Live are those that expire after now and at most 2 ttl from now.
+  function read_leases(key, cost, limit, ttl)
+    local leases = {key = key, sum = -(call('ZSCORE', key, '') or 0), dead = false, last = 0}
+    local horizon = now + 2 * ttl
+    if leases.sum == 0 then return leases, 0 end
+    for side = 1, 2 do
+      local dead = call('ZRANGEBYSCORE', key, side == 1 and 1 or horizon + 1, side == 1 and now or '+inf')
+      for i = 1, #dead do leases.sum = leases.sum - unpack_('<I4', dead[i], 17) end
+      leases.dead = leases.dead or #dead > 0
+      leases.ahead = side == 2 and #dead > 0
+    end
+    ahead = ahead or leases.ahead
+    if leases.sum > 0 then
+      leases.last = call('ZREVRANGEBYSCORE', key, horizon, now + 1, 'WITHSCORES', 'LIMIT', 0, 1)[2] + 0
+    end
+    local need, offset = leases.sum + cost - limit, 0
+    if need <= 0 or cost > limit then return leases, 0 end
+    while true do
+      local chunk = call('ZRANGEBYSCORE', key, now + 1, horizon, 'WITHSCORES', 'LIMIT', offset, 100)
+      for i = 1, #chunk, 2 do
+        need = need - unpack_('<I4', chunk[i], 17)
+        if need <= 0 then return leases, chunk[i + 1] - now end
+      end
+      offset = offset + 100
+    end
   end
 end
 
 -- First pass: bring every limit forward to now and judge it.
-local states, tails, lives, collections, waits = {}, {}, {}, {}, {}
+local states, tails, lives = {}, nil, nil            -- by group; the last two only where a state was carried over
+local collections, waits = #KEYS > groups and {}, explain and {}   -- by place of the limit in P
 local allowed, back, retry, binding = true, false, 0, nil
 local at, rule, collection = 4, 0, groups
 for g = 1, groups do
@@ -160,6 +165,7 @@ for g = 1, groups do
   local V
   if #state == P[at + 1] then V = {unpack_(ARGV[3 * g], state)} end
   if not V or V[1] ~= P[at] then
+    if not tails then tails, lives = {}, {} end
     V, tails[g], lives[g] = carry_over(state, g, at, rule)
   end
   local t = V[3]
@@ -217,7 +223,7 @@ for g = 1, groups do
       allowed = false
       if wait > exact then wait = exact end
       if limit == 0 or (cost > limit and (kind ~= 3 or (cost - limit) * q > max_delay * p)) then wait = -1 end
-      waits[r] = wait
+      if explain then waits[r] = wait end
       if retry == 0 or retry ~= -1 and (wait == -1 or wait > retry) then
         retry, binding = wait, {r, value, rule + (r - at - 3) / 5}
       end
@@ -232,7 +238,7 @@ end
 -- binding limit's numbers (of several groups the caller wants all: their order is not the plan's).
 local everything = allowed or explain or back or ahead or groups > 1
 local reply = {allowed and 1 or 0, now, 0, 0, 0, 0, retry, 0}
-local explained, scarcest, delay = {}, 2, 0
+local explained, scarcest, delay = explain and {}, 2, 0
 at, rule = 4, 0
 for g = 1, groups do
   local V, charged, longest, v = states[g], false, 0, 4
@@ -331,14 +337,16 @@ for g = 1, groups do
 
   if charged or back then
     V[3] = now
-    local state = pack(ARGV[3 * g], unpack(V, 1, #V - 1)) .. (tails[g] or ARGV[3 * g + 2])
+    local state = pack(ARGV[3 * g], unpack(V, 1, #V - 1)) .. (tails and tails[g] or ARGV[3 * g + 2])
     local ttl = ceil(longest / 1000)
-    if lives[g] and (lives[g] - now) / 1000 > ttl then ttl = ceil((lives[g] - now) / 1000) end
+    if lives and lives[g] and (lives[g] - now) / 1000 > ttl then ttl = ceil((lives[g] - now) / 1000) end
     if ttl == math.huge then call('SET', KEYS[g], state)
     else call('SET', KEYS[g], state, 'PX', ttl > 0 and ttl or 1) end
   end
   at = at + 3 + 5 * P[at + 2]
 end
 reply[8] = delay
-for i = 1, #explained do reply[#reply + 1] = explained[i] end
+if explain then
+  for i = 1, #explained do reply[#reply + 1] = explained[i] end
+end
 return reply

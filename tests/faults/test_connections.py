@@ -149,7 +149,7 @@ def test_a_client_that_never_finishes_its_header_is_told_408(agent: Agent, key: 
 
 def test_running_out_of_descriptors_is_survived(both_modes: Bundle, key: MintedKey,
                                                 make_agent: Callable[..., Agent]) -> None:
-    agent = make_agent(both_modes, "memory").start()
+    agent = make_agent(both_modes, "memory", "--workers", "1").start()
     limit = agent.process.descriptors() + 30
     resource.prlimit(agent.process.pid, resource.RLIMIT_NOFILE, (limit, limit))
     with agent.client(key.text).connect() as client:
@@ -166,7 +166,8 @@ def test_a_crowd_takes_no_descriptor_from_probes_and_redis(
         both_modes: Bundle, key: MintedKey, make_agent: Callable[..., Agent],
         make_redis: Callable[..., RedisServer]) -> None:
     server = make_redis()
-    agent = make_agent(both_modes, server.counters, started_by=["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh"]).start()
+    few_descriptors = ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh"]
+    agent = make_agent(both_modes, server.counters, "--workers", "1", started_by=few_descriptors).start()
     agent.wait_for_redis(key.text, "closed")
     with agent.client(key.text).connect() as client:
         assert client.check(plan_id="closed", subject="a").status == 200

@@ -16,6 +16,7 @@ from support.redis_server import RedisServer
 
 Make = Callable[..., Agent]
 LIMIT = 50
+ONE_CONNECTION = ["--workers", "1"]   # so that the gate's next reply is the one a test means
 
 
 def heal(client: Client, seconds: float = 5.0) -> None:
@@ -33,7 +34,7 @@ def test_replies_that_come_byte_by_byte_are_read(key: MintedKey, both_modes: Bun
                                                  make_redis: Callable[..., RedisServer]) -> None:
     with Gate(make_redis()) as gate:
         gate.sliced = True
-        agent = make_agent(both_modes, gate.counters, "--redis-deadline", "5s").start()
+        agent = make_agent(both_modes, gate.counters, *ONE_CONNECTION, "--redis-deadline", "5s").start()
         agent.wait_for_redis(key.text, "closed")
         remaining: list[int] = []
 
@@ -52,7 +53,7 @@ def test_replies_that_come_byte_by_byte_are_read(key: MintedKey, both_modes: Bun
 def test_a_call_whose_connection_was_cut_after_sending_is_never_sent_again(
         key: MintedKey, both_modes: Bundle, make_agent: Make, make_redis: Callable[..., RedisServer]) -> None:
     with Gate(make_redis()) as gate:
-        agent = make_agent(both_modes, gate.counters, "--redis-deadline", "5s").start()
+        agent = make_agent(both_modes, gate.counters, *ONE_CONNECTION, "--redis-deadline", "5s").start()
         agent.wait_for_redis(key.text, "closed")
         with agent.client(key.text) as client:
             for round_number in range(1, 11):
@@ -71,7 +72,7 @@ def test_a_reply_that_is_none_fails_its_call_and_the_connection_is_made_anew(
         key: MintedKey, both_modes: Bundle, make_agent: Make, make_redis: Callable[..., RedisServer],
         garbage: bytes) -> None:
     with Gate(make_redis()) as gate:
-        agent = make_agent(both_modes, gate.counters).start()
+        agent = make_agent(both_modes, gate.counters, *ONE_CONNECTION).start()
         agent.wait_for_redis(key.text, "closed")
         with agent.client(key.text) as client:
             gate.spoil(garbage)
@@ -87,7 +88,7 @@ def test_a_reply_of_another_shape_fails_its_own_call_only(
         key: MintedKey, both_modes: Bundle, make_agent: Make, make_redis: Callable[..., RedisServer],
         shape: bytes) -> None:
     with Gate(make_redis()) as gate:
-        agent = make_agent(both_modes, gate.counters, "--redis-deadline", "5s").start()
+        agent = make_agent(both_modes, gate.counters, *ONE_CONNECTION, "--redis-deadline", "5s").start()
         agent.wait_for_redis(key.text, "closed")
         with agent.client(key.text) as client:
             gate.spoil(shape)

@@ -99,8 +99,8 @@ void report(const Tally& t, double seconds) {
              t.steps, seconds, static_cast<double>(t.steps) / seconds, t.checks, t.referenced, t.counted,
              t.releases + t.renewals, t.leases_taken, t.overrides, t.edits, t.steps_back, t.wrong_periods);
   fmt::print("{} denials: {} passed at retry_after as the next step, {} on copies; {} were denied 1 us before; {} can never "
-             "pass; exempt: {} (an override ends first), {} (an edit left numbers that are not exact), the 1 us of {} (numbers changed since "
-             "the state was written)\n",
+             "pass; exempt: {} (an override ends first), {} (an edit left numbers that are not exact), the 1 us of {} (numbers changed, and "
+             "the state's life was over first)\n",
              t.denials, t.passed_in_place, t.passed_on_copies, t.early_denied, t.never, t.exempt, t.inexact, t.early_exempt);
   for (std::size_t kind = 1; kind < kKindNames.size(); ++kind) {
     fmt::print("  {:20} {:>9} judged {:>9} denied\n", kKindNames[kind], t.kinds[kind].judged, t.kinds[kind].denied);

@@ -18,10 +18,6 @@ bool is_bucket(const Limit& limit) {
   return limit.algorithm == Algorithm::token_bucket || limit.algorithm == Algorithm::leaky_bucket;
 }
 
-bool acceptable(const Limit& limit, std::optional<Micros> max_delay) {
-  return !number_fault(limit) && (!max_delay || !debt_fault(limit, *max_delay));
-}
-
 Micros random_window(Random& random) {
   switch (random.below(6)) {
     case 0: return Micros(random.pick<std::int64_t>({1'000, 2'000, 7'000, 250'000, kSecond}));
@@ -160,6 +156,20 @@ RandomPlan crowded_plan(Random& random) {
 }
 
 }  // namespace
+
+bool acceptable(const Limit& limit, std::optional<Micros> max_delay) {
+  return !number_fault(limit) && (!max_delay || !debt_fault(limit, *max_delay));
+}
+
+Limit with(Limit limit, const limiter::OverrideEntry& entry) {
+  if (entry.limit >= 0) limit.limit = static_cast<std::int64_t>(entry.limit);
+  if (entry.p < 0) return limit;
+  const Micros p(static_cast<std::int64_t>(entry.p));
+  if (is_bucket(limit)) limit.rate = {p.count(), static_cast<std::int64_t>(entry.q)};
+  else if (limit.algorithm == Algorithm::concurrency) limit.lease_ttl = p;
+  else limit.window = p;
+  return limit;
+}
 
 RandomPlan random_plan(Random& random, Flavour flavour) {
   if (flavour == Flavour::crowded) return crowded_plan(random);

@@ -31,6 +31,12 @@ void edit(Random& random, RandomPlan& plan);
 std::optional<limiter::OverrideEntry> random_override(Random& random, Limit limit, std::optional<Micros> max_delay,
                                                       std::int64_t now_us);
 
+// Whether the APIs accept these numbers.
+bool acceptable(const Limit& limit, std::optional<Micros> max_delay);
+
+// The limit with the override's numbers. REQUIRES: the override is for this limit's algorithm.
+Limit with(Limit limit, const limiter::OverrideEntry& entry);
+
 // How long the limit takes to forget, in µs: the time scale on which something happens to it.
 std::int64_t scale_of(const Limit& limit);
 

@@ -23,7 +23,7 @@ struct Tally {
   std::int64_t early_denied = 0;      // denied again one microsecond before retry_after
   std::int64_t passed_in_place = 0;   // passed at retry_after, as the next step
   std::int64_t passed_on_copies = 0;  // passed at retry_after, on copies of the keys
-  std::int64_t early_exempt = 0;      // numbers changed since the state was written: its time to live may end first
+  std::int64_t early_exempt = 0;      // numbers changed since the state was written, and its time to live ended first
   std::int64_t inexact = 0;           // numbers that do not fit together after an edit: not exact to the microsecond
   std::int64_t exempt = 0;            // an override ends before retry_after, or it lies beyond the clock
   std::int64_t leases_taken = 0, releases = 0, renewals = 0;

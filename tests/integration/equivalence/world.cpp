@@ -56,7 +56,7 @@ void World::run(std::int64_t steps) {
       continue;
     }
     if (flavour_ == Flavour::mixed && what >= 88) change_plan();
-    Call call = make_call();
+    const Call call = make_call();
     const Outcome outcome = judge(call);
     if (!outcome.allowed) retry(call, outcome);
   }
@@ -74,8 +74,23 @@ void World::adopt_plan() {
   log("plan: " + to_text(plan_));
 }
 
+// The APIs judge overrides together with the plan they are for, so most edits leave the ones in force acceptable.
+bool World::overrides_fit(const RandomPlan& plan) const {
+  for (const auto& [key, entries] : overrides_) {
+    for (const OverrideEntry& entry : entries) {
+      for (const Limit& limit : plan.limits) {
+        if (limiter::name_id(limit) == entry.name_id && !acceptable(with(limit, entry), plan.max_delay)) return false;
+      }
+    }
+  }
+  return true;
+}
+
 void World::change_plan() {
-  edit(random_, plan_);
+  RandomPlan changed = plan_;
+  edit(random_, changed);
+  if (!overrides_fit(changed) && random_.percent(95)) return;
+  plan_ = std::move(changed);
   adopt_plan();
   tally_.edits++;
 }

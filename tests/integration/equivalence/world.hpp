@@ -58,9 +58,10 @@ class World {
   std::int64_t random_cost(const std::string& unit);
   limiter::Outcome judge(const limiter::Call& call);
   void note(const limiter::Call& call, const limiter::Outcome& outcome);
-  void retry(limiter::Call call, const limiter::Outcome& denial);
-  void retry_in_place(limiter::Call& call, std::int64_t at, bool early_counts);
-  void retry_on_copies(const limiter::Call& call, std::int64_t at, bool early_counts);
+  void retry(const limiter::Call& call, const limiter::Outcome& denial);
+  void retry_in_place(const limiter::Call& call, std::int64_t at);
+  void retry_on_copies(const limiter::Call& call, std::int64_t at);
+  bool overrides_fit(const RandomPlan& plan) const;
 
   // To the server.
   void send_check(std::string_view prefix, const limiter::Call& call, std::int64_t periods_at, Pipeline::Expectation);

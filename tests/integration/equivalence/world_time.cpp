@@ -18,6 +18,15 @@ using limiter::Outcome;
 using limiter::OverrideEntry;
 using limiter::Script;
 
+namespace {
+
+std::int64_t first_number(const redis::Reply& reply, const std::string& where) {
+  if (reply.elements.size() < 2) throw std::runtime_error(where + "the script failed: " + std::string(reply.text));
+  return reply.elements[0].integer;
+}
+
+}  // namespace
+
 // An instant at which something is about to change for the present plan.
 std::int64_t World::landmark() {
   const std::int64_t now = clock_.now;
@@ -157,9 +166,10 @@ bool World::numbers_are_exact(const Call& call) {
 }
 
 // A call made exactly retry_after later passes, one microsecond earlier it does not. That is promised for the numbers in
-// force now: a denial is exempt where an override ends before. And its early half is where numbers changed since the state
-// was written, as what is spent is kept only as long as the state lives, which was set by the former numbers.
-void World::retry(Call call, const Outcome& denial) {
+// force now: a denial is exempt where an override ends before. Its early half is exempt where numbers changed since the
+// state was written and a key is gone by then, as what is spent is kept only as long as the state lives, and for how long
+// was set by the former numbers.
+void World::retry(const Call& call, const Outcome& denial) {
   const std::int64_t wait = denial.report.retry_after_us;
   if (wait < 0) {
     ++tally_.never;
@@ -174,46 +184,54 @@ void World::retry(Call call, const Outcome& denial) {
     ++tally_.inexact;
     return;
   }
-  const bool early_counts = !numbers_changed_since_written(call);
-  if (early_counts) ++tally_.early_denied;
-  else ++tally_.early_exempt;
-  if (random_.percent(50)) retry_in_place(call, at, early_counts);
-  else retry_on_copies(call, at, early_counts);
+  if (!numbers_changed_since_written(call) && random_.percent(50)) retry_in_place(call, at);
+  else retry_on_copies(call, at);
 }
 
-void World::retry_in_place(Call& call, std::int64_t at, bool early_counts) {
-  if (early_counts) {
-    set_time(at - 1);
-    const Outcome early = judge(call);
-    if (early.allowed || early.report.retry_after_us != 1) {
-      fail(fmt::format("1 us before retry_after: allowed {}, retry_after_us {}", early.allowed, early.report.retry_after_us));
-    }
+void World::retry_in_place(const Call& call, std::int64_t at) {
+  set_time(at - 1);
+  const Outcome early = judge(call);
+  if (early.allowed || early.report.retry_after_us != 1) {
+    fail(fmt::format("1 us before retry_after: allowed {}, retry_after_us {}", early.allowed, early.report.retry_after_us));
   }
+  ++tally_.early_denied;
   set_time(at);
   if (!judge(call).allowed) fail("denied at retry_after");
   ++tally_.passed_in_place;
 }
 
 // On copies of the call's keys, so that the history goes on from the denial.
-void World::retry_on_copies(const Call& call, std::int64_t at, bool early_counts) {
+void World::retry_on_copies(const Call& call, std::int64_t at) {
   std::vector<std::string> keys(call.keys);
   for (std::string& key : collection_keys(call)) keys.push_back(std::move(key));
-  auto& del = pipeline_.command([](const redis::Reply&) {});
-  del.array(1 + keys.size()).bulk("DEL");
-  for (const std::string& key : keys) del.bulk("sh" + key.substr(2));
-  for (const std::string& key : keys) {
-    pipeline_.command([](const redis::Reply&) {}).array(3).bulk("COPY").bulk(key).bulk("sh" + key.substr(2));
-  }
-  auto expect = [&](std::int64_t time, bool allowed) {
-    DrivenClock::write_set(pipeline_.command([](const redis::Reply&) {}), time);
-    send_check("sh", call, time, [where = origin(), allowed](const redis::Reply& reply) {
-      if (reply.elements.size() < 8) throw std::runtime_error(where + "the script failed: " + std::string(reply.text));
-      if ((reply.elements[0].integer == 1) == allowed) return;
-      throw std::runtime_error(where + (allowed ? "denied at retry_after, on copies" : "passed 1 us before retry_after, on copies"));
-    });
+  auto on_copies = [&](redis::CommandWriter& out, std::string_view command) {
+    out.array(1 + keys.size()).bulk(command);
+    for (const std::string& key : keys) out.bulk("sh" + key.substr(2));
   };
-  if (early_counts) expect(at - 1, false);
-  expect(at, true);
+  on_copies(pipeline_.command([](const redis::Reply&) {}), "DEL");
+  auto alive = std::make_shared<std::int64_t>(0);
+  for (const std::string& key : keys) {
+    pipeline_.command([alive](const redis::Reply& reply) { *alive += reply.integer; })
+        .array(3).bulk("COPY").bulk(key).bulk("sh" + key.substr(2));
+  }
+
+  DrivenClock::write_set(pipeline_.command([](const redis::Reply&) {}), at - 1);
+  on_copies(pipeline_.command([alive](const redis::Reply& reply) { *alive -= reply.integer; }), "EXISTS");
+  const bool changed = numbers_changed_since_written(call);
+  send_check("sh", call, at - 1, [this_tally = &tally_, where = origin(), alive, changed](const redis::Reply& reply) {
+    const std::int64_t allowed = first_number(reply, where);
+    if (changed && *alive > 0) {  // a key is gone before retry_after
+      ++this_tally->early_exempt;
+    } else if (allowed == 1) {
+      throw std::runtime_error(where + "passed 1 us before retry_after, on copies");
+    } else {
+      ++this_tally->early_denied;
+    }
+  });
+  DrivenClock::write_set(pipeline_.command([](const redis::Reply&) {}), at);
+  send_check("sh", call, at, [where = origin()](const redis::Reply& reply) {
+    if (first_number(reply, where) != 1) throw std::runtime_error(where + "denied at retry_after, on copies");
+  });
   DrivenClock::write_set(pipeline_.command([](const redis::Reply&) {}), clock_.now);
   ++tally_.passed_on_copies;
 }
