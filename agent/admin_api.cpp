@@ -10,7 +10,8 @@ namespace sluice::agent {
 namespace {
 
 void send_json(http::Reply& reply, unsigned status, std::string_view body) {
-  reply.send({.status = status, .content_type = "application/json", .headers = "Cache-Control: no-store\r\n", .body = body});
+  reply.send(
+      {.status = status, .content_type = "application/json", .headers = "Cache-Control: no-store\r\n", .body = body});
 }
 
 void send_problem(http::Reply& reply, unsigned status, std::string_view detail, std::string_view headers = {}) {
@@ -43,7 +44,9 @@ void AdminApi::handle(http::Request& request, http::Reply reply) {
 
 void AdminApi::show_readiness(http::Reply& reply) const {
   bool ready = ready_ && !draining_;
-  std::string body = fmt::format(R"({{"status":"{}","degraded":[)", draining_ ? "draining" : ready ? "ready" : "starting");
+  std::string body = fmt::format(R"({{"status":"{}","degraded":[)", draining_ ? "draining"
+                                                                    : ready   ? "ready"
+                                                                              : "starting");
   std::string_view separator;
   for (const std::string& text : health_.degraded()) {
     body += separator;

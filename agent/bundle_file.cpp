@@ -9,7 +9,8 @@
 
 namespace sluice::agent {
 
-std::expected<std::shared_ptr<const policy::Snapshot>, Faults> load_bundle(const std::string& path, std::uint64_t revision,
+std::expected<std::shared_ptr<const policy::Snapshot>, Faults> load_bundle(const std::string& path,
+                                                                           std::uint64_t revision,
                                                                            std::int64_t now_us) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

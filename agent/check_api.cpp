@@ -21,8 +21,8 @@ struct Route {
   std::string_view path;
   std::string_view method;
 };
-constexpr Route kRoutes[] = {{"/v1/check", "POST"},   {"/v1/release", "POST"},  {"/v1/renew", "POST"},
-                             {"/v1/health", "GET"},   {"/v1/snapshot", "GET"},  {"/openapi.json", "GET"}};
+constexpr Route kRoutes[] = {{"/v1/check", "POST"}, {"/v1/release", "POST"}, {"/v1/renew", "POST"},
+                             {"/v1/health", "GET"}, {"/v1/snapshot", "GET"}, {"/openapi.json", "GET"}};
 
 constexpr std::size_t kNoRoute = std::size(kRoutes);
 
@@ -49,13 +49,15 @@ class CheckApi::Check {
     if (!faults.empty()) return refuse(faults);
     course_ = choose_course(*snapshot_, key, request_, api_.clock_.now_us());
     switch (course_.kind) {
-      case Course::Kind::judge: return judge();
+      case Course::Kind::judge:
+        return judge();
       case Course::Kind::unknown_plan:
         return refuse(404, "There is no such plan.", {{"/plan_id", "names no plan of this tenant"}});
       case Course::Kind::missing_key:
         return refuse(422, "The request lacks what its counter is named by.",
                       {{'/' + course_.missing, "is required: the policy counts by it"}});
-      default: return answer(conclude_unjudged(course_, *key.tenant, request_));
+      default:
+        return answer(conclude_unjudged(course_, *key.tenant, request_));
     }
   }
 
@@ -88,8 +90,8 @@ class CheckApi::Check {
   void judged() {
     if (--open_ > 0) return;
     api_.in_flight_.fetch_sub(1, std::memory_order_relaxed);
-    Decision decision = conclude(course_, request_, decided_.call, decided_.outcome,
-                                 course_.shadow ? &shadowed_.outcome : nullptr);
+    Decision decision =
+        conclude(course_, request_, decided_.call, decided_.outcome, course_.shadow ? &shadowed_.outcome : nullptr);
     std::string lease_id = take_leases(decision);
     decision.lease_id = lease_id;
     answer(decision);
@@ -302,10 +304,10 @@ void CheckApi::show_snapshot(RouteReply reply) const {
   if (!snapshot_) return send_json(reply, 200, R"({"loaded":false})");
   std::string body = fmt::format(R"({{"loaded":true,"revision":{},"chain":)", snapshot_->revision);
   append_json_string(body, snapshot_->chain);
-  body += fmt::format(R"(,"age_seconds":{:.3f},"tenants":{},"plans":{},"policies":{},"keys":{},"overrides":{}}})",
-                      static_cast<double>(clock_.now_us() - snapshot_->made_at_us) / 1e6, snapshot_->tenants.size(),
-                      snapshot_->plan_count, snapshot_->policy_count, snapshot_->keys.size(),
-                      snapshot_->overrides.size());
+  body +=
+      fmt::format(R"(,"age_seconds":{:.3f},"tenants":{},"plans":{},"policies":{},"keys":{},"overrides":{}}})",
+                  static_cast<double>(clock_.now_us() - snapshot_->made_at_us) / 1e6, snapshot_->tenants.size(),
+                  snapshot_->plan_count, snapshot_->policy_count, snapshot_->keys.size(), snapshot_->overrides.size());
   send_json(reply, 200, body);
 }
 

@@ -33,8 +33,8 @@ std::vector<std::string> route_templates();
 class CheckApi final : public http::Handler {
  public:
   // `in_flight` is shared by all workers.
-  CheckApi(CheckApiOptions options, limiter::CounterStore& store, const Clock& clock, std::atomic<std::size_t>& in_flight,
-           telemetry::Metrics& metrics, telemetry::DecisionLog& log);
+  CheckApi(CheckApiOptions options, limiter::CounterStore& store, const Clock& clock,
+           std::atomic<std::size_t>& in_flight, telemetry::Metrics& metrics, telemetry::DecisionLog& log);
   ~CheckApi() override;
 
   // From here on requests are decided by this snapshot; those in flight keep theirs.

@@ -39,15 +39,17 @@ std::int64_t window_of(const Limit& limit, std::int64_t effective_limit, std::in
     case Algorithm::token_bucket:
     case Algorithm::leaky_bucket:
       // The time in which a whole bucket flows: q units each w seconds is its sustained rate.
-      return static_cast<std::int64_t>(std::ceil(static_cast<double>(effective_limit) *
-                                                 static_cast<double>(limit.rate.per_us) /
-                                                 static_cast<double>(limit.rate.units)));
+      return static_cast<std::int64_t>(
+          std::ceil(static_cast<double>(effective_limit) * static_cast<double>(limit.rate.per_us) /
+                    static_cast<double>(limit.rate.units)));
     case Algorithm::quota: {
       PeriodBounds period = period_at(limit.period, limit.anchor, now_us);
       return period.to_us - period.from_us;
     }
-    case Algorithm::concurrency: return 0;
-    default: return limit.window.count();
+    case Algorithm::concurrency:
+      return 0;
+    default:
+      return limit.window.count();
   }
 }
 
@@ -57,7 +59,9 @@ void apply_action(const Enforcement& enforcement, const CheckRequest& request, D
   decision.reason = Reason::limit_exceeded;
   switch (enforcement.action) {
     case Action::deny:
-    case Action::drop: decision.allowed = false; break;
+    case Action::drop:
+      decision.allowed = false;
+      break;
     case Action::delay:  // the wait would be above max_delay
       decision.allowed = false;
       decision.action = Action::deny;
@@ -77,7 +81,9 @@ void apply_action(const Enforcement& enforcement, const CheckRequest& request, D
       break;
     }
     case Action::shadow_only:
-    case Action::allow: decision.allowed = true; break;
+    case Action::allow:
+      decision.allowed = true;
+      break;
   }
 }
 

@@ -1,4 +1,5 @@
-// How a check is decided, arrow by arrow: CheckRequest → ApiKey → Policy → Plan → counter keys → CounterStore → Decision.
+// How a check is decided, arrow by arrow: CheckRequest → ApiKey → Policy → Plan → counter keys → CounterStore →
+// Decision.
 //
 // Pure functions on an immutable snapshot; the one step that waits (the counter store) lies between prepare_call() and
 // conclude(). The text of each arrow is here, top to bottom; check_api.cpp strings them together for HTTP.
@@ -16,8 +17,8 @@
 
 namespace sluice::agent {
 
-// The key a caller presents; nullptr where it is missing, malformed, unknown, expired or wrong. The work is the same whether
-// the id exists or not.
+// The key a caller presents; nullptr where it is missing, malformed, unknown, expired or wrong. The work is the same
+// whether the id exists or not.
 const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us);
 
 // What is to be done with a request.
@@ -48,8 +49,8 @@ void prepare_call(const policy::TenantView& tenant, const policy::Rulebook& rule
 void append_leases(const policy::Rulebook& rulebook, const limiter::Call& call, const limiter::Outcome& outcome,
                    std::vector<limiter::LeaseRef>& out);
 
-// The answer where something was judged, or could not be: the action when over the limit, the failure mode when the store
-// failed. `shadow`, where the course has one, is reported beside it and changes nothing.
+// The answer where something was judged, or could not be: the action when over the limit, the failure mode when the
+// store failed. `shadow`, where the course has one, is reported beside it and changes nothing.
 Decision conclude(const Course& course, const CheckRequest& request, const limiter::Call& call,
                   const limiter::StoreResult<limiter::Outcome>& outcome,
                   const limiter::StoreResult<limiter::Outcome>* shadow);

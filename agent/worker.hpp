@@ -1,5 +1,5 @@
-// One of N identical workers: an event loop on its own thread with its own listeners, its own connection to Redis and its
-// own view of the snapshot. Workers share nothing that is locked but the memory counters.
+// One of N identical workers: an event loop on its own thread with its own listeners, its own connection to Redis and
+// its own view of the snapshot. Workers share nothing that is locked but the memory counters.
 //
 // Thread: everything runs on the worker's loop; the functions marked so may be called from others.
 #pragma once
@@ -30,7 +30,7 @@ struct WorkerShared {
   telemetry::Metrics& metrics;
   telemetry::Log& log;
   telemetry::DecisionLog& decision_log;
-  std::optional<redis::Options> redis;     // absent: counters in memory
+  std::optional<redis::Options> redis;  // absent: counters in memory
   limiter::MemoryCounters& memory;
   CheckApiOptions api;
   http::ServerOptions http;

@@ -9,8 +9,8 @@ namespace {
 // Lua's %: the result has the divisor's sign.
 double modulo(double a, double b) { return a - std::floor(a / b) * b; }
 
-// Token bucket (as ATM's virtual scheduling, ITU-T I.371) and leaky bucket as a meter: spent in 1/q units, p of these leave
-// in a microsecond.
+// Token bucket (as ATM's virtual scheduling, ITU-T I.371) and leaky bucket as a meter: spent in 1/q units, p of these
+// leave in a microsecond.
 Judged judge_bucket(const Terms& terms, double* values, double elapsed) {
   double spent = std::floor(values[0] * terms.q + 0.5) - elapsed * terms.p;
   if (spent < 0) spent = 0;
@@ -51,8 +51,8 @@ Judged judge_first_window(const Terms& terms, double* values, double now) {
   return {values[1] + terms.cost - terms.limit, values[0] + terms.p - now};
 }
 
-// Sliding window counter: the previous window's count weighs as much as of it is still inside the sliding one. Counts in
-// ticks of q µs; the time left in the window is rounded up to a tick.
+// Sliding window counter: the previous window's count weighs as much as of it is still inside the sliding one. Counts
+// in ticks of q µs; the time left in the window is rounded up to a tick.
 Judged judge_sliding_window(const Terms& terms, double* values, double now, double last) {
   double window = terms.p;
   double ticks = std::ceil(window / terms.q);
@@ -96,21 +96,31 @@ Charged charge_count(double limit, double& count, double charge, double until_en
 
 Judged judge(const Terms& terms, double* values, double now, double last) {
   switch (terms.kind) {
-    case Kind::fixed_window: return judge_fixed_window(terms, values, now, last);
-    case Kind::first_window: return judge_first_window(terms, values, now);
-    case Kind::sliding_window: return judge_sliding_window(terms, values, now, last);
-    case Kind::quota: return judge_quota(terms, values, now, last);
-    default: return judge_bucket(terms, values, now - last);
+    case Kind::fixed_window:
+      return judge_fixed_window(terms, values, now, last);
+    case Kind::first_window:
+      return judge_first_window(terms, values, now);
+    case Kind::sliding_window:
+      return judge_sliding_window(terms, values, now, last);
+    case Kind::quota:
+      return judge_quota(terms, values, now, last);
+    default:
+      return judge_bucket(terms, values, now - last);
   }
 }
 
 Charged charge(const Terms& terms, double* values, double now, double charge, bool allowed) {
   switch (terms.kind) {
-    case Kind::fixed_window: return charge_count(terms.limit, values[0], charge, terms.p - modulo(now, terms.p));
-    case Kind::first_window: return charge_count(terms.limit, values[1], charge, values[0] + terms.p - now);
-    case Kind::sliding_window: return charge_sliding_window(terms, values, now, charge);
-    case Kind::quota: return charge_count(terms.limit, values[0], charge, terms.q - now);
-    default: return charge_bucket(terms, values, charge, allowed);
+    case Kind::fixed_window:
+      return charge_count(terms.limit, values[0], charge, terms.p - modulo(now, terms.p));
+    case Kind::first_window:
+      return charge_count(terms.limit, values[1], charge, values[0] + terms.p - now);
+    case Kind::sliding_window:
+      return charge_sliding_window(terms, values, now, charge);
+    case Kind::quota:
+      return charge_count(terms.limit, values[0], charge, terms.q - now);
+    default:
+      return charge_bucket(terms, values, charge, allowed);
   }
 }
 

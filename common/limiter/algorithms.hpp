@@ -11,7 +11,7 @@ namespace sluice::limiter {
 // One limit in one call: a Rule with what the call and an override made of it.
 struct Terms {
   Kind kind = Kind::token_bucket;
-  double cost = 0;   // in the limit's unit; 0 reads
+  double cost = 0;  // in the limit's unit; 0 reads
   double limit = 0;
   double p = 0;
   double q = 0;

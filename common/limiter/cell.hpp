@@ -18,7 +18,7 @@
 namespace sluice::limiter {
 
 struct Collections {
-  std::map<std::string, EntryLog, std::less<>> logs;     // by limit name
+  std::map<std::string, EntryLog, std::less<>> logs;  // by limit name
   std::map<std::string, LeaseSet, std::less<>> leases;
 };
 
@@ -31,7 +31,8 @@ struct Cell {
   std::vector<OverrideEntry> overrides;
   std::unique_ptr<Collections> collections;
 
-  // Redis forgets a key in the millisecond after its expiry; here what is expired is forgotten when next touched or swept.
+  // Redis forgets a key in the millisecond after its expiry; here what is expired is forgotten when next touched or
+  // swept.
   void forget_expired(double now_us) {
     double now_ms = std::floor(now_us / 1000);
     if (now_ms > expires_ms) {

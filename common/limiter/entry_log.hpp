@@ -11,10 +11,10 @@ namespace sluice::limiter {
 
 class EntryLog {
  public:
-  // What counts at `now` under the counter `id` (another one's entries count nothing), and how long until the cost fits.
-  // Charges nothing; remembers for charge() what it found.
-  // A log whose last entry is more than a window ahead of a clock that stepped back is dead, and charge() removes it, so
-  // that it does not count again when the clock comes near it.
+  // What counts at `now` under the counter `id` (another one's entries count nothing), and how long until the cost
+  // fits. Charges nothing; remembers for charge() what it found. A log whose last entry is more than a window ahead of
+  // a clock that stepped back is dead, and charge() removes it, so that it does not count again when the clock comes
+  // near it.
   Judged judge(const Terms& terms, double now, std::uint32_t id);
   // REQUIRES: judge() with the same terms and now just before.
   Charged charge(const Terms& terms, double now, double charge);

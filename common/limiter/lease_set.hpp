@@ -13,9 +13,9 @@ namespace sluice::limiter {
 
 class LeaseSet {
  public:
-  // Sums the live leases (those that expire after now and at most 2 · ttl from now) and says how long until the cost fits.
-  // Leases further ahead of a clock that stepped back are dead, and charge() removes them, even where it charges nothing,
-  // so that they do not count again when the clock comes near them.
+  // Sums the live leases (those that expire after now and at most 2 · ttl from now) and says how long until the cost
+  // fits. Leases further ahead of a clock that stepped back are dead, and charge() removes them, even where it charges
+  // nothing, so that they do not count again when the clock comes near them.
   Judged judge(const Terms& terms, double now);
   // REQUIRES: judge() with the same terms and now just before. `member` names the lease that a charge takes.
   Charged charge(const Terms& terms, double now, double charge, std::string_view member);
@@ -36,11 +36,11 @@ class LeaseSet {
   bool is_live(std::string_view member, double now) const;
   void expire_with_last(double now);
 
-  std::map<std::string, double, std::less<>> expiry_;         // member → expiry
+  std::map<std::string, double, std::less<>> expiry_;  // member → expiry
   ByExpiry by_expiry_;
   double expires_ms_ = 0;
-  double total_ = 0;  // all weights, of the dead too
-  double sum_ = 0;    // found by judge(): live weights
+  double total_ = 0;    // all weights, of the dead too
+  double sum_ = 0;      // found by judge(): live weights
   bool ahead_ = false;  // found by judge(): some are dead, being too far ahead
 };
 

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::size_t kMaxValues = 2 * kMaxLimitsPerPlan;
 
-// The work of one call. Values and numbers are brought into this scratch, judged and charged there, and written back to the
-// cells only when the call charges (or finds a clock that stepped back).
+// The work of one call. Values and numbers are brought into this scratch, judged and charged there, and written back to
+// the cells only when the call charges (or finds a clock that stepped back).
 class Judging {
  public:
   Judging(const Call& call, std::span<Cell* const> cells, double now)
@@ -32,11 +32,11 @@ class Judging {
   std::array<Terms, kMaxLimitsPerPlan> terms_;
   std::array<std::uint32_t, kMaxLimitsPerPlan> ids_;
   std::array<double, kMaxValues> values_;
-  std::array<std::uint8_t, kMaxLimitsPerPlan> at_;  // rule → its first value
+  std::array<std::uint8_t, kMaxLimitsPerPlan> at_;     // rule → its first value
   std::array<std::int64_t, kMaxLimitsPerPlan> waits_;  // 0 where it admits
   std::array<EntryLog*, kMaxLimitsPerPlan> logs_{};
   std::array<LeaseSet*, kMaxLimitsPerPlan> leases_{};
-  std::array<double, kMaxLimitsPerPlan> last_;      // group → time of the last charge, at most now
+  std::array<double, kMaxLimitsPerPlan> last_;        // group → time of the last charge, at most now
   std::array<bool, kMaxLimitsPerPlan> overridden_{};  // group → its counter ids are not the layout's
   bool back_ = false;
   bool allowed_ = true;
@@ -80,7 +80,8 @@ void Judging::load(std::size_t g) {
     std::fill_n(&values_[at_[i]], width, 0.0);
     std::size_t from = 0;
     for (std::uint32_t stored : cell.ids) {
-      if (stored == ids_[i]) std::copy_n(cell.values.begin() + static_cast<std::ptrdiff_t>(from), width, &values_[at_[i]]);
+      if (stored == ids_[i])
+        std::copy_n(cell.values.begin() + static_cast<std::ptrdiff_t>(from), width, &values_[at_[i]]);
       from += stored % 4;
     }
   }
@@ -146,12 +147,14 @@ void Judging::store(std::size_t g, double longest) {
   cell.time = now_;
   cell.layout = overridden_[g] ? 0 : group.layout;
   std::size_t end = std::size_t{group.first} + group.count;
-  std::size_t value_end = end < program_.rules.size() ? at_[end] : at_[end - 1] + program_.rules[end - 1].counter_id % 4;
+  std::size_t value_end =
+      end < program_.rules.size() ? at_[end] : at_[end - 1] + program_.rules[end - 1].counter_id % 4;
   cell.values.assign(&values_[at_[group.first]], values_.data() + value_end);
   cell.ids.assign(&ids_[group.first], ids_.data() + end);
   std::erase_if(cell.overrides, [&](const OverrideEntry& entry) { return entry.expires_us <= now_; });
   double ttl_ms = std::max(1.0, std::ceil(longest / 1000));
-  for (const OverrideEntry& entry : cell.overrides) ttl_ms = std::max(ttl_ms, std::ceil((entry.expires_us - now_) / 1000));
+  for (const OverrideEntry& entry : cell.overrides)
+    ttl_ms = std::max(ttl_ms, std::ceil((entry.expires_us - now_) / 1000));
   cell.expires_ms = std::floor(now_ / 1000) + ttl_ms;
 }
 
@@ -168,8 +171,11 @@ Outcome Judging::charge_and_report() {
     for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
       double charge = allowed_ ? terms_[i].cost : 0;
       Charged c = charge_rule(i, charge, outcome);
-      reports[i] = {waits_[i] == 0, static_cast<std::int64_t>(terms_[i].limit),
-                    static_cast<std::int64_t>(std::max(0.0, c.left)), static_cast<std::int64_t>(c.reset_us), waits_[i],
+      reports[i] = {waits_[i] == 0,
+                    static_cast<std::int64_t>(terms_[i].limit),
+                    static_cast<std::int64_t>(std::max(0.0, c.left)),
+                    static_cast<std::int64_t>(c.reset_us),
+                    waits_[i],
                     static_cast<std::int64_t>(c.hold_us)};
       if (terms_[i].kind < Kind::log) {
         charged |= charge > 0;
@@ -224,7 +230,8 @@ std::size_t binding_limit(const Program& program, std::span<const LimitReport> r
 
 void quota_periods(const Program& program, std::int64_t now_us, std::span<PeriodBounds> out) {
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
-    if (program.rules[i].kind == Kind::quota) out[i] = period_at(program.limits[i].period, program.limits[i].anchor, now_us);
+    if (program.rules[i].kind == Kind::quota)
+      out[i] = period_at(program.limits[i].period, program.limits[i].anchor, now_us);
   }
 }
 

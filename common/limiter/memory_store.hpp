@@ -1,7 +1,7 @@
 // Counters in this process: for embedded mode, tests, and when Redis cannot be asked.
 //
-// MemoryCounters: the counters themselves, one for the process (N would be N limits); safe from any thread, sharded by key,
-// one lock a decision. MemoryStore: a worker's view of them; answers before it returns.
+// MemoryCounters: the counters themselves, one for the process (N would be N limits); safe from any thread, sharded by
+// key, one lock a decision. MemoryStore: a worker's view of them; answers before it returns.
 #pragma once
 
 #include <memory>
@@ -62,7 +62,8 @@ class MemoryStore final : public CounterStore {
   void renew(std::span<const LeaseRef> leases, LeaseListener& listener) override {
     listener.settled(counters_.renew(leases));
   }
-  void put_overrides(std::string_view key, std::span<const OverrideEntry> entries, OverrideListener& listener) override {
+  void put_overrides(std::string_view key, std::span<const OverrideEntry> entries,
+                     OverrideListener& listener) override {
     counters_.put_overrides(key, entries);
     listener.stored({});
   }

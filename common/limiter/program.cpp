@@ -28,23 +28,34 @@ std::uint32_t hash32(std::string_view text) {
 
 std::uint32_t width_of(const Limit& limit) {
   switch (limit.algorithm) {
-    case Algorithm::sliding_window: return 2;
-    case Algorithm::fixed_window: return limit.align == Align::first ? 2 : 1;
+    case Algorithm::sliding_window:
+      return 2;
+    case Algorithm::fixed_window:
+      return limit.align == Align::first ? 2 : 1;
     case Algorithm::sliding_window_log:
-    case Algorithm::concurrency: return 0;
-    default: return 1;
+    case Algorithm::concurrency:
+      return 0;
+    default:
+      return 1;
   }
 }
 
 Kind kind_of(const Limit& limit, bool with_debt) {
   switch (limit.algorithm) {
-    case Algorithm::token_bucket: return with_debt ? Kind::bucket_with_debt : Kind::token_bucket;
-    case Algorithm::leaky_bucket: return with_debt ? Kind::bucket_with_debt : Kind::leaky_bucket;
-    case Algorithm::fixed_window: return limit.align == Align::first ? Kind::first_window : Kind::fixed_window;
-    case Algorithm::sliding_window: return Kind::sliding_window;
-    case Algorithm::sliding_window_log: return Kind::log;
-    case Algorithm::concurrency: return Kind::lease;
-    case Algorithm::quota: break;
+    case Algorithm::token_bucket:
+      return with_debt ? Kind::bucket_with_debt : Kind::token_bucket;
+    case Algorithm::leaky_bucket:
+      return with_debt ? Kind::bucket_with_debt : Kind::leaky_bucket;
+    case Algorithm::fixed_window:
+      return limit.align == Align::first ? Kind::first_window : Kind::fixed_window;
+    case Algorithm::sliding_window:
+      return Kind::sliding_window;
+    case Algorithm::sliding_window_log:
+      return Kind::log;
+    case Algorithm::concurrency:
+      return Kind::lease;
+    case Algorithm::quota:
+      break;
   }
   return Kind::quota;
 }
@@ -69,9 +80,14 @@ Rule rule_of(const Limit& limit, bool with_debt) {
       rule.p = static_cast<double>(limit.window.count());
       rule.q = rule.counter_id;
       break;
-    case Algorithm::fixed_window: rule.p = static_cast<double>(limit.window.count()); break;
-    case Algorithm::concurrency: rule.p = static_cast<double>(limit.lease_ttl.count()); break;
-    case Algorithm::quota: break;
+    case Algorithm::fixed_window:
+      rule.p = static_cast<double>(limit.window.count());
+      break;
+    case Algorithm::concurrency:
+      rule.p = static_cast<double>(limit.lease_ttl.count());
+      break;
+    case Algorithm::quota:
+      break;
   }
   return rule;
 }
@@ -89,7 +105,8 @@ void order_rules(const std::vector<Limit>& limits, bool with_debt, Program& prog
     program.limits.push_back(limits[position]);
     program.plan_position.push_back(static_cast<std::uint8_t>(position));
   };
-  if (std::ranges::any_of(limits, [](const Limit& limit) { return limit.key_by.empty(); })) program.groups.emplace_back();
+  if (std::ranges::any_of(limits, [](const Limit& limit) { return limit.key_by.empty(); }))
+    program.groups.emplace_back();
   for (std::size_t i = 0; i < limits.size(); ++i) {
     if (limits[i].key_by.empty()) add(i, 0);
   }
@@ -163,12 +180,15 @@ std::uint32_t counter_id(const Limit& limit) {
       what += to_string(limit.align);
       [[fallthrough]];
     case Algorithm::sliding_window:
-    case Algorithm::sliding_window_log: what += std::to_string(limit.window.count()); break;
+    case Algorithm::sliding_window_log:
+      what += std::to_string(limit.window.count());
+      break;
     case Algorithm::quota:
       what += to_string(limit.period);
       if (limit.anchor) what += std::to_string(limit.anchor->time_since_epoch().count());
       break;
-    default: break;
+    default:
+      break;
   }
   return (hash32(what) & ~3U) | width_of(limit);
 }

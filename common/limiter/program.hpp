@@ -18,7 +18,7 @@ enum class Kind : std::uint8_t {
   leaky_bucket = 2,
   bucket_with_debt = 3,  // either bucket under action `delay`
   fixed_window = 4,
-  first_window = 5,      // fixed_window, align first
+  first_window = 5,  // fixed_window, align first
   sliding_window = 6,
   quota = 7,
   log = 8,
@@ -29,11 +29,13 @@ enum class Kind : std::uint8_t {
 struct Rule {
   Kind kind = Kind::token_bucket;
   double limit = 0;  // capacity or limit, in units
-  double p = 0;      // buckets: p units per q µs · windows and log: window in µs · lease: lease_ttl in µs · quota: from (per call)
-  double q = 0;      // buckets: see p · sliding window: µs in a tick · quota: to (per call) · log: counter_id
-  std::uint32_t counter_id = 0;  // name, algorithm and window: another id is another counter. Low two bits: doubles in the state
-  std::uint32_t name_id = 0;     // the limit's name and algorithm: how an override finds it
-  std::uint8_t group = 0;        // index into Program::groups
+  double p =
+      0;  // buckets: p units per q µs · windows and log: window in µs · lease: lease_ttl in µs · quota: from (per call)
+  double q = 0;  // buckets: see p · sliding window: µs in a tick · quota: to (per call) · log: counter_id
+  std::uint32_t counter_id =
+      0;  // name, algorithm and window: another id is another counter. Low two bits: doubles in the state
+  std::uint32_t name_id = 0;  // the limit's name and algorithm: how an override finds it
+  std::uint8_t group = 0;     // index into Program::groups
 };
 
 // The limits that share one identity and so one state key. Group 0 is the policy's own identity; a limit that adds
@@ -50,12 +52,12 @@ struct Group {
 
 struct Program {
   std::vector<Rule> rules;
-  std::vector<Limit> limits;               // limits[i] is what rules[i] was compiled from
+  std::vector<Limit> limits;                // limits[i] is what rules[i] was compiled from
   std::vector<std::uint8_t> plan_position;  // plan_position[i]: where rules[i] stands in the plan
-  std::vector<Group> groups;               // none is empty
-  double max_delay_us = 0;                 // action delay, else 0
-  std::uint8_t leases = 0;                 // how many rules are leases
-  std::uint8_t collections = 0;            // how many are leases or logs
+  std::vector<Group> groups;                // none is empty
+  double max_delay_us = 0;                  // action delay, else 0
+  std::uint8_t leases = 0;                  // how many rules are leases
+  std::uint8_t collections = 0;             // how many are leases or logs
   bool has_quotas = false;
 
   // The script's parameters (lua/check.lua) packed for no cost and unexplained, their struct format, and where in them

@@ -180,14 +180,22 @@ StoreError classify_error(const redis::Reply& reply) {
     StoreError error;
   };
   static constexpr Row kRows[] = {
-      {"NOSCRIPT", {StoreFault::no_script, false}},         {"READONLY", {StoreFault::read_only, false}},
-      {"MASTERDOWN", {StoreFault::read_only, false}},       {"CLUSTERDOWN", {StoreFault::cluster_down, false}},
-      {"MOVED", {StoreFault::cluster_down, false}},         {"ASK", {StoreFault::cluster_down, false}},
-      {"TRYAGAIN", {StoreFault::cluster_down, false}},      {"LOADING", {StoreFault::loading, false}},
-      {"BUSY", {StoreFault::busy, false}},                  {"OOM", {StoreFault::out_of_memory, false}},
-      {"NOREPLICAS", {StoreFault::no_replicas, false}},     {"MISCONF", {StoreFault::misconfigured, false}},
-      {"NOAUTH", {StoreFault::authentication, false}},      {"WRONGPASS", {StoreFault::authentication, false}},
-      {"NOPERM", {StoreFault::authentication, false}},      {"WRONGTYPE", {StoreFault::wrong_type, true}},
+      {"NOSCRIPT", {StoreFault::no_script, false}},
+      {"READONLY", {StoreFault::read_only, false}},
+      {"MASTERDOWN", {StoreFault::read_only, false}},
+      {"CLUSTERDOWN", {StoreFault::cluster_down, false}},
+      {"MOVED", {StoreFault::cluster_down, false}},
+      {"ASK", {StoreFault::cluster_down, false}},
+      {"TRYAGAIN", {StoreFault::cluster_down, false}},
+      {"LOADING", {StoreFault::loading, false}},
+      {"BUSY", {StoreFault::busy, false}},
+      {"OOM", {StoreFault::out_of_memory, false}},
+      {"NOREPLICAS", {StoreFault::no_replicas, false}},
+      {"MISCONF", {StoreFault::misconfigured, false}},
+      {"NOAUTH", {StoreFault::authentication, false}},
+      {"WRONGPASS", {StoreFault::authentication, false}},
+      {"NOPERM", {StoreFault::authentication, false}},
+      {"WRONGTYPE", {StoreFault::wrong_type, true}},
   };
   for (const Row& row : kRows) {
     if (reply.error_code() == row.token) return row.error;

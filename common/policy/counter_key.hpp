@@ -1,8 +1,8 @@
 // Names of counters: sl:{<tenant>|<identity>}:p=<policy id>. Two different identities never share one.
 //
-// identity = the key_by dimensions as name=value in their fixed order, separated by '|'; an absent dimension is its name
-// alone, so it differs from an empty one. Every byte outside [A-Za-z0-9._-] of a name or value is %XX. An identity above
-// 200 bytes is '#' and its SHA-256 in hex: no other begins with '#'. The braces are Redis Cluster's hash tag.
+// identity = the key_by dimensions as name=value in their fixed order, separated by '|'; an absent dimension is its
+// name alone, so it differs from an empty one. Every byte outside [A-Za-z0-9._-] of a name or value is %XX. An identity
+// above 200 bytes is '#' and its SHA-256 in hex: no other begins with '#'. The braces are Redis Cluster's hash tag.
 #pragma once
 
 #include <span>

@@ -9,7 +9,8 @@ namespace {
 constexpr int kRoute = 2;  // endpoint, resource
 
 bool names_method(const Policy& policy) {
-  return std::ranges::any_of(policy.scope, [](const ScopeTerm& t) { return t.dimension.dimension == Dimension::method; });
+  return std::ranges::any_of(policy.scope,
+                             [](const ScopeTerm& t) { return t.dimension.dimension == Dimension::method; });
 }
 
 }  // namespace
@@ -17,19 +18,29 @@ bool names_method(const Policy& policy) {
 int level_of(Dimension dimension) {
   switch (dimension) {
     case Dimension::user:
-    case Dimension::subject: return 0;
+    case Dimension::subject:
+      return 0;
     case Dimension::api_key:
     case Dimension::client:
-    case Dimension::client_id: return 1;
+    case Dimension::client_id:
+      return 1;
     case Dimension::endpoint:
-    case Dimension::resource: return kRoute;
-    case Dimension::operation: return 3;
-    case Dimension::service: return 4;
-    case Dimension::application: return 5;
-    case Dimension::tenant: return 6;
-    case Dimension::org: return 7;
-    case Dimension::signal: return 8;
-    default: return kLevels;
+    case Dimension::resource:
+      return kRoute;
+    case Dimension::operation:
+      return 3;
+    case Dimension::service:
+      return 4;
+    case Dimension::application:
+      return 5;
+    case Dimension::tenant:
+      return 6;
+    case Dimension::org:
+      return 7;
+    case Dimension::signal:
+      return 8;
+    default:
+      return kLevels;
   }
 }
 

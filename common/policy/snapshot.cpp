@@ -43,7 +43,7 @@ class Builder {
   Snapshot& out_;
   Faults faults_;
   ById<std::shared_ptr<TenantView>> tenants_;
-  ById<const Plan*> plans_;  // "<tenant>/<plan>"
+  ById<const Plan*> plans_;                                      // "<tenant>/<plan>"
   std::unordered_map<std::string, std::size_t> override_index_;  // state key → index in out_.overrides
 };
 
@@ -84,7 +84,8 @@ void Builder::check_enforceable(const Policy& policy, const std::string& pointer
                      (term.dimension.dimension == Dimension::source_ip && value.find('/') != std::string::npos);
       if (pattern) {
         fault(fmt::format("{}/scope/{}", pointer, to_string(term.dimension)),
-              fmt::format("prefixes and CIDR blocks are not available in this version: name exact values, not {}", value));
+              fmt::format("prefixes and CIDR blocks are not available in this version: name exact values, not {}",
+                          value));
       }
     }
   }
@@ -131,7 +132,8 @@ void Builder::add_policy(const Policy& policy, std::size_t index) {
 void Builder::add_key(const ApiKey& key, std::size_t index) {
   auto hash = parse_key_hash(key.key_hash);
   if (!hash) {
-    fault(fmt::format("/keys/{}/key_hash", index), "must be sha256:<salt hex>:<hex>, as `sluice-agent mint-key` prints it");
+    fault(fmt::format("/keys/{}/key_hash", index),
+          "must be sha256:<salt hex>:<hex>, as `sluice-agent mint-key` prints it");
     return;
   }
   auto view = std::make_shared<KeyView>();

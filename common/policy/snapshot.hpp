@@ -1,5 +1,5 @@
-// What the agent decides by: tenants, keys, plans and policies, compiled and indexed. Immutable once built; readers never
-// lock. Who made it (a file, the server) is not its business.
+// What the agent decides by: tenants, keys, plans and policies, compiled and indexed. Immutable once built; readers
+// never lock. Who made it (a file, the server) is not its business.
 //
 // Objects are held by shared pointers, so that a snapshot can share what did not change with the one before it.
 #pragma once
@@ -30,14 +30,14 @@ using ById = std::unordered_map<std::string, Value, IdHash, std::equal_to<>>;
 
 // What judges a request: a policy, or a plan that the caller named.
 struct Rulebook {
-  std::string owner_id;            // policy or plan id
+  std::string owner_id;  // policy or plan id
   bool is_policy = false;
-  std::string plan_id;             // "" where a policy brings its own limits
-  std::int64_t version = 0;        // of the policy
+  std::string plan_id;       // "" where a policy brings its own limits
+  std::int64_t version = 0;  // of the policy
   Enforcement enforcement;
   Metadata metadata;
   limiter::Program program;
-  std::string key_suffix;          // ":p=<policy id>" or ":l=<plan id>", behind the hash tag
+  std::string key_suffix;  // ":p=<policy id>" or ":l=<plan id>", behind the hash tag
 };
 
 struct CompiledPolicy {
@@ -47,8 +47,8 @@ struct CompiledPolicy {
 
 struct TenantView {
   Tenant tenant;
-  std::string key_head;  // "sl:{<tenant>|"
-  ById<std::shared_ptr<const Rulebook>> plans;                    // for calls by plan_id
+  std::string key_head;                                         // "sl:{<tenant>|"
+  ById<std::shared_ptr<const Rulebook>> plans;                  // for calls by plan_id
   std::vector<std::shared_ptr<const CompiledPolicy>> policies;  // in order of precedence: the first that matches wins
 };
 
@@ -67,7 +67,7 @@ struct KeyOverrides {
 
 struct Snapshot {
   std::uint64_t revision = 0;
-  std::string chain;           // names the history the revision belongs to
+  std::string chain;            // names the history the revision belongs to
   std::int64_t made_at_us = 0;  // when it was built, wall clock
   Mode mode = Mode::enforce;
   ById<std::shared_ptr<const TenantView>> tenants;

@@ -48,14 +48,14 @@ class Report:
 
     def at_most(self, what: str, bound: float, reached: float, unit: str = "×", measured: str = "") -> None:
         """A row with an upper bound. `unit` is written behind the numbers."""
-        self._judge(what, f"≤ {bound:g} {unit}", reached <= bound, reached, unit, measured)
+        self._judge(what, f"≤ {bound:g} {unit}".strip(), reached <= bound, reached, unit, measured)
 
     def at_least(self, what: str, bound: float, reached: float, unit: str = "×", measured: str = "") -> None:
         """A row with a lower bound."""
-        self._judge(what, f"≥ {bound:g} {unit}", reached >= bound, reached, unit, measured)
+        self._judge(what, f"≥ {bound:g} {unit}".strip(), reached >= bound, reached, unit, measured)
 
     def _judge(self, what: str, target: str, good: bool, reached: float, unit: str, measured: str) -> None:
-        self.rows.append(Row(self.section, what, measured, target, f"{number(reached)} {unit}", "ok" if good else "short"))
+        self.rows.append(Row(self.section, what, measured, target, f"{number(reached)} {unit}".strip(), "ok" if good else "short"))
 
     def table(self) -> str:
         """Everything, as one Markdown table."""

@@ -12,8 +12,8 @@ using std::chrono::sys_days;
 
 namespace {
 
-void check_report(const LimitReport& r, bool admitted, std::int64_t remaining, std::int64_t reset_us, std::int64_t retry_us,
-                  std::int64_t delay_us = 0) {
+void check_report(const LimitReport& r, bool admitted, std::int64_t remaining, std::int64_t reset_us,
+                  std::int64_t retry_us, std::int64_t delay_us = 0) {
   CHECK(r.admitted == admitted);
   CHECK(r.remaining == remaining);
   CHECK(r.reset_after_us == reset_us);

@@ -17,7 +17,8 @@ using limiter::Script;
 
 namespace {
 
-// A Monday's midnight: every window up to a week starts here. Each test's time line starts some weeks after the last one's.
+// A Monday's midnight: every window up to a week starts here. Each test's time line starts some weeks after the last
+// one's.
 constexpr std::int64_t kMonday = 1'800'230'400'000'000;
 
 int tests_so_far = 0;
@@ -61,9 +62,7 @@ const redis::Reply& BothStores::exchange(const std::string& command) {
   return *found;
 }
 
-Outcome BothStores::check(std::uint32_t cost) {
-  return check(std::vector<std::uint32_t>(program_.rules.size(), cost));
-}
+Outcome BothStores::check(std::uint32_t cost) { return check(std::vector<std::uint32_t>(program_.rules.size(), cost)); }
 
 Outcome BothStores::check(const std::vector<std::uint32_t>& costs) {
   Call call;

@@ -1,4 +1,5 @@
-// Both implementations side by side, on one clock that the test sets: the production script in a real server, and memory.
+// Both implementations side by side, on one clock that the test sets: the production script in a real server, and
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +73,8 @@ class BothStores {
 };
 
 // A limit with the fields most tests name; set the others.
-Limit bucket(std::int64_t capacity, std::int64_t units, std::int64_t per_us, Algorithm algorithm = Algorithm::token_bucket);
+Limit bucket(std::int64_t capacity, std::int64_t units, std::int64_t per_us,
+             Algorithm algorithm = Algorithm::token_bucket);
 Limit window(Algorithm algorithm, std::int64_t limit, Micros length);
 Limit quota(std::int64_t limit, Period period, std::optional<WallTime> anchor = {});
 Limit leases(std::int64_t limit, Micros ttl);

@@ -28,7 +28,9 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-bool installed(const char* tool) { return std::system(fmt::format("command -v {} >/dev/null 2>&1", tool).c_str()) == 0; }
+bool installed(const char* tool) {
+  return std::system(fmt::format("command -v {} >/dev/null 2>&1", tool).c_str()) == 0;
+}
 
 // llvm-cov's own text: a source line, "   33|  1.2k|  if (…", is followed by its branches,
 // "  |  Branch (33:7): [True: 0, False: 12]".
@@ -46,8 +48,8 @@ CppCoverage read_listing(const std::string& listing) {
       const auto at = static_cast<std::size_t>(std::stoul(match[1]));
       for (const auto& [group, never] : {std::pair{3, "never true"}, std::pair{4, "never false"}}) {
         if (match[static_cast<std::size_t>(group)] != "0") continue;
-        found.unreached.push_back(fmt::format("{}:{}:{}: {}: {}", file, at, match[2].str(), never,
-                                              at < sources.size() ? sources[at] : ""));
+        found.unreached.push_back(
+            fmt::format("{}:{}:{}: {}: {}", file, at, match[2].str(), never, at < sources.size() ? sources[at] : ""));
       }
     } else if (std::regex_match(line, match, kSource)) {
       const auto at = static_cast<std::size_t>(std::stoul(match[1]));
@@ -63,19 +65,23 @@ CppCoverage read_listing(const std::string& listing) {
 
 }  // namespace
 
+// It is written at the end of the process: where the whole build is measured, to where that is wanted.
+void leave_no_profile() {
+  const char* wanted = std::getenv("LLVM_PROFILE_FILE");
+  __llvm_profile_set_filename(wanted != nullptr ? wanted : "/dev/null");
+}
+
 std::optional<CppCoverage> cpp_coverage() {
   if (!installed("llvm-profdata-19") || !installed("llvm-cov-19")) return std::nullopt;
   const TemporaryFolder folder;
   const std::string raw = (folder.path() / "run.profraw").string(), data = (folder.path() / "run.profdata").string();
   __llvm_profile_set_filename(raw.c_str());
   if (__llvm_profile_write_file() != 0) throw std::runtime_error("no profile was written");
-  // It is written again at the end of the process: where the whole build is measured, to where that is wanted.
-  const char* wanted = std::getenv("LLVM_PROFILE_FILE");
-  __llvm_profile_set_filename(wanted != nullptr ? wanted : "/dev/null");
+  leave_no_profile();
   output_of(fmt::format("llvm-profdata-19 merge -o {} {}", data, raw));
-  return read_listing(output_of(fmt::format(
-      "llvm-cov-19 show {} -instr-profile={} -show-branches=count -show-instantiations=false {}",
-      std::filesystem::read_symlink("/proc/self/exe").string(), data, COUNTED_SOURCES)));
+  return read_listing(
+      output_of(fmt::format("llvm-cov-19 show {} -instr-profile={} -show-branches=count -show-instantiations=false {}",
+                            std::filesystem::read_symlink("/proc/self/exe").string(), data, COUNTED_SOURCES)));
 }
 
 }  // namespace sluice::test

@@ -23,14 +23,18 @@ class Instrumenter {
     out_.clear();
     while (!rest_.empty()) step();
     if (!blocks_.empty()) fail("a block does not end");
-    head += "local hit = {}\n"
-            "local function yes(n) hit[n] = true return true end\n"
-            "local function no(n) hit[n] = true return false end\n"
-            "local function production()\n";
+    head +=
+        "local hit = {}\n"
+        "local function yes(n) hit[n] = true return true end\n"
+        "local function no(n) hit[n] = true return false end\n"
+        "local function production()\n";
     head += out_;
-    head += "\nend\nlocal result = production()\n"
-            "for n in pairs(hit) do redis.call('HINCRBY', '" + std::string(hits) + "', n, 1) end\n"
-            "return result\n";
+    head +=
+        "\nend\nlocal result = production()\n"
+        "for n in pairs(hit) do redis.call('HINCRBY', '" +
+        std::string(hits) +
+        "', n, 1) end\n"
+        "return result\n";
     return {std::move(head), std::move(branches_)};
   }
 

@@ -22,7 +22,8 @@ struct InstrumentedScript {
   std::vector<LuaBranch> branches;
 };
 
-// `hits` is the hash in which the copy counts, by index of the branch. Throws std::runtime_error on text it cannot follow.
+// `hits` is the hash in which the copy counts, by index of the branch. Throws std::runtime_error on text it cannot
+// follow.
 InstrumentedScript instrument(std::string_view script, std::string_view hits);
 
 }  // namespace sluice::test

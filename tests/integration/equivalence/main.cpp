@@ -1,8 +1,11 @@
 // equivalence [--steps N] [--seed S] [--nightly] [--server PATH]
 //
-// Drives random histories through the production scripts in a real server and through the C++ implementation, on one driven
-// clock, and compares every field of every answer. Prints what it did; fails at the first difference, and where a branch
-// of the scripts or of the C++ was not reached. A seed repeats a run; --world and --verbose show one history of it.
+// Drives random histories through the production scripts in a real server and through the C++ implementation, on one
+// driven clock, and compares every field of every answer. Prints what it did; fails at the first difference, and where
+// a branch of the scripts or of the C++ was not reached. A seed repeats a run; --world and --verbose show one history
+// of it.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include <fmt/format.h>
@@ -25,9 +28,16 @@ namespace {
 using limiter::Script;
 
 constexpr std::array<std::string_view, limiter::kScripts> kScriptNames{"check", "release", "renew", "overrides"};
-constexpr std::array<std::string_view, 10> kKindNames{
-    "", "token_bucket", "leaky_bucket", "bucket with debt", "fixed_window", "fixed_window, first", "sliding_window",
-    "quota", "sliding_window_log", "concurrency"};
+constexpr std::array<std::string_view, 10> kKindNames{"",
+                                                      "token_bucket",
+                                                      "leaky_bucket",
+                                                      "bucket with debt",
+                                                      "fixed_window",
+                                                      "fixed_window, first",
+                                                      "sliding_window",
+                                                      "quota",
+                                                      "sliding_window_log",
+                                                      "concurrency"};
 
 // With fewer, a branch that needs a rare history may be missed; it is printed then, and no failure.
 constexpr std::int64_t kStepsForAllBranches = 500'000;
@@ -88,20 +98,24 @@ std::size_t report_cpp() {
     return 0;
   }
   for (const std::string& branch : coverage->unreached) fmt::print("  never reached: {}\n", branch);
-  fmt::print("branches of the C++: {} of {} reached\n", coverage->branches - coverage->unreached.size(), coverage->branches);
+  fmt::print("branches of the C++: {} of {} reached\n", coverage->branches - coverage->unreached.size(),
+             coverage->branches);
   return coverage->unreached.size();
 }
 
 void report(const Tally& t, double seconds) {
-  fmt::print("{} steps in {:.1f} s, {:.0f} a second: {} checks ({} also against the exact reference, {} also through the "
-             "counting scripts), {} lease calls on {} leases, {} writes of overrides, {} edits of plans, {} steps back, {} "
-             "wrong periods\n",
-             t.steps, seconds, static_cast<double>(t.steps) / seconds, t.checks, t.referenced, t.counted,
-             t.releases + t.renewals, t.leases_taken, t.overrides, t.edits, t.steps_back, t.wrong_periods);
-  fmt::print("{} denials: {} passed at retry_after as the next step, {} on copies; {} were denied 1 us before; {} can never "
-             "pass; exempt: {} (an override ends first), {} (an edit left numbers that are not exact), the 1 us of {} (numbers changed, and "
-             "the state's life was over first)\n",
-             t.denials, t.passed_in_place, t.passed_on_copies, t.early_denied, t.never, t.exempt, t.inexact, t.early_exempt);
+  fmt::print(
+      "{} steps in {:.1f} s, {:.0f} a second: {} checks ({} also against the exact reference, {} also through the "
+      "counting scripts), {} lease calls on {} leases, {} writes of overrides, {} edits of plans, {} steps back, {} "
+      "wrong periods\n",
+      t.steps, seconds, static_cast<double>(t.steps) / seconds, t.checks, t.referenced, t.counted,
+      t.releases + t.renewals, t.leases_taken, t.overrides, t.edits, t.steps_back, t.wrong_periods);
+  fmt::print(
+      "{} denials: {} passed at retry_after as the next step, {} on copies; {} were denied 1 us before; {} can never "
+      "pass; exempt: {} (an override ends first), {} (an edit left numbers that are not exact), the 1 us of {} "
+      "(numbers changed, and "
+      "the state's life was over first)\n",
+      t.denials, t.passed_in_place, t.passed_on_copies, t.early_denied, t.never, t.exempt, t.inexact, t.early_exempt);
   for (std::size_t kind = 1; kind < kKindNames.size(); ++kind) {
     fmt::print("  {:20} {:>9} judged {:>9} denied\n", kKindNames[kind], t.kinds[kind].judged, t.kinds[kind].denied);
   }
@@ -141,12 +155,14 @@ int run(const Flags& flags) {
 }  // namespace sluice::test
 
 int main(int argc, char** argv) {
+  sluice::test::leave_no_profile();
   sluice::test::Flags flags;
   bool nightly = false;
   CLI::App app("The production scripts and the C++ give the same answers to the same histories");
   app.add_option("--steps", flags.steps, "at least this many steps")->capture_default_str();
   app.add_option("--seed", flags.seed, "repeats a run")->capture_default_str();
-  app.add_option("--server", flags.server, "another server: a path to redis-server or valkey-server")->capture_default_str();
+  app.add_option("--server", flags.server, "another server: a path to redis-server or valkey-server")
+      ->capture_default_str();
   app.add_flag("--nightly", nightly, "20,000,000 steps from a seed of the day");
   app.add_option("--world", flags.world, "only this history of the seed");
   app.add_flag("--verbose", flags.verbose, "says every step");
@@ -154,6 +170,10 @@ int main(int argc, char** argv) {
   if (nightly) {
     flags.steps = 20'000'000;
     if (app.count("--seed") == 0) flags.seed = static_cast<std::uint64_t>(std::time(nullptr) / 86'400);
+  }
+  if (flags.server.find('/') != std::string::npos && ::access(flags.server.c_str(), X_OK) != 0) {
+    fmt::print("skipped: there is no {} (scripts/setup test fetches Valkey)\n", flags.server);
+    return 77;
   }
   try {
     return sluice::test::run(flags);

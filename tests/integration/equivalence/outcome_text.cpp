@@ -64,8 +64,8 @@ std::string to_text(const LimitReport& r) {
 }
 
 std::string to_text(const limiter::Outcome& outcome) {
-  std::string out = fmt::format("{} binding {} {}", outcome.allowed ? "ALLOWED" : "DENIED", outcome.binding,
-                                to_text(outcome.report));
+  std::string out =
+      fmt::format("{} binding {} {}", outcome.allowed ? "ALLOWED" : "DENIED", outcome.binding, to_text(outcome.report));
   for (const LimitReport& report : outcome.limits) out += "\n      " + to_text(report);
   return out;
 }
@@ -74,13 +74,18 @@ std::string to_text(const Limit& limit) {
   std::string out = fmt::format("{} {} {} limit {}", limit.name, to_string(limit.algorithm), limit.unit, limit.limit);
   switch (limit.algorithm) {
     case Algorithm::token_bucket:
-    case Algorithm::leaky_bucket: out += fmt::format(" rate {}/{} us", limit.rate.units, limit.rate.per_us); break;
-    case Algorithm::concurrency: out += fmt::format(" lease_ttl {} us", limit.lease_ttl.count()); break;
+    case Algorithm::leaky_bucket:
+      out += fmt::format(" rate {}/{} us", limit.rate.units, limit.rate.per_us);
+      break;
+    case Algorithm::concurrency:
+      out += fmt::format(" lease_ttl {} us", limit.lease_ttl.count());
+      break;
     case Algorithm::quota:
       out += fmt::format(" period {}", to_string(limit.period));
       if (limit.anchor) out += fmt::format(" anchor {}", limit.anchor->time_since_epoch().count());
       break;
-    default: out += fmt::format(" window {} us align {}", limit.window.count(), to_string(limit.align));
+    default:
+      out += fmt::format(" window {} us align {}", limit.window.count(), to_string(limit.align));
   }
   return limit.key_by.empty() ? out : out + " key_by method";
 }

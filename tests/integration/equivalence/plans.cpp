@@ -20,19 +20,26 @@ bool is_bucket(const Limit& limit) {
 
 Micros random_window(Random& random) {
   switch (random.below(6)) {
-    case 0: return Micros(random.pick<std::int64_t>({1'000, 2'000, 7'000, 250'000, kSecond}));
-    case 1: return Micros(1'000 + random.scale(kYear - 1'000));  // no round number
-    case 2: return Micros(random.pick<std::int64_t>({3'600 * kSecond, kDay, 30 * kDay, kYear}));
-    default: return Micros(random.pick<std::int64_t>({kSecond, 10 * kSecond, 30 * kSecond, 60 * kSecond}));
+    case 0:
+      return Micros(random.pick<std::int64_t>({1'000, 2'000, 7'000, 250'000, kSecond}));
+    case 1:
+      return Micros(1'000 + random.scale(kYear - 1'000));  // no round number
+    case 2:
+      return Micros(random.pick<std::int64_t>({3'600 * kSecond, kDay, 30 * kDay, kYear}));
+    default:
+      return Micros(random.pick<std::int64_t>({kSecond, 10 * kSecond, 30 * kSecond, 60 * kSecond}));
   }
 }
 
 std::int64_t random_count(Random& random) {
   if (random.percent(1)) return 0;
   switch (random.below(5)) {
-    case 0: return random.between(1, 3);
-    case 1: return random.scale(kMaxLimit);
-    default: return random.between(1, 60);
+    case 0:
+      return random.between(1, 3);
+    case 1:
+      return random.scale(kMaxLimit);
+    default:
+      return random.between(1, 60);
   }
 }
 
@@ -47,7 +54,8 @@ void random_bucket(Random& random, Limit& limit) {
       break;
     case 1: {
       limit.limit = random.percent(50) ? random.between(1, 4) : random.scale(std::int64_t{1} << 33);
-      const std::int64_t per = kMaxLimit / limit.limit - random.below(std::min<std::int64_t>(3, kMaxLimit / limit.limit));
+      const std::int64_t per =
+          kMaxLimit / limit.limit - random.below(std::min<std::int64_t>(3, kMaxLimit / limit.limit));
       limit.rate = lowest_terms(random.scale(1'000'000), Micros(std::max<std::int64_t>(1, per)));
       break;
     }
@@ -71,14 +79,17 @@ void random_sliding(Random& random, Limit& limit) {
 void random_numbers(Random& random, Limit& limit) {
   switch (limit.algorithm) {
     case Algorithm::token_bucket:
-    case Algorithm::leaky_bucket: return random_bucket(random, limit);
-    case Algorithm::sliding_window: return random_sliding(random, limit);
+    case Algorithm::leaky_bucket:
+      return random_bucket(random, limit);
+    case Algorithm::sliding_window:
+      return random_sliding(random, limit);
     case Algorithm::sliding_window_log:
     case Algorithm::concurrency:
       limit.limit = random.percent(1) ? 0 : random.percent(20) ? random.scale(kMaxLogLimit) : random.between(1, 20);
       return;
     case Algorithm::fixed_window:
-    case Algorithm::quota: limit.limit = random_count(random);
+    case Algorithm::quota:
+      limit.limit = random_count(random);
   }
 }
 
@@ -91,7 +102,8 @@ void fill(Random& random, Limit& limit, std::optional<Micros> max_delay) {
                                                 : 1'000 + random.scale(30 * kDay - 1'000));
     limit.period = random.pick({Period::hour, Period::day, Period::week, Period::month, Period::year});
     limit.anchor.reset();
-    if (random.percent(50)) limit.anchor = WallTime(Micros(random.below(4'000'000'000) * kSecond + random.below(kSecond)));
+    if (random.percent(50))
+      limit.anchor = WallTime(Micros(random.below(4'000'000'000) * kSecond + random.below(kSecond)));
     random_numbers(random, limit);
   } while (!acceptable(limit, max_delay));
 }
@@ -130,8 +142,10 @@ void toggle_delay(Random& random, RandomPlan& plan) {
       std::int64_t low = 1, high = kYear;
       while (low < high) {
         const std::int64_t middle = (low + high + 1) / 2;
-        if (debt_fault(limit, Micros(middle))) high = middle - 1;
-        else low = middle;
+        if (debt_fault(limit, Micros(middle)))
+          high = middle - 1;
+        else
+          low = middle;
       }
       delay = Micros(low);
     }
@@ -165,16 +179,21 @@ Limit with(Limit limit, const limiter::OverrideEntry& entry) {
   if (entry.limit >= 0) limit.limit = static_cast<std::int64_t>(entry.limit);
   if (entry.p < 0) return limit;
   const Micros p(static_cast<std::int64_t>(entry.p));
-  if (is_bucket(limit)) limit.rate = {p.count(), static_cast<std::int64_t>(entry.q)};
-  else if (limit.algorithm == Algorithm::concurrency) limit.lease_ttl = p;
-  else limit.window = p;
+  if (is_bucket(limit))
+    limit.rate = {p.count(), static_cast<std::int64_t>(entry.q)};
+  else if (limit.algorithm == Algorithm::concurrency)
+    limit.lease_ttl = p;
+  else
+    limit.window = p;
   return limit;
 }
 
 RandomPlan random_plan(Random& random, Flavour flavour) {
   if (flavour == Flavour::crowded) return crowded_plan(random);
   RandomPlan plan;
-  const std::int64_t count = flavour == Flavour::single ? 1 : random.percent(40) ? random.between(1, 2) : random.between(1, 8);
+  const std::int64_t count = flavour == Flavour::single ? 1
+                             : random.percent(40)       ? random.between(1, 2)
+                                                        : random.between(1, 8);
   while (static_cast<std::int64_t>(plan.limits.size()) < count) add_limit(random, plan);
   if (random.percent(30)) toggle_delay(random, plan);
   return plan;
@@ -189,11 +208,20 @@ void edit(Random& random, RandomPlan& plan) {
     case 1:
       if (plan.limits.size() > 1) plan.limits.erase(plan.limits.begin() + (&limit - plan.limits.data()));
       return;
-    case 2: std::ranges::rotate(plan.limits, plan.limits.begin() + (&limit - plan.limits.data())); return;
-    case 3: random_limit(random, limit, plan.max_delay); return;
-    case 4: toggle_delay(random, plan); return;
-    case 5: fill(random, limit, plan.max_delay); return;
-    default: break;
+    case 2:
+      std::ranges::rotate(plan.limits, plan.limits.begin() + (&limit - plan.limits.data()));
+      return;
+    case 3:
+      random_limit(random, limit, plan.max_delay);
+      return;
+    case 4:
+      toggle_delay(random, plan);
+      return;
+    case 5:
+      fill(random, limit, plan.max_delay);
+      return;
+    default:
+      break;
   }
   // Numbers only: the counter stays.
   Limit changed = limit;
@@ -203,7 +231,8 @@ void edit(Random& random, RandomPlan& plan) {
     if (is_bucket(changed) && random.percent(40)) changed.rate = limit.rate;
     if (random.percent(30)) changed.limit = std::max<std::int64_t>(0, limit.limit + random.between(-3, 3));
     changed.window = limit.window;
-    if (changed.algorithm == Algorithm::concurrency && random.percent(50)) changed.lease_ttl = Micros(1'000 + random.scale(kDay));
+    if (changed.algorithm == Algorithm::concurrency && random.percent(50))
+      changed.lease_ttl = Micros(1'000 + random.scale(kDay));
   } while (!acceptable(changed, plan.max_delay));
   limit = changed;
 }
@@ -250,13 +279,16 @@ std::int64_t scale_of(const Limit& limit) {
   switch (limit.algorithm) {
     case Algorithm::token_bucket:
     case Algorithm::leaky_bucket: {
-      const double us = static_cast<double>(std::max<std::int64_t>(1, limit.limit)) * static_cast<double>(limit.rate.per_us) /
-                        static_cast<double>(limit.rate.units);
+      const double us = static_cast<double>(std::max<std::int64_t>(1, limit.limit)) *
+                        static_cast<double>(limit.rate.per_us) / static_cast<double>(limit.rate.units);
       return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(us, static_cast<double>(kYear))));
     }
-    case Algorithm::concurrency: return limit.lease_ttl.count();
-    case Algorithm::quota: return limit.period == Period::hour ? 3'600 * kSecond : 31 * kDay;
-    default: return limit.window.count();
+    case Algorithm::concurrency:
+      return limit.lease_ttl.count();
+    case Algorithm::quota:
+      return limit.period == Period::hour ? 3'600 * kSecond : 31 * kDay;
+    default:
+      return limit.window.count();
   }
 }
 

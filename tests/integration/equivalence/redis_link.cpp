@@ -18,7 +18,8 @@ namespace {
 
 }  // namespace
 
-RedisLink::RedisLink(const std::string& unix_path) : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)), buffer_(65536) {
+RedisLink::RedisLink(const std::string& unix_path)
+    : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)), buffer_(65536) {
   const timeval patience{.tv_sec = 60, .tv_usec = 0};
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -10,31 +10,9 @@
 
 #include "common/domain/decision.hpp"
 #include "common/domain/plan.hpp"
+#include "tests/integration/equivalence/meter.hpp"
 
 namespace sluice::test {
-
-// The state of one limit. Instants are µs since the epoch; `at` is never before the last `settle`.
-class Meter {
- public:
-  virtual ~Meter() = default;
-  // The clock says `now`, perhaps earlier than before: what is stored ahead of it counts as now's, and what is too far
-  // ahead is gone. Says whether leases went.
-  virtual bool settle(std::int64_t now) = 0;
-  virtual bool fits(std::int64_t cost, std::int64_t at) const = 0;
-  virtual bool untouched(std::int64_t at) const = 0;
-  virtual std::int64_t left(std::int64_t at) const = 0;  // may be below 0
-  virtual void charge(std::int64_t cost, std::int64_t now) = 0;
-  virtual void forget() = 0;
-
-  // How long this admitted call is to be delayed, with what was there before it and after it.
-  virtual std::int64_t delay_before_charge(std::int64_t) const { return 0; }
-  virtual std::int64_t delay_after_charge(std::int64_t) const { return 0; }
-
-  // Leases only.
-  virtual bool release(const std::string&, std::int64_t) { return false; }
-  virtual std::int64_t renew(const std::string&, std::int64_t) { return 0; }  // its new expiry
-  virtual void name_next(const std::string&) {}                               // the member that the next charge takes
-};
 
 class Reference {
  public:

@@ -211,7 +211,7 @@ TEST_CASE("writing overrides in the last millisecond of the counters' life does 
   const Limit limit = named(bucket(5, 1, 1'000'000), "a");
   BothStores stores({limit});
   stores.at_us(999);
-  stores.check(1);         // whole again at 1.000999 s; the key lives through the millisecond that starts at 1.000 s
+  stores.check(1);  // whole again at 1.000999 s; the key lives through the millisecond that starts at 1.000 s
   stores.at_us(1'000'500);
   stores.put_overrides({});
   CHECK(stores.check_one(0).remaining == 4);

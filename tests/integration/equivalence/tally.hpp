@@ -16,7 +16,7 @@ struct Tally {
   };
   std::array<OfKind, 10> kinds{};  // by limiter::Kind
 
-  std::int64_t steps = 0;    // checks, lease calls and override writes compared
+  std::int64_t steps = 0;  // checks, lease calls and override writes compared
   std::int64_t checks = 0;
   std::int64_t denials = 0;
   std::int64_t never = 0;             // of them with retry_after -1

@@ -60,7 +60,8 @@ void World::run(std::int64_t steps) {
     const Outcome outcome = judge(call);
     if (!outcome.allowed) retry(call, outcome);
   }
-  if (memory_.size() > 2 * keys_.size() + 2) fail(fmt::format("memory keeps {} keys of {}", memory_.size(), keys_.size()));
+  if (memory_.size() > 2 * keys_.size() + 2)
+    fail(fmt::format("memory keeps {} keys of {}", memory_.size(), keys_.size()));
   auto& del = pipeline_.command([](const redis::Reply&) {});
   del.array(1 + 3 * keys_.size()).bulk("DEL");
   for (const std::string& key : keys_) {
@@ -117,10 +118,14 @@ std::int64_t World::random_cost(const std::string& unit) {
   if (flavour_ == Flavour::crowded) return random_.percent(90) ? random_.between(1, 2) : random_.between(0, 200);
   const std::int64_t left = left_.contains(unit) ? left_[unit] : random_.between(1, 10);
   switch (random_.below(12)) {
-    case 0: return 0;
-    case 1: return std::min(left, kMaxCost);
-    case 2: return std::min(left + 1, kMaxCost);
-    case 3: return std::min(random_.scale(left + 1), kMaxCost);
+    case 0:
+      return 0;
+    case 1:
+      return std::min(left, kMaxCost);
+    case 2:
+      return std::min(left + 1, kMaxCost);
+    case 3:
+      return std::min(random_.scale(left + 1), kMaxCost);
     case 4: {
       const Limit& limit = random_.pick(plan_.limits);
       if (limit.unit != unit) return 2;
@@ -129,8 +134,10 @@ std::int64_t World::random_cost(const std::string& unit) {
     case 5:
       if (random_.percent(70)) return 1;
       return random_.percent(10) ? kMaxCost - random_.below(2) : random_.scale(kMaxCost);
-    case 6: return random_.between(2, 12);
-    default: return 1;
+    case 6:
+      return random_.between(2, 12);
+    default:
+      return 1;
   }
 }
 
@@ -198,14 +205,13 @@ void World::send_wrong_period(const Call& call) {
   if (limiter::judge_in_memory(call, cells, wrong, clock_.now)) fail("memory took a wrong period");
   for (std::string_view prefix : {"sl", "cv"}) {
     if (prefix == "cv" && instrumented_ == nullptr) break;
-    send_check(prefix, call, off,
-               [where = origin(), program = program_, at = clock_.now](const redis::Reply& reply) {
-                 Call asked;
-                 asked.program = program.get();
-                 const auto read = limiter::read_check(reply, asked);
-                 if (!read || read->outcome) throw std::runtime_error(where + "a wrong period was taken");
-                 if (read->wrong_period.now_us != at) throw std::runtime_error(where + "the server's time is another");
-               });
+    send_check(prefix, call, off, [where = origin(), program = program_, at = clock_.now](const redis::Reply& reply) {
+      Call asked;
+      asked.program = program.get();
+      const auto read = limiter::read_check(reply, asked);
+      if (!read || read->outcome) throw std::runtime_error(where + "a wrong period was taken");
+      if (read->wrong_period.now_us != at) throw std::runtime_error(where + "the server's time is another");
+    });
   }
 }
 
@@ -225,8 +231,10 @@ void World::compare_with_reference(const Call& call, const Outcome& outcome) {
 }
 
 void World::note(const Call& call, const Outcome& outcome) {
-  log(fmt::format("costs {} explain {}: {}", fmt::join(call.costs.begin(), call.costs.begin() + static_cast<std::ptrdiff_t>(program_->rules.size()), ","),
-                  call.explain, to_text(outcome)));
+  log(fmt::format(
+      "costs {} explain {}: {}",
+      fmt::join(call.costs.begin(), call.costs.begin() + static_cast<std::ptrdiff_t>(program_->rules.size()), ","),
+      call.explain, to_text(outcome)));
   landmarks_.clear();
   auto mark = [&](std::int64_t us) {
     if (us > 0) landmarks_.push_back(clock_.now + us);
@@ -259,69 +267,6 @@ void World::note(const Call& call, const Outcome& outcome) {
   tally_.leases_taken += static_cast<std::int64_t>(taken.size());
   if (!taken.empty()) leases_.push_back(std::move(taken));
   if (leases_.size() > 500) leases_.erase(leases_.begin());
-}
-
-void World::put_overrides() {
-  ++step_, ++tally_.steps, ++tally_.overrides;
-  const std::size_t rule = static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(program_->rules.size())));
-  const limiter::Group& group = program_->groups[program_->rules[rule].group];
-  const std::string key = group_key(program_->rules[rule].group, random_.percent(30));
-  keys_.insert(key);
-  std::vector<OverrideEntry> entries;
-  const std::int64_t count = random_.percent(20) ? 0 : random_.between(1, 2);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Limit& limit = program_->limits[group.first + static_cast<std::size_t>(random_.below(group.count))];
-    if (auto entry = random_override(random_, limit, plan_.max_delay, clock_.now)) entries.push_back(*entry);
-  }
-  log("overrides of " + key);
-  for (const OverrideEntry& entry : entries) log("  " + to_text(entry));
-  overrides_[key] = entries;
-  ++numbers_;
-  memory_.put_overrides(key, entries);
-  for (std::string_view prefix : {"sl", "cv"}) {
-    if (prefix == "cv" && instrumented_ == nullptr) break;
-    send(prefix, Script::overrides,
-         [&](redis::CommandWriter& out) {
-           limiter::write_overrides(out, std::string(prefix) + key.substr(2), entries);
-         },
-         [where = origin()](const redis::Reply& reply) {
-           if (reply.integer != 1) throw std::runtime_error(where + "overrides: " + std::string(reply.text));
-         });
-  }
-}
-
-void World::change_lease() {
-  ++step_, ++tally_.steps;
-  const auto at = random_.below(static_cast<std::int64_t>(leases_.size()));
-  std::vector<LeaseRef> refs = leases_[static_cast<std::size_t>(at)];
-  const Script script = random_.percent(50) ? Script::release : Script::renew;
-  (script == Script::release ? tally_.releases : tally_.renewals)++;
-  const limiter::LeaseOutcome found = script == Script::release ? memory_.release(refs) : memory_.renew(refs);
-  log(fmt::format("{} of {} leases: live {} until {}", script == Script::release ? "release" : "renewal", refs.size(),
-                  found.live, found.expires_at_us));
-  if (flavour_ == Flavour::single) {
-    const bool release = script == Script::release;
-    Reference& reference = reference_of(refs[0].state_key);
-    const std::int64_t expires = release ? 0 : reference.renew(refs[0].member, clock_.now);
-    const bool live = release ? reference.release(refs[0].member, clock_.now) : expires > 0;
-    if (live != found.live || expires != found.expires_at_us) {
-      fail(fmt::format("reference: live {} until {}, both: live {} until {}\n", live, expires, found.live, found.expires_at_us));
-    }
-  }
-  for (std::string_view prefix : {"sl", "cv"}) {
-    if (prefix == "cv" && instrumented_ == nullptr) break;
-    std::vector<LeaseRef> named = refs;
-    for (LeaseRef& ref : named) ref.state_key.replace(0, 2, prefix);
-    send(prefix, script, [&](redis::CommandWriter& out) { limiter::write_leases(out, script, named); },
-         [where = origin(), script, found](const redis::Reply& reply) {
-           const auto read = limiter::read_leases(reply, script);
-           if (!read) throw std::runtime_error(where + "leases: " + std::string(reply.text));
-           if (read->live == found.live && read->expires_at_us == found.expires_at_us) return;
-           throw std::runtime_error(where + fmt::format("lease: memory live {} until {}, server live {} until {}", found.live,
-                                                        found.expires_at_us, read->live, read->expires_at_us));
-         });
-  }
-  if (script == Script::release && random_.percent(60)) leases_.erase(leases_.begin() + at);
 }
 
 }  // namespace sluice::test

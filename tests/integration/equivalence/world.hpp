@@ -1,8 +1,8 @@
-// One history: a plan and its counters on one time line, driven at random through the production scripts in the server and
-// through MemoryCounters, every answer compared.
+// One history: a plan and its counters on one time line, driven at random through the production scripts in the server
+// and through MemoryCounters, every answer compared.
 //
-// The history follows from its seed alone: it is made from the answers of MemoryCounters, so the commands can be sent in
-// batches and the server's answers compared when they come.
+// The history follows from its seed alone: it is made from the answers of MemoryCounters, so the commands can be sent
+// in batches and the server's answers compared when they come.
 #pragma once
 
 #include <array>
@@ -32,7 +32,8 @@ class World {
   World(const Random& seeds, std::int64_t index, Pipeline& pipeline, Tally& tally, const InstrumentedShas* instrumented,
         bool verbose);
 
-  // Throws std::runtime_error at the first difference; it may be thrown by a later world's run, or by the pipeline's end.
+  // Throws std::runtime_error at the first difference; it may be thrown by a later world's run, or by the pipeline's
+  // end.
   void run(std::int64_t steps);
 
  private:

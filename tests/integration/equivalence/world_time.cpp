@@ -46,10 +46,13 @@ std::int64_t World::landmark() {
       const PeriodBounds period = period_at(limit.period, limit.anchor, now);
       return random_.percent(80) ? period.to_us : period.from_us;
     }
-    case Algorithm::concurrency: return now + random_.between(1, 2) * limit.lease_ttl.count();
+    case Algorithm::concurrency:
+      return now + random_.between(1, 2) * limit.lease_ttl.count();
     case Algorithm::token_bucket:
-    case Algorithm::leaky_bucket: return now + scale_of(limit);
-    default: return (now / limit.window.count() + random_.between(0, 2)) * limit.window.count();
+    case Algorithm::leaky_bucket:
+      return now + scale_of(limit);
+    default:
+      return (now / limit.window.count() + random_.between(0, 2)) * limit.window.count();
   }
 }
 
@@ -66,7 +69,8 @@ std::int64_t World::next_time() {
   if (what < 55) return now + random_.scale(2 * scale);
   if (what < 63) return now + random_.below(1 + scale / 4);
   if (what < 88) return landmark() + random_.between(-1, 1);
-  if (what < 90) return (now / 1000 + random_.scale(1 + scale / 1000)) * 1000 + random_.pick<std::int64_t>({0, 0, -1, 999});
+  if (what < 90)
+    return (now / 1000 + random_.scale(1 + scale / 1000)) * 1000 + random_.pick<std::int64_t>({0, 0, -1, 999});
   if (what < 92) return now + random_.scale(31'000'000'000'000);
   if (what < 96) return now - random_.scale(2 * scale);
   if (what < 98) return now - random_.between(0, 1) - (landmark() - now);
@@ -85,7 +89,8 @@ void World::set_time(std::int64_t to) {
   if (to < from) forget_before_stepping_back();
   for (const auto& [key, entries] : overrides_) {
     for (const OverrideEntry& entry : entries) {
-      const bool before = entry.expires_us <= static_cast<double>(from), after = entry.expires_us <= static_cast<double>(to);
+      const bool before = entry.expires_us <= static_cast<double>(from),
+                 after = entry.expires_us <= static_cast<double>(to);
       if (before != after) ++numbers_;
     }
   }
@@ -93,14 +98,15 @@ void World::set_time(std::int64_t to) {
   log(fmt::format("time {} ({:+})", to, to - from));
   DrivenClock::write_set(pipeline_.command([where = origin()](const redis::Reply& reply) {
     if (reply.is_error()) throw std::runtime_error(where + "the clock: " + std::string(reply.text));
-  }), to);
+  }),
+                         to);
 }
 
-// The server deletes an expired key when a command touches it, memory when it touches or sweeps the cell; until then both
-// keep it, each its own ones. Nobody can see that while time goes forward, as expired state answers like absent state. But
-// when the clock steps back to before the expiry, what was kept counts again and what was deleted does not. Both are
-// right (a deployed Redis expires keys whenever it likes), so before a step back both are made to forget all that is
-// expired: every key is touched, every cell is swept.
+// The server deletes an expired key when a command touches it, memory when it touches or sweeps the cell; until then
+// both keep it, each its own ones. Nobody can see that while time goes forward, as expired state answers like absent
+// state. But when the clock steps back to before the expiry, what was kept counts again and what was deleted does not.
+// Both are right (a deployed Redis expires keys whenever it likes), so before a step back both are made to forget all
+// that is expired: every key is touched, every cell is swept.
 void World::forget_before_stepping_back() {
   ++tally_.steps_back;
   memory_.forget_expired();
@@ -124,7 +130,8 @@ bool World::override_ends_by(const Call& call, std::int64_t at) const {
     auto found = overrides_.find(call.keys[g]);
     if (found == overrides_.end()) continue;
     for (const OverrideEntry& entry : found->second) {
-      if (entry.expires_us > static_cast<double>(clock_.now) && entry.expires_us <= static_cast<double>(at)) return true;
+      if (entry.expires_us > static_cast<double>(clock_.now) && entry.expires_us <= static_cast<double>(at))
+        return true;
     }
   }
   return false;
@@ -165,10 +172,10 @@ bool World::numbers_are_exact(const Call& call) {
   return true;
 }
 
-// A call made exactly retry_after later passes, one microsecond earlier it does not. That is promised for the numbers in
-// force now: a denial is exempt where an override ends before. Its early half is exempt where numbers changed since the
-// state was written and a key is gone by then, as what is spent is kept only as long as the state lives, and for how long
-// was set by the former numbers.
+// A call made exactly retry_after later passes, one microsecond earlier it does not. That is promised for the numbers
+// in force now: a denial is exempt where an override ends before. Its early half is exempt where numbers changed since
+// the state was written and a key is gone by then, as what is spent is kept only as long as the state lives, and for
+// how long was set by the former numbers.
 void World::retry(const Call& call, const Outcome& denial) {
   const std::int64_t wait = denial.report.retry_after_us;
   if (wait < 0) {
@@ -184,15 +191,18 @@ void World::retry(const Call& call, const Outcome& denial) {
     ++tally_.inexact;
     return;
   }
-  if (!numbers_changed_since_written(call) && random_.percent(50)) retry_in_place(call, at);
-  else retry_on_copies(call, at);
+  if (!numbers_changed_since_written(call) && random_.percent(50))
+    retry_in_place(call, at);
+  else
+    retry_on_copies(call, at);
 }
 
 void World::retry_in_place(const Call& call, std::int64_t at) {
   set_time(at - 1);
   const Outcome early = judge(call);
   if (early.allowed || early.report.retry_after_us != 1) {
-    fail(fmt::format("1 us before retry_after: allowed {}, retry_after_us {}", early.allowed, early.report.retry_after_us));
+    fail(fmt::format("1 us before retry_after: allowed {}, retry_after_us {}", early.allowed,
+                     early.report.retry_after_us));
   }
   ++tally_.early_denied;
   set_time(at);
@@ -209,18 +219,22 @@ void World::retry_on_copies(const Call& call, std::int64_t at) {
     for (const std::string& key : keys) out.bulk("sh" + key.substr(2));
   };
   on_copies(pipeline_.command([](const redis::Reply&) {}), "DEL");
-  auto alive = std::make_shared<std::int64_t>(0);
+  auto gone = std::make_shared<std::int64_t>(0);  // keys that are there now and not 1 us before retry_after
   for (const std::string& key : keys) {
-    pipeline_.command([alive](const redis::Reply& reply) { *alive += reply.integer; })
-        .array(3).bulk("COPY").bulk(key).bulk("sh" + key.substr(2));
+    pipeline_.command([gone](const redis::Reply& reply) { *gone += reply.integer; })
+        .array(3)
+        .bulk("COPY")
+        .bulk(key)
+        .bulk("sh" + key.substr(2));
   }
 
   DrivenClock::write_set(pipeline_.command([](const redis::Reply&) {}), at - 1);
-  on_copies(pipeline_.command([alive](const redis::Reply& reply) { *alive -= reply.integer; }), "EXISTS");
+  on_copies(pipeline_.command([gone](const redis::Reply& reply) { *gone -= reply.integer; }), "EXISTS");
   const bool changed = numbers_changed_since_written(call);
-  send_check("sh", call, at - 1, [this_tally = &tally_, where = origin(), alive, changed](const redis::Reply& reply) {
+  send_check("sh", call, at - 1, [this_tally = &tally_, where = origin(), gone, changed](const redis::Reply& reply) {
     const std::int64_t allowed = first_number(reply, where);
-    if (changed && *alive > 0) {  // a key is gone before retry_after
+    if (!changed) *gone = 0;
+    if (*gone > 0) {
       ++this_tally->early_exempt;
     } else if (allowed == 1) {
       throw std::runtime_error(where + "passed 1 us before retry_after, on copies");
@@ -229,20 +243,24 @@ void World::retry_on_copies(const Call& call, std::int64_t at) {
     }
   });
   DrivenClock::write_set(pipeline_.command([](const redis::Reply&) {}), at);
-  send_check("sh", call, at, [where = origin()](const redis::Reply& reply) {
-    if (first_number(reply, where) != 1) throw std::runtime_error(where + "denied at retry_after, on copies");
+  send_check("sh", call, at, [this_tally = &tally_, where = origin(), gone](const redis::Reply& reply) {
+    const std::int64_t allowed = first_number(reply, where);
+    if (*gone > 0) return;  // the copies were charged before
+    if (allowed != 1) throw std::runtime_error(where + "denied at retry_after, on copies");
+    ++this_tally->passed_on_copies;
   });
   DrivenClock::write_set(pipeline_.command([](const redis::Reply&) {}), clock_.now);
-  ++tally_.passed_on_copies;
 }
 
-void World::send_check(std::string_view prefix, const Call& call, std::int64_t periods_at, Pipeline::Expectation expectation) {
+void World::send_check(std::string_view prefix, const Call& call, std::int64_t periods_at,
+                       Pipeline::Expectation expectation) {
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
   limiter::quota_periods(*program_, periods_at, periods);
   Call named = call;
   for (std::string& key : named.keys) key.replace(0, 2, prefix);
-  send(prefix, Script::check, [&](redis::CommandWriter& out) { limiter::write_check(out, named, periods); },
-       std::move(expectation));
+  send(
+      prefix, Script::check, [&](redis::CommandWriter& out) { limiter::write_check(out, named, periods); },
+      std::move(expectation));
 }
 
 std::string World::origin() const { return fmt::format("world {} step {}: ", index_, step_); }

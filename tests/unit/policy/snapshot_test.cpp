@@ -22,12 +22,15 @@ constexpr const char* kPlans = R"("plans":[
     {"name":"running","algorithm":"concurrency","limit":2,"lease_ttl":"30s"}]}])";
 
 TEST_CASE("what this version cannot enforce is refused with its place, not ignored") {
-  auto only = [](const Faults& faults) { return faults.size() == 1 ? faults[0].pointer : std::to_string(faults.size()); };
+  auto only = [](const Faults& faults) {
+    return faults.size() == 1 ? faults[0].pointer : std::to_string(faults.size());
+  };
   CHECK(only(faults_of(policies({policy("a", "{}", R"("match_expr":"region==eu")")}))) == "/policies/0/match_expr");
   CHECK(only(faults_of(policies({policy("a", "{}", R"("rollout_percent":50)")}))) == "/policies/0/rollout_percent");
   CHECK(only(faults_of(policies({policy("a", R"({"resource":"GET:*"})")}))) == "/policies/0/scope/resource");
   CHECK(only(faults_of(policies({policy("a", R"({"source_ip":"10.0.0.0/8"})")}))) == "/policies/0/scope/source_ip");
-  CHECK(only(faults_of(policies({policy("a", "{}", R"("failure_mode":"fail_degrade")")}))) == "/policies/0/failure_mode");
+  CHECK(only(faults_of(policies({policy("a", "{}", R"("failure_mode":"fail_degrade")")}))) ==
+        "/policies/0/failure_mode");
 }
 
 TEST_CASE("keys, plans and policies are found by id within their tenant") {
@@ -94,9 +97,15 @@ TEST_CASE("an override of a plan reaches every policy on it that counts by the s
 }
 
 TEST_CASE("an override whose time is over is not written") {
-  auto snapshot = snapshot_of(std::string(kPlans) + R"(,"overrides":[
-    {"id":"a","plan_id":"pro","limit_name":"burst","identity":{"subject":"u"},"set":{"capacity":500},"expires_at":"2020-01-01T00:00:00Z"}])");
-  CHECK(snapshot->overrides.empty());
+  auto written_until = [](const std::string& time) {
+    auto snapshot = snapshot_of(std::string(kPlans) + R"(,"overrides":[{"id":"a","plan_id":"pro","limit_name":"burst",
+      "identity":{"subject":"u"},"set":{"capacity":500},"expires_at":")" +
+                                time + R"("}])");
+    return snapshot->overrides.size();
+  };
+  CHECK(written_until("2020-01-01T00:00:00Z") == 0);
+  CHECK(written_until("2027-01-15T08:00:00Z") == 0);  // kNow
+  CHECK(written_until("2027-01-15T08:00:00.000001Z") == 1);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // A wall clock that stands where a test puts it, for the process this library is preloaded into.
 //
-// SLUICE_DRIVEN_CLOCK names a file of eight bytes: microseconds since the epoch. gettimeofday, time and clock_gettime of
-// CLOCK_REALTIME (and its COARSE form) answer what it holds; monotonic clocks are untouched, so timeouts go on.
-// The file is mapped shared: whoever writes it moves the clock at once.
+// SLUICE_DRIVEN_CLOCK names a file of eight bytes: microseconds since the epoch. gettimeofday, time and clock_gettime
+// of CLOCK_REALTIME (and its COARSE form) answer what it holds; monotonic clocks are untouched, so timeouts go on. The
+// file is mapped shared: whoever writes it moves the clock at once.
 //
-// A process that serves a pipeline can be told its time between two commands of it: a nanosleep() of 10^9 s or more, which
-// nobody means, returns at once and sets the clock to that time (Redis: DEBUG SLEEP <seconds since the epoch>).
+// A process that serves a pipeline can be told its time between two commands of it: a nanosleep() of 10^9 s or more,
+// which nobody means, returns at once and sets the clock to that time (Redis: DEBUG SLEEP <seconds since the epoch>).
 //
 // Where the variable is not set, nothing is driven. Thread safety: one word, read and written atomically.
 #define _GNU_SOURCE
@@ -27,8 +27,8 @@ enum { kSmallestTime = 1000000000 };  // seconds
 static _Atomic int64_t* driven;
 static int (*real_clock_gettime)(clockid_t, struct timespec*);
 
-// Runs before main(). Earlier calls (the allocator asks for the time while it starts) get the real clock by system call:
-// dlsym() itself may allocate.
+// Runs before main(). Earlier calls (the allocator asks for the time while it starts) get the real clock by system
+// call: dlsym() itself may allocate.
 __attribute__((constructor)) static void open_clock(void) {
   // ISO C has no conversion from an object pointer to a function pointer; POSIX promises this one.
   *(void**)&real_clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");

@@ -36,8 +36,8 @@ std::vector<std::string> DrivenClock::environment() const {
   return {"LD_PRELOAD=" DRIVEN_CLOCK_LIBRARY, "SLUICE_DRIVEN_CLOCK=" + path_};
 }
 
-// DEBUG SLEEP reads a double of seconds and takes the whole microseconds of it. Below 2^32 s doubles are less than half a
-// microsecond apart, so there is always one that gives the time wanted.
+// DEBUG SLEEP reads a double of seconds and takes the whole microseconds of it. Below 2^32 s doubles are less than half
+// a microsecond apart, so there is always one that gives the time wanted.
 void DrivenClock::write_set(redis::CommandWriter& out, std::int64_t now_us) {
   double seconds = (static_cast<double>(now_us) + 0.5) / 1e6;
   while (static_cast<std::int64_t>(seconds * 1e6) > now_us) seconds = std::nextafter(seconds, 0.0);
