@@ -44,7 +44,7 @@ class CheckApi::Check {
     key_ = &key;
     as_text_ = wants_text(http.header("accept"));
     traceparent_ = http.header("traceparent");
-    body_.assign(http.body.begin(), http.body.end());  // the connection's buffer does not wait for Redis
+    body_.assign(http.body.data(), http.body.size());  // the connection's buffer does not wait for Redis
     auto faults = parse_check(body_, request_);
     if (!faults.empty()) return refuse(faults);
     course_ = choose_course(*snapshot_, key, request_, api_.clock_.now_us());

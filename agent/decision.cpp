@@ -139,7 +139,7 @@ void name_rulebook(const Rulebook& rulebook, Decision& decision) {
 
 // ApiKey
 const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us) {
-  auto key = parse_key(presented);
+  auto key = split_key(presented);
   const policy::KeyView* known = key ? snapshot.find_key(key->id) : nullptr;
   bool right = verify(known ? known->hash : dummy_key_hash(), key ? key->secret : std::string_view("-"));
   return known && right && now_us < known->expires_at_us ? known : nullptr;

@@ -144,13 +144,14 @@ if #KEYS > groups then
     end
     local need, offset = leases.sum + cost - limit, 0
     if need <= 0 or cost > limit then return leases, 0 end
+    local size = 1                            -- most often the first one to end frees enough
     while true do
-      local chunk = call('ZRANGEBYSCORE', key, now + 1, horizon, 'WITHSCORES', 'LIMIT', offset, 100)
+      local chunk = call('ZRANGEBYSCORE', key, now + 1, horizon, 'WITHSCORES', 'LIMIT', offset, size)
       for i = 1, #chunk, 2 do
         need = need - unpack_('<I4', chunk[i], 17)
         if need <= 0 then return leases, chunk[i + 1] - now end
       end
-      offset = offset + 100
+      offset, size = offset + size, 100
     end
   end
 end
@@ -341,7 +342,7 @@ for g = 1, groups do
     local ttl = ceil(longest / 1000)
     if lives and lives[g] and (lives[g] - now) / 1000 > ttl then ttl = ceil((lives[g] - now) / 1000) end
     if ttl == math.huge then call('SET', KEYS[g], state)
-    else call('SET', KEYS[g], state, 'PX', ttl > 0 and ttl or 1) end
+    else call('SET', KEYS[g], state, 'PX', string.format('%d', ttl > 0 and ttl or 1)) end
   end
   at = at + 3 + 5 * P[at + 2]
 end

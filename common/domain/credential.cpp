@@ -28,7 +28,7 @@ std::uint64_t base62_value(std::string_view digits) {
 
 }  // namespace
 
-std::optional<PresentedKey> parse_key(std::string_view key) {
+std::optional<PresentedKey> split_key(std::string_view key) {
   // Neither an id nor base 62 has an underscore, so the second one is where the secret begins.
   if (!key.starts_with(kKeyPrefix) || key.size() > kMaxKey || key.size() < kKeyPrefix.size() + 2 + kSecretDigits) {
     return std::nullopt;
@@ -38,8 +38,14 @@ std::optional<PresentedKey> parse_key(std::string_view key) {
   if (key[kKeyPrefix.size() + id_size] != '_' || !is_id(presented.id) || !is_base62(presented.secret)) {
     return std::nullopt;
   }
+  return presented;
+}
+
+std::optional<PresentedKey> parse_key(std::string_view key) {
+  const auto presented = split_key(key);
+  if (!presented) return std::nullopt;
   const std::string_view covered = key.substr(0, key.size() - kChecksumDigits);
-  if (base62_value(presented.secret.substr(kRandomDigits)) != checksum_of(covered)) return std::nullopt;
+  if (base62_value(presented->secret.substr(kRandomDigits)) != checksum_of(covered)) return std::nullopt;
   return presented;
 }
 

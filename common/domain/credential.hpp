@@ -29,6 +29,9 @@ struct PresentedKey {
   std::string_view secret;  // with its checksum
 };
 
+// Splits a key and checks its form, not its checksum: whoever verifies the secret needs none. Does not allocate.
+std::optional<PresentedKey> split_key(std::string_view key);
+
 // Splits a key and checks its form and checksum. Nothing for anything else; does not allocate.
 std::optional<PresentedKey> parse_key(std::string_view key);
 

@@ -40,9 +40,22 @@ class StreamConnection final : public Connection {
   }
 
   void start_read(std::span<char> space) override {
-    stream_->async_read_some(
-        boost::asio::buffer(space.data(), space.size()),
-        [self = Self(this)](const Error& ec, std::size_t bytes) { self->on_read(result_of(ec), bytes); });
+    if constexpr (kPlain) {
+      // Nearly always the next request is not there yet: a read that tries at once would ask the kernel in vain.
+      stream_->async_wait(Stream::wait_read, [self = Self(this), space](const Error& ec) { self->read_now(ec, space); });
+    } else {
+      stream_->async_read_some(
+          boost::asio::buffer(space.data(), space.size()),
+          [self = Self(this)](const Error& ec, std::size_t bytes) { self->on_read(result_of(ec), bytes); });
+    }
+  }
+
+  void read_now(const Error& waited, std::span<char> space) {
+    if (waited || !stream_) return on_read(waited ? result_of(waited) : IoResult::cancelled, 0);
+    Error ec;
+    std::size_t bytes = stream_->read_some(boost::asio::buffer(space.data(), space.size()), ec);
+    if (ec == boost::asio::error::would_block || ec == boost::asio::error::try_again) return start_read(space);
+    on_read(result_of(ec), bytes);
   }
 
   void start_write(std::string_view text) override {

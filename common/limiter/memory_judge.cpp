@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <boost/container/static_vector.hpp>
+
 namespace sluice::limiter {
 namespace {
 
@@ -29,7 +31,7 @@ class Judging {
   std::span<Cell* const> cells_;
   const double now_;
 
-  std::array<Terms, kMaxLimitsPerPlan> terms_;
+  boost::container::static_vector<Terms, kMaxLimitsPerPlan> terms_;
   std::array<std::uint32_t, kMaxLimitsPerPlan> ids_;
   std::array<double, kMaxValues> values_;
   std::array<std::uint8_t, kMaxLimitsPerPlan> at_;     // rule → its first value
@@ -108,7 +110,7 @@ bool Judging::read_and_judge(std::span<const PeriodBounds> periods) {
   std::uint8_t value = 0;
   for (std::size_t i = 0; i < program_.rules.size(); ++i) {
     const Rule& rule = program_.rules[i];
-    terms_[i] = {rule.kind, static_cast<double>(call_.costs[i]), rule.limit, rule.p, rule.q, program_.max_delay_us};
+    terms_.push_back({rule.kind, static_cast<double>(call_.costs[i]), rule.limit, rule.p, rule.q, program_.max_delay_us});
     if (rule.kind == Kind::quota) {
       terms_[i].p = static_cast<double>(periods[i].from_us);
       terms_[i].q = static_cast<double>(periods[i].to_us);
@@ -162,7 +164,7 @@ Outcome Judging::charge_and_report() {
   Outcome outcome;
   outcome.allowed = allowed_;
   outcome.now_us = static_cast<std::int64_t>(now_);
-  std::array<LimitReport, kMaxLimitsPerPlan> reports;
+  boost::container::static_vector<LimitReport, kMaxLimitsPerPlan> reports;
   std::int64_t delay = 0, retry = 0;
   for (std::size_t g = 0; g < program_.groups.size(); ++g) {
     const Group& group = program_.groups[g];
@@ -171,12 +173,12 @@ Outcome Judging::charge_and_report() {
     for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
       double charge = allowed_ ? terms_[i].cost : 0;
       Charged c = charge_rule(i, charge, outcome);
-      reports[i] = {waits_[i] == 0,
+      reports.push_back({waits_[i] == 0,
                     static_cast<std::int64_t>(terms_[i].limit),
                     static_cast<std::int64_t>(std::max(0.0, c.left)),
                     static_cast<std::int64_t>(c.reset_us),
                     waits_[i],
-                    static_cast<std::int64_t>(c.hold_us)};
+                    static_cast<std::int64_t>(c.hold_us)});
       if (terms_[i].kind < Kind::log) {
         charged |= charge > 0;
         longest = std::max(longest, c.reset_us);
