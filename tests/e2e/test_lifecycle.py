@@ -126,15 +126,18 @@ def test_several_workers_listen_on_the_one_port_that_was_free(key: MintedKey, si
                                                               make_agent: Callable[..., Agent]) -> None:
     agent = make_agent(simple, "memory", "--workers", "3", "--listen", "127.0.0.1:0")
     agent.start()
-    (agent.port,) = {entry["port"] for entry in log_entries(agent) if entry.get("listener") == "checks"}
+    # The log is written by a thread of its own: the line may come after the first answer.
+    (agent.port,) = wait_until("the listener's log line", lambda: {
+        entry["port"] for entry in log_entries(agent) if entry.get("listener") == "checks"})
     assert listeners(agent.port) == 3
     with agent.client(key.text) as client:
         assert client.check(plan_id="bucket", subject="a").status == 200
 
 
 def log_entries(agent: Agent) -> list[dict[str, Any]]:
-    """The lines of the agent's log."""
-    return [json.loads(line) for line in agent.process.output().splitlines() if line.startswith("{")]
+    """The whole lines of the agent's log so far."""
+    lines = agent.process.output().splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("\n")]
 
 
 def listeners(port: int) -> int:
