@@ -1,7 +1,7 @@
 #include "common/base/json_text.hpp"
 
-#include <array>
 #include <fmt/format.h>
+#include <array>
 #include <cstddef>
 
 namespace sluice {

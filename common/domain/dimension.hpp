@@ -13,8 +13,29 @@ namespace sluice {
 
 // In the fixed order in which they appear in a counter's identity.
 enum class Dimension : std::uint8_t {
-  org, tenant, application, service, environment, signal, operation, endpoint, resource, method, user, subject,
-  api_key, client, client_id, source_ip, region, severity, span_name, topic, consumer_group, job_type, priority,
+  org,
+  tenant,
+  application,
+  service,
+  environment,
+  signal,
+  operation,
+  endpoint,
+  resource,
+  method,
+  user,
+  subject,
+  api_key,
+  client,
+  client_id,
+  source_ip,
+  region,
+  severity,
+  span_name,
+  topic,
+  consumer_group,
+  job_type,
+  priority,
   tag,   // tag.NAME
   attr,  // attr.NAME
 };

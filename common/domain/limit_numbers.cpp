@@ -14,7 +14,7 @@ namespace {
 using Wide = __int128;
 
 constexpr Wide kMaxSpent = Wide{1} << 50;
-constexpr Wide kMaxDebt = Wide{1} << 52;
+constexpr Wide kMaxDebt = Wide{1} << 51;
 constexpr Wide kMaxTicks = Wide{1} << 53;
 
 struct Tick {
@@ -87,7 +87,7 @@ std::optional<std::string> debt_fault(const Limit& limit, Micros max_delay) {
   if (capacity + static_cast<Wide>(max_delay.count()) * limit.rate.units <= kMaxDebt) return std::nullopt;
   const auto longest = static_cast<std::int64_t>(std::max(kMaxDebt - capacity, Wide{0}) / limit.rate.units);
   return fmt::format(
-      "max_delay {} is too long for limit {} (capacity {}, rate {}): the debt would pass 2^52, above which it is not "
+      "max_delay {} is too long for limit {} (capacity {}, rate {}): the debt would pass 2^51, above which it is not "
       "exact; at most {} is possible",
       format_duration(max_delay), limit.name, limit.limit, to_string(limit.rate), format_duration(Micros(longest)));
 }

@@ -18,7 +18,13 @@ using WallTime = std::chrono::sys_time<Micros>;
 using Metadata = std::map<std::string, std::string>;
 
 enum class Algorithm : std::uint8_t {
-  token_bucket, leaky_bucket, fixed_window, sliding_window, sliding_window_log, concurrency, quota
+  token_bucket,
+  leaky_bucket,
+  fixed_window,
+  sliding_window,
+  sliding_window_log,
+  concurrency,
+  quota
 };
 enum class Align : std::uint8_t { epoch, first };
 enum class Period : std::uint8_t { hour, day, week, month, year };
@@ -32,23 +38,23 @@ struct Rate {
 };
 
 inline constexpr std::size_t kMaxLimitsPerPlan = 16;
-inline constexpr std::int64_t kMaxCost = 2'147'483'647;            // 2^31 − 1
-inline constexpr std::int64_t kMaxLimit = std::int64_t{1} << 50;   // limit or capacity; also capacity · rate.per_us
-inline constexpr std::int64_t kMaxLogLimit = 10'000;               // sliding_window_log and concurrency
+inline constexpr std::int64_t kMaxCost = 2'147'483'647;           // 2^31 − 1
+inline constexpr std::int64_t kMaxLimit = std::int64_t{1} << 50;  // limit or capacity; also capacity · rate.per_us
+inline constexpr std::int64_t kMaxLogLimit = 10'000;              // sliding_window_log and concurrency
 
 // One limit. Which fields count depends on the algorithm; the others keep their defaults.
 struct Limit {
   std::string name;  // unique within the plan: [a-z0-9_][a-z0-9_.-]{0,62}
   Algorithm algorithm = Algorithm::token_bucket;
   std::string unit = "requests";
-  std::int64_t limit = 0;  // capacity of a bucket, limit of the others; 0 denies everything
-  Rate rate;                            // token_bucket: refill, leaky_bucket: leak
-  Micros window{0};                     // windows and log
-  Align align = Align::epoch;           // fixed_window
-  Micros lease_ttl{0};                  // concurrency
-  Period period = Period::day;          // quota
-  std::optional<WallTime> anchor;       // quota
-  std::vector<DimensionRef> key_by;     // dimensions this limit adds to the policy's, sorted, no duplicates
+  std::int64_t limit = 0;            // capacity of a bucket, limit of the others; 0 denies everything
+  Rate rate;                         // token_bucket: refill, leaky_bucket: leak
+  Micros window{0};                  // windows and log
+  Align align = Align::epoch;        // fixed_window
+  Micros lease_ttl{0};               // concurrency
+  Period period = Period::day;       // quota
+  std::optional<WallTime> anchor;    // quota
+  std::vector<DimensionRef> key_by;  // dimensions this limit adds to the policy's, sorted, no duplicates
 
   bool operator==(const Limit&) const = default;
 };

@@ -47,7 +47,7 @@ struct Override {
   std::string plan_id;
   std::string limit_name;
   std::vector<std::pair<DimensionRef, std::string>> identity;  // exactly the dimensions of the counter's key, sorted
-  std::optional<std::int64_t> limit;  // also "capacity"
+  std::optional<std::int64_t> limit;                           // also "capacity"
   std::optional<Rate> rate;
   std::optional<Micros> window;
   std::optional<Micros> lease_ttl;

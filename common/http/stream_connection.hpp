@@ -42,7 +42,8 @@ class StreamConnection final : public Connection {
   void start_read(std::span<char> space) override {
     if constexpr (kPlain) {
       // Nearly always the next request is not there yet: a read that tries at once would ask the kernel in vain.
-      stream_->async_wait(Stream::wait_read, [self = Self(this), space](const Error& ec) { self->read_now(ec, space); });
+      stream_->async_wait(Stream::wait_read,
+                          [self = Self(this), space](const Error& ec) { self->read_now(ec, space); });
     } else {
       stream_->async_read_some(
           boost::asio::buffer(space.data(), space.size()),

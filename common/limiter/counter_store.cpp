@@ -4,22 +4,38 @@ namespace sluice::limiter {
 
 std::string_view to_string(StoreFault fault) {
   switch (fault) {
-    case StoreFault::timeout: return "timeout";
-    case StoreFault::disconnected: return "disconnected";
-    case StoreFault::unavailable: return "unavailable";
-    case StoreFault::read_only: return "read_only";
-    case StoreFault::loading: return "loading";
-    case StoreFault::busy: return "busy";
-    case StoreFault::out_of_memory: return "out_of_memory";
-    case StoreFault::no_replicas: return "no_replicas";
-    case StoreFault::misconfigured: return "misconfigured";
-    case StoreFault::cluster_down: return "cluster_down";
-    case StoreFault::authentication: return "authentication";
-    case StoreFault::wrong_type: return "wrong_type";
-    case StoreFault::script: return "script";
-    case StoreFault::protocol: return "protocol";
-    case StoreFault::no_script: return "no_script";
-    case StoreFault::clock: return "clock";
+    case StoreFault::timeout:
+      return "timeout";
+    case StoreFault::disconnected:
+      return "disconnected";
+    case StoreFault::unavailable:
+      return "unavailable";
+    case StoreFault::read_only:
+      return "read_only";
+    case StoreFault::loading:
+      return "loading";
+    case StoreFault::busy:
+      return "busy";
+    case StoreFault::out_of_memory:
+      return "out_of_memory";
+    case StoreFault::no_replicas:
+      return "no_replicas";
+    case StoreFault::misconfigured:
+      return "misconfigured";
+    case StoreFault::cluster_down:
+      return "cluster_down";
+    case StoreFault::authentication:
+      return "authentication";
+    case StoreFault::wrong_type:
+      return "wrong_type";
+    case StoreFault::script:
+      return "script";
+    case StoreFault::protocol:
+      return "protocol";
+    case StoreFault::no_script:
+      return "no_script";
+    case StoreFault::clock:
+      return "clock";
   }
   return "script";
 }

@@ -19,10 +19,10 @@ using LeaseDraw = std::array<unsigned char, 16>;  // 128 random bits, drawn by t
 // One decision to make. Owned by the caller and alive until the outcome is delivered; reuse keeps its memory.
 struct Call {
   const Program* program = nullptr;
-  std::vector<std::string> keys;      // one state key for each group (more are left unread); collections derive theirs
+  std::vector<std::string> keys;  // one state key for each group (more are left unread); collections derive theirs
   std::array<std::uint32_t, kMaxLimitsPerPlan> costs{};  // by rule
   bool explain = false;
-  LeaseDraw draw{};                   // REQUIRES: random where the program has leases and a cost of theirs is above 0
+  LeaseDraw draw{};  // REQUIRES: random where the program has leases and a cost of theirs is above 0
 };
 
 // What the store found. `binding` is an index into Program::rules.
@@ -30,15 +30,29 @@ struct Outcome {
   bool allowed = true;
   std::int64_t now_us = 0;
   std::uint8_t binding = 0;
-  LimitReport report;                     // the binding limit; retry_after_us and delay_us are the decision's
-  std::vector<LimitReport> limits;        // by rule; only when explained
+  LimitReport report;               // the binding limit; retry_after_us and delay_us are the decision's
+  std::vector<LimitReport> limits;  // by rule; only when explained
   std::array<std::int64_t, kMaxLimitsPerPlan> lease_ttl_us{};  // by rule: of the leases this call took, else 0
 };
 
 // Why a store could not answer; the label of `sluice_redis_errors_total{class}`.
 enum class StoreFault : std::uint8_t {
-  timeout, disconnected, unavailable, read_only, loading, busy, out_of_memory, no_replicas, misconfigured,
-  cluster_down, authentication, wrong_type, script, protocol, no_script, clock
+  timeout,
+  disconnected,
+  unavailable,
+  read_only,
+  loading,
+  busy,
+  out_of_memory,
+  no_replicas,
+  misconfigured,
+  cluster_down,
+  authentication,
+  wrong_type,
+  script,
+  protocol,
+  no_script,
+  clock
 };
 inline constexpr std::size_t kStoreFaults = 16;
 std::string_view to_string(StoreFault);
@@ -52,21 +66,21 @@ using StoreResult = std::expected<T, StoreError>;
 
 // One lease as its id describes it: under which collection key, and as which member.
 struct LeaseRef {
-  std::string state_key;   // the group's state key
+  std::string state_key;  // the group's state key
   std::string limit_name;
-  std::string member;      // draw ‖ weight ‖ ttl, as the script stores it
+  std::string member;  // draw ‖ weight ‖ ttl, as the script stores it
 };
 
 struct LeaseOutcome {
-  bool live = false;                  // at least one was live: released, or renewed
-  std::int64_t expires_at_us = 0;     // renew: the earliest of the renewed
+  bool live = false;               // at least one was live: released, or renewed
+  std::int64_t expires_at_us = 0;  // renew: the earliest of the renewed
 };
 
 // Replaces numbers of one limit in the state of one key. -1 leaves a number as it is.
 struct OverrideEntry {
   std::uint32_t name_id = 0;
-  std::uint32_t counter_id = 0;   // of the counter under the overridden window; 0: the window stays
-  double expires_us = 0;          // wall clock of the store; infinity: never
+  std::uint32_t counter_id = 0;  // of the counter under the overridden window; 0: the window stays
+  double expires_us = 0;         // wall clock of the store; infinity: never
   double limit = -1;
   double p = -1;
   double q = -1;

@@ -1,8 +1,8 @@
 // The lease id a caller gets: it describes itself, so any agent can release or renew the lease.
 //
-// base64url of: version, tenant, then for each lease the rest of its state key, its limit and its member (which holds 128
-// random bits: whoever does not have the id cannot make it). The tenant in it tells whose it is; the key is built from the
-// tenant of the credential, never from the id, so an id can name nothing of another tenant.
+// base64url of: version, tenant, then for each lease the rest of its state key, its limit and its member (which holds
+// 128 random bits: whoever does not have the id cannot make it). The tenant in it tells whose it is; the key is built
+// from the tenant of the credential, never from the id, so an id can name nothing of another tenant.
 #pragma once
 
 #include <optional>

@@ -110,7 +110,8 @@ bool Judging::read_and_judge(std::span<const PeriodBounds> periods) {
   std::uint8_t value = 0;
   for (std::size_t i = 0; i < program_.rules.size(); ++i) {
     const Rule& rule = program_.rules[i];
-    terms_.push_back({rule.kind, static_cast<double>(call_.costs[i]), rule.limit, rule.p, rule.q, program_.max_delay_us});
+    terms_.push_back(
+        {rule.kind, static_cast<double>(call_.costs[i]), rule.limit, rule.p, rule.q, program_.max_delay_us});
     if (rule.kind == Kind::quota) {
       terms_[i].p = static_cast<double>(periods[i].from_us);
       terms_[i].q = static_cast<double>(periods[i].to_us);
@@ -173,12 +174,9 @@ Outcome Judging::charge_and_report() {
     for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
       double charge = allowed_ ? terms_[i].cost : 0;
       Charged c = charge_rule(i, charge, outcome);
-      reports.push_back({waits_[i] == 0,
-                    static_cast<std::int64_t>(terms_[i].limit),
-                    static_cast<std::int64_t>(std::max(0.0, c.left)),
-                    static_cast<std::int64_t>(c.reset_us),
-                    waits_[i],
-                    static_cast<std::int64_t>(c.hold_us)});
+      reports.push_back({waits_[i] == 0, static_cast<std::int64_t>(terms_[i].limit),
+                         static_cast<std::int64_t>(std::max(0.0, c.left)), static_cast<std::int64_t>(c.reset_us),
+                         waits_[i], static_cast<std::int64_t>(c.hold_us)});
       if (terms_[i].kind < Kind::log) {
         charged |= charge > 0;
         longest = std::max(longest, c.reset_us);

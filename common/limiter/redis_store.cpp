@@ -16,10 +16,14 @@ constexpr std::chrono::milliseconds kBetweenReconnects{200};
 
 StoreError error_of(redis::Failure failure) {
   switch (failure.kind) {
-    case redis::FailureKind::timeout: return {StoreFault::timeout, failure.executed_unknown};
-    case redis::FailureKind::protocol: return {StoreFault::protocol, failure.executed_unknown};
-    case redis::FailureKind::unavailable: return {StoreFault::unavailable, failure.executed_unknown};
-    case redis::FailureKind::disconnected: break;
+    case redis::FailureKind::timeout:
+      return {StoreFault::timeout, failure.executed_unknown};
+    case redis::FailureKind::protocol:
+      return {StoreFault::protocol, failure.executed_unknown};
+    case redis::FailureKind::unavailable:
+      return {StoreFault::unavailable, failure.executed_unknown};
+    case redis::FailureKind::disconnected:
+      break;
   }
   return {StoreFault::disconnected, failure.executed_unknown};
 }
@@ -98,7 +102,8 @@ class RedisStore::Judgement final : public Pending {
     call_ = &call;
     listener_ = &listener;
     turned_ = false;
-    if (call.program->has_quotas) quota_periods(*call.program, store_.clock_.now_us() + store_.clock_ahead_us_, periods_);
+    if (call.program->has_quotas)
+      quota_periods(*call.program, store_.clock_.now_us() + store_.clock_ahead_us_, periods_);
     start(Script::check);
   }
 
@@ -168,8 +173,10 @@ class RedisStore::LeaseChange final : public Pending {
     auto whole = std::move(whole_);
     store_.idle_lease_changes_.emplace_back(this);
     if (--whole->open > 0) return;
-    if (whole->error) whole->listener->settled(std::unexpected(*whole->error));
-    else whole->listener->settled(whole->outcome);
+    if (whole->error)
+      whole->listener->settled(std::unexpected(*whole->error));
+    else
+      whole->listener->settled(whole->outcome);
   }
 
   Script script_ = Script::release;
@@ -257,8 +264,10 @@ void RedisStore::change_leases(Script script, std::span<const LeaseRef> leases, 
   for (const LeaseRef& lease : leases) {
     auto same = std::ranges::find_if(
         by_slot, [&](const auto& group) { return tag_of(group[0].state_key) == tag_of(lease.state_key); });
-    if (same == by_slot.end()) by_slot.push_back({lease});
-    else same->push_back(lease);
+    if (same == by_slot.end())
+      by_slot.push_back({lease});
+    else
+      same->push_back(lease);
   }
   auto whole = std::make_shared<LeaseChange::Whole>();
   whole->listener = &listener;

@@ -1,9 +1,9 @@
 // Counters in Redis: one EVALSHA a decision, pipelined with whatever else waits on the worker's connection.
 //
 // Thread: one worker's; nothing is locked.
-// What heals here, unseen by callers and inside the call's deadline: a lost script (NOSCRIPT: loaded again, once for all
-// that wait), a demoted primary (READONLY: the connection is made anew, one retry), a quota's period that turned (one
-// second call). What may have run is never sent again.
+// What heals here, unseen by callers and inside the call's deadline: a lost script (NOSCRIPT: loaded again, once for
+// all that wait), a demoted primary (READONLY: the connection is made anew, one retry), a quota's period that turned
+// (one second call). What may have run is never sent again.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// What a caller sends as lease_id: no input may crash, and what is accepted is exactly what the agent would have written.
+// What a caller sends as lease_id: no input may crash, and what is accepted is exactly what the agent would have
+// written.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -51,9 +51,11 @@ TEST_CASE("a faulty body names every fault and never reaches the store") {
 }
 
 TEST_CASE("text/plain gets a word with the same status and headers") {
-  ApiRig rig(R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"limits":[{"algorithm":"fixed_window","limit":1,"window":"1m"}]}])");
+  ApiRig rig(
+      R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"limits":[{"algorithm":"fixed_window","limit":1,"window":"1m"}]}])");
   auto ask = [&] {
-    return rig.answers[rig.send("POST", "/v1/check", R"({"subject":"u"})", {{"x-api-key", rig.shop_key}, {"accept", "text/plain"}})];
+    return rig.answers[rig.send("POST", "/v1/check", R"({"subject":"u"})",
+                                {{"x-api-key", rig.shop_key}, {"accept", "text/plain"}})];
   };
   Answer allowed = ask();
   CHECK(allowed.status == 200);
@@ -113,8 +115,9 @@ TEST_CASE("leases need a key, and a store that answers") {
 TEST_CASE("above max_in_flight checks are refused as overload") {
   CheckApiOptions options;
   options.max_in_flight = 1;
-  ApiRig rig(R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"limits":[{"algorithm":"fixed_window","limit":9,"window":"1m"}]}])",
-             "", options);
+  ApiRig rig(
+      R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"limits":[{"algorithm":"fixed_window","limit":9,"window":"1m"}]}])",
+      "", options);
   rig.store.hold = true;
   auto waiting = rig.send("POST", "/v1/check", R"({"subject":"u"})", {{"x-api-key", rig.shop_key}});
   CHECK_FALSE(rig.answers.contains(waiting));
@@ -173,11 +176,14 @@ TEST_CASE("health, snapshot state and the API's description need no key and tell
 }
 
 TEST_CASE("decisions by reason add up to the checks answered") {
-  ApiRig rig(R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"limits":[{"algorithm":"fixed_window","limit":2,"window":"1m"}]}])");
+  ApiRig rig(
+      R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"limits":[{"algorithm":"fixed_window","limit":2,"window":"1m"}]}])");
   for (int i = 0; i < 5; ++i) rig.check(R"({"subject":"u"})");
   std::string text = rig.metrics.render();
-  CHECK(text.find(R"(sluice_decisions_total{tenant="shop",outcome="allowed",reason="within_limit"} 2)") != std::string::npos);
-  CHECK(text.find(R"(sluice_decisions_total{tenant="shop",outcome="denied",reason="limit_exceeded"} 3)") != std::string::npos);
+  CHECK(text.find(R"(sluice_decisions_total{tenant="shop",outcome="allowed",reason="within_limit"} 2)") !=
+        std::string::npos);
+  CHECK(text.find(R"(sluice_decisions_total{tenant="shop",outcome="denied",reason="limit_exceeded"} 3)") !=
+        std::string::npos);
   CHECK(text.find(R"(sluice_http_requests_total{route="/v1/check",status="429"} 3)") != std::string::npos);
 }
 

@@ -7,7 +7,8 @@ namespace {
 // One policy `p` for everything: one unit a minute, with what `more` says.
 std::string one_policy(const std::string& more) {
   return R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"key_by":"subject",
-    "limits":[{"name":"m","algorithm":"fixed_window","limit":1,"window":"1m"}])" + (more.empty() ? "" : "," + more) + "}]";
+    "limits":[{"name":"m","algorithm":"fixed_window","limit":1,"window":"1m"}])" +
+         (more.empty() ? "" : "," + more) + "}]";
 }
 constexpr const char* kCall = R"({"subject":"u"})";
 
@@ -86,7 +87,8 @@ TEST_CASE("action sample without a request id draws at random within its share")
 }
 
 TEST_CASE("action delay charges into debt up to max_delay and then denies") {
-  ApiRig rig(R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"key_by":"subject","action":"delay","max_delay":"2s",
+  ApiRig rig(
+      R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"key_by":"subject","action":"delay","max_delay":"2s",
     "limits":[{"name":"b","algorithm":"token_bucket","capacity":1,"refill":"1/s"}]}])");
   CHECK(rig.check(kCall).has(R"("action":"allow")"));
   Answer second = rig.check(kCall);

@@ -137,10 +137,10 @@ TEST_CASE("a delay whose debt cannot be counted exactly is refused") {
     return shop(R"("policies":[{"id":"p","limits":[)" + std::string(limit) + R"(],"action":"delay","max_delay":")" +
                 std::string(delay) + "\"}]");
   };
-  // 2^52 − 10^6 µs·units are left beside a capacity of 1 at 1,000,000,000 units per 1,000,003 µs
-  CHECK(parsed(with(R"({"capacity":1,"refill":"1000000000/1000003us"})", "4503599us")).policies.size() == 1);
-  check_only_fault(with(R"({"capacity":1,"refill":"1000000000/1000003us"})", "4503600us"), "/policies/0/max_delay",
-                   "at most 4503599us is possible");
+  // 2^51 − 10^6 µs·units are left beside a capacity of 1 at 1,000,000,000 units per 1,000,003 µs
+  CHECK(parsed(with(R"({"capacity":1,"refill":"1000000000/1000003us"})", "2251799us")).policies.size() == 1);
+  check_only_fault(with(R"({"capacity":1,"refill":"1000000000/1000003us"})", "2251800us"), "/policies/0/max_delay",
+                   "at most 2251799us is possible");
 }
 
 TEST_CASE("rollout_percent is 0 to 100 with at most two decimals") {

@@ -8,9 +8,7 @@
 namespace sluice::limiter {
 namespace {
 
-LeaseRef lease_of(std::string key) {
-  return {std::move(key), "running", lease_member("0123456789abcdef", 3, 60e6)};
-}
+LeaseRef lease_of(std::string key) { return {std::move(key), "running", lease_member("0123456789abcdef", 3, 60e6)}; }
 
 TEST_CASE("a lease id gives back what it was made of") {
   std::vector<LeaseRef> leases{lease_of("sl:{shop|subject=job%3A7}:p=jobs"), lease_of("sl:{shop|}:l=pool:k=running|x")};
@@ -57,6 +55,7 @@ TEST_CASE("a lease id cannot name a key outside its tenant's") {
   CHECK_FALSE(forged("", "}:p=jobs", "running"));
   CHECK_FALSE(forged("shop", "p=jobs", "running"));
   CHECK_FALSE(forged("shop", "}\r\n:p=jobs", "running"));
+  CHECK_FALSE(forged("shop", "{rival}:p=jobs", "running"));
   CHECK_FALSE(forged("shop", "}:p=jobs", "run ning"));
   CHECK_FALSE(forged("shop", "}:p=jobs", ""));
 }

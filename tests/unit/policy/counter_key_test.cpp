@@ -6,9 +6,11 @@ namespace sluice::policy {
 namespace {
 
 // The keys of the only policy for one request.
-std::vector<std::string> keys_of(const std::string& key_by, const std::string& request, const std::string& limits = "") {
+std::vector<std::string> keys_of(const std::string& key_by, const std::string& request,
+                                 const std::string& limits = "") {
   std::string body = R"("policies":[{"id":"p","scope":{},"key_by":)" + key_by + R"(,"limits":[)" +
-                     (limits.empty() ? R"({"name":"m","algorithm":"fixed_window","limit":10,"window":"1m"})" : limits) + "]}]";
+                     (limits.empty() ? R"({"name":"m","algorithm":"fixed_window","limit":10,"window":"1m"})" : limits) +
+                     "]}]";
   auto snapshot = snapshot_of(body);
   TestRequest test(request);
   std::vector<std::string> keys;

@@ -28,9 +28,9 @@ TEST_CASE("a policy without a scope applies to every request") {
 }
 
 TEST_CASE("each of the ten levels beats the next") {
-  const std::pair<const char*, const char*> levels[] = {
-      {"subject", "s"}, {"client_id", "c"},   {"resource", "r"}, {"operation", "o"}, {"service", "v"},
-      {"application", "a"}, {"signal", "g"}};
+  const std::pair<const char*, const char*> levels[] = {{"subject", "s"},   {"client_id", "c"}, {"resource", "r"},
+                                                        {"operation", "o"}, {"service", "v"},   {"application", "a"},
+                                                        {"signal", "g"}};
   for (std::size_t i = 0; i + 1 < std::size(levels); ++i) {
     auto scope = [&](std::size_t level) {
       return std::string("{\"") + levels[level].first + "\":\"" + levels[level].second + "\"}";
@@ -75,11 +75,14 @@ TEST_CASE("between equal scopes the higher version wins, then the smaller id") {
 
 TEST_CASE("a disabled policy and one outside its validity leave the decision to the next") {
   std::string behind = policy("behind", "{}");
-  for (const char* out : {R"("enabled":false)", R"("valid_to":"2020-01-01T00:00:00Z")", R"("valid_from":"2100-01-01T00:00:00Z")"}) {
+  for (const char* out :
+       {R"("enabled":false)", R"("valid_to":"2020-01-01T00:00:00Z")", R"("valid_from":"2100-01-01T00:00:00Z")"}) {
     CAPTURE(out);
     CHECK(winner(policies({policy("front", R"({"resource":"r"})", out), behind}), R"({"resource":"r"})") == "behind");
   }
-  CHECK(winner(policies({policy("front", R"({"resource":"r"})", R"("valid_from":"2020-01-01T00:00:00Z","valid_to":"2100-01-01T00:00:00Z")"), behind}),
+  CHECK(winner(policies({policy("front", R"({"resource":"r"})",
+                                R"("valid_from":"2020-01-01T00:00:00Z","valid_to":"2100-01-01T00:00:00Z")"),
+                         behind}),
                R"({"resource":"r"})") == "front");
 }
 
@@ -95,7 +98,8 @@ TEST_CASE("validity begins at valid_from and ends before valid_to") {
 }
 
 TEST_CASE("a shadow policy is set aside and never hides the enforcing one behind it") {
-  auto snapshot = snapshot_of(policies({policy("shadow", R"({"resource":"r"})", R"("mode":"shadow")"), policy("behind", "{}")}));
+  auto snapshot =
+      snapshot_of(policies({policy("shadow", R"({"resource":"r"})", R"("mode":"shadow")"), policy("behind", "{}")}));
   TestRequest test(R"({"resource":"r"})");
   Match found = match(*snapshot, shop(*snapshot), test.request, kNow);
   REQUIRE(found.decides);
@@ -105,7 +109,8 @@ TEST_CASE("a shadow policy is set aside and never hides the enforcing one behind
 }
 
 TEST_CASE("a shadow policy that ranks below the deciding one is not judged") {
-  auto snapshot = snapshot_of(policies({policy("front", R"({"resource":"r"})"), policy("shadow", "{}", R"("mode":"shadow")")}));
+  auto snapshot =
+      snapshot_of(policies({policy("front", R"({"resource":"r"})"), policy("shadow", "{}", R"("mode":"shadow")")}));
   TestRequest test(R"({"resource":"r"})");
   CHECK(match(*snapshot, shop(*snapshot), test.request, kNow).shadow == nullptr);
 }

@@ -17,7 +17,8 @@ inline constexpr std::int64_t kNow = 1'800'000'000'000'000;
 // A bundle with one tenant `shop` and what `members` adds (`"plans":[…],"policies":[…]`).
 inline std::shared_ptr<const Snapshot> snapshot_of(const std::string& members, const std::string& tenant = "") {
   std::string text = R"({"format":"sluice/v1","organizations":[{"id":"acme","name":"Acme"}],
-    "tenants":[{"id":"shop","organization_id":"acme")" + tenant + "}]" + (members.empty() ? "" : ",") + members + "}";
+    "tenants":[{"id":"shop","organization_id":"acme")" +
+                     tenant + "}]" + (members.empty() ? "" : ",") + members + "}";
   auto bundle = parse_bundle(text);
   if (!bundle) {
     for (const Fault& fault : bundle.error()) MESSAGE(fault.pointer, " ", fault.text);
@@ -45,8 +46,9 @@ inline const TenantView& shop(const Snapshot& snapshot) { return *snapshot.tenan
 
 // A policy of ten a minute as JSON: `scope` and further members.
 inline std::string policy(const std::string& id, const std::string& scope, const std::string& more = "") {
-  return R"({"id":")" + id + R"(","scope":)" + scope + R"(,"limits":[{"algorithm":"fixed_window","limit":10,"window":"1m"}])" +
-         (more.empty() ? "" : "," + more) + "}";
+  return R"({"id":")" + id + R"(","scope":)" + scope +
+         R"(,"limits":[{"algorithm":"fixed_window","limit":10,"window":"1m"}])" + (more.empty() ? "" : "," + more) +
+         "}";
 }
 inline std::string policies(std::initializer_list<std::string> each) {
   std::string text = R"("policies":[)";
