@@ -30,7 +30,9 @@ local groups, explain, max_delay = P[1], P[2] == 1, P[3]
 -- The state of a group whose stored form is not simply its present layout: another layout is carried over by counter id
 -- (what is gone is dropped, what is new is untouched), and overrides in force replace numbers in P.
 -- Returns the values, the state's tail and until when overrides live (0: there are none).
-local function carry_over(state, group, at, first)
+-- It captures no local of the script, so that making it costs next to nothing where it is not called.
+local function carry_over(P, now, state, group, at, first)
+  local pack, unpack_, floor, ceil = struct.pack, struct.unpack, math.floor, math.ceil
   local _, head = unpack_('<I4I2', state)
   local n, m = head % 32, floor(head / 32) % 64
   local old = {unpack_('<I4I2' .. string.rep('d', m + 1) .. string.rep('I4', n), state)}
@@ -64,7 +66,7 @@ local function carry_over(state, group, at, first)
       end
       if P[r] == 6 then                       -- the tick follows from limit and window
         local tick = 1
-        while P[r + 2] * ceil(P[r + 3] / tick) > exact and tick < 1000000 do tick = tick * 1000 end
+        while P[r + 2] * ceil(P[r + 3] / tick) > 2 ^ 53 and tick < 1000000 do tick = tick * 1000 end
         P[r + 4] = tick
       elseif P[r] == 8 then P[r + 4] = ids[i]
       end
@@ -167,7 +169,7 @@ for g = 1, groups do
   if #state == P[at + 1] then V = {unpack_(ARGV[3 * g], state)} end
   if not V or V[1] ~= P[at] then
     if not tails then tails, lives = {}, {} end
-    V, tails[g], lives[g] = carry_over(state, g, at, rule)
+    V, tails[g], lives[g] = carry_over(P, now, state, g, at, rule)
   end
   local t = V[3]
   if t > now then                                  -- the clock stepped back: what is stored counts as now's
