@@ -75,7 +75,6 @@ class CheckApi::Check {
   };
 
   void judge() {
-    api_.in_flight_.fetch_add(1, std::memory_order_relaxed);
     const policy::TenantView& tenant = *key_->tenant;
     open_ = course_.shadow ? 2 : 1;
     prepare_call(tenant, *course_.deciding, request_, decided_.call);
@@ -89,7 +88,6 @@ class CheckApi::Check {
 
   void judged() {
     if (--open_ > 0) return;
-    api_.in_flight_.fetch_sub(1, std::memory_order_relaxed);
     Decision decision =
         conclude(course_, request_, decided_.call, decided_.outcome, course_.shadow ? &shadowed_.outcome : nullptr);
     std::string lease_id = take_leases(decision);
@@ -154,6 +152,7 @@ class CheckApi::Check {
   }
 
   void rest() {
+    api_.in_flight_.fetch_sub(1, std::memory_order_relaxed);
     reply_.reset();
     snapshot_.reset();
     api_.idle_.emplace_back(this);
@@ -256,11 +255,13 @@ const policy::KeyView* CheckApi::authenticated(const http::Request& request) con
 void CheckApi::check(http::Request& request, RouteReply reply) {
   bool as_text = wants_text(request.header("accept"));
   if (!snapshot_) return answer_unjudged(reply, Reason::no_snapshot, options_.allow_without_snapshot, as_text);
-  if (in_flight_.load(std::memory_order_relaxed) >= options_.max_in_flight) {
-    return answer_unjudged(reply, Reason::overload, false, as_text);
+  // Taken before it is judged: workers that ask at once must not all see the last free place.
+  bool full = in_flight_.fetch_add(1, std::memory_order_relaxed) >= options_.max_in_flight;
+  const policy::KeyView* key = full ? nullptr : authenticated(request);
+  if (!key) {
+    in_flight_.fetch_sub(1, std::memory_order_relaxed);
+    return full ? answer_unjudged(reply, Reason::overload, false, as_text) : send_unauthorized(reply);
   }
-  const policy::KeyView* key = authenticated(request);
-  if (!key) return send_unauthorized(reply);
   std::unique_ptr<Check> idle;
   if (idle_.empty()) {
     idle = std::make_unique<Check>(*this);
