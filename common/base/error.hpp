@@ -1,6 +1,7 @@
 // Errors are values: a code a program can switch on and a text that helps the reader act.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <utility>
@@ -24,6 +25,9 @@ inline std::unexpected<Error> failure(std::string code, std::string text) {
 struct Fault {
   std::string pointer;  // JSON pointer (RFC 6901); "" is the whole document
   std::string text;     // the rule that was broken, and the fix
+  // Where the pointer leads in the text that was read, in characters from 1; 0 where that is not known.
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
 };
 using Faults = std::vector<Fault>;
 
