@@ -128,7 +128,11 @@ bool App::load() {
   auto snapshot = load_bundle(config_.policies_file, 1, clock_.now_us());
   if (!snapshot) {
     for (const Fault& fault : snapshot.error()) {
-      log_.error("bundle_refused", fault.text, {{"file", config_.policies_file}, {"pointer", fault.pointer}});
+      log_.error("bundle_refused", fault.text,
+                 {{"file", config_.policies_file},
+                  {"pointer", fault.pointer},
+                  {"line", fault.line},
+                  {"column", fault.column}});
     }
     return false;
   }
@@ -243,8 +247,9 @@ int check_config(const Config& config) {
   auto snapshot = load_bundle(config.policies_file, 1, SystemClock().now_us());
   if (!snapshot) {
     for (const Fault& fault : snapshot.error()) {
-      fmt::print(stderr, "{}: {}{}{}\n", config.policies_file, fault.pointer, fault.pointer.empty() ? "" : ": ",
-                 fault.text);
+      const std::string place = fault.line == 0 ? "" : fmt::format(":{}:{}", fault.line, fault.column);
+      fmt::print(stderr, "{}{}: {}{}{}\n", config.policies_file, place, fault.pointer,
+                 fault.pointer.empty() ? "" : ": ", fault.text);
     }
     fmt::print(stderr, "{}: {} fault{}\n", config.policies_file, snapshot.error().size(),
                snapshot.error().size() == 1 ? "" : "s");

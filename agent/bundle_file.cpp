@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "common/domain/fault_place.hpp"
+#include "common/policy/match_expr.hpp"
+
 namespace sluice::agent {
 
 std::expected<std::shared_ptr<const policy::Snapshot>, Faults> load_bundle(const std::string& path,
@@ -18,9 +21,11 @@ std::expected<std::shared_ptr<const policy::Snapshot>, Faults> load_bundle(const
   if (!file) {
     return std::unexpected(Faults{{"", fmt::format("{} cannot be read: {}", path, std::strerror(errno))}});
   }
-  auto bundle = parse_bundle(text.view());
+  auto bundle = parse_bundle(text.view(), &policy::check_expression);
   if (!bundle) return std::unexpected(std::move(bundle.error()));
-  return policy::build_snapshot(*bundle, revision, now_us);
+  auto snapshot = policy::build_snapshot(*bundle, revision, now_us);
+  if (!snapshot) locate_faults(text.view(), snapshot.error());
+  return snapshot;
 }
 
 }  // namespace sluice::agent
