@@ -174,6 +174,7 @@ void Connection::write_rest() {
   stream_.async_write_some(rest, [self = shared_from_this()](const error_code& error, std::size_t size) {
     if (self->owner_ == nullptr) return;
     self->written_ += size;
+    if (size > 0) self->owner_->on_sent();
     if (error) {
       // TLS may have sent some of it all the same.
       const bool nothing = self->written_ == 0 && self->stream_.tls() == nullptr;
