@@ -2,6 +2,7 @@
 #include "common/domain/check_batch.hpp"
 #include "common/domain/json_tree.hpp"
 #include "tests/unit/agent/api_rig.hpp"
+#include "tests/unit/domain/allocations.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -262,6 +263,28 @@ TEST_CASE("a batch that follows a larger one has its own results only") {
   ask(rig, R"({"resource":"r","subject":"a"},{"resource":"r","subject":"b"},{"resource":"r","subject":"c"})");
   CHECK(Results(ask(rig, R"({"resource":"r","subject":"a"})")).all("remaining") == Texts{"1"});
 }
+
+#ifdef SLUICE_COUNTS_ALLOCATIONS
+TEST_CASE("a batch of 256 allocates nothing that a batch of one does not, once it was seen") {
+  ApiRig rig(kShop);
+  const auto batch_of = [](std::size_t count) {
+    std::string body = R"({"checks":[)";
+    for (std::size_t i = 0; i < count; ++i) {
+      body +=
+          (i == 0 ? "" : ",") + (R"({"resource":"r","subject":"user:)" + std::to_string(i) + R"(","tags":{"a":"b"}})");
+    }
+    return body + "]}";
+  };
+  const auto allocations = [&](const std::string& body) {
+    rig.post("/v1/check/batch", body);
+    const AllocationCount count;
+    rig.post("/v1/check/batch", body);
+    return count.so_far();
+  };
+  const std::size_t most = allocations(batch_of(256));
+  CHECK(most == allocations(batch_of(1)));
+}
+#endif
 
 }  // namespace
 }  // namespace sluice::agent
