@@ -143,6 +143,7 @@ void Worker::tick() {
   telemetry::set(metrics.http_connections_refused, stats.refused_connections);
   telemetry::set(metrics.http_accept_errors, stats.accept_errors);
   telemetry::set(metrics.http_bad_requests, stats.bad_requests);
+  if (redis_) telemetry::set(metrics.redis_writes, redis_->writes());
   if (index_ == 0) telemetry::set(metrics.in_flight, shared_.in_flight.load(std::memory_order_relaxed));
   ticker_.expires_after(kTick);
   ticker_.async_wait([this](const boost::system::error_code& stopped) {

@@ -247,6 +247,7 @@ TEST_CASE("The workers' own numbers are added up") {
     set(worker.http_accept_errors, 4 + i);
     set(worker.http_bad_requests, 5 + i);
     set(worker.in_flight, 7 + i);
+    set(worker.redis_writes, 8 + i);
   }
   const Scraped scraped(metrics);
   CHECK(scraped["sluice_http_connections"] == 21);
@@ -255,6 +256,7 @@ TEST_CASE("The workers' own numbers are added up") {
   CHECK(scraped["sluice_http_accept_errors_total"] == 9);
   CHECK(scraped["sluice_http_bad_requests_total"] == 11);
   CHECK(scraped["sluice_in_flight"] == 15);
+  CHECK(scraped["sluice_redis_writes_total"] == 17);
 }
 
 TEST_CASE("Redis is connected only while every worker's connection is up") {
