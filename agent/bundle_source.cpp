@@ -58,6 +58,7 @@ struct BundleSource::Swap {
   Counts now;
   milliseconds load_time{0};  // validate and compile
   Time published;
+  Time taken;               // by the last so far
   std::size_t to_take = 0;  // parties that do not decide by it yet
 };
 
@@ -85,19 +86,36 @@ BundleSource::BundleSource(std::string path, const Clock& clock, telemetry::Metr
 
 bool BundleSource::load_first() {
   auto began = steady_clock::now();
-  auto snapshot = load_bundle_file(path_, clock_.now_us(), &first_);
+  auto watching = watch_.start();  // before it is read: no change goes unheard in between
+  FileIdentity which;
+  auto snapshot = load_bundle_file(path_, clock_.now_us(), &which);
   if (!snapshot) {
     log_faults(log_, path_, snapshot.error(), snapshot.error().size());
     return false;
   }
   publish(std::move(*snapshot), began);
   give_memory_back();
-  hangups_.add(SIGHUP);  // now, lest one that comes before the thread runs ends the program
+  hangups_.add(SIGHUP);
+  on_hangup();
+  if (!which.regular) {
+    log_.warn("bundle_not_watched", "The bundle is no regular file: it is not read again.", {{"file", path_}});
+    return true;
+  }
+  if (!watching) {
+    log_.warn("bundle_not_watched", "Changes of the bundle are noticed by looking at it every few seconds.",
+              {{"file", path_}, {"reason", watching.error().text}});
+  }
+  schedule_.emplace(which, steady_clock::now());
+  plan_next_look();
   return true;
 }
 
 void BundleSource::start() {
-  thread_ = std::jthread([this] { run(); });
+  thread_ = std::jthread([this] {
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+    auto keep_running = boost::asio::make_work_guard(context_);
+    context_.run();
+  });
 }
 
 void BundleSource::stop() {
@@ -106,24 +124,8 @@ void BundleSource::stop() {
   thread_.join();
 }
 
-void BundleSource::run() {
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
-  auto keep_running = boost::asio::make_work_guard(context_);
-  on_hangup();
-  if (first_.regular) {
-    schedule_.emplace(first_, steady_clock::now());
-    if (auto started = watch_.start(); !started) {
-      log_.warn("bundle_not_watched", "Changes of the bundle are noticed by looking at it every few seconds.",
-                {{"file", path_}, {"reason", started.error().text}});
-    }
-    plan_next_look();
-  } else {
-    log_.warn("bundle_not_watched", "The bundle is no regular file: it is not read again.", {{"file", path_}});
-  }
-  context_.run();
-}
-
 void BundleSource::on_event(FileWatch::Event event) {
+  if (!schedule_) return;
   auto now = steady_clock::now();
   switch (event) {
     case FileWatch::Event::replaced:
@@ -179,7 +181,7 @@ void BundleSource::load() {
   schedule_->read((*file)->as);
   apply(**file);
   file = std::nullopt;
-  give_memory_back();
+  if (untaken_ == 0) give_memory_back();  // else once it is taken
 }
 
 void BundleSource::apply(const FileText& file) {
@@ -211,13 +213,19 @@ void BundleSource::publish(std::shared_ptr<const policy::Snapshot> snapshot, Tim
   in_force_ = {std::move(snapshot), removed_.keys()};
   metrics_.set_snapshot(static_cast<std::int64_t>(swap->revision), in_force_.snapshot->made_at_us);
   swap->published = steady_clock::now();
-  publish_(in_force_, [this, swap] { boost::asio::post(context_, [this, swap] { taken(*swap); }); });
+  ++untaken_;
+  publish_(in_force_,
+           [this, swap] { boost::asio::post(context_, [this, swap, at = steady_clock::now()] { taken(*swap, at); }); });
   accept(telemetry::BundleLoad::loaded);
 }
 
-void BundleSource::taken(Swap& swap) {
+// Memory is given back only now: while that goes on, nobody can free what this thread has allocated, and a worker does
+// when it takes what it was sent.
+void BundleSource::taken(Swap& swap, Time at) {
+  swap.taken = std::max(swap.taken, at);
   if (--swap.to_take > 0) return;
   log_in_force(swap);
+  if (--untaken_ == 0) give_memory_back();
   free_retired();
 }
 
@@ -237,7 +245,7 @@ void BundleSource::log_in_force(const Swap& swap) const {
              {"overridden_counters", swap.now.overridden_counters},
              {"overridden_counters_change", swap.now.overridden_counters - swap.before.overridden_counters},
              {"load_ms", swap.load_time.count()},
-             {"swap_ms", since(swap.published).count()}});
+             {"swap_ms", std::chrono::duration<double, std::milli>(swap.taken - swap.published).count()}});
 }
 
 // Whoever uses a former snapshot lets go of it soon: a request in flight, a pass over overrides.

@@ -41,7 +41,7 @@ class BundleSource {
   // Reads and publishes, on the caller's thread. False where the file is refused: everything wrong was logged.
   bool load_first();
 
-  // From here on the file is watched, where it is one.
+  // From here on changes of the file are followed, also those since it was read.
   void start();
   void stop();  // and joins
 
@@ -52,7 +52,6 @@ class BundleSource {
   using Time = std::chrono::steady_clock::time_point;
   struct Swap;  // from one snapshot to the next
 
-  void run();
   void on_event(FileWatch::Event event);
   void on_hangup();
   void plan_next_look();
@@ -60,7 +59,7 @@ class BundleSource {
   void load();
   void apply(const FileText& file);
   void publish(std::shared_ptr<const policy::Snapshot> snapshot, Time began);
-  void taken(Swap& swap);
+  void taken(Swap& swap, Time at);
   void log_in_force(const Swap& swap) const;
   void free_retired();
   void refuse(const Faults& faults);
@@ -78,12 +77,12 @@ class BundleSource {
   boost::asio::signal_set hangups_;
   boost::asio::steady_timer look_timer_;
   boost::asio::steady_timer retired_timer_;
-  std::optional<ReloadSchedule> schedule_;
-  FileIdentity first_;
+  std::optional<ReloadSchedule> schedule_;  // none: the file is read once and never again
 
   Publication in_force_;
   RemovedOverrides removed_;
   std::vector<Publication> retired_;  // somebody may still use them: freed here and nowhere else
+  std::size_t untaken_ = 0;           // swaps that somebody has not taken yet
   std::optional<std::int64_t> refused_since_us_;
 
   mutable std::mutex mutex_;  // guards refusal_
