@@ -1,6 +1,6 @@
 """The bundle changes two hundred times while sixty-four connections are busy: each reply is that of one bundle, whole.
 
-SLUICE_RELOADS says how many reloads (200; 60 under a sanitizer).
+SLUICE_RELOADS says how many reloads (200; 40 under a sanitizer).
 """
 
 import os
@@ -24,7 +24,7 @@ HUGE = 300_000
 @pytest.fixture
 def reloads(sanitized: bool) -> int:
     """How many reloads a run has."""
-    return int(os.environ.get("SLUICE_RELOADS", "60" if sanitized else "200"))
+    return int(os.environ.get("SLUICE_RELOADS", "40" if sanitized else "200"))
 
 
 def bundle_of(key: MintedKey, side: str) -> Bundle:
