@@ -100,7 +100,7 @@ class CheckApi::Check {
     std::vector<limiter::LeaseRef> leases;
     std::int64_t shortest = INT64_MAX;
     auto collect = [&](const policy::Rulebook* rulebook, const Judged& judged) {
-      if (!rulebook || rulebook->program.leases == 0 || !judged.outcome) return;
+      if (!rulebook || rulebook->program->leases == 0 || !judged.outcome) return;
       append_leases(*rulebook, judged.call, *judged.outcome, leases);
       for (std::int64_t ttl : judged.outcome->lease_ttl_us) {
         if (ttl > 0) shortest = std::min(shortest, judged.outcome->now_us + ttl);
@@ -132,7 +132,7 @@ class CheckApi::Check {
     record.has_subject = subject != nullptr;
     record.policy_id = decision.policy_id;
     record.plan_id = decision.plan_id;
-    if (decision.has_limit) record.algorithm = course_.deciding->program.limits[decided_.outcome->binding].algorithm;
+    if (decision.has_limit) record.algorithm = course_.deciding->program->limits[decided_.outcome->binding].algorithm;
     record.allowed = decision.allowed;
     record.reason = decision.reason;
     record.request_id = request_.request_id;

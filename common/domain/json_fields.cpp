@@ -57,22 +57,6 @@ std::size_t slips(std::string_view name, std::string_view known) {
   return edit_distance(name, known);
 }
 
-// The known name close enough to be a slip of the pen, or "".
-std::string_view nearest(std::string_view name, std::span<const std::string_view> known) {
-  if (name.size() > kMaxQuoted) return {};
-  std::string_view best;
-  std::size_t best_slips = 1 + std::min<std::size_t>(2, (name.size() + 1) / 3);
-  for (const std::string_view candidate : known) {
-    if (candidate.size() > kMaxQuoted) continue;
-    const std::size_t count = slips(name, candidate);
-    if (count < best_slips) {
-      best_slips = count;
-      best = candidate;
-    }
-  }
-  return best;
-}
-
 void append_pointer_token(std::string& out, std::string_view name) {
   out += '/';
   for (const char c : name) {
@@ -113,10 +97,25 @@ Faults FaultList::take() {
   return std::exchange(faults_, {});
 }
 
+std::string_view nearest(std::string_view name, std::span<const std::string_view> known) {
+  if (name.size() > kMaxQuoted) return {};
+  std::string_view best;
+  std::size_t best_slips = 1 + std::min<std::size_t>(2, (name.size() + 1) / 3);
+  for (const std::string_view candidate : known) {
+    if (candidate.size() > kMaxQuoted) continue;
+    const std::size_t count = slips(name, candidate);
+    if (count < best_slips) {
+      best_slips = count;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
 std::string quoted(std::string_view text) {
   if (text.size() <= kMaxQuoted) return fmt::format("\"{}\"", text);
   std::size_t end = kMaxQuoted;
-  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // do not cut a character
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // do not cut a character
   return fmt::format("\"{}…\"", text.substr(0, end));
 }
 

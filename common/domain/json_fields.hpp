@@ -137,6 +137,9 @@ class Fields {
 // A value of the document for a fault's text: in quotes, long ones cut.
 std::string quoted(std::string_view text);
 
+// The known name that `name` was probably meant for, or "": close enough to be a slip of the pen.
+std::string_view nearest(std::string_view name, std::span<const std::string_view> known);
+
 // "`name` must be `wanted`, not a string" and the like.
 std::string wrong_type_text(std::string_view name, const JsonValue& value, std::string_view wanted);
 

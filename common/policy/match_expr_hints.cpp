@@ -1,0 +1,123 @@
+#include "common/policy/match_expr_hints.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "common/domain/dimension.hpp"
+#include "common/domain/json_fields.hpp"
+
+namespace sluice::policy {
+namespace {
+
+struct Word {
+  std::string_view written;
+  std::string_view meant;
+};
+
+// Operators as other languages spell them, in lower case.
+constexpr std::array kOperatorWords{
+    Word{"and", "&&"},     Word{"or", "||"},     Word{"not", "!"},     Word{"is", "=="},
+    Word{"eq", "=="},      Word{"equals", "=="}, Word{"ne", "!="},     Word{"in", "in"},
+    Word{"matches", "=~"}, Word{"like", "=~"},   Word{"notin", "!in"},
+};
+constexpr std::array kFamilies{
+    Word{"tags", "tag"},   Word{"label", "tag"},      Word{"labels", "tag"},
+    Word{"attrs", "attr"}, Word{"attribute", "attr"}, Word{"attributes", "attr"},
+};
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return out;
+}
+
+template <std::size_t N>
+std::string_view meant(const std::array<Word, N>& words, std::string_view written) {
+  const auto* const found = std::ranges::find(words, written, &Word::written);
+  return found == words.end() ? std::string_view() : found->meant;
+}
+
+// "; did you mean "&&"?" where a word was written for an operator.
+std::string operator_hint(const Token& found) {
+  if (found.kind != TokenKind::word) return {};
+  const std::string_view sign = meant(kOperatorWords, lower(found.raw));
+  return sign.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", sign);
+}
+
+std::string describe(const Token& found) {
+  return found.kind == TokenKind::end ? "the end of the expression" : quoted(found.raw);
+}
+
+// The dimension a name was probably meant for, or "".
+std::string intended_dimension(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  const std::string head = lower(name.substr(0, dot));
+  if (dot != std::string_view::npos && dot + 1 < name.size()) {
+    const std::string_view family = meant(kFamilies, head);
+    if (!family.empty()) return fmt::format("{}.{}", family, name.substr(dot + 1));
+    return {};
+  }
+  std::array<std::string_view, kNamedDimensions> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = dimension_name(static_cast<Dimension>(i));
+  return std::string(nearest(lower(name), names));
+}
+
+}  // namespace
+
+std::string no_comparison(const Token& found) {
+  return fmt::format("a comparison such as region==us-east-1 belongs here, not {}", describe(found));
+}
+
+std::string unknown_dimension(std::string_view name) {
+  if (name == "tag" || name == "tag." || name == "attr" || name == "attr.") {
+    const std::string_view family = name.substr(0, name.find('.'));
+    return fmt::format("{0} needs a name, as in {0}.NAME", family);
+  }
+  if (name.find_first_of("<>") != std::string_view::npos) {
+    return fmt::format("{} is not a dimension: there is no < or >, values are texts; compare with ==, in or =~",
+                       quoted(name));
+  }
+  if (const std::string_view sign = meant(kOperatorWords, lower(name)); !sign.empty()) {
+    return fmt::format("{} is not a dimension: did you mean the operator \"{}\"?", quoted(name), sign);
+  }
+  if (const std::string dimension = intended_dimension(name); !dimension.empty()) {
+    return fmt::format("{} is not a dimension: did you mean {}?", quoted(name), quoted(dimension));
+  }
+  return fmt::format(
+      "{} is not a dimension: a comparison begins with one, such as region, method, user, tag.NAME or attr.NAME",
+      quoted(name));
+}
+
+std::string no_operator(const Token& name, const Token& found) {
+  return fmt::format("one of ==, !=, in, !in, =~ belongs behind {}, not {}{}", quoted(name.value), describe(found),
+                     operator_hint(found));
+}
+
+std::string no_value(const Token& found, std::string_view sign) {
+  return fmt::format("a value belongs behind {}, not {}: a word, or a text in quotes", sign, describe(found));
+}
+
+std::string no_list(const Token& found, std::string_view sign) {
+  return fmt::format("a list belongs behind {0}, not {1}: {0} [a, \"b c\"]", sign, describe(found));
+}
+
+std::string no_list_end(const Token& found, bool square) {
+  const char* const end = square ? "]" : ")";
+  if (found.is_value()) {
+    return fmt::format("a comma or {} belongs here, not {}: a value with a space needs quotes", end, describe(found));
+  }
+  return fmt::format("a comma or {} belongs here, not {}", end, describe(found));
+}
+
+std::string after_comparison(const Token& found, std::string_view expected) {
+  std::string hint = operator_hint(found);
+  if (hint.empty() && (found.is_value() || found.kind == TokenKind::open || found.kind == TokenKind::open_list)) {
+    hint = "; a value that holds a space or one of =!~&|()[],'\" needs quotes";
+  }
+  return fmt::format("{} belongs here, not {}{}", expected, describe(found), hint);
+}
+
+}  // namespace sluice::policy

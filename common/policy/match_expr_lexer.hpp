@@ -1,0 +1,62 @@
+// The words and signs of a `match_expr`.
+//
+// Thread safety: none; a lexer belongs to the one parser that reads with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "common/policy/match_expr.hpp"
+
+namespace sluice::policy {
+
+enum class TokenKind : std::uint8_t {
+  end,
+  word,
+  quoted,
+  equal,      // ==
+  not_equal,  // !=
+  like,       // =~
+  not_in,     // !in
+  both,       // &&
+  either,     // ||
+  negation,   // !
+  open,
+  close,
+  open_list,
+  close_list,
+  comma,
+};
+
+struct Token {
+  TokenKind kind = TokenKind::end;
+  std::size_t offset = 0;  // of its first byte
+  std::string_view raw;    // as it was written
+  std::string value;       // of a word or a quoted text, without quotes and escapes
+
+  bool is_value() const { return kind == TokenKind::word || kind == TokenKind::quoted; }
+};
+
+class Lexer {
+ public:
+  // REQUIRES: the text outlives the lexer and its tokens.
+  explicit Lexer(std::string_view text) : text_(text) {}
+
+  std::expected<Token, ExpressionFault> next();
+
+  // At the character that holds the byte `offset`.
+  ExpressionFault fault(std::size_t offset, std::string text) const;
+
+ private:
+  std::expected<Token, ExpressionFault> quoted_text();
+  std::expected<Token, ExpressionFault> sign();
+  Token word();
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace sluice::policy

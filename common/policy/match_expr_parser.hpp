@@ -1,0 +1,15 @@
+// Reads a `match_expr` and compiles it. For match_expr.cpp alone.
+//
+// Thread safety: a pure function.
+#pragma once
+
+#include <expected>
+#include <string_view>
+
+#include "common/policy/match_expr.hpp"
+
+namespace sluice::policy {
+
+std::expected<ExpressionCode, ExpressionFault> compile_expression(std::string_view text);
+
+}  // namespace sluice::policy
