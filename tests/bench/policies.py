@@ -13,7 +13,8 @@ LIMIT = {"name": "burst", "algorithm": "token_bucket", "capacity": 100_000_000, 
 
 
 def policies(count: int) -> list[dict[str, Any]]:
-    """`count` ≥ 10 policies. The last two match every request of check_body: one by prefix, one by expression alone."""
+    """`count` ≥ 10 policies, and one more for check.lua. The first by prefix and the first by expression alone match every
+    request of check_body."""
     users, tags = count * 30 // 100, max(1, count * 15 // 100)
     prefixes, expressions = min(20, count // 10), min(20, count // 10)
     endpoints = count - users - tags - prefixes - expressions
@@ -23,6 +24,7 @@ def policies(count: int) -> list[dict[str, Any]]:
     made += [{"scope": {f"tag.t{k % TAG_NAMES}": f"value-{k}"}} for k in range(tags)]
     made += [{"scope": {"service": f"{'x' * k}*" if k else "bill*"}} for k in range(prefixes)]
     made += [{"scope": {}, "match_expr": f"region==eu-{k} && method!=DELETE"} for k in range(expressions)]
+    made.append({"scope": {"resource": "GET:/orders"}})  # of the load that wrk makes
     return [{"tenant_id": "bench", "id": f"p{i}", "plan_id": "plan", "key_by": ["user"]} | one
             for i, one in enumerate(made)]
 
