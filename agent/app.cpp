@@ -240,7 +240,11 @@ int run(const Config& config) { return App(config).run(); }
 int check_config(const Config& config) {
   auto snapshot = load_bundle_file(config.policies_file, SystemClock().now_us());
   if (!snapshot) {
-    for (const Fault& fault : snapshot.error()) fmt::print(stderr, "{}: {}\n", config.policies_file, describe(fault));
+    for (const Fault& fault : snapshot.error()) {
+      const std::string place = fault.line == 0 ? "" : fmt::format(":{}:{}", fault.line, fault.column);
+      fmt::print(stderr, "{}{}: {}{}{}\n", config.policies_file, place, fault.pointer,
+                 fault.pointer.empty() ? "" : ": ", fault.text);
+    }
     fmt::print(stderr, "{}: {} fault{}\n", config.policies_file, snapshot.error().size(),
                snapshot.error().size() == 1 ? "" : "s");
     return 1;

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "common/base/crypto.hpp"
+#include "common/domain/fault_place.hpp"
+#include "common/policy/match_expr.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -72,11 +74,10 @@ std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path
 std::string digest_of(std::string_view text) { return to_hex(sha256(text)); }
 
 LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us) {
-  auto bundle = parse_bundle(text);
+  auto bundle = parse_bundle(text, &policy::check_expression);
   if (!bundle) return std::unexpected(std::move(bundle.error()));
-  auto snapshot = policy::build_snapshot(*bundle, revision, now_us);
-  // Nobody else knows it yet.
-  if (snapshot) std::const_pointer_cast<policy::Snapshot>(*snapshot)->chain = std::move(digest);
+  auto snapshot = policy::build_snapshot(*bundle, revision, now_us, std::move(digest));
+  if (!snapshot) locate_faults(text, snapshot.error());
   return snapshot;
 }
 

@@ -266,9 +266,10 @@ void Builder::add_override(const Override& entry) {
 }  // namespace
 
 std::expected<std::shared_ptr<const Snapshot>, Faults> build_snapshot(const Bundle& bundle, std::uint64_t revision,
-                                                                      std::int64_t now_us) {
+                                                                      std::int64_t now_us, std::string chain) {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->revision = revision;
+  snapshot->chain = std::move(chain);
   snapshot->made_at_us = now_us;
   snapshot->mode = bundle.mode;
   Faults faults = Builder(bundle, *snapshot).build();

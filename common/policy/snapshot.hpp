@@ -77,7 +77,8 @@ struct Snapshot {
 
 // Compiles a bundle. Faults: what is only seen with the whole in view, and what this version cannot enforce, so that no
 // policy is silently weaker than it reads.
+// `chain` names the history that `revision` belongs to.
 std::expected<std::shared_ptr<const Snapshot>, Faults> build_snapshot(const Bundle& bundle, std::uint64_t revision,
-                                                                      std::int64_t now_us);
+                                                                      std::int64_t now_us, std::string chain = {});
 
 }  // namespace sluice::policy
