@@ -9,6 +9,7 @@
 #include "common/domain/quota_period.hpp"
 #include "common/limiter/lease_set.hpp"
 #include "common/policy/counter_key.hpp"
+#include "common/policy/explain.hpp"
 #include "common/policy/match.hpp"
 
 namespace sluice::agent {
@@ -94,9 +95,8 @@ void apply_failure(const Enforcement& enforcement, Decision& decision) {
   decision.reason = decision.allowed ? Reason::fail_open : Reason::fail_closed;
 }
 
-void explain(const Rulebook& rulebook, const limiter::Call& call, const Outcome& outcome, Decision& decision) {
-  const limiter::Program& program = rulebook.program;
-  decision.explain = true;
+void explain_limits(const Rulebook& rulebook, const limiter::Call& call, const Outcome& outcome, Decision& decision) {
+  const limiter::Program& program = *rulebook.program;
   decision.limits.resize(program.limits.size());
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
     const Limit& limit = program.limits[i];
@@ -106,7 +106,7 @@ void explain(const Rulebook& rulebook, const limiter::Call& call, const Outcome&
 }
 
 void report(const Rulebook& rulebook, const Outcome& outcome, Decision& decision) {
-  const Limit& binding = rulebook.program.limits[outcome.binding];
+  const Limit& binding = rulebook.program->limits[outcome.binding];
   decision.now_us = outcome.now_us;
   decision.has_limit = true;
   decision.report = outcome.report;
@@ -121,7 +121,7 @@ ShadowResult shadow_result(const Rulebook& shadow, const Outcome& outcome) {
   result.policy_id = shadow.owner_id;
   result.policy_version = shadow.version;
   result.plan_id = shadow.plan_id;
-  result.limit_name = shadow.program.limits[outcome.binding].name;
+  result.limit_name = shadow.program->limits[outcome.binding].name;
   result.report = outcome.report;
   return result;
 }
@@ -162,12 +162,13 @@ Course choose_course(const policy::Snapshot& snapshot, const policy::KeyView& ke
     course.deciding = plan->second.get();
     mode = policy::effective_mode(snapshot.mode, tenant.tenant.mode, course.deciding->enforcement.mode);
   } else {
-    policy::Match found = policy::match(snapshot, tenant, request, now_us);
+    std::vector<policy::Candidate> all;
+    policy::Match found = policy::match(snapshot, tenant, request, now_us, request.explain ? &all : nullptr);
+    if (request.explain) course.candidates = policy::explain(found, all, request);
     if (!found.decides && !found.shadow) return course;
-    const policy::CompiledPolicy& decides = found.decides ? *found.decides : *found.shadow;
-    course.deciding = decides.rulebook.get();
-    if (found.decides && found.shadow) course.shadow = found.shadow->rulebook.get();
-    mode = policy::effective_mode(snapshot.mode, tenant.tenant.mode, decides.policy.enforcement.mode);
+    course.deciding = found.decides ? &found.decides->rulebook : &found.shadow->rulebook;
+    if (found.decides && found.shadow) course.shadow = &found.shadow->rulebook;
+    mode = policy::effective_mode(snapshot.mode, tenant.tenant.mode, course.deciding->enforcement.mode);
   }
   course.kind = mode == Mode::off ? Course::Kind::mode_off : Course::Kind::judge;
   course.deciding_is_shadow = mode == Mode::shadow;
@@ -186,7 +187,7 @@ Course choose_course(const policy::Snapshot& snapshot, const policy::KeyView& ke
 // counter keys
 void prepare_call(const policy::TenantView& tenant, const Rulebook& rulebook, const CheckRequest& request,
                   limiter::Call& call) {
-  const limiter::Program& program = rulebook.program;
+  const limiter::Program& program = *rulebook.program;
   call.program = &program;
   call.explain = request.explain;
   policy::counter_keys(tenant, rulebook, request, call.keys);
@@ -198,7 +199,7 @@ void prepare_call(const policy::TenantView& tenant, const Rulebook& rulebook, co
 
 void append_leases(const Rulebook& rulebook, const limiter::Call& call, const Outcome& outcome,
                    std::vector<limiter::LeaseRef>& out) {
-  const limiter::Program& program = rulebook.program;
+  const limiter::Program& program = *rulebook.program;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
     if (outcome.lease_ttl_us[i] == 0) continue;
     std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());
@@ -217,8 +218,10 @@ Decision conclude(const Course& course, const CheckRequest& request, const limit
   name_rulebook(rulebook, decision);
   if (outcome) {
     report(rulebook, *outcome, decision);
-    if (request.explain) explain(rulebook, call, *outcome, decision);
+    if (request.explain) explain_limits(rulebook, call, *outcome, decision);
   }
+  decision.explain = request.explain;
+  decision.candidates = course.candidates;
   if (course.deciding_is_shadow) {  // reported, never enforced
     decision.allowed = true;
     decision.reason = Reason::shadow;
@@ -239,6 +242,7 @@ Decision conclude_unjudged(const Course& course, const policy::TenantView& tenan
   Decision decision;
   decision.request_id = request.request_id;
   decision.explain = request.explain;
+  decision.candidates = course.candidates;
   if (course.kind == Course::Kind::mode_off) {
     decision.reason = Reason::mode_off;
     name_rulebook(*course.deciding, decision);

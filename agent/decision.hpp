@@ -35,6 +35,7 @@ struct Course {
   const policy::Rulebook* shadow = nullptr;
   bool deciding_is_shadow = false;  // only shadows match: judged, reported, never enforced
   std::string missing;              // missing_key: the dimension
+  CandidateList candidates;         // of an explained request
 };
 
 // Fills org, tenant and api_key into the request and chooses what judges it.

@@ -11,9 +11,16 @@ constexpr std::array<std::string_view, kReasons> kReasonNames{
     "fail_open",    "fail_closed",    "degraded",  "no_snapshot", "overload"};
 static_assert(static_cast<std::size_t>(Reason::overload) + 1 == kReasons);
 
+constexpr std::array<std::string_view, 9> kOutcomeNames{"decides",   "judged_beside",    "set_aside",
+                                                        "outranked", "disabled",         "not_yet_valid",
+                                                        "expired",   "expression_false", "outside_rollout"};
+static_assert(static_cast<std::size_t>(CandidateOutcome::outside_rollout) + 1 == kOutcomeNames.size());
+
 }  // namespace
 
 std::string_view to_string(Reason reason) { return kReasonNames[static_cast<std::size_t>(reason)]; }
+
+std::string_view to_string(CandidateOutcome outcome) { return kOutcomeNames[static_cast<std::size_t>(outcome)]; }
 
 unsigned status_of(const Decision& decision) {
   if (decision.allowed) return 200;

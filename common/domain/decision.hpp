@@ -48,6 +48,32 @@ struct ExplainedLimit {
   LimitReport report;
 };
 
+// What became of a policy whose scope holds for the request; why, is said in words beside it.
+enum class CandidateOutcome : std::uint8_t {
+  decides,
+  judged_beside,  // a shadow above the deciding policy
+  set_aside,      // a shadow that is not judged
+  outranked,
+  disabled,
+  not_yet_valid,
+  expired,
+  expression_false,
+  outside_rollout,
+};
+std::string_view to_string(CandidateOutcome);
+
+struct ExplainedCandidate {
+  std::string_view policy_id;
+  std::int64_t policy_version = 0;
+  std::string_view plan_id;
+  CandidateOutcome outcome = CandidateOutcome::outranked;
+  std::string why;
+};
+struct CandidateList {
+  std::vector<ExplainedCandidate> shown;  // in order of precedence
+  std::size_t omitted = 0;                // those behind them
+};
+
 // What a matching shadow policy would have said.
 struct ShadowResult {
   bool allowed = true;
@@ -82,6 +108,7 @@ struct Decision {
   std::optional<ShadowResult> shadow_result;
   bool explain = false;
   std::vector<ExplainedLimit> limits;  // explain only
+  CandidateList candidates;            // explain only; empty for a call by plan
 };
 
 // Which header families go out with a decision that has a limit.

@@ -85,6 +85,22 @@ void add_shadow_result(std::string& out, const ShadowResult& shadow, std::int64_
   out.push_back('}');
 }
 
+void add_candidates(std::string& out, const CandidateList& candidates) {
+  out.append(",\"candidates\":[");
+  bool first = true;
+  for (const ExplainedCandidate& candidate : candidates.shown) {
+    add(out, first ? "{\"policy_id\":" : ",{\"policy_id\":", candidate.policy_id);
+    add(out, ",\"policy_version\":", candidate.policy_version);
+    add_present(out, ",\"plan_id\":", candidate.plan_id);
+    add_name(out, ",\"outcome\":", to_string(candidate.outcome));
+    add(out, ",\"why\":", candidate.why);
+    out.push_back('}');
+    first = false;
+  }
+  out.push_back(']');
+  if (candidates.omitted > 0) add(out, ",\"candidates_omitted\":", static_cast<std::int64_t>(candidates.omitted));
+}
+
 void add_explained(std::string& out, const Decision& decision) {
   add(out, ",\"now_us\":", decision.now_us);
   out.append(",\"limits\":[");
@@ -104,6 +120,7 @@ void add_explained(std::string& out, const Decision& decision) {
     first = false;
   }
   out.push_back(']');
+  add_candidates(out, decision.candidates);
 }
 
 }  // namespace

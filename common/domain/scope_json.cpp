@@ -1,37 +1,19 @@
 #include "common/domain/scope_json.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <string>
+
+#include "common/domain/ip_address.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::size_t kMaxValueBytes = 256;  // as long as the values of a check may be
 
-std::optional<int> address_bits(const std::string& text) {
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
-  if (inet_pton(AF_INET, text.c_str(), bytes.data()) == 1) return 32;
-  if (inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1) return 128;
-  return std::nullopt;
-}
-
 // An address, a CIDR block, or a prefix of the text.
-bool is_source_ip(std::string_view value) {
-  if (value.ends_with('*')) return true;
-  const std::size_t slash = value.find('/');
-  const auto bits = address_bits(std::string(value.substr(0, slash)));
-  if (!bits) return false;
-  if (slash == std::string_view::npos) return true;
-  const std::string_view length = value.substr(slash + 1);
-  int prefix = -1;
-  const auto [after, code] = std::from_chars(length.data(), length.data() + length.size(), prefix);
-  return code == std::errc{} && after == length.data() + length.size() && prefix >= 0 && prefix <= *bits;
-}
+bool is_source_ip(std::string_view value) { return value.ends_with('*') || parse_ip(value) || parse_cidr(value); }
 
 void read_value(const JsonValue& value, const Place& at, FaultList& faults, ScopeTerm& term) {
   if (value.type() != JsonType::string) {

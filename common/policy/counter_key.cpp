@@ -32,7 +32,7 @@ void append_escaped(std::string_view text, std::string& out) {
 
 // `find` gives a dimension's value, nothing where it is absent.
 template <class Find>
-void append_identity(std::span<const DimensionRef> dimensions, Find find, std::string& out) {
+void append_found(std::span<const DimensionRef> dimensions, Find find, std::string& out) {
   std::size_t start = out.size();
   for (const DimensionRef& dimension : dimensions) {
     if (out.size() > start) out.push_back('|');
@@ -58,24 +58,33 @@ template <class Find>
 void append_group_key(const TenantView& tenant, const Rulebook& rulebook, std::size_t group, Find find,
                       std::string& out) {
   out += tenant.key_head;
-  append_identity(rulebook.enforcement.key_by, find, out);
+  append_found(rulebook.enforcement.key_by, find, out);
   out.push_back('}');
-  out += rulebook.key_suffix;
-  const limiter::Group& compiled = rulebook.program.groups[group];
+  out += rulebook.is_policy ? ":p=" : ":l=";
+  out += rulebook.owner_id;
+  const limiter::Group& compiled = rulebook.program->groups[group];
   if (compiled.added.empty()) return;
   out += ":k=";
-  out += rulebook.program.limits[compiled.first].name;
+  out += rulebook.program->limits[compiled.first].name;
   out.push_back('|');
-  append_identity(compiled.added, find, out);
+  append_found(compiled.added, find, out);
+}
+
+auto find_in(const CheckRequest& request) {
+  return [&request](const DimensionRef& dimension) { return request.find(dimension); };
 }
 
 }  // namespace
 
+void append_identity(std::span<const DimensionRef> key_by, const CheckRequest& request, std::string& out) {
+  append_found(key_by, find_in(request), out);
+}
+
 void counter_keys(const TenantView& tenant, const Rulebook& rulebook, const CheckRequest& request,
                   std::vector<std::string>& keys) {
-  std::size_t groups = rulebook.program.groups.size();
+  std::size_t groups = rulebook.program->groups.size();
   if (keys.size() < groups) keys.resize(groups);
-  auto find = [&](const DimensionRef& dimension) { return request.find(dimension); };
+  auto find = find_in(request);
   for (std::size_t g = 0; g < groups; ++g) {
     keys[g].clear();
     append_group_key(tenant, rulebook, g, find, keys[g]);

@@ -16,6 +16,9 @@ namespace sluice::policy {
 
 inline constexpr std::size_t kMaxIdentity = 200;
 
+// Appends the identity of a request: what stands between "{<tenant>|" and "}".
+void append_identity(std::span<const DimensionRef> key_by, const CheckRequest& request, std::string& out);
+
 // Fills `keys` (one for each group of the rulebook's program) for this request; reuses its memory.
 void counter_keys(const TenantView& tenant, const Rulebook& rulebook, const CheckRequest& request,
                   std::vector<std::string>& keys);

@@ -1,64 +1,39 @@
 #include "common/policy/precedence.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
+
+#include "common/policy/levels.hpp"
 
 namespace sluice::policy {
 namespace {
 
-constexpr int kRoute = 2;  // endpoint, resource
-
-bool names_method(const Policy& policy) {
-  return std::ranges::any_of(policy.scope,
-                             [](const ScopeTerm& t) { return t.dimension.dimension == Dimension::method; });
+// REQUIRES: as many dimensions on both sides. Both are sorted, so the first difference decides: another dimension, of
+// which the earlier in the order counts, or another narrowness.
+std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
+  auto place = [](const Term& term) { return std::pair(level_of(term.dimension.dimension), term.dimension); };
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    auto here = place(a[i]), there = place(b[i]);
+    if (here != there) return here < there ? std::pair(-1, &a[i]) : std::pair(1, &b[i]);
+    if (a[i].narrowness != b[i].narrowness) {
+      return a[i].narrowness > b[i].narrowness ? std::pair(-1, &a[i]) : std::pair(1, &b[i]);
+    }
+  }
+  return {0, nullptr};
 }
 
 }  // namespace
 
-int level_of(Dimension dimension) {
-  switch (dimension) {
-    case Dimension::user:
-    case Dimension::subject:
-      return 0;
-    case Dimension::api_key:
-    case Dimension::client:
-    case Dimension::client_id:
-      return 1;
-    case Dimension::endpoint:
-    case Dimension::resource:
-      return kRoute;
-    case Dimension::operation:
-      return 3;
-    case Dimension::service:
-      return 4;
-    case Dimension::application:
-      return 5;
-    case Dimension::tenant:
-      return 6;
-    case Dimension::org:
-      return 7;
-    case Dimension::signal:
-      return 8;
-    default:
-      return kLevels;
+Ordering compare(const CompiledPolicy& a, const CompiledPolicy& b) {
+  if (a.level != b.level) return {a.level < b.level, Criterion::level};
+  if (a.level == kRouteLevel && a.names_method != b.names_method) return {a.names_method, Criterion::method};
+  if (a.priority != b.priority) return {a.priority > b.priority, Criterion::priority};
+  if (a.scope.size() != b.scope.size()) return {a.scope.size() > b.scope.size(), Criterion::dimensions};
+  if (auto [order, term] = compare_narrowness(a.scope, b.scope); order != 0) {
+    return {order < 0, Criterion::narrowness, term};
   }
-}
-
-int level_of(const Policy& policy) {
-  int level = kLevels - 1;  // global
-  for (const ScopeTerm& term : policy.scope) level = std::min(level, level_of(term.dimension.dimension));
-  return level;
-}
-
-bool outranks(const Policy& a, const Policy& b) {
-  auto rank = [](const Policy& policy) {
-    int level = level_of(policy);
-    bool plain_route = level == kRoute && !names_method(policy);
-    return std::tuple(level, plain_route, -policy.priority, -static_cast<std::int64_t>(policy.scope.size()),
-                      -policy.version);
-  };
-  auto ra = rank(a), rb = rank(b);
-  return ra != rb ? ra < rb : a.id < b.id;
+  if (a.rulebook.version != b.rulebook.version) return {a.rulebook.version > b.rulebook.version, Criterion::version};
+  return {a.id() < b.id(), Criterion::id};
 }
 
 }  // namespace sluice::policy

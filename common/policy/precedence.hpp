@@ -1,19 +1,27 @@
-// Who wins where several policies match.
+// Who wins where several policies apply.
 #pragma once
 
-#include <cstdint>
-
-#include "common/domain/policy.hpp"
+#include "common/policy/compiled_policy.hpp"
 
 namespace sluice::policy {
 
-// The ten levels of specificity, 0 the most specific.
-inline constexpr int kLevels = 10;
-int level_of(Dimension dimension);  // kLevels for dimensions that only narrow
-int level_of(const Policy& policy);
+// The rules in the order in which they are asked; the first that tells two policies apart decides.
+enum class Criterion : std::uint8_t {
+  level,       // the more specific dimension
+  method,      // among routes: with a method before without
+  priority,    // the higher
+  dimensions,  // the more
+  narrowness,  // dimension by dimension: exact before longer before shorter prefix or block
+  version,     // the higher
+  id           // ascending: a strict total order within a tenant
+};
 
-// Whether `a` is asked before `b`: more specific level (endpoint/resource with method before without), higher priority,
-// more dimensions, higher version, then id in ascending order. A strict total order within a tenant.
-bool outranks(const Policy& a, const Policy& b);
+struct Ordering {
+  bool first = false;  // `a` is asked before `b`
+  Criterion by = Criterion::id;
+  const Term* dimension = nullptr;  // by narrowness: of the winner, where they differ
+};
+
+Ordering compare(const CompiledPolicy& a, const CompiledPolicy& b);
 
 }  // namespace sluice::policy

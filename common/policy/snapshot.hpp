@@ -16,7 +16,8 @@
 #include "common/domain/check_request.hpp"
 #include "common/domain/credential.hpp"
 #include "common/limiter/counter_store.hpp"
-#include "common/limiter/program.hpp"
+#include "common/policy/compiled_policy.hpp"
+#include "common/policy/policy_index.hpp"
 
 namespace sluice::policy {
 
@@ -28,28 +29,20 @@ struct IdHash {
 template <class Value>
 using ById = std::unordered_map<std::string, Value, IdHash, std::equal_to<>>;
 
-// What judges a request: a policy, or a plan that the caller named.
-struct Rulebook {
-  std::string owner_id;  // policy or plan id
-  bool is_policy = false;
-  std::string plan_id;       // "" where a policy brings its own limits
-  std::int64_t version = 0;  // of the policy
-  Enforcement enforcement;
-  Metadata metadata;
-  limiter::Program program;
-  std::string key_suffix;  // ":p=<policy id>" or ":l=<plan id>", behind the hash tag
-};
-
-struct CompiledPolicy {
-  Policy policy;
-  std::shared_ptr<const Rulebook> rulebook;
-};
+// Of a tenant's policies, how many may have a scope that no index can use: they are asked for every request.
+inline constexpr std::size_t kMaxUnindexedPolicies = 64;
 
 struct TenantView {
   Tenant tenant;
   std::string key_head;                                         // "sl:{<tenant>|"
   ById<std::shared_ptr<const Rulebook>> plans;                  // for calls by plan_id
-  std::vector<std::shared_ptr<const CompiledPolicy>> policies;  // in order of precedence: the first that matches wins
+  std::vector<std::shared_ptr<const CompiledPolicy>> policies;  // in order of precedence
+  // The same by level of specificity, those of the most specific first: whoever decides there ends the search.
+  struct Level {
+    PolicyIndex active;
+    PolicyIndex dormant;  // disabled, or expired long ago: only explanations ask for them
+  };
+  std::vector<Level> levels;  // none is empty
 };
 
 struct KeyView {
@@ -82,8 +75,10 @@ struct Snapshot {
   }
 };
 
-// Compiles a bundle. Faults: what this version cannot enforce, so that no policy is silently weaker than it reads.
+// Compiles a bundle. Faults: what is only seen with the whole in view, and what this version cannot enforce, so that no
+// policy is silently weaker than it reads.
+// `chain` names the history that `revision` belongs to.
 std::expected<std::shared_ptr<const Snapshot>, Faults> build_snapshot(const Bundle& bundle, std::uint64_t revision,
-                                                                      std::int64_t now_us);
+                                                                      std::int64_t now_us, std::string chain = {});
 
 }  // namespace sluice::policy

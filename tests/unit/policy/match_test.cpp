@@ -1,5 +1,6 @@
 #include "common/policy/match.hpp"
 
+#include "common/policy/levels.hpp"
 #include "common/policy/precedence.hpp"
 #include "tests/unit/policy/policy_helpers.hpp"
 
@@ -10,7 +11,7 @@ std::string winner(const std::string& members, const std::string& request) {
   auto snapshot = snapshot_of(members);
   TestRequest test(request);
   Match found = match(*snapshot, shop(*snapshot), test.request, kNow);
-  return found.decides ? found.decides->policy.id : "";
+  return found.decides ? found.decides->id() : "";
 }
 
 TEST_CASE("a policy applies where every dimension of its scope has one of its values") {
@@ -47,7 +48,7 @@ TEST_CASE("tenant ranks above org, org above signal, signal above global") {
   CHECK(level_of(Dimension::application) < level_of(Dimension::tenant));
   CHECK(level_of(Dimension::tenant) < level_of(Dimension::org));
   CHECK(level_of(Dimension::org) < level_of(Dimension::signal));
-  CHECK(level_of(Dimension::signal) < level_of(Policy()));
+  CHECK(level_of(Dimension::signal) < kGlobalLevel);
 }
 
 TEST_CASE("a route with a method ranks above one without") {
@@ -87,14 +88,14 @@ TEST_CASE("a disabled policy and one outside its validity leave the decision to 
 }
 
 TEST_CASE("validity begins at valid_from and ends before valid_to") {
-  Policy policy;
-  policy.valid_from = WallTime(Micros(100));
-  policy.valid_to = WallTime(Micros(200));
+  CompiledPolicy policy;
+  policy.valid_from_us = 100;
+  policy.valid_to_us = 200;
   CheckRequest request;
-  CHECK_FALSE(applies(policy, request, 99));
-  CHECK(applies(policy, request, 100));
-  CHECK(applies(policy, request, 199));
-  CHECK_FALSE(applies(policy, request, 200));
+  CHECK(judge(policy, request, 99) == Verdict::not_yet_valid);
+  CHECK(judge(policy, request, 100) == Verdict::applies);
+  CHECK(judge(policy, request, 199) == Verdict::applies);
+  CHECK(judge(policy, request, 200) == Verdict::expired);
 }
 
 TEST_CASE("a shadow policy is set aside and never hides the enforcing one behind it") {
@@ -104,8 +105,8 @@ TEST_CASE("a shadow policy is set aside and never hides the enforcing one behind
   Match found = match(*snapshot, shop(*snapshot), test.request, kNow);
   REQUIRE(found.decides);
   REQUIRE(found.shadow);
-  CHECK(found.decides->policy.id == "behind");
-  CHECK(found.shadow->policy.id == "shadow");
+  CHECK(found.decides->id() == "behind");
+  CHECK(found.shadow->id() == "shadow");
 }
 
 TEST_CASE("a shadow policy that ranks below the deciding one is not judged") {

@@ -22,15 +22,9 @@ constexpr const char* kPlans = R"("plans":[
     {"name":"running","algorithm":"concurrency","limit":2,"lease_ttl":"30s"}]}])";
 
 TEST_CASE("what this version cannot enforce is refused with its place, not ignored") {
-  auto only = [](const Faults& faults) {
-    return faults.size() == 1 ? faults[0].pointer : std::to_string(faults.size());
-  };
-  CHECK(only(faults_of(policies({policy("a", "{}", R"("match_expr":"region==eu")")}))) == "/policies/0/match_expr");
-  CHECK(only(faults_of(policies({policy("a", "{}", R"("rollout_percent":50)")}))) == "/policies/0/rollout_percent");
-  CHECK(only(faults_of(policies({policy("a", R"({"resource":"GET:*"})")}))) == "/policies/0/scope/resource");
-  CHECK(only(faults_of(policies({policy("a", R"({"source_ip":"10.0.0.0/8"})")}))) == "/policies/0/scope/source_ip");
-  CHECK(only(faults_of(policies({policy("a", "{}", R"("failure_mode":"fail_degrade")")}))) ==
-        "/policies/0/failure_mode");
+  Faults faults = faults_of(policies({policy("a", "{}", R"("failure_mode":"fail_degrade")")}));
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].pointer == "/policies/0/failure_mode");
 }
 
 TEST_CASE("keys, plans and policies are found by id within their tenant") {
@@ -55,7 +49,7 @@ TEST_CASE("an override goes into the key of the group its limit belongs to") {
   const KeyOverrides& burst = snapshot->overrides[0];
   CHECK(burst.state_key == "sl:{shop|subject=u}:l=pro");
   REQUIRE(burst.entries.size() == 1);
-  CHECK(burst.entries[0].name_id == limiter::name_id(shop(*snapshot).plans.find("pro")->second->program.limits[0]));
+  CHECK(burst.entries[0].name_id == limiter::name_id(shop(*snapshot).plans.find("pro")->second->program->limits[0]));
   CHECK(burst.entries[0].limit == 500);
   CHECK(burst.entries[0].p == 7);
   CHECK(burst.entries[0].q == 3e6);
@@ -77,7 +71,7 @@ TEST_CASE("an override of a window names the counter of that window") {
   auto snapshot = snapshot_of(std::string(kPlans) + R"(,"overrides":[
     {"id":"a","plan_id":"pro","limit_name":"window","identity":{"subject":"u"},"set":{"window":"120s"}}])");
   const limiter::OverrideEntry& entry = snapshot->overrides[0].entries[0];
-  Limit limit = shop(*snapshot).plans.find("pro")->second->program.limits[1];
+  Limit limit = shop(*snapshot).plans.find("pro")->second->program->limits[1];
   REQUIRE(limit.name == "window");
   CHECK(entry.counter_id != limiter::counter_id(limit));
   limit.window = std::chrono::seconds(120);

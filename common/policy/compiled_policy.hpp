@@ -1,0 +1,47 @@
+// Policies and plans as decisions read them: validated, compiled, immutable.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/domain/plan.hpp"
+#include "common/limiter/program.hpp"
+#include "common/policy/match_expr.hpp"
+#include "common/policy/scope.hpp"
+
+namespace sluice::policy {
+
+// What judges a request: a policy, or a plan that the caller named.
+struct Rulebook {
+  std::string owner_id;  // policy or plan id
+  bool is_policy = false;
+  std::string plan_id;       // "" where a policy brings its own limits
+  std::int64_t version = 0;  // of the policy
+  Enforcement enforcement;
+  Metadata metadata;
+  std::shared_ptr<const limiter::Program> program;  // never null; equal limits share one
+};
+
+// Shares are counted in ten-thousandths: percents have two decimals.
+inline constexpr std::uint32_t kWholeRollout = 10'000;
+
+struct CompiledPolicy {
+  // What matching reads stands together.
+  Scope scope;
+  std::shared_ptr<const MatchExpr> expression;  // null: always true
+  std::int64_t valid_from_us = INT64_MIN;       // inclusive
+  std::int64_t valid_to_us = INT64_MAX;         // exclusive
+  std::uint32_t rollout = kWholeRollout;        // of 10,000 subjects, how many it applies to
+  bool enabled = true;
+  bool names_method = false;
+  std::uint8_t level = 0;     // of its most specific dimension
+  Mode mode = Mode::enforce;  // its own, as in the enforcement
+  std::uint32_t rank = 0;     // its place in the tenant's order of precedence: the lower is asked first
+  std::int64_t priority = 0;
+  Rulebook rulebook;
+
+  const std::string& id() const { return rulebook.owner_id; }
+};
+
+}  // namespace sluice::policy

@@ -1,0 +1,124 @@
+#include "common/policy/explain.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/base/timestamp.hpp"
+#include "common/policy/levels.hpp"
+#include "common/policy/precedence.hpp"
+#include "common/policy/rollout.hpp"
+
+namespace sluice::policy {
+namespace {
+
+constexpr std::size_t kMostExplained = 64;
+
+std::string time_text(std::int64_t at_us) { return format_timestamp(WallTime(Micros(at_us))); }
+
+std::string narrowness_text(const Term& term) {
+  if (!term.blocks.empty()) return "a narrower address block";
+  return term.narrowness == kExact ? "exact" : fmt::format("a prefix of {} bytes", term.narrowness);
+}
+
+// By narrowness, `term` is of the one asked first.
+std::string narrower_text(const CompiledPolicy& loser, const Term& term) {
+  const auto same = std::ranges::find(loser.scope, term.dimension, &Term::dimension);
+  const std::string name = to_string(term.dimension);
+  if (same == loser.scope.end()) return fmt::format("names {}, which this one does not", name);
+  return fmt::format("is narrower in {}: {}, here {}", name, narrowness_text(term),
+                     same->blocks.empty() ? narrowness_text(*same) : "a wider one");
+}
+
+// Why `winner` is asked before `loser`.
+std::string outranked_text(const CompiledPolicy& winner, const CompiledPolicy& loser) {
+  const Ordering ordering = compare(winner, loser);
+  switch (ordering.by) {
+    case Criterion::level:
+      return fmt::format("{} is more specific: it names {}, this one {}", winner.id(), level_name(winner.level),
+                         level_name(loser.level));
+    case Criterion::method:
+      return fmt::format("{} names a method beside the route, this one does not", winner.id());
+    case Criterion::priority:
+      return fmt::format("{} has the higher priority: {}, this one {}", winner.id(), winner.priority, loser.priority);
+    case Criterion::dimensions:
+      return fmt::format("{} is narrower: it names {} dimensions, this one {}", winner.id(), winner.scope.size(),
+                         loser.scope.size());
+    case Criterion::narrowness:
+      return fmt::format("{} {}", winner.id(), narrower_text(loser, *ordering.dimension));
+    case Criterion::version:
+      return fmt::format("{} has the higher version: {}, this one {}", winner.id(), winner.rulebook.version,
+                         loser.rulebook.version);
+    case Criterion::id:
+      return fmt::format("only the ids tell them apart, and {} comes first: give one of the two a priority",
+                         winner.id());
+  }
+  return {};
+}
+
+std::string decides_text(const Candidate& candidate, bool alone) {
+  switch (candidate.mode) {
+    case Mode::off:
+      return "ranks first, and its mode is off: nothing is judged";
+    case Mode::shadow:
+      return "only shadow policies apply: judged and reported, never enforced";
+    case Mode::enforce:
+      break;
+  }
+  return alone ? "the only policy that applies and is no shadow" : "ranks first of those that apply and are no shadow";
+}
+
+// A shadow that is not judged: another ranks above it, a shadow or the deciding policy.
+std::string shadow_text(const Match& match, const CompiledPolicy& policy) {
+  if (match.shadow) return "a shadow behind another, not judged: " + outranked_text(*match.shadow, policy);
+  return "a shadow below the deciding policy, not judged: " + outranked_text(*match.decides, policy);
+}
+
+std::pair<CandidateOutcome, std::string> outcome_of(const Match& match, const Candidate& candidate, bool alone,
+                                                    const CheckRequest& request) {
+  const CompiledPolicy& policy = *candidate.policy;
+  const CompiledPolicy* deciding = match.decides ? match.decides : match.shadow;
+  switch (candidate.verdict) {
+    case Verdict::disabled:
+      return {CandidateOutcome::disabled, "enabled is false"};
+    case Verdict::not_yet_valid:
+      return {CandidateOutcome::not_yet_valid, "valid_from is " + time_text(policy.valid_from_us)};
+    case Verdict::expired:
+      return {CandidateOutcome::expired, "valid_to was " + time_text(policy.valid_to_us)};
+    case Verdict::expression_false:
+      return {CandidateOutcome::expression_false, "its match_expr is not true of this request"};
+    case Verdict::outside_rollout:
+      return {CandidateOutcome::outside_rollout,
+              fmt::format("rollout_percent takes the numbers below {}, and this request's is {}", policy.rollout,
+                          rollout_number(policy, request))};
+    case Verdict::applies:
+    case Verdict::out_of_scope:  // is no candidate
+      break;
+  }
+  if (&policy == deciding) return {CandidateOutcome::decides, decides_text(candidate, alone)};
+  if (&policy == match.shadow) {
+    return {CandidateOutcome::judged_beside, "a shadow above the deciding policy: judged beside it, changes nothing"};
+  }
+  if (candidate.mode == Mode::shadow) return {CandidateOutcome::set_aside, shadow_text(match, policy)};
+  return {CandidateOutcome::outranked, outranked_text(*deciding, policy)};
+}
+
+}  // namespace
+
+CandidateList explain(const Match& match, const std::vector<Candidate>& all, const CheckRequest& request) {
+  auto could_decide = [](const Candidate& each) {
+    return each.verdict == Verdict::applies && each.mode != Mode::shadow;
+  };
+  const bool alone = std::ranges::count_if(all, could_decide) == 1;
+  CandidateList list;
+  for (const Candidate& candidate : all) {
+    if (list.shown.size() == kMostExplained) break;
+    auto [outcome, why] = outcome_of(match, candidate, alone, request);
+    const Rulebook& rulebook = candidate.policy->rulebook;
+    list.shown.push_back({rulebook.owner_id, rulebook.version, rulebook.plan_id, outcome, std::move(why)});
+  }
+  list.omitted = all.size() - list.shown.size();
+  return list;
+}
+
+}  // namespace sluice::policy

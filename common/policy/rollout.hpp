@@ -1,0 +1,20 @@
+// Which share of the subjects a policy applies to while it is rolled out.
+//
+// Stable for a subject across agents, restarts and versions of the policy; raising the percentage never drops one.
+#pragma once
+
+#include "common/policy/compiled_policy.hpp"
+
+namespace sluice::policy {
+
+// The subject's number, 0 to 9,999: the first 8 bytes, big-endian, of SHA-256(policy id ‖ 0x00 ‖ subject) mod 10,000.
+// For example policy `orders` and subject `user:42` give 8,171.
+std::uint32_t rollout_number(std::string_view policy_id, std::string_view subject);
+
+// The number of this request: of its subject, or where it has none of its identity as counter_key.hpp writes it.
+std::uint32_t rollout_number(const CompiledPolicy& policy, const CheckRequest& request);
+
+// Whether the policy applies to this request: its number is below 100 · percent.
+bool in_rollout(const CompiledPolicy& policy, const CheckRequest& request);
+
+}  // namespace sluice::policy

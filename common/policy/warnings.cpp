@@ -1,0 +1,81 @@
+#include "common/policy/warnings.hpp"
+
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "common/domain/policy_json.hpp"
+
+namespace sluice::policy {
+namespace {
+
+// Everything of a policy that says to whom it applies and how it ranks, but version and id. Shadows and others never
+// take each other's place.
+std::string place_of(const Policy& policy) {
+  Policy place;
+  place.tenant_id = policy.tenant_id;
+  place.scope = policy.scope;
+  place.match_expr = policy.match_expr;
+  place.rollout_percent = policy.rollout_percent;
+  place.valid_from = policy.valid_from;
+  place.valid_to = policy.valid_to;
+  place.priority = policy.priority;
+  if (policy.enforcement.mode == Mode::shadow) place.enforcement.mode = Mode::shadow;
+  JsonWriter text;
+  write_policy(text, place);
+  return text.take();
+}
+
+void find_conflicts(const Bundle& bundle, Faults& found) {
+  std::unordered_map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < bundle.policies.size(); ++i) {
+    if (!bundle.policies[i].enabled) continue;
+    auto [other, is_new] = places.try_emplace(place_of(bundle.policies[i]), i);
+    if (is_new) continue;
+    found.push_back({fmt::format("/policies/{}", i),
+                     fmt::format("conflicts with policy {} (/policies/{}): both apply to the same requests with the "
+                                 "same priority, so only version and id decide; give one a priority, or remove it",
+                                 bundle.policies[other->second].id, other->second)});
+  }
+}
+
+bool adds_dimensions(const std::vector<Limit>& limits) {
+  for (const Limit& limit : limits) {
+    if (!limit.key_by.empty()) return true;
+  }
+  return false;
+}
+
+void warn_of_one_slot(std::string_view list, std::size_t index, Faults& found) {
+  found.push_back({fmt::format("/{}/{}/key_by", list, index),
+                   "key_by is empty and limits add dimensions of their own: all their counters share one slot, and so "
+                   "one node, of a Redis Cluster"});
+}
+
+void find_single_slots(const Bundle& bundle, Faults& found) {
+  std::unordered_map<std::string, const Plan*> plans;
+  for (std::size_t i = 0; i < bundle.plans.size(); ++i) {
+    const Plan& plan = bundle.plans[i];
+    plans.emplace(plan.tenant_id + '/' + plan.id, &plan);
+    if (plan.enforcement.key_by.empty() && adds_dimensions(plan.limits)) warn_of_one_slot("plans", i, found);
+  }
+  for (std::size_t i = 0; i < bundle.policies.size(); ++i) {
+    const Policy& policy = bundle.policies[i];
+    if (!policy.enforcement.key_by.empty()) continue;
+    auto plan = plans.find(policy.tenant_id + '/' + policy.plan_id);
+    if (adds_dimensions(plan == plans.end() ? policy.limits : plan->second->limits)) {
+      warn_of_one_slot("policies", i, found);
+    }
+  }
+}
+
+}  // namespace
+
+Faults warnings(const Bundle& bundle) {
+  Faults found;
+  find_conflicts(bundle, found);
+  find_single_slots(bundle, found);
+  return found;
+}
+
+}  // namespace sluice::policy
