@@ -143,6 +143,7 @@ TEST_CASE("Every field of a full decision is in the description") {
   decision.shadow_result = ShadowResult{.policy_id = "s", .plan_id = "q", .limit_name = "burst", .report = {}};
   decision.explain = true;
   decision.limits = {{.name = "burst", .unit = "requests", .report = {}}};
+  decision.candidates = {.shown = {{.policy_id = "p", .plan_id = "q", .why = "because"}}, .omitted = 1};
   const Document document;
   for (const Action action : {Action::sample, Action::downgrade}) {
     decision.action = action;
@@ -162,6 +163,7 @@ TEST_CASE("Every field of a full decision is in the description") {
     described(*root, "Decision");
     described(*Document::member(*root, "shadow_result"), "ShadowResult");
     described(Document::member(*root, "limits")->items()[0], "ExplainedLimit");
+    described(Document::member(*root, "candidates")->items()[0], "ExplainedCandidate");
   }
 }
 
@@ -192,6 +194,5 @@ TEST_CASE("The batch is described with its bounds, and takes and gives what a si
 TEST_CASE("The description names every outcome a candidate may have") {
   const Document document;
   CHECK(document.texts({"components", "schemas", "ExplainedCandidate", "properties", "outcome", "enum"}) ==
-        std::set<std::string>{"decides", "judged_beside", "set_aside", "outranked", "disabled", "not_yet_valid",
-                              "expired", "expression_false", "outside_rollout"});
+        all_names<CandidateOutcome>(9));
 }

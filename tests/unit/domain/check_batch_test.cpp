@@ -100,6 +100,7 @@ TEST_CASE("an element that is no check is cut out like the others, and is refuse
                                           "\"\\ud800\"",
                                           R"({"subject":"\ud800x"})",
                                           "{\"subject\":\"\xff\"}",
+                                          R"({"resource":"\"]}","cost":1e999})",
                                           R"({"a":{"cost":1e999,"b":["]}"]}})",
                                           R"({"subject":"also good"})"};
   Cut cut(batch_of(elements));
