@@ -238,16 +238,18 @@ std::vector<std::string> App::degraded() const {
 int run(const Config& config) { return App(config).run(); }
 
 int check_config(const Config& config) {
-  auto snapshot = load_bundle_file(config.policies_file, SystemClock().now_us());
-  if (!snapshot) {
-    for (const Fault& fault : snapshot.error()) fmt::print(stderr, "{}: {}\n", config.policies_file, describe(fault));
-    fmt::print(stderr, "{}: {} fault{}\n", config.policies_file, snapshot.error().size(),
-               snapshot.error().size() == 1 ? "" : "s");
+  const std::string& file = config.policies_file;
+  auto loaded = load_bundle_file(file, SystemClock().now_us());
+  if (!loaded) {
+    for (const Fault& fault : loaded.error()) fmt::print(stderr, "{}: {}\n", file, describe(fault));
+    fmt::print(stderr, "{}: {} fault{}\n", file, loaded.error().size(), loaded.error().size() == 1 ? "" : "s");
     return 1;
   }
-  fmt::print("{}: ok ({} tenants, {} plans, {} policies, {} keys, {} overridden counters)\n", config.policies_file,
-             (*snapshot)->tenants.size(), (*snapshot)->plan_count, (*snapshot)->policy_count, (*snapshot)->keys.size(),
-             (*snapshot)->overrides.size());
+  for (const Fault& warning : loaded->warnings) fmt::print(stderr, "{}: warning: {}\n", file, describe(warning));
+  const policy::Snapshot& snapshot = *loaded->snapshot;
+  fmt::print("{}: ok ({} tenants, {} plans, {} policies, {} keys, {} overridden counters)\n", file,
+             snapshot.tenants.size(), snapshot.plan_count, snapshot.policy_count, snapshot.keys.size(),
+             snapshot.overrides.size());
   return 0;
 }
 
