@@ -237,21 +237,32 @@ std::vector<std::string> App::degraded() const {
 
 int run(const Config& config) { return App(config).run(); }
 
+namespace {
+
+// "FILE:3:12: /policies/0/scope: must …", as compilers write it.
+void print_faults(const std::string& file, std::string_view kind, const Faults& faults) {
+  for (const Fault& fault : faults) {
+    const std::string place = fault.line == 0 ? "" : fmt::format(":{}:{}", fault.line, fault.column);
+    fmt::print(stderr, "{}{}: {}{}{}{}\n", file, place, kind, fault.pointer, fault.pointer.empty() ? "" : ": ",
+               fault.text);
+  }
+}
+
+}  // namespace
+
 int check_config(const Config& config) {
-  auto snapshot = load_bundle_file(config.policies_file, SystemClock().now_us());
-  if (!snapshot) {
-    for (const Fault& fault : snapshot.error()) {
-      const std::string place = fault.line == 0 ? "" : fmt::format(":{}:{}", fault.line, fault.column);
-      fmt::print(stderr, "{}{}: {}{}{}\n", config.policies_file, place, fault.pointer,
-                 fault.pointer.empty() ? "" : ": ", fault.text);
-    }
-    fmt::print(stderr, "{}: {} fault{}\n", config.policies_file, snapshot.error().size(),
-               snapshot.error().size() == 1 ? "" : "s");
+  const std::string& file = config.policies_file;
+  auto loaded = load_bundle_file(file, SystemClock().now_us());
+  if (!loaded) {
+    print_faults(file, "", loaded.error());
+    fmt::print(stderr, "{}: {} fault{}\n", file, loaded.error().size(), loaded.error().size() == 1 ? "" : "s");
     return 1;
   }
-  fmt::print("{}: ok ({} tenants, {} plans, {} policies, {} keys, {} overridden counters)\n", config.policies_file,
-             (*snapshot)->tenants.size(), (*snapshot)->plan_count, (*snapshot)->policy_count, (*snapshot)->keys.size(),
-             (*snapshot)->overrides.size());
+  print_faults(file, "warning: ", loaded->warnings);
+  const policy::Snapshot& snapshot = *loaded->snapshot;
+  fmt::print("{}: ok ({} tenants, {} plans, {} policies, {} keys, {} overridden counters)\n", file,
+             snapshot.tenants.size(), snapshot.plan_count, snapshot.policy_count, snapshot.keys.size(),
+             snapshot.overrides.size());
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "common/base/crypto.hpp"
 #include "common/domain/fault_place.hpp"
 #include "common/policy/match_expr.hpp"
+#include "common/policy/warnings.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -48,6 +49,19 @@ bool read_all(int fd, std::string& text) {
   }
 }
 
+void log_each(telemetry::Log& log, telemetry::LogLevel level, std::string_view event, const std::string& path,
+              const Faults& faults, std::size_t most) {
+  for (const Fault& fault : faults) {
+    if (most-- == 0) return;
+    if (fault.line == 0) {
+      log.write(level, event, fault.text, {{"file", path}, {"pointer", fault.pointer}});
+    } else {
+      log.write(level, event, fault.text,
+                {{"file", path}, {"pointer", fault.pointer}, {"line", fault.line}, {"column", fault.column}});
+    }
+  }
+}
+
 }  // namespace
 
 std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path, bool only_regular) {
@@ -77,8 +91,13 @@ LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_
   auto bundle = parse_bundle(text, &policy::check_expression);
   if (!bundle) return std::unexpected(std::move(bundle.error()));
   auto snapshot = policy::build_snapshot(*bundle, revision, now_us, std::move(digest));
-  if (!snapshot) locate_faults(text, snapshot.error());
-  return snapshot;
+  if (!snapshot) {
+    locate_faults(text, snapshot.error());
+    return std::unexpected(std::move(snapshot.error()));
+  }
+  Faults warnings = policy::warnings(*bundle);
+  if (!warnings.empty()) locate_faults(text, warnings);
+  return BundleContent{std::move(*snapshot), std::move(warnings)};
 }
 
 LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, FileIdentity* which) {
@@ -98,15 +117,11 @@ std::string describe(const Fault& fault) {
 }
 
 void log_faults(telemetry::Log& log, const std::string& path, const Faults& faults, std::size_t most) {
-  for (const Fault& fault : faults) {
-    if (most-- == 0) return;
-    if (fault.line == 0) {
-      log.error("bundle_refused", fault.text, {{"file", path}, {"pointer", fault.pointer}});
-      continue;
-    }
-    log.error("bundle_refused", fault.text,
-              {{"file", path}, {"pointer", fault.pointer}, {"line", fault.line}, {"column", fault.column}});
-  }
+  log_each(log, telemetry::LogLevel::error, "bundle_refused", path, faults, most);
+}
+
+void log_warnings(telemetry::Log& log, const std::string& path, const Faults& warnings, std::size_t most) {
+  log_each(log, telemetry::LogLevel::warn, "bundle_warning", path, warnings, most);
 }
 
 }  // namespace sluice::agent

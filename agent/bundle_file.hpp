@@ -25,13 +25,17 @@ struct FileText {
 // A fault where it cannot be read; `only_regular`: and where it is a pipe or the like, which might never end.
 std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path, bool only_regular);
 
-using LoadedBundle = std::expected<std::shared_ptr<const policy::Snapshot>, Faults>;
+struct BundleContent {
+  std::shared_ptr<const policy::Snapshot> snapshot;
+  Faults warnings;  // what is allowed, and most likely not meant
+};
+using LoadedBundle = std::expected<BundleContent, Faults>;
 
 // Parsed, validated and compiled; or every fault, each with its JSON pointer and place. The snapshot's chain is
 // `digest`.
 LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us);
 
-// The file as revision 1; its `as` goes to `which` where that is asked for.
+// The file as revision 1; which file that is goes to `which` where it is asked for.
 LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, FileIdentity* which = nullptr);
 
 // SHA-256 of the bytes in hex: what the history of a bundle file is named by.
@@ -42,5 +46,6 @@ std::string describe(const Fault& fault);
 
 // One line for each fault, `most` of them at most.
 void log_faults(telemetry::Log& log, const std::string& path, const Faults& faults, std::size_t most);
+void log_warnings(telemetry::Log& log, const std::string& path, const Faults& warnings, std::size_t most);
 
 }  // namespace sluice::agent

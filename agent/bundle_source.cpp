@@ -56,6 +56,7 @@ struct BundleSource::Swap {
   std::string chain;
   Counts before;
   Counts now;
+  std::size_t warnings = 0;
   milliseconds load_time{0};  // validate and compile
   Time published;
   Time taken;               // by the last so far
@@ -88,12 +89,12 @@ bool BundleSource::load_first() {
   auto began = steady_clock::now();
   auto watching = watch_.start();  // before it is read: no change goes unheard in between
   FileIdentity which;
-  auto snapshot = load_bundle_file(path_, clock_.now_us(), &which);
-  if (!snapshot) {
-    log_faults(log_, path_, snapshot.error(), snapshot.error().size());
+  auto loaded = load_bundle_file(path_, clock_.now_us(), &which);
+  if (!loaded) {
+    log_faults(log_, path_, loaded.error(), loaded.error().size());
     return false;
   }
-  publish(std::move(*snapshot), began);
+  publish(std::move(*loaded), began);
   give_memory_back();
   hangups_.add(SIGHUP);
   on_hangup();
@@ -197,8 +198,8 @@ void BundleSource::apply(const FileText& file) {
   publish(std::move(*loaded), began);
 }
 
-void BundleSource::publish(std::shared_ptr<const policy::Snapshot> snapshot, Time began) {
-  // Warnings of a bundle that is good (policies in conflict, …) are logged here.
+void BundleSource::publish(BundleContent content, Time began) {
+  auto& snapshot = content.snapshot;
   auto swap = std::make_shared<Swap>();
   swap->load_time = since(began);
   swap->revision = snapshot->revision;
@@ -212,6 +213,8 @@ void BundleSource::publish(std::shared_ptr<const policy::Snapshot> snapshot, Tim
   }
   in_force_ = {std::move(snapshot), removed_.keys()};
   metrics_.set_snapshot(static_cast<std::int64_t>(swap->revision), in_force_.snapshot->made_at_us);
+  log_warnings(log_, path_, content.warnings, kFaultsLogged);
+  swap->warnings = content.warnings.size();
   swap->published = steady_clock::now();
   ++untaken_;
   publish_(in_force_,
@@ -244,6 +247,7 @@ void BundleSource::log_in_force(const Swap& swap) const {
              {"keys_change", swap.now.keys - swap.before.keys},
              {"overridden_counters", swap.now.overridden_counters},
              {"overridden_counters_change", swap.now.overridden_counters - swap.before.overridden_counters},
+             {"warnings", swap.warnings},
              {"load_ms", swap.load_time.count()},
              {"swap_ms", std::chrono::duration<double, std::milli>(swap.taken - swap.published).count()}});
 }

@@ -58,7 +58,7 @@ class BundleSource {
   void look();
   void load();
   void apply(const FileText& file);
-  void publish(std::shared_ptr<const policy::Snapshot> snapshot, Time began);
+  void publish(BundleContent content, Time began);
   void taken(Swap& swap, Time at);
   void log_in_force(const Swap& swap) const;
   void free_retired();

@@ -351,8 +351,8 @@ def test_overrides_come_and_go_with_the_bundle(store: str, key: MintedKey, redis
         wait_until("none", lambda: [numbers(client, name) for name in ("gone", "half", "new")] == [[5, 50]] * 3)
 
 
-def test_an_override_removed_while_redis_was_away_does_not_come_back(key: MintedKey, make_redis: Callable[..., RedisServer],
-                                                                     make_agent: Start) -> None:
+def test_an_override_removed_while_redis_was_away_does_not_come_back(
+        key: MintedKey, make_redis: Callable[..., RedisServer], make_agent: Start) -> None:
     server = make_redis()
     agent = make_agent(exceptions(key, {"subject": "gone", **BURST}), server.counters, "--redis-deadline", "2s").start()
     agent.wait_for_redis(key.text, "main")

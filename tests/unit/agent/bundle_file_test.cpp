@@ -82,8 +82,8 @@ TEST_CASE("a pipe nobody writes to is refused at a reload and not waited for") {
 TEST_CASE("a snapshot's chain is the digest of the bytes it was made of") {
   auto one = load_bundle(kGood, digest_of(kGood), 7, 0);
   REQUIRE(one);
-  CHECK((*one)->revision == 7);
-  CHECK((*one)->chain == digest_of(kGood));
+  CHECK(one->snapshot->revision == 7);
+  CHECK(one->snapshot->chain == digest_of(kGood));
   CHECK(digest_of("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
