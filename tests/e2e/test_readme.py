@@ -63,3 +63,16 @@ def test_the_flags_are_those_of_help_with_their_defaults(program: Path) -> None:
         assert found[2] == "SLUICE_AGENT_" + flag[2:].replace("-", "_").upper()
         expected = {"none": None, "off": "false"}.get(default, default.strip("`"))
         assert found[1] == expected, f"{flag}: README says {default}, --help {found[1]}"
+
+
+def test_the_policies_it_shows_are_accepted(program: Path, tmp_path: Path) -> None:
+    shown = re.findall(r"^```json\n(.*?)^```", README, re.M | re.S) + re.findall(r"^`(\{\"endpoint\".*\})`", README, re.M)
+    assert len(shown) == 2
+    bundle = tmp_path / "bundle.json"
+    bundle.write_text(json.dumps({
+        "format": "sluice/v1", "organizations": [{"id": "acme", "name": "Acme"}],
+        "tenants": [{"id": "shop", "organization_id": "acme"}],
+        "plans": [{"tenant_id": "shop", "id": "pro", "rate": "10/minute"}],
+        "policies": [json.loads(policy) for policy in shown]}))
+    done = subprocess.run([program, "--policies", bundle, "--check-config"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
