@@ -16,9 +16,12 @@ constexpr std::size_t kMostExplained = 64;
 
 std::string time_text(std::int64_t at_us) { return format_timestamp(WallTime(Micros(at_us))); }
 
+// Of its widest value, as precedence counts it.
 std::string narrowness_text(const Term& term) {
-  if (!term.blocks.empty()) return "a narrower address block";
-  return term.narrowness == kExact ? "exact" : fmt::format("a prefix of {} bytes", term.narrowness);
+  if (term.narrowness == kExact) return "exact";
+  auto is_widest = [&](const std::string& prefix) { return prefix.size() == term.narrowness; };
+  if (!std::ranges::any_of(term.prefixes, is_widest)) return "an address block";
+  return fmt::format("a prefix of {} bytes", term.narrowness);
 }
 
 // By narrowness, `term` is of the one asked first.
@@ -26,8 +29,8 @@ std::string narrower_text(const CompiledPolicy& loser, const Term& term) {
   const auto same = std::ranges::find(loser.scope, term.dimension, &Term::dimension);
   const std::string name = to_string(term.dimension);
   if (same == loser.scope.end()) return fmt::format("names {}, which this one does not", name);
-  return fmt::format("is narrower in {}: {}, here {}", name, narrowness_text(term),
-                     same->blocks.empty() ? narrowness_text(*same) : "a wider one");
+  const std::string there = narrowness_text(term), here = narrowness_text(*same);
+  return fmt::format("is narrower in {}: {}, here {}", name, there, there == here ? "a wider one" : here);
 }
 
 // Why `winner` is asked before `loser`.
@@ -56,10 +59,20 @@ std::string outranked_text(const CompiledPolicy& winner, const CompiledPolicy& l
   return {};
 }
 
+// What the texts of all candidates depend on.
+struct Situation {
+  const Match& match;
+  const CheckRequest& request;
+  bool alone = false;  // one policy only applies and is no shadow
+  bool off = false;    // the deciding policy is off: nothing is judged
+};
+
 std::string decides_text(const Candidate& candidate, bool alone) {
   switch (candidate.mode) {
     case Mode::off:
-      return "ranks first, and its mode is off: nothing is judged";
+      return candidate.policy->rulebook.enforcement.mode == Mode::off
+                 ? "ranks first, and its mode is off: nothing is judged"
+                 : "ranks first, and the mode of its tenant or of the bundle is off: nothing is judged";
     case Mode::shadow:
       return "only shadow policies apply: judged and reported, never enforced";
     case Mode::enforce:
@@ -68,14 +81,16 @@ std::string decides_text(const Candidate& candidate, bool alone) {
   return alone ? "the only policy that applies and is no shadow" : "ranks first of those that apply and are no shadow";
 }
 
-// A shadow that is not judged: another ranks above it, a shadow or the deciding policy.
-std::string shadow_text(const Match& match, const CompiledPolicy& policy) {
+// A shadow that is not judged: nothing is, or another ranks above it, a shadow or the deciding policy.
+std::string shadow_text(const Situation& situation, const CompiledPolicy& policy) {
+  const Match& match = situation.match;
+  if (situation.off) return fmt::format("a shadow, not judged: {} decides, and is off", match.decides->id());
   if (match.shadow) return "a shadow behind another, not judged: " + outranked_text(*match.shadow, policy);
   return "a shadow below the deciding policy, not judged: " + outranked_text(*match.decides, policy);
 }
 
-std::pair<CandidateOutcome, std::string> outcome_of(const Match& match, const Candidate& candidate, bool alone,
-                                                    const CheckRequest& request) {
+std::pair<CandidateOutcome, std::string> outcome_of(const Situation& situation, const Candidate& candidate) {
+  const Match& match = situation.match;
   const CompiledPolicy& policy = *candidate.policy;
   const CompiledPolicy* deciding = match.decides ? match.decides : match.shadow;
   switch (candidate.verdict) {
@@ -90,16 +105,16 @@ std::pair<CandidateOutcome, std::string> outcome_of(const Match& match, const Ca
     case Verdict::outside_rollout:
       return {CandidateOutcome::outside_rollout,
               fmt::format("rollout_percent takes the numbers below {}, and this request's is {}", policy.rollout,
-                          rollout_number(policy, request))};
+                          rollout_number(policy, situation.request))};
     case Verdict::applies:
     case Verdict::out_of_scope:  // is no candidate
       break;
   }
-  if (&policy == deciding) return {CandidateOutcome::decides, decides_text(candidate, alone)};
-  if (&policy == match.shadow) {
+  if (&policy == deciding) return {CandidateOutcome::decides, decides_text(candidate, situation.alone)};
+  if (&policy == match.shadow && !situation.off) {
     return {CandidateOutcome::judged_beside, "a shadow above the deciding policy: judged beside it, changes nothing"};
   }
-  if (candidate.mode == Mode::shadow) return {CandidateOutcome::set_aside, shadow_text(match, policy)};
+  if (candidate.mode == Mode::shadow) return {CandidateOutcome::set_aside, shadow_text(situation, policy)};
   return {CandidateOutcome::outranked, outranked_text(*deciding, policy)};
 }
 
@@ -109,11 +124,14 @@ CandidateList explain(const Match& match, const std::vector<Candidate>& all, con
   auto could_decide = [](const Candidate& each) {
     return each.verdict == Verdict::applies && each.mode != Mode::shadow;
   };
-  const bool alone = std::ranges::count_if(all, could_decide) == 1;
+  auto is_off = [&](const Candidate& each) { return each.policy == match.decides && each.mode == Mode::off; };
+  const Situation situation{match, request, std::ranges::count_if(all, could_decide) == 1,
+                            std::ranges::any_of(all, is_off)};
   CandidateList list;
   for (const Candidate& candidate : all) {
-    if (list.shown.size() == kMostExplained) break;
-    auto [outcome, why] = outcome_of(match, candidate, alone, request);
+    const bool judges = candidate.policy == match.decides || candidate.policy == match.shadow;
+    if (list.shown.size() >= kMostExplained && !judges) continue;  // who judges is always shown
+    auto [outcome, why] = outcome_of(situation, candidate);
     const Rulebook& rulebook = candidate.policy->rulebook;
     list.shown.push_back({rulebook.owner_id, rulebook.version, rulebook.plan_id, outcome, std::move(why)});
   }

@@ -261,6 +261,43 @@ TEST_CASE("limits are not shown unless explain was asked for; with nothing judge
   CHECK(contains(body(none), R"("now_us":0,"limits":[]})"));
 }
 
+TEST_CASE("outcomes of candidates have their wire names") {
+  const std::string_view expected[] = {"decides",   "judged_beside",    "set_aside",
+                                       "outranked", "disabled",         "not_yet_valid",
+                                       "expired",   "expression_false", "outside_rollout"};
+  for (std::size_t i = 0; i < std::size(expected); ++i)
+    CHECK(to_string(static_cast<CandidateOutcome>(i)) == expected[i]);
+}
+
+TEST_CASE("explain lists the candidates in order, each with its outcome and why") {
+  Decision d = plain(true, Reason::mode_off);
+  d.explain = true;
+  d.candidates.shown = {{"tight", 3, "basic", CandidateOutcome::judged_beside, "a shadow"},
+                        {"orders", 7, {}, CandidateOutcome::decides, "its name is \"x\""}};
+  CHECK(contains(body(d),
+                 R"("limits":[],"candidates":[)"
+                 R"({"policy_id":"tight","policy_version":3,"plan_id":"basic","outcome":"judged_beside",)"
+                 R"("why":"a shadow"},)"
+                 R"({"policy_id":"orders","policy_version":7,"outcome":"decides","why":"its name is \"x\""}]})"));
+}
+
+TEST_CASE("candidates that are not shown are counted, and nothing is said where all are") {
+  Decision d = plain(true, Reason::no_policy);
+  d.explain = true;
+  CHECK(contains(body(d), R"("candidates":[]})"));
+  d.candidates.shown = {{"a", 1, {}, CandidateOutcome::decides, ""}};
+  CHECK_FALSE(contains(body(d), "candidates_omitted"));
+  d.candidates.omitted = 6;
+  CHECK(contains(body(d), R"(}],"candidates_omitted":6})"));
+}
+
+TEST_CASE("without explain there are no candidates in the reply") {
+  Decision d = allowed();
+  d.candidates.shown = {{"a", 1, {}, CandidateOutcome::decides, ""}};
+  d.candidates.omitted = 6;
+  CHECK_FALSE(contains(body(d), "candidates"));
+}
+
 TEST_CASE("an identifier that needs escaping leaves valid JSON") {
   Decision d = allowed();
   d.policy_id = "a\"b";

@@ -3,11 +3,14 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include "common/domain/bundle.hpp"
 #include "common/domain/check_request.hpp"
+#include "common/policy/explain.hpp"
+#include "common/policy/match.hpp"
 #include "common/policy/snapshot.hpp"
 
 namespace sluice::policy {
@@ -50,10 +53,53 @@ inline std::string policy(const std::string& id, const std::string& scope, const
          R"(,"limits":[{"algorithm":"fixed_window","limit":10,"window":"1m"}])" + (more.empty() ? "" : "," + more) +
          "}";
 }
-inline std::string policies(std::initializer_list<std::string> each) {
+inline std::string policies(const std::vector<std::string>& each) {
   std::string text = R"("policies":[)";
   for (const std::string& one : each) text += (text.back() == '[' ? "" : ",") + one;
   return text + "]";
+}
+
+// One request asked of the tenant's policies, with what the agent fills in: org acme, tenant shop, api_key k1.
+struct Asked {
+  Asked(std::shared_ptr<const Snapshot> of, const std::string& body, std::int64_t now_us = kNow)
+      : snapshot(std::move(of)), test(body) {
+    fill(Dimension::org, "acme");
+    fill(Dimension::tenant, "shop");
+    fill(Dimension::api_key, "k1");
+    found = match(*snapshot, shop(*snapshot), test.request, now_us);
+    const Match explained = match(*snapshot, shop(*snapshot), test.request, now_us, &all);
+    REQUIRE(explained.decides == found.decides);
+    REQUIRE(explained.shadow == found.shadow);
+    candidates = explain(found, all, test.request);
+  }
+  Asked(const std::string& members, const std::string& body, std::int64_t now_us = kNow)
+      : Asked(snapshot_of(members), body, now_us) {}
+
+  std::string decides() const { return found.decides ? found.decides->id() : ""; }
+  std::string shadow() const { return found.shadow ? found.shadow->id() : ""; }
+  // Of one candidate: "outcome: why"; "" where it is none.
+  std::string said_of(std::string_view id) const {
+    for (const ExplainedCandidate& each : candidates.shown) {
+      if (each.policy_id == id) return std::string(to_string(each.outcome)) + ": " + each.why;
+    }
+    return "";
+  }
+
+  std::shared_ptr<const Snapshot> snapshot;
+  TestRequest test;
+  Match found;
+  std::vector<Candidate> all;
+  CandidateList candidates;
+
+ private:
+  void fill(Dimension dimension, std::string_view text) {
+    test.request.dimensions[static_cast<std::size_t>(dimension)] = {text, true};
+  }
+};
+
+// The id of the policy that decides, "" where none does.
+inline std::string winner(const std::string& members, const std::string& request, std::int64_t now_us = kNow) {
+  return Asked(members, request, now_us).decides();
 }
 
 }  // namespace sluice::policy

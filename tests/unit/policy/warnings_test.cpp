@@ -1,0 +1,114 @@
+// What is allowed in a bundle and most likely not meant.
+#include "common/policy/warnings.hpp"
+
+#include "tests/unit/policy/policy_helpers.hpp"
+
+namespace sluice::policy {
+namespace {
+
+Faults warnings_of(const std::string& members) {
+  auto bundle = parse_bundle(R"({"format":"sluice/v1","tenants":[{"id":"shop"},{"id":"rival"}],)" + members + "}");
+  REQUIRE(bundle);
+  return warnings(*bundle);
+}
+
+std::string tenants_policy(const std::string& tenant, const std::string& id, const std::string& more) {
+  return R"({"tenant_id":")" + tenant + R"(","id":")" + id +
+         R"(","limits":[{"algorithm":"fixed_window","limit":10,"window":"1m"}])" + (more.empty() ? "" : "," + more) +
+         "}";
+}
+// How many warnings two policies of one tenant get.
+std::size_t between(const std::string& one, const std::string& other) {
+  return warnings_of(policies({tenants_policy("shop", "a", one), tenants_policy("shop", "b", other)})).size();
+}
+
+const std::string kScope = R"("scope":{"resource":"r","tag.env":["p","q"]})";
+
+TEST_CASE("two policies that differ in nothing but id and limits conflict: the second is named, and what it meets") {
+  Faults found = warnings_of(policies({tenants_policy("shop", "a", kScope), tenants_policy("shop", "other", ""),
+                                       tenants_policy("shop", "b", R"("action":"drop","key_by":"user",)" + kScope)}));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].pointer == "/policies/2");
+  CHECK(
+      found[0].text ==
+      "conflicts with policy a (/policies/0): both apply to the same requests with the same priority, so only version "
+      "and id decide; give one a priority, or remove it");
+}
+
+TEST_CASE("the order in which a scope is written, its version and its name make no difference") {
+  CHECK(between(kScope,
+                R"("scope":{"tag.env":["q","p"],"resource":["r"]},"version":7,"name":"b","metadata":{"x":"y"})") == 1);
+}
+
+TEST_CASE("each of several that conflict is named") {
+  Faults found = warnings_of(policies(
+      {tenants_policy("shop", "a", kScope), tenants_policy("shop", "b", kScope), tenants_policy("shop", "c", kScope)}));
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].pointer == "/policies/1");
+  CHECK(found[1].pointer == "/policies/2");
+}
+
+TEST_CASE("policies do not conflict where anything says which of them applies") {
+  for (const char* difference :
+       {R"("priority":1)", R"("valid_from":"2026-01-01T00:00:00Z")", R"("valid_to":"2026-01-01T00:00:00Z")",
+        R"("match_expr":"region==eu")", R"("rollout_percent":50)", R"("mode":"shadow")"}) {
+    CAPTURE(difference);
+    CHECK(between(kScope, kScope + "," + difference) == 0);
+    CHECK(between(kScope + "," + difference, kScope + "," + difference) == 1);
+  }
+  CHECK(between(kScope, R"("scope":{"resource":"r","tag.env":["p"]})") == 0);
+  CHECK(between(kScope, "") == 0);
+}
+
+TEST_CASE("a policy that is off conflicts with one that is not: both decide") {
+  CHECK(between(kScope, kScope + R"(,"mode":"off")") == 1);
+}
+
+TEST_CASE("a disabled policy conflicts with nothing") {
+  CHECK(between(kScope, kScope + R"(,"enabled":false)") == 0);
+  CHECK(between(kScope + R"(,"enabled":false)", kScope + R"(,"enabled":false)") == 0);
+}
+
+TEST_CASE("policies of two tenants do not conflict") {
+  CHECK(warnings_of(policies({tenants_policy("shop", "a", kScope), tenants_policy("rival", "a", kScope)})).empty());
+}
+
+// Policies and plans of a limit that adds a dimension.
+std::string of_limits(const std::string& key_by, const std::string& added) {
+  return "\"key_by\":" + key_by + R"(,"limits":[{"algorithm":"fixed_window","limit":10,"window":"1m","key_by":)" +
+         added + "}]";
+}
+std::string of_policy(const std::string& more) { return R"("policies":[{"tenant_id":"shop","id":"a",)" + more + "}]"; }
+std::string of_plan(const std::string& more) { return R"("plans":[{"tenant_id":"shop","id":"pro",)" + more + "}]"; }
+
+TEST_CASE("counters of a whole tenant under one hash tag are told of, in a policy and in a plan") {
+  for (bool plan : {false, true}) {
+    const std::string members =
+        plan ? of_plan(of_limits("[]", R"(["subject"])")) : of_policy(of_limits("[]", R"(["subject"])"));
+    Faults found = warnings_of(members);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].pointer == (plan ? "/plans/0/key_by" : "/policies/0/key_by"));
+    CHECK(found[0].text ==
+          "key_by is empty and limits add dimensions of their own: all their counters share one slot, and so one node, "
+          "of a Redis Cluster");
+  }
+}
+
+TEST_CASE("a policy without key_by on a plan whose limits add dimensions is told of, whatever the plan counts by") {
+  Faults found = warnings_of(of_plan(of_limits(R"(["user"])", R"(["subject"])")) + "," +
+                             of_policy(R"("plan_id":"pro","key_by":[])"));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].pointer == "/policies/0/key_by");
+}
+
+TEST_CASE("one counter for a tenant, or one slot for an identity, is nothing to tell of") {
+  for (const std::string& limits :
+       {of_limits("[]", "[]"), of_limits(R"(["user"])", R"(["subject"])"), of_limits(R"(["user"])", "[]")}) {
+    CAPTURE(limits);
+    CHECK(warnings_of(of_policy(limits)).empty());
+    CHECK(warnings_of(of_plan(limits)).empty());
+  }
+}
+
+}  // namespace
+}  // namespace sluice::policy
