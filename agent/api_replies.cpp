@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "common/base/version.hpp"
-#include "common/http/problem.hpp"
 
 namespace sluice::agent {
 
@@ -16,6 +15,12 @@ void send_problem(RouteReply& reply, unsigned status, std::string_view detail, s
   std::string body;
   http::write_problem({.status = status, .detail = detail, .request_id = request_id, .errors = errors}, body);
   reply.send({.status = status, .content_type = http::kProblemType, .headers = headers, .body = body});
+}
+
+void send_problem(RouteReply& reply, const http::Problem& problem) {
+  std::string body;
+  http::write_problem(problem, body);
+  reply.send({.status = problem.status, .content_type = http::kProblemType, .headers = {}, .body = body});
 }
 
 void send_unauthorized(RouteReply& reply) {

@@ -8,6 +8,7 @@
 
 #include "common/base/error.hpp"
 #include "common/domain/decision.hpp"
+#include "common/http/problem.hpp"
 #include "common/http/server.hpp"
 #include "common/telemetry/counters.hpp"
 
@@ -35,6 +36,8 @@ void send_json(RouteReply& reply, unsigned status, std::string_view body);
 // RFC 9457. `headers`: whole lines.
 void send_problem(RouteReply& reply, unsigned status, std::string_view detail, std::span<const Fault> errors = {},
                   std::string_view headers = {}, std::string_view request_id = {});
+
+void send_problem(RouteReply& reply, const http::Problem& problem);
 
 // Unknown API key: one answer for every way of not having a good one.
 void send_unauthorized(RouteReply& reply);

@@ -3,6 +3,8 @@
 #include <csignal>
 #include <cstdio>
 #include <deque>
+#include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,6 +18,7 @@
 
 #include "agent/admin_api.hpp"
 #include "agent/bundle_file.hpp"
+#include "agent/bundle_source.hpp"
 #include "agent/descriptors.hpp"
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
@@ -67,8 +70,10 @@ class App {
     wait_for_signal();
     std::vector<std::jthread> threads;
     for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
+    if (bundle_) bundle_->start();
     admin_api_.set_ready();
     admin_loop_.run();
+    if (bundle_) bundle_->stop();
     for (Worker& worker : workers_) worker.stop();
     threads.clear();  // joins
     log_.info("stopped", "The agent has stopped.");
@@ -107,6 +112,7 @@ class App {
   telemetry::Metrics metrics_;
   limiter::MemoryCounters counters_;
   WorkerShared shared_;
+  std::optional<BundleSource> bundle_;  // of --policies
   std::deque<Worker> workers_;
   boost::asio::io_context admin_loop_{1};
   AdminApi admin_api_;
@@ -125,22 +131,11 @@ bool App::load() {
     log_.warn("no_snapshot", "There are no policies (--policies FILE): checks are answered with no_snapshot.");
     return true;
   }
-  auto snapshot = load_bundle(config_.policies_file, 1, clock_.now_us());
-  if (!snapshot) {
-    for (const Fault& fault : snapshot.error()) {
-      log_.error("bundle_refused", fault.text, {{"file", config_.policies_file}, {"pointer", fault.pointer}});
-    }
-    return false;
-  }
-  metrics_.set_snapshot(static_cast<std::int64_t>((*snapshot)->revision), (*snapshot)->made_at_us);
-  for (Worker& worker : workers_) worker.set_snapshot(*snapshot);
-  log_.info("snapshot_loaded", "Policies are in force.",
-            {{"file", config_.policies_file},
-             {"revision", (*snapshot)->revision},
-             {"policies", (*snapshot)->policy_count},
-             {"plans", (*snapshot)->plan_count},
-             {"keys", (*snapshot)->keys.size()}});
-  return true;
+  auto publish = [this](const Publication& publication, const std::function<void()>& taken) {
+    for (Worker& worker : workers_) worker.set_snapshot(publication, taken);
+  };
+  bundle_.emplace(config_.policies_file, clock_, metrics_, log_, publish, config_.workers);
+  return bundle_->load_first();
 }
 
 bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
@@ -225,6 +220,9 @@ bool App::alive() const {
 std::vector<std::string> App::degraded() const {
   std::vector<std::string> found;
   if (config_.policies_file.empty()) found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
+  if (bundle_) {
+    if (auto refusal = bundle_->refusal()) found.push_back(std::move(*refusal));
+  }
   if (config_.redis) {
     for (const Worker& worker : workers_) {
       if (worker.redis_ready()) continue;
@@ -239,20 +237,32 @@ std::vector<std::string> App::degraded() const {
 
 int run(const Config& config) { return App(config).run(); }
 
+namespace {
+
+// "FILE:3:12: /policies/0/scope: must …", as compilers write it.
+void print_faults(const std::string& file, std::string_view kind, const Faults& faults) {
+  for (const Fault& fault : faults) {
+    const std::string place = fault.line == 0 ? "" : fmt::format(":{}:{}", fault.line, fault.column);
+    fmt::print(stderr, "{}{}: {}{}{}{}\n", file, place, kind, fault.pointer, fault.pointer.empty() ? "" : ": ",
+               fault.text);
+  }
+}
+
+}  // namespace
+
 int check_config(const Config& config) {
-  auto snapshot = load_bundle(config.policies_file, 1, SystemClock().now_us());
-  if (!snapshot) {
-    for (const Fault& fault : snapshot.error()) {
-      fmt::print(stderr, "{}: {}{}{}\n", config.policies_file, fault.pointer, fault.pointer.empty() ? "" : ": ",
-                 fault.text);
-    }
-    fmt::print(stderr, "{}: {} fault{}\n", config.policies_file, snapshot.error().size(),
-               snapshot.error().size() == 1 ? "" : "s");
+  const std::string& file = config.policies_file;
+  auto loaded = load_bundle_file(file, SystemClock().now_us());
+  if (!loaded) {
+    print_faults(file, "", loaded.error());
+    fmt::print(stderr, "{}: {} fault{}\n", file, loaded.error().size(), loaded.error().size() == 1 ? "" : "s");
     return 1;
   }
-  fmt::print("{}: ok ({} tenants, {} plans, {} policies, {} keys, {} overridden counters)\n", config.policies_file,
-             (*snapshot)->tenants.size(), (*snapshot)->plan_count, (*snapshot)->policy_count, (*snapshot)->keys.size(),
-             (*snapshot)->overrides.size());
+  print_faults(file, "warning: ", loaded->warnings);
+  const policy::Snapshot& snapshot = *loaded->snapshot;
+  fmt::print("{}: ok ({} tenants, {} plans, {} policies, {} keys, {} overridden counters)\n", file,
+             snapshot.tenants.size(), snapshot.plan_count, snapshot.policy_count, snapshot.keys.size(),
+             snapshot.overrides.size());
   return 0;
 }
 

@@ -1,18 +1,19 @@
-// The check listener's API: POST /v1/check, /v1/release, /v1/renew; GET /v1/health, /v1/snapshot, /openapi.json.
+// The check listener's API: POST /v1/check, /v1/check/batch, /v1/release, /v1/renew; GET /v1/health, /v1/snapshot,
+// /openapi.json.
 //
-// bytes → CheckRequest → … → Decision → bytes, around the pure arrows of decision.hpp. Thread: one worker's.
-// Requests in flight are pooled: in the steady state a decision allocates nothing here.
+// Thread: one worker's. Requests in flight are pooled: in the steady state a decision allocates nothing here.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "agent/api_replies.hpp"
-#include "agent/decision.hpp"
+#include "agent/batch.hpp"
+#include "agent/check.hpp"
+#include "agent/pool.hpp"
 #include "common/base/clock.hpp"
 #include "common/http/server.hpp"
 #include "common/telemetry/decision_log.hpp"
@@ -44,27 +45,22 @@ class CheckApi final : public http::Handler {
   void handle(http::Request& request, http::Reply reply) override;
 
  private:
-  class Check;
+  class Single;
   class LeaseChange;
   enum class Change : std::uint8_t { release, renew };
 
   const policy::KeyView* authenticated(const http::Request& request) const;
   void check(http::Request& request, RouteReply reply);
+  void check_batch(http::Request& request, RouteReply reply);
   void change_lease(http::Request& request, RouteReply reply, Change change);
   void show_snapshot(RouteReply reply) const;
-  void answer_unjudged(RouteReply& reply, Reason reason, bool allowed, bool as_text);
-  telemetry::DecisionCounters& counters(const policy::TenantView& tenant, const policy::Rulebook* rulebook);
 
   const CheckApiOptions options_;
-  limiter::CounterStore& store_;
-  const Clock& clock_;
-  std::atomic<std::size_t>& in_flight_;
-  telemetry::Metrics& metrics_;
-  telemetry::DecisionLog& log_;
+  CheckContext context_;
   DecisionWriter writer_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
-  std::unordered_map<const void*, telemetry::DecisionCounters*> counters_;  // of this snapshot's tenants or rulebooks
-  std::vector<std::unique_ptr<Check>> idle_;
+  Pool<Single> singles_;
+  Pool<Batch> batches_;
 };
 
 }  // namespace sluice::agent

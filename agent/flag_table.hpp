@@ -15,7 +15,10 @@ struct FlagSpec {
 };
 
 inline constexpr std::array kFlags{
-    FlagSpec{"policies", "Policies", "FILE", "", "The bundle (sluice/v1, JSON) of tenants, plans, policies and keys."},
+    FlagSpec{"policies", "Policies", "FILE", "",
+             "The bundle (sluice/v1, JSON) of tenants, plans, policies and keys. It is read again when the file "
+             "changes, and on "
+             "SIGHUP; one with a fault is refused, and the former stays in force."},
     FlagSpec{"no-snapshot", "Policies", "deny|allow", "deny",
              "The answer to checks before any policies are loaded: 503 or 200."},
     FlagSpec{"check-config", "Policies", "", "false",

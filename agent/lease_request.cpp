@@ -1,5 +1,7 @@
 #include "agent/lease_request.hpp"
 
+#include <fmt/format.h>
+
 #include "common/domain/json_fields.hpp"
 #include "common/domain/json_tree.hpp"
 #include "common/limiter/lease_id.hpp"
@@ -9,7 +11,11 @@ namespace sluice::agent {
 std::expected<std::string, Faults> parse_lease_request(std::string_view body) {
   JsonTree tree;
   auto document = tree.parse(body);
-  if (!document) return std::unexpected(Faults{document.error()});
+  if (!document) {
+    Fault fault = document.error();  // its place is said in words: an error of the API has no field for it
+    if (fault.line > 0) fault.text += fmt::format(" (line {}, column {})", fault.line, fault.column);
+    return std::unexpected(Faults{std::move(fault)});
+  }
   FaultList faults;
   Fields fields(*document, Place(), faults);
   auto id = fields.text("lease_id", limiter::kMaxLeaseId);

@@ -31,7 +31,7 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
       store_(make_store()),
       api_(shared.api, *store_, shared.clock, shared.in_flight, shared.metrics, shared.decision_log),
       server_(context_, shared.http, api_),
-      overrides_(*store_, shared.metrics, shared.log),
+      overrides_(context_, *store_, shared.metrics, shared.log, [this] { publish_overrides(); }),
       ticker_(context_) {
   tick();
 }
@@ -96,7 +96,7 @@ void Worker::on_connected(const redis::ServerInfo& server) {
 
 // They are for the whole Redis (or process): one worker writes them.
 void Worker::publish_overrides() {
-  if (index_ == 0 && (!redis_ || redis_ready())) overrides_.publish(snapshot_);
+  if (index_ == 0 && (!redis_ || redis_ready())) overrides_.publish(in_force_);
 }
 
 Result<std::uint16_t> Worker::listen_tcp(const std::string& address, bool reuse_port) {
@@ -110,10 +110,11 @@ void Worker::run() {
   context_.run();
 }
 
-void Worker::set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot) {
-  boost::asio::post(context_, [this, snapshot = std::move(snapshot)] {
-    snapshot_ = snapshot;
-    api_.set_snapshot(snapshot);
+void Worker::set_snapshot(Publication publication, std::function<void()> taken) {
+  boost::asio::post(context_, [this, publication = std::move(publication), taken = std::move(taken)]() mutable {
+    in_force_ = std::move(publication);
+    api_.set_snapshot(in_force_.snapshot);
+    if (taken) taken();
     publish_overrides();
   });
 }
@@ -143,6 +144,7 @@ void Worker::tick() {
   telemetry::set(metrics.http_connections_refused, stats.refused_connections);
   telemetry::set(metrics.http_accept_errors, stats.accept_errors);
   telemetry::set(metrics.http_bad_requests, stats.bad_requests);
+  if (redis_) telemetry::set(metrics.redis_writes, redis_->writes());
   if (index_ == 0) telemetry::set(metrics.in_flight, shared_.in_flight.load(std::memory_order_relaxed));
   ticker_.expires_after(kTick);
   ticker_.async_wait([this](const boost::system::error_code& stopped) {

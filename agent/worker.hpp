@@ -49,7 +49,9 @@ class Worker {
   void run();  // until stop(); the worker's thread is the one that calls it
 
   // From any thread:
-  void set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot);
+  // Decisions from the next turn of the loop on are by this one; then `taken` is called, on the loop. The one before
+  // must be kept by somebody else until it is not used here any more: to free it takes longer than a decision may.
+  void set_snapshot(Publication publication, std::function<void()> taken = {});
   void drain(std::function<void()> drained);  // answers what is in flight, then calls back from the loop
   void stop();
   bool redis_ready() const { return redis_ready_.load(std::memory_order_relaxed); }
@@ -74,7 +76,7 @@ class Worker {
   http::Server server_;
   OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
-  std::shared_ptr<const policy::Snapshot> snapshot_;
+  Publication in_force_;
   std::atomic<bool> redis_ready_{false};
   std::atomic<std::chrono::steady_clock::rep> last_turn_{0};
 };

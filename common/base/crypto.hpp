@@ -1,14 +1,13 @@
 // Hashes, random bytes and the text forms of bytes.
 //
 // Thread safety: all functions may be called from any thread; a Sha256 object belongs to one thread at a time.
-// There is nothing a caller could do when the operating system has no randomness or OpenSSL no memory for a digest:
-// the program ends then, with a text on stderr. It never continues with predictable bytes.
+// There is nothing a caller could do when the operating system has no randomness: the program ends then, with a text on
+// stderr. It never continues with predictable bytes.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,23 +24,17 @@ inline ByteView as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// A SHA-256 in parts. Reusable: finish() gives the digest and begins anew, without allocating.
+// A SHA-256 in parts. Reusable: finish() gives the digest and begins anew. Never allocates.
 class Sha256 {
  public:
   Sha256();
-  ~Sha256();
-  Sha256(const Sha256&) = delete;
-  Sha256& operator=(const Sha256&) = delete;
 
   Sha256& update(ByteView bytes);
   Sha256& update(std::string_view text) { return update(as_bytes(text)); }
   Sha256Digest finish();
 
  private:
-  struct Free {
-    void operator()(void* context) const;
-  };
-  std::unique_ptr<void, Free> context_;
+  std::array<std::uint32_t, 28> state_;  // OpenSSL's
 };
 
 Sha256Digest sha256(std::string_view text);

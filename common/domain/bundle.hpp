@@ -1,6 +1,8 @@
 // The bundle `sluice/v1`: the one file format of tenants, plans, policies, keys and overrides.
 #pragma once
 
+#include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,9 +49,14 @@ struct Bundle {
   bool operator==(const Bundle&) const = default;
 };
 
-// Reads a bundle (JSON), accepting every shorthand; all faults at once, each with its JSON pointer.
-// Checks shape, ranges, uniqueness of ids and references between objects.
-std::expected<Bundle, Faults> parse_bundle(std::string_view json);
+// What is wrong with a `match_expr`: one sentence, or nothing. Its language is not this layer's business
+// (policy::check_expression knows it).
+using ExpressionCheck = std::optional<std::string> (*)(std::string_view expression);
+
+// Reads a bundle (JSON), accepting every shorthand; all faults at once, each with its JSON pointer, line and column.
+// Checks shape, ranges, uniqueness of ids and references between objects, and every match_expr where there is a
+// `check`.
+std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionCheck check = nullptr);
 
 // Writes the canonical form: parse_bundle(write_bundle(b)) == b.
 std::string write_bundle(const Bundle& bundle);

@@ -9,6 +9,7 @@
 #include "common/domain/credential.hpp"
 #include "common/domain/enforcement_json.hpp"
 #include "common/domain/enum_text.hpp"
+#include "common/domain/fault_place.hpp"
 #include "common/domain/override_json.hpp"
 #include "common/domain/policy_json.hpp"
 #include "common/domain/references.hpp"
@@ -23,6 +24,8 @@ constexpr std::size_t kMinSaltBytes = 16;
 
 class BundleReader {
  public:
+  explicit BundleReader(ExpressionCheck check) : check_(check) {}
+
   std::expected<Bundle, Faults> read(const JsonValue& document) {
     const Place root;
     Fields top(document, root, faults_);
@@ -110,6 +113,9 @@ class BundleReader {
   void index_policy(Fields& fields, Policy& item, std::size_t i) {
     const std::size_t faults_before = faults_.count();
     read_policy(fields, tenants_, item);
+    if (check_ != nullptr && !item.match_expr.empty()) {
+      if (auto wrong = check_(item.match_expr)) fields.fault("match_expr", std::move(*wrong));
+    }
     if (item.tenant_id.empty()) return;
     if (!item.plan_id.empty()) check_plan(fields, item, faults_.count() == faults_before);
     policies_.add(fields, item.tenant_id, item.id, {.index = i, .sound = faults_.count() == faults_before});
@@ -175,6 +181,7 @@ class BundleReader {
                              quoted(other->second)));
   }
 
+  ExpressionCheck check_;
   Bundle bundle_;
   FaultList faults_;
   TenantIndex tenants_;
@@ -188,11 +195,13 @@ class BundleReader {
 
 }  // namespace
 
-std::expected<Bundle, Faults> parse_bundle(std::string_view json) {
+std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionCheck check) {
   JsonTree tree;
   const auto document = tree.parse(json);
   if (!document) return std::unexpected(Faults{document.error()});
-  return BundleReader().read(*document);
+  auto bundle = BundleReader(check).read(*document);
+  if (!bundle) locate_faults(json, bundle.error());
+  return bundle;
 }
 
 }  // namespace sluice

@@ -88,8 +88,7 @@ std::optional<KeyHash> parse_key_hash(std::string_view text) {
 }
 
 bool verify(const KeyHash& hash, std::string_view secret) {
-  thread_local Sha256 sha;
-  const Sha256Digest digest = sha.update(ByteView(hash.salt).first(hash.salt_size)).update(secret).finish();
+  const Sha256Digest digest = Sha256().update(ByteView(hash.salt).first(hash.salt_size)).update(secret).finish();
   return constant_time_equal(digest, hash.digest);
 }
 

@@ -18,6 +18,8 @@
 #include <rapidjson/reader.h>
 #pragma clang attribute pop
 
+#include "common/domain/text_position.hpp"
+
 namespace sluice {
 namespace {
 
@@ -133,20 +135,10 @@ class TreeBuilder {
   std::string refusal_;
 };
 
-// "line 3, column 7", counted from 1, columns in characters.
-std::string position(std::string_view text, std::size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  const auto lines = std::ranges::count(before, '\n');
-  const auto columns = std::ranges::count_if(before.substr(line_start), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // not a continuation byte of UTF-8
-  });
-  return fmt::format("line {}, column {}", lines + 1, columns + 1);
-}
-
 std::unexpected<Fault> not_json(std::string_view why, std::string_view text, std::size_t offset) {
   if (why.ends_with('.')) why.remove_suffix(1);
-  return std::unexpected(Fault{"", fmt::format("not valid JSON at {}: {}", position(text, offset), why)});
+  const TextPosition at = PositionCounter(text).at(offset);
+  return std::unexpected(Fault{"", fmt::format("not valid JSON: {}", why), at.line, at.column});
 }
 
 }  // namespace

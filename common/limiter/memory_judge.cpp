@@ -1,6 +1,7 @@
 #include "common/limiter/memory_judge.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <boost/container/static_vector.hpp>
 
@@ -17,7 +18,7 @@ class Judging {
       : call_(call), program_(*call.program), cells_(cells), now_(now) {}
 
   bool read_and_judge(std::span<const PeriodBounds> periods);
-  Outcome charge_and_report();
+  void charge_and_report(Outcome& outcome);
 
  private:
   void load(std::size_t group);
@@ -36,8 +37,8 @@ class Judging {
   std::array<double, kMaxValues> values_;
   std::array<std::uint8_t, kMaxLimitsPerPlan> at_;     // rule → its first value
   std::array<std::int64_t, kMaxLimitsPerPlan> waits_;  // 0 where it admits
-  std::array<EntryLog*, kMaxLimitsPerPlan> logs_{};
-  std::array<LeaseSet*, kMaxLimitsPerPlan> leases_{};
+  std::array<EntryLog*, kMaxLimitsPerPlan> logs_;      // of the rules that keep entries: one of the two, or none
+  std::array<LeaseSet*, kMaxLimitsPerPlan> leases_;
   std::array<double, kMaxLimitsPerPlan> last_;        // group → time of the last charge, at most now
   std::array<bool, kMaxLimitsPerPlan> overridden_{};  // group → its counter ids are not the layout's
   bool back_ = false;
@@ -65,7 +66,7 @@ void Judging::load(std::size_t g) {
   }
   for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
     const OverrideEntry* found = nullptr;  // of two for one limit the later one
-    for (const OverrideEntry& entry : cell.overrides) {
+    for (const OverrideEntry& entry : cell.overrides()) {
       if (entry.name_id == program_.rules[i].name_id && entry.expires_us > now_) found = &entry;
     }
     if (found == nullptr) continue;
@@ -74,16 +75,15 @@ void Judging::load(std::size_t g) {
   }
   double* values = &values_[at_[group.first]];
   if (cell.layout == group.layout && !overridden_[g]) {
-    std::ranges::copy(cell.values, values);
+    std::ranges::copy(cell.values(), values);
     return;
   }
   for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
     std::uint32_t width = ids_[i] % 4;
     std::fill_n(&values_[at_[i]], width, 0.0);
-    std::size_t from = 0;
-    for (std::uint32_t stored : cell.ids) {
-      if (stored == ids_[i])
-        std::copy_n(cell.values.begin() + static_cast<std::ptrdiff_t>(from), width, &values_[at_[i]]);
+    const double* from = cell.values().data();
+    for (std::uint32_t stored : cell.ids()) {
+      if (stored == ids_[i]) std::copy_n(from, width, &values_[at_[i]]);
       from += stored % 4;
     }
   }
@@ -94,15 +94,14 @@ Judged Judging::judge_rule(std::size_t i, double last) {
   if (terms.kind < Kind::log) return judge(terms, &values_[at_[i]], now_, last);
   const std::string& name = program_.limits[i].name;
   Cell& cell = *cells_[program_.rules[i].group];
-  if (!cell.collections) {
-    if (terms.cost == 0) return {-terms.limit, 0};
-    cell.collections = std::make_unique<Collections>();
-  }
+  logs_[i] = nullptr;
+  leases_[i] = nullptr;
+  if (terms.cost == 0 && cell.existing_extras() == nullptr) return {-terms.limit, 0};
   if (terms.kind == Kind::log) {
-    logs_[i] = &cell.collections->logs[name];
+    logs_[i] = &cell.extras().logs[name];
     return logs_[i]->judge(terms, now_, ids_[i]);
   }
-  leases_[i] = &cell.collections->leases[name];
+  leases_[i] = &cell.extras().leases[name];
   return leases_[i]->judge(terms, now_);
 }
 
@@ -152,17 +151,17 @@ void Judging::store(std::size_t g, double longest) {
   std::size_t end = std::size_t{group.first} + group.count;
   std::size_t value_end =
       end < program_.rules.size() ? at_[end] : at_[end - 1] + program_.rules[end - 1].counter_id % 4;
-  cell.values.assign(&values_[at_[group.first]], values_.data() + value_end);
-  cell.ids.assign(&ids_[group.first], ids_.data() + end);
-  std::erase_if(cell.overrides, [&](const OverrideEntry& entry) { return entry.expires_us <= now_; });
+  cell.set_counters({&ids_[group.first], ids_.data() + end}, {&values_[at_[group.first]], values_.data() + value_end});
+  if (CellExtras* extras = cell.existing_extras()) {
+    std::erase_if(extras->overrides, [&](const OverrideEntry& entry) { return entry.expires_us <= now_; });
+  }
   double ttl_ms = std::max(1.0, std::ceil(longest / 1000));
-  for (const OverrideEntry& entry : cell.overrides)
+  for (const OverrideEntry& entry : cell.overrides())
     ttl_ms = std::max(ttl_ms, std::ceil((entry.expires_us - now_) / 1000));
   cell.expires_ms = std::floor(now_ / 1000) + ttl_ms;
 }
 
-Outcome Judging::charge_and_report() {
-  Outcome outcome;
+void Judging::charge_and_report(Outcome& outcome) {
   outcome.allowed = allowed_;
   outcome.now_us = static_cast<std::int64_t>(now_);
   boost::container::static_vector<LimitReport, kMaxLimitsPerPlan> reports;
@@ -192,7 +191,6 @@ Outcome Judging::charge_and_report() {
   outcome.report.retry_after_us = retry;
   outcome.report.delay_us = delay;
   if (call_.explain) outcome.limits.assign(found.begin(), found.end());
-  return outcome;
 }
 
 }  // namespace
@@ -200,8 +198,9 @@ Outcome Judging::charge_and_report() {
 std::optional<Outcome> judge_in_memory(const Call& call, std::span<Cell* const> cells,
                                        std::span<const PeriodBounds> periods, std::int64_t now_us) {
   Judging judging(call, cells, static_cast<double>(now_us));
-  if (!judging.read_and_judge(periods)) return std::nullopt;
-  return judging.charge_and_report();
+  std::optional<Outcome> outcome;  // filled where it is returned: it is large
+  if (judging.read_and_judge(periods)) judging.charge_and_report(outcome.emplace());
+  return outcome;
 }
 
 std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports) {

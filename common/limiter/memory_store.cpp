@@ -1,6 +1,7 @@
 #include "common/limiter/memory_store.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/limiter/memory_judge.hpp"
 
@@ -10,66 +11,48 @@ namespace {
 // How long counters stay when an override that never ended is gone: as lua/overrides.lua.
 constexpr double kGarbageMs = 366 * 86400000.0;
 
-// All keys of one decision share what is before the first '}' (the Cluster hash tag), and so their shard.
-std::string_view tag_of(std::string_view state_key) { return state_key.substr(0, state_key.find('}')); }
-
 }  // namespace
 
 MemoryCounters::MemoryCounters(const Clock& clock, std::size_t shards) : clock_(clock), shards_(shards) {}
 
-MemoryCounters::Shard& MemoryCounters::shard_of(std::string_view state_key) {
-  return shards_[(Hash()(tag_of(state_key)) >> 20) & (shards_.size() - 1)];
-}
-
-Cell& MemoryCounters::cell_of(Shard& shard, std::string_view state_key) {
-  auto found = shard.cells.find(state_key);
-  if (found == shard.cells.end()) {
-    shard.sweeps_due += 2;
-    found = shard.cells.try_emplace(std::string(state_key)).first;
-  }
-  return found->second;
-}
-
-// Two buckets for each new key: garbage stays below half of what is kept, and nobody waits for a whole sweep.
-// Only between decisions: it removes cells.
-void MemoryCounters::sweep(Shard& shard, double now) {
-  for (; shard.sweeps_due > 0; --shard.sweeps_due) {
-    std::size_t bucket = shard.next_bucket++ % shard.cells.bucket_count();
-    for (auto cell = shard.cells.begin(bucket); cell != shard.cells.end(bucket);) {
-      cell->second.forget_expired(now);
-      auto here = cell++;
-      if (here->second.empty()) shard.cells.erase(shard.cells.find(here->first));
-    }
-  }
+MemoryCounters::Shard& MemoryCounters::shard_of(const HashedKey& key) {
+  return shards_[(key.tag_hash >> 20) & (shards_.size() - 1)];
 }
 
 Outcome MemoryCounters::judge(const Call& call) {
   const Program& program = *call.program;
-  Shard& shard = shard_of(call.keys[0]);
+  const HashedKey first(call.keys[0]);
+  Shard& shard = shard_of(first);
   std::lock_guard lock(shard.mutex);
+  const CellTable::Place place = shard.cells.place_of(first);  // it comes from memory while the clock is read
   std::int64_t now = clock_.now_us();
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
   if (program.has_quotas) quota_periods(program, now, periods);
-  sweep(shard, static_cast<double>(now));
   std::array<Cell*, kMaxLimitsPerPlan> cells;
-  for (std::size_t g = 0; g < program.groups.size(); ++g) {
-    cells[g] = &cell_of(shard, call.keys[g]);
+  cells[0] = &shard.cells.cell(place, first);
+  for (std::size_t g = 1; g < program.groups.size(); ++g) {
+    const HashedKey key(call.keys[g]);
+    cells[g] = &shard.cells.cell(shard.cells.place_of(key), key);
   }
-  return *judge_in_memory(call, std::span(cells.data(), program.groups.size()), periods, now);
+  std::optional<Outcome> outcome = judge_in_memory(call, std::span(cells.data(), program.groups.size()), periods, now);
+  shard.cells.sweep(static_cast<double>(now));
+  return *std::move(outcome);
 }
 
 template <class Each>
 void MemoryCounters::for_each_lease(std::span<const LeaseRef> leases, Each each) {
   for (const LeaseRef& lease : leases) {
-    Shard& shard = shard_of(lease.state_key);
+    const HashedKey key(lease.state_key);
+    Shard& shard = shard_of(key);
     std::lock_guard lock(shard.mutex);
     auto now = static_cast<double>(clock_.now_us());
-    auto cell = shard.cells.find(lease.state_key);
-    if (cell == shard.cells.end()) continue;
-    cell->second.forget_expired(now);
-    if (!cell->second.collections) continue;
-    auto found = cell->second.collections->leases.find(lease.limit_name);
-    if (found != cell->second.collections->leases.end()) each(found->second, lease.member, now);
+    Cell* cell = shard.cells.find(shard.cells.place_of(key), key);
+    if (cell == nullptr) continue;
+    cell->forget_expired(now);
+    CellExtras* extras = cell->existing_extras();
+    if (extras == nullptr) continue;
+    auto found = extras->leases.find(lease.limit_name);
+    if (found != extras->leases.end()) each(found->second, lease.member, now);
   }
 }
 
@@ -93,18 +76,19 @@ LeaseOutcome MemoryCounters::renew(std::span<const LeaseRef> leases) {
 }
 
 void MemoryCounters::put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries) {
-  Shard& shard = shard_of(state_key);
+  const HashedKey key(state_key);
+  Shard& shard = shard_of(key);
   std::lock_guard lock(shard.mutex);
   auto now = static_cast<double>(clock_.now_us());
-  sweep(shard, now);
-  Cell& cell = cell_of(shard, state_key);
+  shard.cells.sweep(now);
+  Cell& cell = shard.cells.cell(shard.cells.place_of(key), key);
   cell.forget_expired(now);
-  cell.overrides.assign(entries.begin(), entries.end());
+  cell.extras().overrides.assign(entries.begin(), entries.end());
   double lives_until = 0;
   for (const OverrideEntry& entry : entries) lives_until = std::max(lives_until, entry.expires_us);
   const double now_ms = std::floor(now / 1000);
   double until = std::max(now_ms + std::ceil((lives_until - now) / 1000), 0.0);
-  if (!cell.ids.empty()) {  // counters stay as long as they would have
+  if (!cell.ids().empty()) {  // counters stay as long as they would have
     const bool forever = std::isinf(cell.expires_ms);
     until = std::max(until, forever ? now_ms + kGarbageMs : std::max(cell.expires_ms, now_ms + 1));
   }
@@ -114,8 +98,7 @@ void MemoryCounters::put_overrides(std::string_view state_key, std::span<const O
 void MemoryCounters::forget_expired() {
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
-    shard.sweeps_due = shard.cells.bucket_count();
-    sweep(shard, static_cast<double>(clock_.now_us()));
+    shard.cells.sweep_all(static_cast<double>(clock_.now_us()));
   }
 }
 

@@ -8,11 +8,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "common/base/clock.hpp"
-#include "common/limiter/cell.hpp"
+#include "common/limiter/cell_table.hpp"
 
 namespace sluice::limiter {
 
@@ -30,20 +29,12 @@ class MemoryCounters {
   std::size_t size() const;  // keys kept, expired ones too until they are swept
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
-  };
   struct alignas(64) Shard {
     mutable std::mutex mutex;
-    std::unordered_map<std::string, Cell, Hash, std::equal_to<>> cells;
-    std::size_t next_bucket = 0;  // where the sweep goes on
-    std::size_t sweeps_due = 0;   // buckets
+    CellTable cells;
   };
 
-  Shard& shard_of(std::string_view state_key);
-  static Cell& cell_of(Shard& shard, std::string_view state_key);
-  static void sweep(Shard& shard, double now);
+  Shard& shard_of(const HashedKey& key);
   template <class Each>
   void for_each_lease(std::span<const LeaseRef> leases, Each each);
 

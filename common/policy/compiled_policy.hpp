@@ -27,17 +27,19 @@ struct Rulebook {
 inline constexpr std::uint32_t kWholeRollout = 10'000;
 
 struct CompiledPolicy {
-  Rulebook rulebook;
+  // What matching reads stands together.
   Scope scope;
   std::shared_ptr<const MatchExpr> expression;  // null: always true
+  std::int64_t valid_from_us = INT64_MIN;       // inclusive
+  std::int64_t valid_to_us = INT64_MAX;         // exclusive
+  std::uint32_t rollout = kWholeRollout;        // of 10,000 subjects, how many it applies to
   bool enabled = true;
-  std::int64_t valid_from_us = INT64_MIN;  // inclusive
-  std::int64_t valid_to_us = INT64_MAX;    // exclusive
-  std::uint32_t rollout = kWholeRollout;   // of 10,000 subjects, how many it applies to
-  int level = 0;                           // of its most specific dimension
   bool names_method = false;
+  std::uint8_t level = 0;     // of its most specific dimension
+  Mode mode = Mode::enforce;  // its own, as in the enforcement
+  std::uint32_t rank = 0;     // its place in the tenant's order of precedence: the lower is asked first
   std::int64_t priority = 0;
-  std::uint32_t rank = 0;  // its place in the tenant's order of precedence: the lower is asked first
+  Rulebook rulebook;
 
   const std::string& id() const { return rulebook.owner_id; }
 };

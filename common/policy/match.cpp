@@ -47,25 +47,25 @@ Verdict judge(const CompiledPolicy& policy, const CheckRequest& request, std::in
 Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckRequest& request, std::int64_t now_us,
             std::vector<Candidate>* all) {
   thread_local std::vector<Posting> postings;  // keeps its memory from request to request
-  postings.clear();
-  tenant.active.look_up(request, postings);
-  if (all) {
-    all->clear();
-    tenant.dormant.look_up(request, postings);
-  }
+  if (all) all->clear();
   Match found;
-  Merge candidates(postings);
-  while (const CompiledPolicy* policy = candidates.next()) {
-    Verdict verdict = judge(*policy, request, now_us);
-    if (verdict == Verdict::out_of_scope) continue;
-    Mode mode = effective_mode(snapshot.mode, tenant.tenant.mode, policy->rulebook.enforcement.mode);
-    if (all) all->push_back({policy, verdict, mode});
-    if (verdict != Verdict::applies || found.decides) continue;
-    if (mode != Mode::shadow) {
+  for (const TenantView::Level& level : tenant.levels) {
+    postings.clear();
+    level.active.look_up(request, postings);
+    if (all) level.dormant.look_up(request, postings);
+    Merge candidates(postings);
+    while (const CompiledPolicy* policy = candidates.next()) {
+      const Verdict verdict = judge(*policy, request, now_us);
+      if (verdict == Verdict::out_of_scope) continue;
+      const Mode mode = effective_mode(snapshot.mode, tenant.tenant.mode, policy->mode);
+      if (all) all->push_back({policy, verdict, mode});
+      if (verdict != Verdict::applies || found.decides) continue;
+      if (mode == Mode::shadow) {
+        if (!found.shadow) found.shadow = policy;
+        continue;
+      }
       found.decides = policy;
-      if (!all) break;
-    } else if (!found.shadow) {
-      found.shadow = policy;
+      if (!all) return found;
     }
   }
   return found;

@@ -81,13 +81,17 @@ class Parser {
     const bool is_in = sign.kind == TokenKind::word && sign.raw == "in";
     if (!is_in && !is_comparing(sign.kind)) return refuse(no_operator(name, sign));
     if (!advance()) return false;
-    const bool is_list = is_in || sign.kind == TokenKind::not_in;
-    if (!(is_list ? list(sign, made) : sign.kind == TokenKind::like ? pattern(made) : one_value(sign, made)))
-      return false;
+    if (!right_side(sign, made)) return false;
     emit(Op::compare, size32(code_.comparisons));
     code_.comparisons.push_back(std::move(made));
     if (sign.kind == TokenKind::not_equal || sign.kind == TokenKind::not_in) emit(Op::negate);
     return true;
+  }
+
+  bool right_side(const Token& sign, ExpressionCode::Comparison& out) {
+    if (sign.kind == TokenKind::like) return pattern(out);
+    if (sign.kind == TokenKind::word || sign.kind == TokenKind::not_in) return list(sign, out);
+    return one_value(sign, out);
   }
 
   static bool is_comparing(TokenKind kind) {
@@ -111,14 +115,14 @@ class Parser {
     std::vector<std::string> values;
     do {
       if (!advance()) return false;
-      if (values.empty() && token_.kind == end)
-        return refuse("a list holds at least one value: an empty one matches nothing");
-      if (!token_.is_value()) return refuse(no_value(token_, values.empty() ? "the opening bracket" : ","));
+      if (values.empty() && token_.kind == end) return refuse("a list holds at least one value, and this one none");
+      if (!token_.is_value()) return refuse(no_value(token_, values.empty() ? "the opening bracket" : "a comma"));
       values.push_back(std::move(token_.value));
       if (!advance()) return false;
     } while (token_.kind == TokenKind::comma);
-    if (token_.kind == TokenKind::end)
+    if (token_.kind == TokenKind::end) {
       return refuse(begin, fmt::format("this list is not closed: a {} is missing", square ? ']' : ')'));
+    }
     if (token_.kind != end) return refuse(no_list_end(token_, square));
     std::ranges::sort(values);
     const auto same = std::ranges::unique(values);
@@ -142,8 +146,7 @@ class Parser {
     const int backwards = compiled->ReverseProgramSize();  // patterns that end in $ are run from the end; -1: too large
     program_ += std::max(compiled->ProgramSize(), backwards);
     if (backwards < 0 || program_ > kMaxProgram) {
-      return refuse(
-          "the patterns of this expression are too large up to here: repeat less, or name ranges of characters");
+      return refuse("the patterns are too large up to here: repeat less, or name ranges of characters");
     }
     compiled->Match("", 0, 0, re2::RE2::UNANCHORED, nullptr, 0);  // what RE2 leaves to the first use is made now
     out.pattern = std::move(compiled);

@@ -148,18 +148,27 @@ class PolicyIndex::Builder {
   void fill_table() {
     if (keys_.empty()) return;
     std::ranges::sort(keys_, {}, [](const Key& key) { return std::pair(key.hash, key.entry.rank); });
-    index_.slots_.resize(std::bit_ceil(2 * keys_.size()));
-    index_.entries_.reserve(keys_.size());
+    std::size_t kinds = 1;
+    for (std::size_t i = 1; i < keys_.size(); ++i) kinds += keys_[i].hash != keys_[i - 1].hash ? 1U : 0U;
+    index_.slots_.resize(std::bit_ceil(2 * kinds));
     for (std::size_t i = 0; i < keys_.size();) {
-      Slot slot{keys_[i].hash, static_cast<std::uint32_t>(i), 0};
-      for (; i < keys_.size() && keys_[i].hash == slot.key; ++i, ++slot.count) {
-        index_.entries_.push_back(keys_[i].entry);
-      }
-      std::size_t mask = index_.slots_.size() - 1;
-      std::size_t at = slot.key & mask;
-      while (index_.slots_[at].count > 0) at = (at + 1) & mask;
-      index_.slots_[at] = slot;
+      const std::size_t first = i;
+      while (i < keys_.size() && keys_[i].hash == keys_[first].hash) ++i;
+      put(std::span(keys_).subspan(first, i - first));
     }
+  }
+
+  // REQUIRES: all of one key.
+  void put(std::span<const Key> keys) {
+    Slot slot{keys[0].hash, static_cast<std::uint32_t>(keys.size()), 0, keys[0].entry};
+    if (keys.size() > 1) {
+      slot.first = static_cast<std::uint32_t>(index_.shared_.size());
+      for (const Key& key : keys) index_.shared_.push_back(key.entry);
+    }
+    const std::size_t mask = index_.slots_.size() - 1;
+    std::size_t at = slot.key & mask;
+    while (index_.slots_[at].count > 0) at = (at + 1) & mask;
+    index_.slots_[at] = slot;
   }
 
   PolicyIndex& index_;
@@ -215,7 +224,9 @@ void PolicyIndex::find(std::uint64_t key, std::vector<Posting>& found) const {
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t at = key & mask; slots_[at].count > 0; at = (at + 1) & mask) {
     const Slot& slot = slots_[at];
-    if (slot.key == key) return found.push_back(Posting(entries_).subspan(slot.first, slot.count));
+    if (slot.key != key) continue;
+    __builtin_prefetch(slot.only.policy);
+    return found.push_back(slot.count == 1 ? Posting(&slot.only, 1) : Posting(shared_).subspan(slot.first, slot.count));
   }
 }
 

@@ -65,8 +65,9 @@ class PolicyIndex {
   };
   struct Slot {
     std::uint64_t key = 0;
-    std::uint32_t first = 0;  // in entries_
-    std::uint32_t count = 0;  // 0: free
+    std::uint32_t count = 0;  // of policies; 0: the slot is free
+    std::uint32_t first = 0;  // of several: where they begin in shared_
+    IndexEntry only;          // of one: nothing else is fetched to find it
   };
   class Builder;
   class Values;  // of one request
@@ -79,7 +80,7 @@ class PolicyIndex {
   ByName tag_anchors_;
   ByName attribute_anchors_;
   std::vector<Slot> slots_;  // open addressing; a power of two, at most half full
-  std::vector<IndexEntry> entries_;
+  std::vector<IndexEntry> shared_;
   std::vector<IndexEntry> unindexed_;
 };
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "common/domain/check_request.hpp"
 #include "common/domain/ip_address.hpp"
 #include "common/domain/policy.hpp"
@@ -23,7 +25,8 @@ inline constexpr Narrowness kExact = UINT16_MAX;
 struct Term {
   DimensionRef dimension;
   Narrowness narrowness = kExact;
-  std::vector<std::string> exact;     // sorted
+  // Sorted. The usual single value stands in the policy itself: matching follows no pointer to it.
+  boost::container::small_vector<std::string, 1> exact;
   std::vector<std::string> prefixes;  // sorted, without their '*'; none begins with another
   std::vector<IpBlock> blocks;        // source_ip: addresses and CIDR blocks; sorted, none lies in another
 
@@ -34,7 +37,7 @@ struct Term {
 };
 
 // All terms must hold. In the order in which precedence compares them: that of the levels, then of the dimensions.
-using Scope = std::vector<Term>;
+using Scope = boost::container::small_vector<Term, 1>;
 
 Scope compile_scope(std::span<const ScopeTerm> scope);
 

@@ -135,14 +135,16 @@ std::int64_t micros(WallTime time) { return time.time_since_epoch().count(); }
 void compile_rules(const Policy& policy, CompiledPolicy& out) {
   out.scope = compile_scope(policy.scope);
   out.enabled = policy.enabled;
+  out.mode = policy.enforcement.mode;
   if (policy.valid_from) out.valid_from_us = micros(*policy.valid_from);
   if (policy.valid_to) out.valid_to_us = micros(*policy.valid_to);
   out.rollout = static_cast<std::uint32_t>(std::llround(policy.rollout_percent * (kWholeRollout / 100)));
-  out.level = kGlobalLevel;
+  int level = kGlobalLevel;
   for (const Term& term : out.scope) {
-    out.level = std::min(out.level, level_of(term.dimension.dimension));
+    level = std::min(level, level_of(term.dimension.dimension));
     if (term.dimension.dimension == Dimension::method) out.names_method = true;
   }
+  out.level = static_cast<std::uint8_t>(level);
   out.priority = policy.priority;
 }
 
@@ -177,19 +179,25 @@ void Builder::add_policy(const Policy& policy, std::size_t index) {
   out_.policy_count++;
 }
 
-// Puts the tenant's policies into their order and indexes them.
+// Puts the tenant's policies into their order and indexes them, level by level.
 void Builder::settle(TenantInMaking& tenant) {
   constexpr std::int64_t kLongAgoUs = 86'400'000'000;  // more than clocks are set back
+  TenantView& view = *tenant.view;
   std::ranges::sort(tenant.policies, [](const auto& a, const auto& b) { return compare(*a, *b).first; });
   std::vector<const CompiledPolicy*> active, dormant;
-  for (const auto& policy : tenant.policies) {
-    policy->rank = static_cast<std::uint32_t>(tenant.view->policies.size());
-    bool asleep = !policy->enabled || policy->valid_to_us <= out_.made_at_us - kLongAgoUs;
-    (asleep ? dormant : active).push_back(policy.get());
-    tenant.view->policies.push_back(policy);
+  for (std::size_t i = 0; i < tenant.policies.size(); ++i) {
+    CompiledPolicy& policy = *tenant.policies[i];
+    policy.rank = static_cast<std::uint32_t>(i);
+    const bool asleep = !policy.enabled || policy.valid_to_us <= out_.made_at_us - kLongAgoUs;
+    (asleep ? dormant : active).push_back(&policy);
+    view.policies.push_back(tenant.policies[i]);
+    if (i + 1 < tenant.policies.size() && tenant.policies[i + 1]->level == policy.level) continue;
+    view.levels.emplace_back();
+    view.levels.back().active.build(active);
+    view.levels.back().dormant.build(dormant);
+    active.clear();
+    dormant.clear();
   }
-  tenant.view->active.build(active);
-  tenant.view->dormant.build(dormant);
 }
 
 void Builder::add_key(const ApiKey& key, std::size_t index) {
@@ -258,9 +266,10 @@ void Builder::add_override(const Override& entry) {
 }  // namespace
 
 std::expected<std::shared_ptr<const Snapshot>, Faults> build_snapshot(const Bundle& bundle, std::uint64_t revision,
-                                                                      std::int64_t now_us) {
+                                                                      std::int64_t now_us, std::string chain) {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->revision = revision;
+  snapshot->chain = std::move(chain);
   snapshot->made_at_us = now_us;
   snapshot->mode = bundle.mode;
   Faults faults = Builder(bundle, *snapshot).build();

@@ -37,8 +37,12 @@ struct TenantView {
   std::string key_head;                                         // "sl:{<tenant>|"
   ById<std::shared_ptr<const Rulebook>> plans;                  // for calls by plan_id
   std::vector<std::shared_ptr<const CompiledPolicy>> policies;  // in order of precedence
-  PolicyIndex active;
-  PolicyIndex dormant;  // disabled, or expired long ago: only explanations ask for them
+  // The same by level of specificity, those of the most specific first: whoever decides there ends the search.
+  struct Level {
+    PolicyIndex active;
+    PolicyIndex dormant;  // disabled, or expired long ago: only explanations ask for them
+  };
+  std::vector<Level> levels;  // none is empty
 };
 
 struct KeyView {
@@ -73,7 +77,8 @@ struct Snapshot {
 
 // Compiles a bundle. Faults: what is only seen with the whole in view, and what this version cannot enforce, so that no
 // policy is silently weaker than it reads.
+// `chain` names the history that `revision` belongs to.
 std::expected<std::shared_ptr<const Snapshot>, Faults> build_snapshot(const Bundle& bundle, std::uint64_t revision,
-                                                                      std::int64_t now_us);
+                                                                      std::int64_t now_us, std::string chain = {});
 
 }  // namespace sluice::policy

@@ -49,6 +49,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
   void reconnect();
   bool ready() const { return state_ == State::ready; }
   std::size_t in_flight() const { return pipeline_.in_flight(); }
+  std::uint64_t writes() const { return writes_; }
   CommandWriter& begin(ReplyHandler& handler, TimePoint deadline);
   std::chrono::milliseconds deadline() const { return options_.deadline; }
 
@@ -57,6 +58,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
 
   void on_ready(ServerInfo info) override;
   void on_bytes(std::string_view bytes) override;
+  void on_sent() override { ++writes_; }
   void on_written() override;
   void on_lost(Error error, bool nothing_written) override;
 
@@ -83,6 +85,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
   State state_ = State::stopped;
   std::shared_ptr<Connection> connection_;
   unsigned attempts_ = 0;
+  std::uint64_t writes_ = 0;
   TimePoint ready_since_{};
   TimePoint replaced_at_ = TimePoint::min();  // when a lost connection was last replaced without a wait
   Timer link_timer_;                          // of the attempt to connect, or of the wait before the next one
@@ -280,6 +283,7 @@ void Client::stop() { impl_->stop(); }
 bool Client::ready() const { return impl_->ready(); }
 void Client::reconnect() { impl_->reconnect(); }
 std::size_t Client::in_flight() const { return impl_->in_flight(); }
+std::uint64_t Client::writes() const { return impl_->writes(); }
 
 CommandWriter& Client::begin(ReplyHandler& handler) { return impl_->begin(handler, Clock::now() + impl_->deadline()); }
 

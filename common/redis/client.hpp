@@ -116,6 +116,9 @@ class Client {
   void reconnect();
 
   std::size_t in_flight() const;  // commands whose handlers were not told yet
+  // How often the kernel took bytes for Redis since the client was made, greetings included. One for all commands of a
+  // turn of the loop, unless the socket's buffer was full; over TLS one for each 16 KiB.
+  std::uint64_t writes() const;
 
  private:
   class Impl;

@@ -16,6 +16,14 @@ namespace sluice::redis {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+namespace {
+
+// A Unix socket's buffer does not grow by itself, as TCP's does, and is smaller than a large batch of commands, which
+// shall be one write. Linux caps it (net.core.wmem_max).
+constexpr int kUnixSendBuffer = 1 << 20;
+
+}  // namespace
+
 Connection::Connection(asio::io_context& context, const Options& options, Owner& owner, unsigned attempt)
     : context_(context), options_(options), owner_(&owner), attempt_(attempt), resolver_(context) {}
 
@@ -123,9 +131,11 @@ void Connection::connect_unix() {
   }
   endpoint.path(path);
   auto& socket = stream_.open_unix(context_);
-  socket.async_connect(endpoint, [self = shared_from_this()](const error_code& error) {
+  socket.async_connect(endpoint, [self = shared_from_this(), &socket](const error_code& error) {
     if (self->owner_ == nullptr) return;
     if (error) return self->fail_connect(error);
+    error_code ignored;
+    socket.set_option(asio::socket_base::send_buffer_size(kUnixSendBuffer), ignored);
     self->greet();
   });
 }
@@ -174,6 +184,7 @@ void Connection::write_rest() {
   stream_.async_write_some(rest, [self = shared_from_this()](const error_code& error, std::size_t size) {
     if (self->owner_ == nullptr) return;
     self->written_ += size;
+    if (size > 0) self->owner_->on_sent();
     if (error) {
       // TLS may have sent some of it all the same.
       const bool nothing = self->written_ == 0 && self->stream_.tls() == nullptr;

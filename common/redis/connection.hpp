@@ -28,6 +28,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
    public:
     virtual void on_ready(ServerInfo info) = 0;
     virtual void on_bytes(std::string_view bytes) = 0;
+    virtual void on_sent() = 0;     // the kernel took bytes of a write: mostly all of them, else on_sent() comes again
     virtual void on_written() = 0;  // all of the last write(): out() is free for the next
     // The connection is of no more use. `nothing_written`: it failed before the first byte of the last write().
     virtual void on_lost(Error error, bool nothing_written) = 0;

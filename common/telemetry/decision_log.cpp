@@ -47,7 +47,7 @@ std::optional<DecisionLogMode> parse_decision_log_mode(std::string_view text) {
 }
 
 std::string subject_hash(std::string_view tenant, std::string_view subject) {
-  thread_local Sha256 hash;
+  Sha256 hash;
   const Sha256Digest digest = hash.update(tenant).update(std::string_view("\0", 1)).update(subject).finish();
   return to_hex(ByteView(digest).first(kSubjectHashBytes));
 }

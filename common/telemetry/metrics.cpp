@@ -38,6 +38,9 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
                             failure_modes()),
       overrides_published_("sluice_overrides_published_total", "Writes of the overrides of one key to the store.",
                            "result", {"written", "failed"}),
+      bundle_loads_("sluice_bundle_loads_total",
+                    "Readings of the bundle file: put in force, the same as what is in force, or faulty.", "result",
+                    {"loaded", "unchanged", "refused"}),
       clock_(clock),
       redis_(options.redis) {}
 
@@ -67,6 +70,11 @@ void Metrics::collect_own(std::vector<MetricFamily>& families) const {
     add_sample(age, {}, static_cast<double>(std::max<std::int64_t>(0, clock_.now_us() - as_of_us)) / 1e6);
   }
 
+  MetricFamily& refused = families.emplace_back(
+      family("sluice_bundle_refused", "1 while the bundle file is refused, so that former policies stay in force.",
+             MetricType::Gauge));
+  add_sample(refused, {}, bundle_refused_.load(std::memory_order_relaxed) ? 1 : 0);
+
   const std::lock_guard lock(mutex_);
   for (const Extra& extra : extras_) {
     add_sample(families.emplace_back(family(extra.name, extra.help, extra.type)), {}, extra.read());
@@ -86,6 +94,7 @@ std::string Metrics::render() const {
   }
   take(failure_mode_answers_);
   take(overrides_published_);
+  take(bundle_loads_);
   take(http);
   take(workers);
   collect_own(families);

@@ -36,6 +36,9 @@ struct MetricsOptions {
   std::vector<std::string> routes;               // route templates, in the order of http's index
 };
 
+// What became of a bundle file that was read. unchanged: it is, byte for byte, what is in force.
+enum class BundleLoad : std::uint8_t { loaded, unchanged, refused };
+
 class Metrics {
  public:
   // `clock` outlives the metrics: the age of the snapshot is told by it.
@@ -56,6 +59,12 @@ class Metrics {
   // Overrides of one key, written to the store.
   void count_overrides_published(bool written) noexcept { overrides_published_.count(written ? 0 : 1); }
 
+  // A bundle file was read. From a refusal to the next good one, the file is not what is in force.
+  void count_bundle_load(BundleLoad result) noexcept {
+    bundle_loads_.count(static_cast<std::size_t>(result));
+    bundle_refused_.store(result == BundleLoad::refused, std::memory_order_relaxed);
+  }
+
   // A snapshot is in force now. `as_of_us`: when it was made or last confirmed, microseconds since the Unix epoch.
   void set_snapshot(std::int64_t revision, std::int64_t as_of_us) noexcept;
 
@@ -69,6 +78,8 @@ class Metrics {
  private:
   CounterVector failure_mode_answers_;
   CounterVector overrides_published_;
+  CounterVector bundle_loads_;
+  std::atomic<bool> bundle_refused_{false};
   std::atomic<std::int64_t> revision_{0};
   std::atomic<std::int64_t> as_of_us_{0};  // 0: no snapshot yet
   const Clock& clock_;

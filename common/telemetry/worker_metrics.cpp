@@ -55,6 +55,10 @@ std::vector<MetricFamily> WorkerSlots::Collect() const {
       sum(slots_, "sluice_in_flight", "Decisions being made.", MetricType::Gauge, &WorkerMetrics::in_flight));
   if (!redis_) return families;
 
+  families.push_back(sum(slots_, "sluice_redis_writes_total",
+                         "Writes to Redis; all commands of a turn of the loop, and so of a batch, go out in one.",
+                         MetricType::Counter, &WorkerMetrics::redis_writes));
+
   MetricFamily connected =
       family("sluice_redis_connected", "1 while every worker's connection to Redis is up.", MetricType::Gauge);
   add_sample(connected, {}, all(slots_, &WorkerMetrics::redis_connected).value_or(false) ? 1 : 0);

@@ -24,6 +24,7 @@ struct alignas(64) WorkerMetrics {
   std::atomic<std::uint64_t> http_accept_errors{0};
   std::atomic<std::uint64_t> http_bad_requests{0};  // refused by framing or limits, before a route was known
   std::atomic<std::uint64_t> in_flight{0};          // decisions being made now
+  std::atomic<std::uint64_t> redis_writes{0};
   std::atomic<Known> redis_connected{Known::unknown};
   std::atomic<Known> redis_eviction_policy_ok{Known::unknown};  // maxmemory-policy is noeviction
 };

@@ -72,6 +72,48 @@ def test_check_config_names_every_fault_of_a_bundle_with_its_pointer(program: Pa
         assert pointer in done.stderr + done.stdout, pointer
 
 
+def test_check_config_names_line_and_column_of_every_fault_a_bad_expression_among_them(program: Path,
+                                                                                       tmp_path: Path) -> None:
+    path = tmp_path / "bundle.json"
+    path.write_text('{"format":"sluice/v1","mode":"loud",\n'
+                    ' "tenants":[{"id":"shop"}],\n'
+                    ' "policies":[{"id":"ü", "rate":"1/s",\n'
+                    '   "match_expr":"region==eu && usr==x"}, {"id":"b"}]}\n')
+    done = run(program, "--policies", str(path), "--counters", "memory", "--check-config")
+    assert done.returncode != 0
+    assert [line.split(": ")[:2] for line in done.stderr.splitlines()[:-1]] == [
+        [f"{path}:1:30", "/mode"], [f"{path}:3:20", "/policies/0/id"], [f"{path}:4:17", "/policies/0/match_expr"],
+        [f"{path}:4:42", "/policies/1/plan_id"]]
+    assert 'column 15: "usr" is not a dimension: did you mean "user"?' in done.stderr
+
+
+def test_check_config_names_line_and_column_of_a_fault_in_the_syntax_once(program: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bundle.json"
+    path.write_text('{"format":"sluice/v1",\n "ä":}')
+    done = run(program, "--policies", str(path), "--counters", "memory", "--check-config")
+    assert done.returncode != 0
+    assert done.stderr.startswith(f"{path}:2:6: not valid JSON: ")
+    assert "column" not in done.stderr
+
+
+def test_a_fault_of_the_whole_file_has_no_line(program: Path, tmp_path: Path) -> None:
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate((128 << 20) + 1)
+    done = run(program, "--policies", str(path), "--counters", "memory", "--check-config")
+    assert done.returncode != 0
+    assert done.stderr.startswith(f"{path}: the document is larger than 128 MiB")
+
+
+def test_a_refused_bundle_is_logged_with_line_and_column(simple: Bundle, make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(simple, "memory")
+    assert agent.bundle is not None
+    agent.bundle.write_text('{"format":"sluice/v1",\n "mode":"loud"}')
+    assert agent.launch().process.wait(30) == 1
+    refused = [json.loads(line) for line in agent.process.output().splitlines() if '"bundle_refused"' in line]
+    assert [(line["pointer"], line["line"], line["column"]) for line in refused] == [("/mode", 2, 9)]
+
+
 def test_all_faults_of_the_configuration_are_said_at_once_before_a_port_is_bound(program: Path, tmp_path: Path) -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", port)):   # a bound port would be a fault of its own: it is not reached

@@ -105,6 +105,10 @@ class Client:
         """POST /v1/check with `explain`."""
         return self.check(explain=True, **fields)
 
+    def batch(self, *checks: Any) -> Answer:
+        """POST /v1/check/batch."""
+        return self.post("/v1/check/batch", json.dumps({"checks": checks}))
+
     def release(self, lease_id: str) -> Answer:
         """POST /v1/release."""
         return self.post("/v1/release", json.dumps({"lease_id": lease_id}))

@@ -3,7 +3,7 @@
 import os
 import signal
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Optional, Union
 
@@ -15,13 +15,15 @@ class RedisServer:
     """One server with a data folder and a Unix socket of its own; a port too where `tcp` is wanted."""
 
     def __init__(self, folder: Path, *, tcp: bool = False, password: str = "", program: str = "redis-server",
-                 appendonly: bool = False, options: Sequence[str] = ()) -> None:
+                 appendonly: bool = False, options: Sequence[str] = (),
+                 env: Optional[Mapping[str, str]] = None) -> None:
         self.folder = folder
         self.password = password
         self.port = free_port() if tcp else 0
         self._program = program
         self._appendonly = appendonly
         self._options = list(options)
+        self._env = dict(env or {})
         folder.mkdir(parents=True, exist_ok=True)
         # The path of a Unix socket ends at 107 bytes, and a test's folder may be longer: the socket lives apart.
         self._socket_folder = tempfile.TemporaryDirectory(prefix="sluice-redis-")
@@ -55,7 +57,7 @@ class RedisServer:
                    "--maxmemory-policy", "noeviction", "--daemonize", "no", "--enable-debug-command", "yes"]
         if self.password:
             command += ["--requirepass", self.password]
-        self._process = Process(command + self._options, self.folder / "redis.log", cwd=self.folder)
+        self._process = Process(command + self._options, self.folder / "redis.log", self._env, self.folder)
 
     def _answers(self) -> bool:
         assert self._process is not None

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/version.hpp"
+#include "common/domain/check_batch.hpp"
 #include "common/domain/check_fields.hpp"
 #include "common/domain/decision.hpp"
 #include "common/domain/json_tree.hpp"
@@ -86,8 +87,8 @@ TEST_CASE("The served description is OpenAPI 3.1 of this version") {
   const Document document;
   CHECK(document.find({"openapi"})->text() == "3.1.0");
   CHECK(document.find({"info", "version"})->text() == version());
-  CHECK(document.names({"paths"}) ==
-        std::set<std::string>{"/v1/check", "/v1/release", "/v1/renew", "/v1/health", "/v1/snapshot", "/openapi.json"});
+  CHECK(document.names({"paths"}) == std::set<std::string>{"/v1/check", "/v1/check/batch", "/v1/release", "/v1/renew",
+                                                           "/v1/health", "/v1/snapshot", "/openapi.json"});
 }
 
 TEST_CASE("Every reference of the description leads somewhere") {
@@ -112,7 +113,7 @@ TEST_CASE("The description has every field a check takes and no other") {
     CAPTURE(field);
     CHECK(find_check_field(field) != nullptr);
   }
-  for (const char* schema : {"Check", "LeaseRequest"}) {
+  for (const char* schema : {"Check", "CheckBatch", "BatchResults", "LeaseRequest"}) {
     const JsonValue* others = document.find({"components", "schemas", schema, "additionalProperties"});
     REQUIRE(others != nullptr);
     CHECK(others->type() == JsonType::boolean);
@@ -142,6 +143,7 @@ TEST_CASE("Every field of a full decision is in the description") {
   decision.shadow_result = ShadowResult{.policy_id = "s", .plan_id = "q", .limit_name = "burst", .report = {}};
   decision.explain = true;
   decision.limits = {{.name = "burst", .unit = "requests", .report = {}}};
+  decision.candidates = {.shown = {{.policy_id = "p", .plan_id = "q", .why = "because"}}, .omitted = 1};
   const Document document;
   for (const Action action : {Action::sample, Action::downgrade}) {
     decision.action = action;
@@ -161,6 +163,7 @@ TEST_CASE("Every field of a full decision is in the description") {
     described(*root, "Decision");
     described(*Document::member(*root, "shadow_result"), "ShadowResult");
     described(Document::member(*root, "limits")->items()[0], "ExplainedLimit");
+    described(Document::member(*root, "candidates")->items()[0], "ExplainedCandidate");
   }
 }
 
@@ -169,4 +172,27 @@ TEST_CASE("The check documents every status it can answer") {
   CHECK(
       document.names({"paths", "/v1/check", "post", "responses"}) ==
       std::set<std::string>{"200", "400", "401", "404", "405", "408", "411", "413", "422", "429", "431", "500", "503"});
+}
+
+TEST_CASE("The batch is described with its bounds, and takes and gives what a single check does") {
+  const Document document;
+  CHECK(document.names({"paths", "/v1/check/batch", "post", "responses"}) ==
+        std::set<std::string>{"200", "400", "401", "405", "408", "411", "413", "422", "431", "500", "503"});
+  const std::vector<std::string> list{"components", "schemas", "CheckBatch", "properties", "checks"};
+  const JsonValue* checks = document.find(list);
+  REQUIRE(checks != nullptr);
+  CHECK(Document::member(*checks, "maxItems")->text() == std::to_string(kMaxBatchChecks));
+  CHECK(Document::member(*checks, "minItems")->text() == "1");
+  CHECK(Document::member(*Document::member(*checks, "items"), "$ref")->text() == "#/components/schemas/Check");
+  const JsonValue* results = document.find({"components", "schemas", "BatchResult", "oneOf"});
+  REQUIRE(results != nullptr);
+  REQUIRE(results->items().size() == 2);
+  CHECK(Document::member(results->items()[0], "$ref")->text() == "#/components/schemas/Decision");
+  CHECK(Document::member(results->items()[1], "$ref")->text() == "#/components/schemas/Problem");
+}
+
+TEST_CASE("The description names every outcome a candidate may have") {
+  const Document document;
+  CHECK(document.texts({"components", "schemas", "ExplainedCandidate", "properties", "outcome", "enum"}) ==
+        all_names<CandidateOutcome>(9));
 }

@@ -172,12 +172,22 @@ TEST_CASE("all faults are reported at once, each with its place") {
   CHECK(has_fault(faults, "/keys/0/key_hash", "missing"));
 }
 
-TEST_CASE("a fault in the syntax is told by line and column") {
-  check_only_fault("{\"format\":\"sluice/v1\",\n \"mode\": }", "", "line 2, column 10");
-  check_only_fault("{\"ü\":1 \"b\":2}", "", "line 1, column 8");  // columns count characters
-  check_only_fault("", "", "line 1, column 1");
+TEST_CASE("a fault in the syntax is told by line and column, which are not in its text too") {
+  const auto check_at = [](std::string_view json, std::uint32_t line, std::uint32_t column) {
+    check_only_fault(json, "", "not valid JSON: ");
+    const Faults faults = faults_of(json);
+    CAPTURE(json);
+    CHECK(faults[0].line == line);
+    CHECK(faults[0].column == column);
+    CHECK(faults[0].text.find("line") == std::string::npos);
+  };
+  check_at("{\"format\":\"sluice/v1\",\n \"mode\": }", 2, 10);
+  check_at("{\"ü\":1 \"b\":2}", 1, 8);  // columns count characters
+  check_at("", 1, 1);
+  check_at("{\"format\":\"sluice/v1\"} x", 1, 24);
+  check_at("\xEF\xBB\xBF{x}", 1, 2);
+  check_at(std::string("{\"format\":\n\0}", 14), 2, 1);
   check_only_fault("{\"format\":\"sluice/v1\"", "", "not valid JSON");
-  check_only_fault("{\"format\":\"sluice/v1\"} x", "", "line 1, column 24");
   check_only_fault("{'format':1}", "", "not valid JSON");
   check_only_fault("{\"format\":01}", "", "not valid JSON");
   check_only_fault("{\"format\":NaN}", "", "not valid JSON");

@@ -68,7 +68,7 @@ TEST_CASE("a denial leaves the cell as it was") {
   CHECK_FALSE(cells.judge(program, 1, kNow + 500'000).allowed);
   CHECK(cells.cells[0].time == time);
   CHECK(cells.cells[0].expires_ms == expires);
-  CHECK(cells.cells[0].values[0] == 2);
+  CHECK(cells.cells[0].values()[0] == 2);
 }
 
 TEST_CASE("a state ahead of the clock is written back as now's, even by a read") {
@@ -120,7 +120,7 @@ TEST_CASE("an override holds until the microsecond of its end, and only for the 
   const Limit a = bucket("a", 5, {1, 1'000'000}), b = bucket("b", 5, {1, 1'000'000});
   const Program program = limiter::compile({a, b}, {});
   Cells cells;
-  cells.cells[0].overrides = {override_of(a, 50, kNow + 10)};
+  cells.cells[0].extras().overrides = {override_of(a, 50, kNow + 10)};
   const Outcome before = cells.judge(program, 0, kNow + 9);
   CHECK(before.limits[0].limit == 50);
   CHECK(before.limits[1].limit == 5);
@@ -133,7 +133,7 @@ TEST_CASE("an override replaces a rate, and of two the later one holds") {
   OverrideEntry rate = override_of(a, -1, kNow + 1'000'000'000);
   rate.p = 1, rate.q = 4'000'000;
   Cells cells;
-  cells.cells[0].overrides = {override_of(a, 50, kNow + 1'000'000'000), rate};
+  cells.cells[0].extras().overrides = {override_of(a, 50, kNow + 1'000'000'000), rate};
   const Outcome outcome = cells.judge(program, 2);
   CHECK(outcome.report.limit == 5);
   CHECK(outcome.report.reset_after_us == 8'000'000);
@@ -149,7 +149,7 @@ TEST_CASE("an override of the window is another counter while it lasts") {
   entry.counter_id = limiter::counter_id(longer);
   Cells cells;
   cells.judge(program, 2);
-  cells.cells[0].overrides = {entry};
+  cells.cells[0].extras().overrides = {entry};
   CHECK(cells.judge(program, 1).report.remaining == 4);
   CHECK(cells.judge(program, 0).report.reset_after_us == 3'600'000'000);
   CHECK(cells.judge(program, 1, kNow + 10'000'000).report.remaining == 4);
@@ -159,7 +159,7 @@ TEST_CASE("a sliding window's tick follows from overridden numbers") {
   const Limit a = window("a", Algorithm::sliding_window, 10, 1500us);
   OverrideEntry entry = override_of(a, 1125899906842624, kNow + 1'000'000'000);
   Cells cells;
-  cells.cells[0].overrides = {entry};
+  cells.cells[0].extras().overrides = {entry};
   const Program program = limiter::compile({a}, {});
   const std::int64_t start = kNow / 1'500 * 1'500;
   cells.judge(program, 1'000, start);

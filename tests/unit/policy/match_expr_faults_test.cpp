@@ -98,7 +98,7 @@ TEST_CASE("a list is told what it lacks") {
   check_fault("region !in", 11, "a list belongs behind !in, not the end of the expression");
   check_fault("region in []", 12, "a list holds at least one value");
   check_fault("region in ()", 12, "a list holds at least one value");
-  check_fault("region in [a,]", 14, "a value belongs behind ,, not \"]\"");
+  check_fault("region in [a,]", 14, "a value belongs behind a comma, not \"]\"");
   check_fault("region in [,a]", 12, "a value belongs behind the opening bracket, not \",\"");
   check_fault("region in [a, b", 11, "this list is not closed: a ] is missing");
   check_fault("region in (a, b", 11, "this list is not closed: a ) is missing");

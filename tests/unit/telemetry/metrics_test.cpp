@@ -211,6 +211,23 @@ TEST_CASE("Redis errors, failure-mode answers and override writes are exposed fr
   CHECK(scraped["sluice_redis_duration_seconds_count"] == 1);
 }
 
+TEST_CASE("Readings of the bundle are counted by result, and a refusal shows until the next good one") {
+  DrivenClock clock;
+  Metrics metrics({}, clock);
+  metrics.count_bundle_load(BundleLoad::loaded);
+  metrics.count_bundle_load(BundleLoad::refused);
+  metrics.count_bundle_load(BundleLoad::refused);
+  const Scraped refused(metrics);
+  CHECK(refused[R"(sluice_bundle_loads_total{result="loaded"})"] == 1);
+  CHECK(refused[R"(sluice_bundle_loads_total{result="unchanged"})"] == 0);
+  CHECK(refused[R"(sluice_bundle_loads_total{result="refused"})"] == 2);
+  CHECK(refused["sluice_bundle_refused"] == 1);
+  metrics.count_bundle_load(BundleLoad::unchanged);
+  const Scraped good(metrics);
+  CHECK(good[R"(sluice_bundle_loads_total{result="unchanged"})"] == 1);
+  CHECK(good["sluice_bundle_refused"] == 0);
+}
+
 TEST_CASE("Without Redis its families are absent, not zero") {
   DrivenClock clock;
   MetricsOptions memory = options();
@@ -247,6 +264,7 @@ TEST_CASE("The workers' own numbers are added up") {
     set(worker.http_accept_errors, 4 + i);
     set(worker.http_bad_requests, 5 + i);
     set(worker.in_flight, 7 + i);
+    set(worker.redis_writes, 8 + i);
   }
   const Scraped scraped(metrics);
   CHECK(scraped["sluice_http_connections"] == 21);
@@ -255,6 +273,7 @@ TEST_CASE("The workers' own numbers are added up") {
   CHECK(scraped["sluice_http_accept_errors_total"] == 9);
   CHECK(scraped["sluice_http_bad_requests_total"] == 11);
   CHECK(scraped["sluice_in_flight"] == 15);
+  CHECK(scraped["sluice_redis_writes_total"] == 17);
 }
 
 TEST_CASE("Redis is connected only while every worker's connection is up") {

@@ -1,0 +1,239 @@
+// split_checks: the frame is read by hand, and each value in it by a RapidJSON reader that keeps nothing, so that an
+// element the reader gives up, although it is JSON, does not cost the others their answer.
+#include "common/domain/check_batch.hpp"
+
+#include <fmt/format.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "common/domain/check_faults.hpp"
+#include "common/domain/json_tree.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr unsigned kMaxDepth = 16;  // as deep as a check may be; the reader recurses: this bounds its stack
+constexpr std::string_view kSpace = " \t\n\r";
+constexpr const char* kFrame = R"(a batch is {"checks":[…]}, a list of 1 to 256 checks)";
+
+// Lets the reader believe that it unescapes in place, while nothing is written or copied. Names: RapidJSON's Stream.
+class SkimStream {
+ public:
+  using Ch = char;
+
+  explicit SkimStream(std::span<char> text) : begin_(text.data()), src_(begin_), end_(begin_ + text.size()) {}
+
+  char Peek() const { return src_ != end_ ? *src_ : '\0'; }
+  char Take() { return src_ != end_ ? *src_++ : '\0'; }
+  std::size_t Tell() const { return static_cast<std::size_t>(src_ - begin_); }
+  char* PutBegin() { return begin_; }
+  void Put(char) {}
+  std::size_t PutEnd(const char*) const { return 1; }
+
+  // All bytes up to the first that ends the string, escapes or may not be in one.
+  void take_text() {
+    char* at = src_;
+    while (at != end_ && static_cast<unsigned char>(*at) >= 0x20 && *at != '"' && *at != '\\') ++at;
+    src_ = at;
+  }
+
+ private:
+  char* begin_;
+  char* src_;
+  char* end_;
+};
+
+// Any byte above 0x7F will do here: parse_check tells each check's UTF-8.
+struct SkimUtf8 : rapidjson::UTF8<> {
+  template <class In, class Out>
+  static bool Validate(In& in, Out&) {
+    if constexpr (std::is_same_v<In, SkimStream>) in.take_text();
+    return true;
+  }
+};
+
+// Sees to the depth and to nothing else.
+struct Skimmer : rapidjson::BaseReaderHandler<SkimUtf8, Skimmer> {
+  bool RawNumber(const char*, rapidjson::SizeType, bool) { return true; }
+  bool StartObject() { return ++depth <= kMaxDepth; }
+  bool EndObject(rapidjson::SizeType) { return --depth, true; }
+  bool StartArray() { return ++depth <= kMaxDepth; }
+  bool EndArray(rapidjson::SizeType) { return --depth, true; }
+  unsigned depth = 0;
+};
+
+// Behind the string that begins at `from`; npos where it does not end.
+std::size_t end_of_string(std::string_view text, std::size_t from) {
+  for (std::size_t at = from + 1; at < text.size(); ++at) {
+    if (text[at] == '"') return at + 1;
+    if (text[at] == '\\') ++at;
+  }
+  return std::string_view::npos;
+}
+
+// Behind the value that begins at `from`, told by brackets and quotes alone; npos where it does not end.
+std::size_t end_of_value(std::string_view text, std::size_t from) {
+  constexpr std::string_view kNumber = "+-.0123456789eE";
+  if (kNumber.find(text[from]) != std::string_view::npos) return text.find_first_not_of(kNumber, from);
+  std::size_t depth = 0;
+  std::size_t at = from;
+  do {
+    const char c = text[at];
+    if (c == '"') {
+      at = end_of_string(text, at);
+      if (at == std::string_view::npos) return at;
+      continue;
+    }
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    ++at;
+  } while (depth > 0 && at < text.size());
+  return depth == 0 ? at : std::string_view::npos;
+}
+
+class Splitter {
+ public:
+  Splitter(std::span<char> body, std::vector<std::span<char>>& checks, CheckFaults& faults)
+      : body_(body), text_(body.data(), body.size()), checks_(checks), faults_(faults) {}
+
+  // The functions that read return false after a fault behind which nothing can be read.
+  void read() {
+    if (!read_object()) return;
+    skip_space();
+    if (at_ != text_.size()) broken(rapidjson::kParseErrorDocumentRootNotSingular);
+    if (!seen_) faults_.add(400, "/checks", "is required: the list of checks");
+  }
+
+ private:
+  bool read_object() {
+    skip_space();
+    if (at_ == text_.size()) return broken(rapidjson::kParseErrorDocumentEmpty);
+    if (!take('{')) {
+      faults_.add(400, "", kFrame);
+      return false;
+    }
+    skip_space();
+    if (take('}')) return true;
+    do {
+      if (!read_member()) return false;
+      skip_space();
+    } while (take(','));
+    return take('}') || broken(rapidjson::kParseErrorObjectMissCommaOrCurlyBracket);
+  }
+
+  bool read_member() {
+    skip_space();
+    const std::size_t from = at_;
+    if (next() != '"') return broken(rapidjson::kParseErrorObjectMissName);
+    if (!skim()) return false;
+    const bool checks = is_checks(text_.substr(from, at_ - from));
+    skip_space();
+    if (!take(':')) return broken(rapidjson::kParseErrorObjectMissColon);
+    skip_space();
+    if (!checks) return skim();
+    const bool again = std::exchange(seen_, true);
+    if (!again && take('[')) return read_list();
+    if (!skim()) return false;
+    faults_.add(400, "/checks", again ? "given twice" : "must be a list of checks");
+    return true;
+  }
+
+  // `quoted`: a name as it was sent, with its quotes. Any other name is a fault.
+  bool is_checks(std::string_view quoted) {
+    if (quoted == R"("checks")") return true;
+    JsonTree tree;  // unescapes it
+    const auto name = tree.parse(quoted);
+    if (!name) {
+      faults_.add(400, "", "the name of a member is not UTF-8");
+      return false;
+    }
+    if (name->text() == "checks") return true;
+    faults_.add(400, CheckFaults::pointer_to(name->text()), fmt::format("unknown field; {}", kFrame));
+    return false;
+  }
+
+  bool read_list() {
+    skip_space();
+    if (take(']')) {
+      faults_.add(422, "/checks", "is empty: send 1 to 256 checks");
+      return true;
+    }
+    std::size_t count = 0;
+    do {
+      skip_space();
+      const std::size_t from = at_;
+      if (!skim()) return false;
+      if (++count <= kMaxBatchChecks) checks_.push_back(body_.subspan(from, at_ - from));
+      skip_space();
+    } while (take(','));
+    if (!take(']')) return broken(rapidjson::kParseErrorArrayMissCommaOrSquareBracket);
+    if (count > kMaxBatchChecks) {
+      faults_.add(422, "/checks", fmt::format("holds {} checks; a batch takes 1 to {}", count, kMaxBatchChecks));
+    }
+    return true;
+  }
+
+  // One value, which begins here, to behind its end.
+  bool skim() {
+    constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseValidateEncodingFlag |
+                                rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseStopWhenDoneFlag;
+    SkimStream stream(body_.subspan(at_));
+    Skimmer skimmer;
+    rapidjson::GenericReader<SkimUtf8, SkimUtf8> reader;
+    const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, skimmer);
+    if (!result.IsError()) {
+      at_ += stream.Tell();
+      return true;
+    }
+    switch (result.Code()) {
+      case rapidjson::kParseErrorTermination:                    // nested too deep
+      case rapidjson::kParseErrorNumberTooBig:                   // beyond a double
+      case rapidjson::kParseErrorStringUnicodeSurrogateInvalid:  // half a pair
+        at_ = std::min(end_of_value(text_, at_), text_.size());
+        return at_ < text_.size() || broken(rapidjson::kParseErrorUnspecificSyntaxError);
+      case rapidjson::kParseErrorDocumentEmpty:
+        return broken(rapidjson::kParseErrorValueInvalid);
+      default:
+        at_ += result.Offset();
+        return broken(result.Code());
+    }
+  }
+
+  bool broken(rapidjson::ParseErrorCode code) {
+    faults_.add_syntax(code, at_, body_);
+    return false;
+  }
+
+  char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  bool take(char c) {
+    if (next() != c) return false;
+    ++at_;
+    return true;
+  }
+  void skip_space() {
+    while (at_ < text_.size() && kSpace.find(text_[at_]) != std::string_view::npos) ++at_;
+  }
+
+  const std::span<char> body_;
+  const std::string_view text_;
+  std::vector<std::span<char>>& checks_;
+  CheckFaults& faults_;
+  std::size_t at_ = 0;
+  bool seen_ = false;  // the member `checks`
+};
+
+}  // namespace
+
+std::vector<RequestFault> split_checks(std::span<char> body, std::vector<std::span<char>>& checks) {
+  checks.clear();
+  CheckFaults faults;
+  Splitter(body, checks, faults).read();
+  return std::move(faults).take();
+}
+
+}  // namespace sluice

@@ -1,0 +1,226 @@
+#include "common/domain/fault_place.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/domain/json_tree.hpp"
+#include "common/domain/text_position.hpp"
+
+namespace sluice {
+namespace {
+
+// The values wanted, as a tree with a branch for each token of the pointers.
+struct Wanted {
+  Wanted* parent = nullptr;
+  std::map<std::string, Wanted*, std::less<>> members;
+  TextPosition position;  // line 0: not met yet
+};
+
+class WantedTree {
+ public:
+  WantedTree() { nodes_.emplace_back(); }
+
+  Wanted& root() { return nodes_.front(); }
+  std::size_t size() const { return nodes_.size(); }
+
+  Wanted* add(std::string_view pointer) {
+    Wanted* at = &root();
+    while (pointer.starts_with('/')) {
+      pointer.remove_prefix(1);
+      const std::string_view token = pointer.substr(0, pointer.find('/'));
+      pointer.remove_prefix(token.size());
+      at = member(*at, unescaped(token));
+    }
+    return at;
+  }
+
+  // What was not met is where its parent is.
+  void settle() {
+    for (Wanted& node : nodes_) {  // parents first
+      if (node.position.line == 0 && node.parent != nullptr) node.position = node.parent->position;
+    }
+  }
+
+ private:
+  Wanted* member(Wanted& of, std::string name) {
+    const auto [found, is_new] = of.members.try_emplace(std::move(name), nullptr);
+    if (is_new) {
+      found->second = &nodes_.emplace_back();
+      found->second->parent = &of;
+    }
+    return found->second;
+  }
+
+  static std::string unescaped(std::string_view token) {
+    std::string text;
+    for (std::size_t i = 0; i < token.size(); ++i) {
+      const bool escapes = token[i] == '~' && i + 1 < token.size();
+      text += !escapes ? token[i] : token[++i] == '1' ? '/' : '~';
+    }
+    return text;
+  }
+
+  std::deque<Wanted> nodes_;
+};
+
+// Walks through the text and goes into those containers only in which something is wanted.
+class Walk {
+ public:
+  Walk(std::string_view text, WantedTree& wanted) : text_(text), counter_(text), missing_(wanted.size()) {
+    skip_space();
+    meet(wanted.root());
+    while (!open_.empty() && missing_ > 0) {
+      skip_space();
+      if (at_end()) return;
+      step();
+    }
+  }
+
+ private:
+  // A container that is being read. Of a list, the items wanted in their order, and which comes next.
+  struct Open {
+    Wanted* wanted;
+    bool is_list;
+    std::vector<std::pair<std::size_t, Wanted*>> items;
+    std::size_t next_item = 0;
+    std::size_t index = 0;
+  };
+
+  void step() {
+    const char c = text_[at_];
+    if (c == ',') {
+      ++at_;
+    } else if (c == '}' || c == ']') {
+      ++at_;
+      open_.pop_back();
+    } else {
+      Wanted* const wanted = open_.back().is_list ? item() : member();
+      skip_space();
+      // A name that was met before is given twice; readers take the first.
+      if (wanted != nullptr && wanted->position.line == 0) {
+        meet(*wanted);
+      } else {
+        skip_value();
+      }
+    }
+  }
+
+  // A value that is wanted, or has something wanted in it, begins here.
+  void meet(Wanted& wanted) {
+    wanted.position = counter_.at(at_);
+    --missing_;
+    if (at_end() || wanted.members.empty() || (text_[at_] != '{' && text_[at_] != '[')) return skip_value();
+    Open& open = open_.emplace_back(&wanted, text_[at_] == '[');
+    ++at_;
+    if (!open.is_list) return;
+    for (const auto& [name, item] : wanted.members) {
+      std::size_t index = 0;
+      const char* const end = name.data() + name.size();
+      const auto [after, code] = std::from_chars(name.data(), end, index);
+      const bool canonical = name == "0" || !name.starts_with('0');
+      if (code == std::errc{} && after == end && canonical) open.items.emplace_back(index, item);
+    }
+    std::ranges::sort(open.items);
+  }
+
+  Wanted* item() {
+    Open& list = open_.back();
+    const std::size_t index = list.index++;
+    if (list.next_item == list.items.size() || list.items[list.next_item].first != index) return nullptr;
+    return list.items[list.next_item++].second;
+  }
+
+  Wanted* member() {
+    const std::size_t begin = at_;
+    if (text_[at_] != '"') return give_up();
+    skip_string();
+    const std::string_view quoted = text_.substr(begin, at_ - begin);
+    skip_space();
+    if (at_end() || text_[at_] != ':') return give_up();
+    ++at_;
+    const auto& members = open_.back().wanted->members;
+    const auto found = members.find(unquoted(quoted));
+    return found == members.end() ? nullptr : found->second;
+  }
+
+  std::string_view unquoted(std::string_view name) {
+    if (name.find('\\') == std::string_view::npos) return name.substr(1, name.size() - 2);
+    JsonTree tree;
+    const auto read = tree.parse(name);
+    unescaped_ = read ? read->text() : std::string_view();
+    return unescaped_;
+  }
+
+  void skip_value() {
+    if (at_end()) return;
+    std::size_t depth = 0;
+    do {
+      const char c = text_[at_];
+      if (c == '"') {
+        skip_string();
+        continue;
+      }
+      if (c == '{' || c == '[') {
+        ++depth;
+      } else if (c == '}' || c == ']') {
+        if (depth == 0) return;  // of the container around
+        if (--depth == 0) return void(++at_);
+      } else if (depth == 0 && (c == ',' || is_space(c))) {
+        return;
+      }
+      ++at_;
+    } while (!at_end());
+  }
+
+  // Over a string, or to the end of the text where it has none.
+  void skip_string() {
+    for (++at_; !at_end() && text_[at_] != '"'; ++at_) {
+      if (text_[at_] == '\\') ++at_;
+    }
+    at_ = std::min(at_ + 1, text_.size());
+  }
+
+  void skip_space() {
+    while (!at_end() && is_space(text_[at_])) ++at_;
+  }
+  static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+  bool at_end() const { return at_ >= text_.size(); }
+
+  Wanted* give_up() {
+    at_ = text_.size();
+    return nullptr;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  PositionCounter counter_;
+  std::size_t missing_;
+  std::vector<Open> open_;
+  std::string unescaped_;
+};
+
+}  // namespace
+
+void locate_faults(std::string_view json_text, Faults& faults) {
+  if (json_text.starts_with("\xEF\xBB\xBF")) json_text.remove_prefix(3);
+  WantedTree wanted;
+  std::vector<std::pair<Fault*, const Wanted*>> places;
+  for (Fault& fault : faults) {
+    if (fault.line == 0) places.emplace_back(&fault, wanted.add(fault.pointer));
+  }
+  if (places.empty()) return;
+  Walk(json_text, wanted);
+  wanted.settle();
+  for (const auto& [fault, place] : places) {
+    fault->line = place->position.line;
+    fault->column = place->position.column;
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,104 @@
+#include "common/limiter/cell_table.hpp"
+
+#include <cstring>
+#include <functional>
+#include <new>
+
+namespace sluice::limiter {
+namespace {
+
+std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
+
+}  // namespace
+
+HashedKey::HashedKey(std::string_view state_key) : text(state_key) {
+  const std::string_view tag = state_key.substr(0, state_key.find('}'));
+  tag_hash = hash_of(tag);
+  hash = tag_hash + hash_of(state_key.substr(tag.size()));
+}
+
+// The key's text stands behind it, in the same block.
+struct CellTable::Entry : Cell {  // not a member: the size stands in the cell's padding
+  std::uint16_t key_size = 0;
+  Entry* next = nullptr;  // with the same hash: of 64 bits, so there is hardly ever one
+
+  static Entry* make(std::string_view key) {
+    void* memory = ::operator new(sizeof(Entry) + key.size());
+    auto* entry = new (memory) Entry;
+    entry->key_size = static_cast<std::uint16_t>(key.size());
+    std::memcpy(static_cast<void*>(entry + 1), key.data(), key.size());
+    return entry;
+  }
+  static void free(Entry* entry) {
+    entry->~Entry();
+    ::operator delete(entry);
+  }
+  std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_size}; }
+};
+
+CellTable::~CellTable() {
+  for (Entry* entry : entries_) Entry::free(entry);
+}
+
+CellTable::Place CellTable::place_of(const HashedKey& key) const {
+  static_assert(sizeof(Entry) == 64);
+  Place place;
+  const auto found = index_.find(key.hash);
+  if (found == index_.end()) return place;
+  place.first = found->second;
+  __builtin_prefetch(place.first, 1);      // the cell
+  __builtin_prefetch(place.first + 1, 0);  // its key
+  return place;
+}
+
+Cell* CellTable::find(Place place, const HashedKey& key) const {
+  for (Entry* entry = place.first; entry != nullptr; entry = entry->next) {
+    if (entry->key() == key.text) return entry;
+  }
+  return nullptr;
+}
+
+Cell& CellTable::cell(Place place, const HashedKey& key) {
+  if (Cell* found = find(place, key)) return *found;
+  entries_.push_back(Entry::make(key.text));
+  Entry* entry = entries_.back();
+  entry->next = place.first;
+  index_.insert_or_assign(key.hash, entry);
+  looks_due_ += 2;
+  return *entry;
+}
+
+void CellTable::sweep(double now_us) {
+  for (; looks_due_ > 0; --looks_due_) look_at_next(now_us);
+}
+
+void CellTable::sweep_all(double now_us) {
+  next_ = 0;
+  looks_due_ = entries_.size();
+  sweep(now_us);
+}
+
+void CellTable::look_at_next(double now_us) {
+  if (next_ >= entries_.size()) next_ = 0;
+  if (entries_.empty()) return;
+  Entry* entry = entries_[next_];
+  entry->forget_expired(now_us);
+  if (!entry->empty()) {
+    ++next_;
+    return;
+  }
+  remove_from_index(*entry);
+  entries_[next_] = entries_.back();
+  entries_.pop_back();
+  Entry::free(entry);
+}
+
+void CellTable::remove_from_index(const Entry& entry) {
+  const auto found = index_.find(HashedKey(entry.key()).hash);
+  Entry** link = &found->second;
+  while (*link != &entry) link = &(*link)->next;
+  *link = entry.next;
+  if (found->second == nullptr) index_.erase(found);
+}
+
+}  // namespace sluice::limiter

@@ -1,0 +1,67 @@
+"""README.md has a table of every metric: its names, types and labels are those of /metrics, and no other."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.agent import Agent
+from support.bundle import Bundle, MintedKey, token_bucket
+from support.process import wait_until
+from support.redis_server import RedisServer
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+ROWS = re.findall(r"^\| `((?:sluice|process)_\w+)` \| (\w+) \|(.*?)\| .+ \|$", README, re.M)
+TYPES = {name: kind for name, kind, _ in ROWS}
+# A label is in backquotes, the values it may have in parentheses behind it or after "such as".
+LABELS = {name: set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)|, such as.*|with `--[a-z-]+`", "", text)))
+          for name, _, text in ROWS}
+
+
+def types_of(metrics: str) -> dict[str, str]:
+    """Name → type of what was scraped."""
+    return dict(re.findall(r"^# TYPE (\S+) (\S+)$", metrics, re.M))
+
+
+def labels_of(metrics: str) -> dict[str, set[str]]:
+    """Name → labels of what was scraped; a histogram's own `le` is no label of ours."""
+    found: dict[str, set[str]] = {name: set() for name in types_of(metrics)}
+    for name, labels in re.findall(r"^(\w+)\{(.*)\} \S+$", metrics, re.M):
+        family = name if name in found else re.sub(r"_(bucket|sum|count)$", "", name)
+        found[family] |= set(re.findall(r'(?:^|,)(\w+)="', labels)) - {"le"}
+    return found
+
+
+def bundle_of(key: MintedKey) -> Bundle:
+    """A policy, so that the policy label has something to say."""
+    return Bundle().key(key).plan("bucket", token_bucket(5, "1/1h")).policy("orders", {"resource": "GET:/orders"}, "bucket")
+
+
+@pytest.fixture(scope="module")
+def scraped(redis: RedisServer, key: MintedKey, module_agent: Callable[..., Agent]) -> str:
+    """What an agent says that has decided by a policy, with Redis."""
+    agent = module_agent(bundle_of(key), redis.counters, "--redis-deadline", "5s", "--metrics-policy-label").start()
+    agent.wait_for_redis(key.text, "bucket")
+    with agent.client(key.text) as client:
+        assert client.check(resource="GET:/orders", subject="user:1").status == 200
+    # Redis is asked for its eviction policy beside the first decisions.
+    return wait_until("a scrape with the eviction policy", lambda: next(
+        (text for text in [agent.metrics()] if "sluice_redis_eviction_policy_ok" in text), None))
+
+
+def test_every_metric_is_in_the_readme_and_every_row_is_a_metric(scraped: str) -> None:
+    assert len(TYPES) == len(ROWS), "a metric has two rows"
+    assert types_of(scraped) == TYPES
+
+
+def test_the_labels_are_those_of_the_readme(scraped: str) -> None:
+    assert labels_of(scraped) == LABELS
+
+
+def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
+                                                                 make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(bundle_of(key), "memory").start()
+    with agent.client(key.text) as client:
+        assert client.check(resource="GET:/orders", subject="user:1").status == 200
+    assert types_of(agent.metrics()) == {name: kind for name, kind in TYPES.items() if "_redis_" not in name}

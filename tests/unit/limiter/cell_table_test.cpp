@@ -1,0 +1,123 @@
+#include "common/limiter/cell_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+using sluice::limiter::Cell;
+using sluice::limiter::CellTable;
+using sluice::limiter::HashedKey;
+
+namespace {
+
+Cell& cell_of(CellTable& table, const std::string& text) {
+  const HashedKey key(text);
+  return table.cell(table.place_of(key), key);
+}
+
+Cell* find(const CellTable& table, const std::string& text) {
+  const HashedKey key(text);
+  return table.find(table.place_of(key), key);
+}
+
+// A cell that is not empty until `expires_ms`.
+void fill(Cell& cell, double value, double expires_ms) {
+  const std::array<std::uint32_t, 1> ids{1};
+  const std::array<double, 1> values{value};
+  cell.set_counters(ids, values);
+  cell.expires_ms = expires_ms;
+}
+
+// Two texts of 16 bytes with one hash: libstdc++'s hash (MurmurHash64A) undone for the second half of one of them.
+std::array<std::string, 2> texts_of_one_hash() {
+  constexpr std::uint64_t kFactor = 0xc6a4a7935bd1e995, kInverse = 0x5f7a0ea7e59b19bd;
+  const auto shift = [](std::uint64_t v) { return v ^ v >> 47; };
+  const auto mix = [&](std::uint64_t v) { return shift(v * kFactor) * kFactor; };
+  const auto unmix = [&](std::uint64_t v) { return shift(v * kInverse) * kInverse; };
+  const std::uint64_t begin = 0xc70f6907 ^ 16 * kFactor;
+  const std::array<std::uint64_t, 2> one{0x6161616161616161, 0x6262626262626262};
+  std::array<std::uint64_t, 2> other{0x6363636363636363, 0};
+  other[1] = unmix(mix(one[1]) ^ (begin ^ mix(one[0])) * kFactor ^ (begin ^ mix(other[0])) * kFactor);
+  std::array<std::string, 2> texts{std::string(16, ' '), std::string(16, ' ')};
+  std::memcpy(texts[0].data(), one.data(), 16);
+  std::memcpy(texts[1].data(), other.data(), 16);
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("a key's cell is the same one until it is forgotten") {
+  CellTable table;
+  Cell& cell = cell_of(table, "sl:{t|subject=u}:p=x");
+  CHECK(&cell_of(table, "sl:{t|subject=u}:p=x") == &cell);
+  CHECK(&cell_of(table, "sl:{t|subject=u}:p=y") != &cell);
+  CHECK(&cell_of(table, "sl:{t|subject=v}:p=x") != &cell);
+  CHECK(find(table, "sl:{t|subject=u}:p=x") == &cell);
+  CHECK(find(table, "sl:{t|subject=w}:p=x") == nullptr);
+  CHECK(table.size() == 3);
+}
+
+TEST_CASE("cells stay where they are while the table grows, and each is found by its own key") {
+  CellTable table;
+  std::array<Cell*, 20'000> cells{};
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = &cell_of(table, std::to_string(i));
+    fill(*cells[i], static_cast<double>(i), 1'000);
+  }
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    Cell* found = find(table, std::to_string(i));
+    CHECK(found == cells[i]);
+    CHECK(found->values()[0] == static_cast<double>(i));
+  }
+}
+
+TEST_CASE("keys of one hash do not share a cell, and either can go first") {
+  const auto texts = texts_of_one_hash();
+  REQUIRE(HashedKey(texts[0]).hash == HashedKey(texts[1]).hash);
+  for (const std::size_t first_to_go : {0U, 1U}) {
+    CellTable table;
+    const std::size_t stays = 1 - first_to_go;
+    fill(cell_of(table, texts[first_to_go]), 1, 10);
+    fill(cell_of(table, texts[stays]), 2, 1'000);
+    CHECK(find(table, texts[0]) != find(table, texts[1]));
+    table.sweep_all(500e3);
+    CHECK(find(table, texts[first_to_go]) == nullptr);
+    REQUIRE(find(table, texts[stays]) != nullptr);
+    CHECK(find(table, texts[stays])->values()[0] == 2);
+    table.sweep_all(5'000e3);
+    CHECK(find(table, texts[stays]) == nullptr);
+    CHECK(table.size() == 0);
+  }
+}
+
+TEST_CASE("a sweep looks at every cell in turn, whatever goes meanwhile") {
+  CellTable table;
+  for (int i = 0; i < 1'000; ++i) fill(cell_of(table, std::to_string(i)), 1, i % 2 == 0 ? 10 : 1'000);
+  table.sweep(0);
+  for (int i = 1'000; i < 2'000; ++i) {
+    fill(cell_of(table, std::to_string(i)), 1, 1'000);
+    table.sweep(500e3);
+  }
+  CHECK(table.size() == 1'500);
+  for (int i = 0; i < 2'000; ++i) CHECK((find(table, std::to_string(i)) != nullptr) == (i >= 1'000 || i % 2 == 1));
+}
+
+TEST_CASE("a cell holds the counters of many limits as well as those of one") {
+  Cell cell;
+  const std::array<std::uint32_t, 5> ids{1, 6, 5, 10, 9};
+  const std::array<double, 7> values{1, 2, 3, 4, 5, 6, 7};
+  cell.set_counters(ids, values);
+  CHECK(std::ranges::equal(cell.ids(), ids));
+  CHECK(std::ranges::equal(cell.values(), values));
+  cell.set_counters(std::span(ids).first(1), std::span(values).first(1));
+  CHECK(cell.ids().size() == 1);
+  CHECK(cell.values()[0] == 1);
+  cell.expires_ms = 10;
+  cell.forget_expired(10'999);
+  CHECK(cell.ids().size() == 1);
+  CHECK(cell.existing_extras() == nullptr);  // what moved back left nothing there
+  cell.forget_expired(11'000);
+  CHECK(cell.empty());
+}
