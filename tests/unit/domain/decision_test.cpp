@@ -243,12 +243,12 @@ TEST_CASE("explain adds the clock and every limit, never as -1") {
                       .unit = "tokens",
                       .cost = 1200,
                       .report = {.admitted = false, .limit = 100, .retry_after_us = kNever, .delay_us = 5}});
-  CHECK(contains(body(d),
-                 R"("now_us":1718654381500000,"limits":[)"
-                 R"({"name":"burst","algorithm":"token_bucket","unit":"requests","cost":1,"admitted":true,"limit":10,)"
-                 R"("remaining":6,"reset_after_us":4000000,"retry_after_us":0,"delay_us":0},)"
-                 R"({"name":"per_minute","algorithm":"fixed_window","unit":"tokens","cost":1200,"admitted":false,)"
-                 R"("limit":100,"remaining":0,"reset_after_us":0,"retry_after_us":-1,"delay_us":5}]})"));
+  CHECK(contains(
+      body(d), R"("now_us":1718654381500000,"limits":[)"
+               R"({"name":"burst","algorithm":"token_bucket","unit":"requests","cost":1,"admitted":true,"limit":10,)"
+               R"("remaining":6,"reset_after_us":4000000,"retry_after_us":0,"delay_us":0},)"
+               R"({"name":"per_minute","algorithm":"fixed_window","unit":"tokens","cost":1200,"admitted":false,)"
+               R"("limit":100,"remaining":0,"reset_after_us":0,"retry_after_us":-1,"delay_us":5}],"candidates":[]})"));
 }
 
 TEST_CASE("limits are not shown unless explain was asked for; with nothing judged the list is empty") {
@@ -258,7 +258,7 @@ TEST_CASE("limits are not shown unless explain was asked for; with nothing judge
   CHECK_FALSE(contains(body(d), "now_us"));
   Decision none = plain(true, Reason::no_policy);
   none.explain = true;
-  CHECK(contains(body(none), R"("now_us":0,"limits":[]})"));
+  CHECK(contains(body(none), R"("now_us":0,"limits":[],"candidates":[]})"));
 }
 
 TEST_CASE("outcomes of candidates have their wire names") {

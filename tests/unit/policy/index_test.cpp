@@ -190,11 +190,12 @@ TEST_CASE("finding the policy of a request allocates nothing in the steady state
     const std::string n = std::to_string(i);
     all.push_back(policy("exact" + n, R"({"resource":"r)" + n + R"(","method":["GET","PUT"]})"));
     all.push_back(policy("tag" + n, R"({"tag.a-name-too-long-for-a-short-string)" + n + R"(":"v*"})"));
+    all.push_back(policy("share" + n, R"({"service":"s)" + n + "\"}", R"("rollout_percent":0.01,"key_by":["user"])"));
     all.push_back(policy("expr" + n, R"({"source_ip":"10.0.0.0/)" + std::to_string(8 + i % 20) + "\"}",
                          R"("match_expr":"region =~ '^eu' && tag.env in [prod, test]")"));
   }
   auto snapshot = snapshot_of(policies(all));
-  const std::string body = R"({"resource":"none","user":"a-user-with-a-rather-long-name",
+  const std::string body = R"({"resource":"none","user":"a-user-with-a-rather-long-name","service":"s7",
     "source_ip":"10.0.0.7","region":"us","tags":{"a-name-too-long-for-a-short-string7":"w","env":"prod"}})";
   TestRequest test(body);
   const CompiledPolicy* first = match(*snapshot, shop(*snapshot), test.request, kNow).decides;
