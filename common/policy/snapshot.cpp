@@ -241,7 +241,7 @@ void Builder::publish(const TenantView& tenant, const Rulebook& rulebook, const 
   const limiter::Program& program = *rulebook.program;
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
     if (program.limits[i].name != entry.limit_name) continue;
-    std::string key = counter_key(tenant, rulebook, program.rules[i].group, entry.identity);
+    std::string key = counter_key(tenant.key_head, rulebook, program.rules[i].group, entry.identity);
     auto [at, added] = override_index_.try_emplace(key, out_.overrides.size());
     if (added) out_.overrides.push_back({key, {}});
     out_.overrides[at->second].entries.push_back(entry_of(entry, program.limits[i]));
