@@ -101,7 +101,7 @@ TEST_CASE("dimensions without a level do not raise it: such policies are global"
 
 TEST_CASE("the most specific of a scope's dimensions is its level, the others narrow it") {
   CHECK(winner(policies(
-                   {loser(names("resource") + "," + names("service")), policy("b", R"({"subject":"v","signal":"v"})")}),
+                   {loser(names("resource") + "," + names("service")), policy("b", R"({"subject":"v","region":"v"})")}),
                kEverything) == "b");
 }
 
@@ -170,6 +170,7 @@ TEST_CASE("a list ranks by its widest value, whichever of them the request has")
   CHECK(narrower(R"({"resource":["v","va*","v*"]})", R"({"resource":["v","w*"]})") == "no");
   CHECK(narrower(R"({"resource":["v","w*"]})", R"({"resource":["v","w"]})") == "yes");
   CHECK(of_sources(R"(["10.0.0.7","10.9.0.0/16"])", R"("10.0.0.0/24")") == "yes");
+  CHECK(of_sources(R"(["10.0.0.0/16","10.9.0.0/25"])", R"("10.0.0.0/24")") == "yes");
 }
 
 TEST_CASE("narrowness is compared dimension by dimension: the first that differs decides") {
