@@ -190,7 +190,7 @@ void prepare_call(const policy::TenantView& tenant, const Rulebook& rulebook, co
   const limiter::Program& program = *rulebook.program;
   call.program = &program;
   call.explain = request.explain;
-  policy::counter_keys(tenant, rulebook, request, call.keys);
+  policy::counter_keys(tenant.key_head, rulebook, request, call.keys);
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
     call.costs[i] = static_cast<std::uint32_t>(request.cost_of(program.limits[i].unit));
   }

@@ -2,7 +2,7 @@
 // Decision.
 //
 // Pure functions on an immutable snapshot; the one step that waits (the counter store) lies between prepare_call() and
-// conclude(). The text of each arrow is here, top to bottom; check_api.cpp strings them together for HTTP.
+// conclude(). The text of each arrow is here, top to bottom; check.cpp strings them together.
 #pragma once
 
 #include <cstdint>

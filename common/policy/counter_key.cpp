@@ -55,9 +55,9 @@ void append_found(std::span<const DimensionRef> dimensions, Find find, std::stri
 
 // Dimensions beyond the policy's stand outside the hash tag, so that all keys of a decision share a slot.
 template <class Find>
-void append_group_key(const TenantView& tenant, const Rulebook& rulebook, std::size_t group, Find find,
+void append_group_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group, Find find,
                       std::string& out) {
-  out += tenant.key_head;
+  out += key_head;
   append_found(rulebook.enforcement.key_by, find, out);
   out.push_back('}');
   out += rulebook.is_policy ? ":p=" : ":l=";
@@ -80,18 +80,18 @@ void append_identity(std::span<const DimensionRef> key_by, const CheckRequest& r
   append_found(key_by, find_in(request), out);
 }
 
-void counter_keys(const TenantView& tenant, const Rulebook& rulebook, const CheckRequest& request,
+void counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,
                   std::vector<std::string>& keys) {
   std::size_t groups = rulebook.program->groups.size();
   if (keys.size() < groups) keys.resize(groups);
   auto find = find_in(request);
   for (std::size_t g = 0; g < groups; ++g) {
     keys[g].clear();
-    append_group_key(tenant, rulebook, g, find, keys[g]);
+    append_group_key(key_head, rulebook, g, find, keys[g]);
   }
 }
 
-std::string counter_key(const TenantView& tenant, const Rulebook& rulebook, std::size_t group,
+std::string counter_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group,
                         std::span<const std::pair<DimensionRef, std::string>> identity) {
   Value value;
   auto find = [&](const DimensionRef& dimension) -> const Value* {
@@ -101,7 +101,7 @@ std::string counter_key(const TenantView& tenant, const Rulebook& rulebook, std:
     return &value;
   };
   std::string key;
-  append_group_key(tenant, rulebook, group, find, key);
+  append_group_key(key_head, rulebook, group, find, key);
   return key;
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "common/domain/check_request.hpp"
-#include "common/policy/snapshot.hpp"
+#include "common/policy/compiled_policy.hpp"
 
 namespace sluice::policy {
 
@@ -19,12 +19,14 @@ inline constexpr std::size_t kMaxIdentity = 200;
 // Appends the identity of a request: what stands between "{<tenant>|" and "}".
 void append_identity(std::span<const DimensionRef> key_by, const CheckRequest& request, std::string& out);
 
+// `key_head` below is "sl:{<tenant>|", of the TenantView.
+
 // Fills `keys` (one for each group of the rulebook's program) for this request; reuses its memory.
-void counter_keys(const TenantView& tenant, const Rulebook& rulebook, const CheckRequest& request,
+void counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,
                   std::vector<std::string>& keys);
 
 // The key of one group for an identity given by value (an override's).
-std::string counter_key(const TenantView& tenant, const Rulebook& rulebook, std::size_t group,
+std::string counter_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group,
                         std::span<const std::pair<DimensionRef, std::string>> identity);
 
 }  // namespace sluice::policy

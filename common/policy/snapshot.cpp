@@ -93,11 +93,13 @@ void Builder::add_tenant(const Tenant& tenant) {
 
 // Refused rather than ignored: a policy must not be silently weaker than it reads.
 void Builder::check_enforceable(const Enforcement& enforcement, const std::string& pointer) {
-  bool degrades = enforcement.failure_mode == FailureMode::fail_degrade ||
-                  enforcement.failure_mode_when_open == FailureMode::fail_degrade;
-  if (degrades) {
-    fault(pointer + "/failure_mode", "fail_degrade is not available in this version; use fail_closed or fail_open");
-  }
+  auto refuse = [&](std::optional<FailureMode> mode, std::string_view field) {
+    if (mode != FailureMode::fail_degrade) return;
+    fault(fmt::format("{}/{}", pointer, field),
+          "fail_degrade is not available in this version; use fail_closed or fail_open");
+  };
+  refuse(enforcement.failure_mode, "failure_mode");
+  refuse(enforcement.failure_mode_when_open, "failure_mode_when_open");
 }
 
 void Builder::add_plan(const Plan& plan, std::size_t index) {
@@ -239,7 +241,7 @@ void Builder::publish(const TenantView& tenant, const Rulebook& rulebook, const 
   const limiter::Program& program = *rulebook.program;
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
     if (program.limits[i].name != entry.limit_name) continue;
-    std::string key = counter_key(tenant, rulebook, program.rules[i].group, entry.identity);
+    std::string key = counter_key(tenant.key_head, rulebook, program.rules[i].group, entry.identity);
     auto [at, added] = override_index_.try_emplace(key, out_.overrides.size());
     if (added) out_.overrides.push_back({key, {}});
     out_.overrides[at->second].entries.push_back(entry_of(entry, program.limits[i]));

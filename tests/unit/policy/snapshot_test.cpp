@@ -22,9 +22,11 @@ constexpr const char* kPlans = R"("plans":[
     {"name":"running","algorithm":"concurrency","limit":2,"lease_ttl":"30s"}]}])";
 
 TEST_CASE("what this version cannot enforce is refused with its place, not ignored") {
-  Faults faults = faults_of(policies({policy("a", "{}", R"("failure_mode":"fail_degrade")")}));
-  REQUIRE(faults.size() == 1);
-  CHECK(faults[0].pointer == "/policies/0/failure_mode");
+  for (std::string field : {"failure_mode", "failure_mode_when_open"}) {
+    const Faults faults = faults_of(policies({policy("a", "{}", '"' + field + R"(":"fail_degrade")")}));
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].pointer == "/policies/0/" + field);
+  }
 }
 
 TEST_CASE("keys, plans and policies are found by id within their tenant") {
