@@ -35,7 +35,8 @@ def bundle(key: MintedKey, other_key: MintedKey) -> Bundle:
     made.policy("net6", {"source_ip": "2001:db8::/32"}, "generous")
     made.policy("files", {"resource": "GET:/files/*"}, "generous")
     made.policy("pictures", {"resource": "GET:/files/pictures/*"}, "generous")
-    made.policy("eu-gold", {"operation": "buy"}, "generous", match_expr="region =~ '^eu-' && tag.tier in [gold, silver]")
+    made.policy("eu-gold", {"operation": "buy"}, "generous",
+                match_expr="region =~ '^eu-' && tag.tier in [gold, silver]")
     made.policy("named-users", {"operation": "login"}, "generous", key_by=["user"], require_key_by=True)
     return made
 
