@@ -126,6 +126,15 @@ ShadowResult shadow_result(const Rulebook& shadow, const Outcome& outcome) {
   return result;
 }
 
+// The first dimension that the counter requires and the request lacks; "" for none.
+std::string missing_dimension(const Rulebook& rulebook, const CheckRequest& request) {
+  if (!rulebook.enforcement.require_key_by) return {};
+  for (const DimensionRef& dimension : rulebook.enforcement.key_by) {
+    if (!request.find(dimension)) return to_string(dimension);
+  }
+  return {};
+}
+
 void name_rulebook(const Rulebook& rulebook, Decision& decision) {
   if (rulebook.is_policy) {
     decision.policy_id = rulebook.owner_id;
@@ -173,13 +182,10 @@ Course choose_course(const policy::Snapshot& snapshot, const policy::KeyView& ke
   course.kind = mode == Mode::off ? Course::Kind::mode_off : Course::Kind::judge;
   course.deciding_is_shadow = mode == Mode::shadow;
   if (course.kind == Course::Kind::mode_off) course.shadow = nullptr;
-  if (course.kind == Course::Kind::judge && course.deciding->enforcement.require_key_by) {
-    for (const DimensionRef& dimension : course.deciding->enforcement.key_by) {
-      if (request.find(dimension)) continue;
-      course.kind = Course::Kind::missing_key;
-      course.missing = to_string(dimension);
-      break;
-    }
+  // A shadow never refuses: where only shadows apply, what is absent is a value of its own.
+  if (course.kind == Course::Kind::judge && !course.deciding_is_shadow) {
+    course.missing = missing_dimension(*course.deciding, request);
+    if (!course.missing.empty()) course.kind = Course::Kind::missing_key;
   }
   return course;
 }

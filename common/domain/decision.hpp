@@ -71,7 +71,7 @@ struct ExplainedCandidate {
 };
 struct CandidateList {
   std::vector<ExplainedCandidate> shown;  // in order of precedence
-  std::size_t omitted = 0;                // those behind them
+  std::size_t omitted = 0;                // of the rest
 };
 
 // What a matching shadow policy would have said.

@@ -71,6 +71,13 @@ TEST_CASE("where only a shadow matches, the call passes with the judged numbers"
   CHECK(answer.has(R"("remaining":0)"));
 }
 
+TEST_CASE("a shadow refuses nobody who lacks what its counter is named by") {
+  ApiRig rig(one_policy(R"("mode":"shadow","require_key_by":true)"));
+  Answer answer = rig.check(R"({"resource":"r"})");
+  CHECK(answer.status == 200);
+  CHECK(answer.has(R"("reason":"shadow")"));
+}
+
 TEST_CASE("a shadow beside the deciding policy is judged on its own counters and changes neither reply nor charge") {
   ApiRig rig(R"("policies":[
     {"id":"live","tenant_id":"shop","scope":{},"key_by":"subject","limits":[{"name":"m","algorithm":"fixed_window","limit":3,"window":"1m"}]},
