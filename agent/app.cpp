@@ -76,6 +76,9 @@ class App {
     if (bundle_) bundle_->stop();
     for (Worker& worker : workers_) worker.stop();
     threads.clear();  // joins
+    // One more signal shall not end by force what is ending anyway.
+    signals_.clear();
+    for (int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_IGN);
     log_.info("stopped", "The agent has stopped.");
     return 0;
   }

@@ -86,7 +86,9 @@ class Agent:
             return False
 
     def wait_for_redis(self, key: str, plan_id: str) -> None:
-        """Waits until decisions come from Redis: the agent is ready before it is connected."""
+        """Waits until decisions come from Redis, whichever worker makes them: the agent is ready before it is connected."""
+        if self.counters != "memory":
+            wait_until("the connections to Redis", lambda: self.metric("sluice_redis_connected") == 1, ENTRY_SECONDS)
         with Client(self.port, key) as client:
             wait_until("a decision made by Redis", lambda: client.check(
                 plan_id=plan_id, subject="warm-up", cost=0).body.get("reason") == "within_limit", ENTRY_SECONDS)
