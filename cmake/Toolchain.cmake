@@ -28,8 +28,9 @@ if(SLUICE_LTO)
   add_link_options(-flto=thin -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
 endif()
 if(SLUICE_SANITIZE)
-  add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all
-    -fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/cmake/sanitizer_ignore.txt)
+  # Relative too: ccache compares this option as it is written.
+  file(RELATIVE_PATH ignore_list ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/cmake/sanitizer_ignore.txt)
+  add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fsanitize-ignorelist=${ignore_list})
   add_link_options(-fsanitize=${SLUICE_SANITIZE})
 endif()
 if(SLUICE_FUZZ)
