@@ -66,7 +66,7 @@ start_detached() {
   done
 }
 
-# stop_process PIDFILE NAME SECONDS: SIGTERM, then waits; SIGKILL only where SECONDS did not do.
+# stop_process PIDFILE NAME SECONDS [SIGNAL]: SIGNAL (TERM), then waits; SIGKILL only where SECONDS did not do.
 # Prints what happened. Returns 1 where it had to kill.
 stop_process() {
   local pid_file=$1 name=$2 seconds=$3 pid end
@@ -76,7 +76,7 @@ stop_process() {
     return 0
   fi
   read -r pid <"$pid_file"
-  kill -TERM "$pid"
+  kill -s "${4:-TERM}" "$pid"
   end=$((SECONDS + seconds))
   while running "$pid_file" "$name"; do
     if [ "$SECONDS" -ge "$end" ]; then
