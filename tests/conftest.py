@@ -10,6 +10,7 @@ import pytest
 
 from support.agent import Agent, default_program, is_sanitized
 from support.bundle import Bundle, MintedKey, mint_key
+from support.postgres import Database, PostgresServer
 from support.redis_server import RedisServer
 
 
@@ -60,6 +61,37 @@ def make_redis(tmp_path: Path) -> Iterator[Callable[..., RedisServer]]:
 
     def make(**options: Any) -> RedisServer:
         server = RedisServer(tmp_path / f"redis{len(servers)}", **options)
+        servers.append(server)
+        return server.start()
+
+    yield make
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """One PostgreSQL for all tests, which keep apart by their databases. Who kills or stops one makes its own."""
+    server = PostgresServer(tmp_path_factory.mktemp("postgres")).start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def database(postgres: PostgresServer) -> Iterator[Database]:
+    """An empty database for one test."""
+    made = postgres.create_database()
+    yield made
+    made.drop()
+
+
+@pytest.fixture
+def make_postgres(tmp_path: Path) -> Iterator[Callable[..., PostgresServer]]:
+    """Makes servers for one test: the arguments are PostgresServer's."""
+    servers: list[PostgresServer] = []
+
+    def make(**options: Any) -> PostgresServer:
+        server = PostgresServer(tmp_path / f"postgres{len(servers)}", **options)
         servers.append(server)
         return server.start()
 

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import pwd
 import random
 import signal
 import socket
@@ -10,7 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Optional, TypeVar
+from typing import Any, Optional, TypeVar
 
 T = TypeVar("T")
 
@@ -52,14 +53,20 @@ def starved_seconds(pid: int) -> float:
 
 
 class Process:
-    """One child process with its output in a file. Signals go to it by its own id, never by name."""
+    """One child process with its output in a file. Signals go to it by its own id, never by name.
+
+    `user`: whose rights it runs with (a number; only root may name another than itself).
+    """
 
     def __init__(self, command: Sequence[str], log: Path, env: Optional[Mapping[str, str]] = None,
-                 cwd: Optional[Path] = None) -> None:
+                 cwd: Optional[Path] = None, user: Optional[int] = None) -> None:
         self.log = log
+        become: dict[str, Any] = {}
+        if user is not None and user != os.geteuid():
+            become = {"user": user, "group": pwd.getpwuid(user).pw_gid, "extra_groups": []}
         with log.open("ab") as output:
             self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                                           env=dict(os.environ, **(env or {})), cwd=cwd)
+                                           env=dict(os.environ, **(env or {})), cwd=cwd, **become)
 
     @property
     def pid(self) -> int:
@@ -83,10 +90,10 @@ class Process:
         """Waits for its end and returns its exit code."""
         return self._child.wait(timeout=seconds)
 
-    def end(self, seconds: float = 20.0) -> int:
-        """SIGTERM (after SIGCONT, for one that is stopped), SIGKILL where that does not do; the exit code."""
+    def end(self, seconds: float = 20.0, by: signal.Signals = signal.SIGTERM) -> int:
+        """The signal (after SIGCONT, for one that is stopped), SIGKILL where that does not do; the exit code."""
         self.send(signal.SIGCONT)
-        self.send(signal.SIGTERM)
+        self.send(by)
         try:
             return self.wait(seconds)
         except subprocess.TimeoutExpired:
