@@ -3,7 +3,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::string_view kKeyPrefix = "slk_";
+constexpr std::size_t kPrefixSize = 4;
+constexpr std::array<std::string_view, 3> kPrefixes{"slk_", "sla_", "slg_"};  // by CredentialKind
 constexpr std::string_view kHashPrefix = "sha256:";
 constexpr std::size_t kRandomBytes = 32;
 constexpr std::size_t kRandomDigits = 43;
@@ -17,6 +18,8 @@ std::array<std::uint8_t, 4> big_endian(std::uint32_t value) {
           static_cast<std::uint8_t>(value >> 8), static_cast<std::uint8_t>(value)};
 }
 
+std::string_view prefix_of(CredentialKind kind) { return kPrefixes[static_cast<std::size_t>(kind)]; }
+
 std::uint64_t base62_value(std::string_view digits) {
   std::uint64_t value = 0;
   for (const char c : digits) {
@@ -28,31 +31,31 @@ std::uint64_t base62_value(std::string_view digits) {
 
 }  // namespace
 
-std::optional<PresentedKey> split_key(std::string_view key) {
+std::optional<PresentedKey> split_key(std::string_view key, CredentialKind kind) {
   // Neither an id nor base 62 has an underscore, so the second one is where the secret begins.
-  if (!key.starts_with(kKeyPrefix) || key.size() > kMaxKey || key.size() < kKeyPrefix.size() + 2 + kSecretDigits) {
+  if (!key.starts_with(prefix_of(kind)) || key.size() > kMaxKey || key.size() < kPrefixSize + 2 + kSecretDigits) {
     return std::nullopt;
   }
-  const std::size_t id_size = key.size() - kKeyPrefix.size() - 1 - kSecretDigits;
-  const PresentedKey presented{key.substr(kKeyPrefix.size(), id_size), key.substr(key.size() - kSecretDigits)};
-  if (key[kKeyPrefix.size() + id_size] != '_' || !is_id(presented.id) || !is_base62(presented.secret)) {
+  const std::size_t id_size = key.size() - kPrefixSize - 1 - kSecretDigits;
+  const PresentedKey presented{key.substr(kPrefixSize, id_size), key.substr(key.size() - kSecretDigits)};
+  if (key[kPrefixSize + id_size] != '_' || !is_id(presented.id) || !is_base62(presented.secret)) {
     return std::nullopt;
   }
   return presented;
 }
 
-std::optional<PresentedKey> parse_key(std::string_view key) {
-  const auto presented = split_key(key);
+std::optional<PresentedKey> parse_key(std::string_view key, CredentialKind kind) {
+  const auto presented = split_key(key, kind);
   if (!presented) return std::nullopt;
   const std::string_view covered = key.substr(0, key.size() - kChecksumDigits);
   if (base62_value(presented->secret.substr(kRandomDigits)) != checksum_of(covered)) return std::nullopt;
   return presented;
 }
 
-std::string mint_key(std::string_view id) {
+std::string mint_key(std::string_view id, CredentialKind kind) {
   std::array<std::uint8_t, kRandomBytes> random;
   random_bytes(random);
-  std::string key(kKeyPrefix);
+  std::string key(prefix_of(kind));
   key.append(id).append("_").append(to_base62(random, kRandomDigits));
   return key.append(to_base62(big_endian(checksum_of(key)), kChecksumDigits));
 }

@@ -1,4 +1,5 @@
-// API keys, `slk_<id>_<secret>`: how they look, how they are made, and how a presented one is verified.
+// API keys, `slk_<id>_<secret>`, and the tokens of admins (`sla_…`) and agents (`slg_…`): how they look, how they are made,
+// and how a presented one is verified.
 //
 // The secret is 43 base-62 digits (32 random bytes) and 6 more that are the CRC-32 of everything before them. The
 // checksum refuses mistyped and cut-off keys before any look-up, and lets scanners tell a leaked key from noise; it is
@@ -29,14 +30,17 @@ struct PresentedKey {
   std::string_view secret;  // with its checksum
 };
 
-// Splits a key and checks its form, not its checksum: whoever verifies the secret needs none. Does not allocate.
-std::optional<PresentedKey> split_key(std::string_view key);
+// What a credential opens; its first four characters say so.
+enum class CredentialKind : std::uint8_t { api_key, admin_token, agent_token };
 
-// Splits a key and checks its form and checksum. Nothing for anything else; does not allocate.
-std::optional<PresentedKey> parse_key(std::string_view key);
+// Splits a credential and checks its form, not its checksum: whoever verifies the secret needs none. Does not allocate.
+std::optional<PresentedKey> split_key(std::string_view key, CredentialKind kind = CredentialKind::api_key);
 
-// A new key. REQUIRES: is_id(id).
-std::string mint_key(std::string_view id);
+// Splits a credential and checks its form and checksum. Nothing for anything else; does not allocate.
+std::optional<PresentedKey> parse_key(std::string_view key, CredentialKind kind = CredentialKind::api_key);
+
+// A new one. REQUIRES: is_id(id).
+std::string mint_key(std::string_view id, CredentialKind kind = CredentialKind::api_key);
 
 // "sha256:<salt hex>:<hex of SHA-256(salt ‖ secret)>", as a bundle stores it.
 std::string hash_secret(std::string_view secret, ByteView salt);

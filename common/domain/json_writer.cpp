@@ -9,7 +9,7 @@ namespace sluice {
 void JsonWriter::key(std::string_view name) {
   begin_item();
   append_json_string(out_, name);
-  out_ += ": ";
+  out_ += compact_ ? ":" : ": ";
   after_key_ = true;
 }
 
@@ -27,7 +27,7 @@ void JsonWriter::texts(const std::vector<std::string>& values) {
   begin_item();
   out_ += '[';
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i != 0) out_ += ", ";
+    if (i != 0) out_ += compact_ ? "," : ", ";
     append_json_string(out_, values[i]);
   }
   out_ += ']';
@@ -85,6 +85,9 @@ void JsonWriter::begin_item() {
   new_line();
 }
 
-void JsonWriter::new_line() { out_.append(1, '\n').append(2 * depth_, ' '); }
+void JsonWriter::new_line() {
+  if (compact_) return;
+  out_.append(1, '\n').append(2 * depth_, ' ');
+}
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
-// Writing the canonical JSON of a bundle: members on lines of their own, two spaces deep, lists of texts on one line.
+// Writing canonical JSON: for people, members on lines of their own, two spaces deep, lists of texts on one line; or
+// compact, without a space or a line that need not be there.
 //
 // Thread safety: none; a writer belongs to its caller.
 // REQUIRES of the caller: begin and end match, a key before every value in an object.
@@ -14,6 +15,9 @@ namespace sluice {
 
 class JsonWriter {
  public:
+  enum class Layout : std::uint8_t { lines, compact };
+  explicit JsonWriter(Layout layout = Layout::lines) : compact_(layout == Layout::compact) {}
+
   void key(std::string_view name);
   void text(std::string_view value);
   void begin_object();
@@ -39,6 +43,7 @@ class JsonWriter {
   void begin_item();  // the comma and the line before a member or an item of a list
   void new_line();
 
+  const bool compact_;
   std::string out_;
   std::size_t depth_ = 0;
   bool first_ = true;       // nothing stands in the open object or list yet

@@ -7,10 +7,8 @@
 #include "common/domain/policy_json.hpp"
 
 namespace sluice::policy {
-namespace {
 
-// Everything of a policy that says to whom it applies and how it ranks, but version and id. Shadows and others never
-// take each other's place.
+// Everything of a policy that says so, but version and id. Shadows and others never take each other's place.
 std::string place_of(const Policy& policy) {
   Policy place;
   place.tenant_id = policy.tenant_id;
@@ -25,6 +23,8 @@ std::string place_of(const Policy& policy) {
   write_policy(text, place);
   return text.take();
 }
+
+namespace {
 
 void find_conflicts(const Bundle& bundle, Faults& found) {
   std::unordered_map<std::string, std::size_t> places;

@@ -6,6 +6,9 @@
 
 namespace sluice::policy {
 
+// To whom a policy applies and how it ranks, as one text: two enabled ones of the same place conflict.
+std::string place_of(const Policy& policy);
+
 // Each with the JSON pointer of what it is about:
 // - two policies that apply to the same requests with the same priority, so that only version or id decides;
 // - counters of a whole tenant under one hash tag: one slot, and so one node, of a Redis Cluster.

@@ -1,4 +1,4 @@
-// A histogram of durations from 10 µs to 100 ms without a lock: two relaxed atomic additions an observation.
+// A histogram of durations from 10 µs to 10 s without a lock: two relaxed atomic additions an observation.
 // (prometheus-cpp's own takes a mutex, which N workers would wait for.)
 //
 // Thread safety: observe() from any thread, also while a scrape collects. A scrape may see an observation's bucket and
@@ -35,9 +35,9 @@ class DurationHistogram final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  static constexpr std::array<std::uint64_t, 13> kBoundsNs{10'000,     25'000,     50'000,     100'000,   250'000,
-                                                           500'000,    1'000'000,  2'500'000,  5'000'000, 10'000'000,
-                                                           25'000'000, 50'000'000, 100'000'000};
+  static constexpr std::array<std::uint64_t, 19> kBoundsNs{
+      10'000,     25'000,     50'000,      100'000,     250'000,     500'000,       1'000'000,     2'500'000,     5'000'000,     10'000'000,
+      25'000'000, 50'000'000, 100'000'000, 250'000'000, 500'000'000, 1'000'000'000, 2'500'000'000, 5'000'000'000, 10'000'000'000};
 
   const std::string name_;
   const std::string help_;

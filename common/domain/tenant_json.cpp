@@ -1,0 +1,35 @@
+#include "common/domain/tenant_json.hpp"
+
+#include "common/base/timestamp.hpp"
+
+namespace sluice {
+
+void write_organization(JsonWriter& out, const Organization& item) {
+  out.begin_object();
+  out.field("id", item.id);
+  out.optional_field("name", item.name);
+  out.end_object();
+}
+
+void write_tenant(JsonWriter& out, const Tenant& item) {
+  out.begin_object();
+  out.field("id", item.id);
+  out.optional_field("name", item.name);
+  out.optional_field("organization_id", item.organization_id);
+  if (item.mode != Mode::enforce) out.field("mode", to_string(item.mode));
+  if (item.default_deny) out.field("default", "deny");
+  if (!item.plan_calls) out.field("plan_calls", false);
+  out.end_object();
+}
+
+void write_key(JsonWriter& out, const ApiKey& item) {
+  out.begin_object();
+  out.field("tenant_id", item.tenant_id);
+  out.field("id", item.id);
+  out.optional_field("name", item.name);
+  out.field("key_hash", item.key_hash);
+  if (item.expires_at) out.field("expires_at", format_timestamp(*item.expires_at));
+  out.end_object();
+}
+
+}  // namespace sluice

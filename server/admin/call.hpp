@@ -1,0 +1,60 @@
+// One call of the admin API on its way: what came in, who is asking, what goes out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/auth/roles.hpp"
+#include "server/postgres/transaction.hpp"
+#include "server/store/change_log.hpp"
+
+namespace sluice::server {
+
+struct Route;
+
+// Everything of a request that outlives the connection's buffers.
+struct Call {
+  const Route* route = nullptr;
+  std::vector<std::string> path_values;                       // of the template's {…}, decoded
+  std::vector<std::pair<std::string, std::string>> query;     // decoded, names checked against the route
+  std::string target;                                         // as sent, for the idempotency key's fingerprint
+  std::string body;
+  std::string authorization;
+  std::string if_match;
+  std::string if_none_match;
+  std::string idempotency_key;
+  std::string source;  // the peer's address
+  std::string request_id;
+
+  std::string_view parameter(std::string_view name) const {
+    for (const auto& [known, value] : query) {
+      if (known == name) return value;
+    }
+    return {};
+  }
+};
+
+struct Answer {
+  unsigned status = 200;
+  std::string body;
+  std::string headers;  // whole lines
+  std::string_view content_type = "application/json";
+  // Of an answer that shows a secret: what a replay of the call shows instead.
+  std::optional<std::string> body_without_secret;
+};
+
+// What a handler works with. Everything it changes through `log` becomes one revision after it returns.
+struct Context {
+  const Call& call;
+  const Principal& principal;
+  Transaction& tx;
+  ChangeLog& log;
+};
+
+// Throws Refusal, Raced, or what libpqxx throws; nothing of what it did remains then.
+using RouteHandler = Answer (*)(Context&);
+
+}  // namespace sluice::server

@@ -1,0 +1,38 @@
+// From the body of a call to the row that is written: the body is read as part of a small bundle that holds what it
+// refers to and what refers to it, by the very code that reads bundles and compiles snapshots. So there is one set of
+// rules, every fault is found at once, and nothing is stored that an agent would refuse.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.hpp"
+#include "common/domain/bundle.hpp"
+#include "common/domain/json_tree.hpp"
+#include "server/postgres/transaction.hpp"
+#include "server/store/objects.hpp"
+
+namespace sluice::server {
+
+// What shall be stored.
+struct Draft {
+  ObjectKey key;
+  std::string document;
+  std::vector<ExtraColumn> extra;
+  Faults warnings;  // pointers into the document
+};
+
+// Members that answers have and bodies may bring back; they are ignored.
+inline constexpr std::array<std::string_view, 5> kReadOnly{"version", "revision", "created_at", "updated_at",
+                                                           "warnings"};
+
+// `body`: an object, without what is read-only, in which `tenant_id` and `id` stand where the kind has them.
+// Each refuses a faulty body, naming every fault, and locks what it refers to until the end of the transaction.
+Draft draft_organization(Transaction& tx, const std::string& body);
+Draft draft_tenant(Transaction& tx, const std::string& body);
+Draft draft_plan(Transaction& tx, const std::string& body);
+Draft draft_policy(Transaction& tx, const std::string& body);
+Draft draft_key(Transaction& tx, const std::string& body);  // with its key_hash
+
+}  // namespace sluice::server

@@ -1,0 +1,158 @@
+#include "server/admin/executor.hpp"
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/http/problem.hpp"
+#include "server/admin/idempotency.hpp"
+#include "server/admin/routes.hpp"
+#include "server/auth/authenticate.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr int kAttempts = 4;
+
+Answer unavailable(const Call& call, std::string detail, std::string_view type = "unavailable") {
+  return problem(Refusal(503, std::string(type), std::move(detail), {}, "Retry-After: 1\r\n"), call.request_id);
+}
+
+Answer raced(const Call& call) {
+  return problem(Refusal(409, "raced", "Another call changed the same at the same time, or the id is taken; look, and try "
+                                       "again."),
+                 call.request_id);
+}
+
+// The revision a change became, where a reader of the answer finds it.
+void add_revision(Answer& answer, const Revision& revision) {
+  answer.headers += fmt::format("Sluice-Revision: {}\r\n", revision.number);
+  const std::string member = fmt::format(R"(,"revision":{}}})", revision.number);
+  for (std::string* body : {&answer.body, answer.body_without_secret ? &*answer.body_without_secret : nullptr}) {
+    if (body == nullptr || !body->ends_with('}')) continue;
+    body->pop_back();
+    body->append(body->size() == 1 ? std::string_view(member).substr(1) : std::string_view(member));
+  }
+}
+
+void check_permission(const Principal& principal, const Route& route) {
+  if (!allows(principal.role, route.permission)) {
+    throw Refusal(403, "forbidden",
+                  fmt::format("This needs the permission {}, which {} does not have; these roles do: {}.",
+                              to_string(route.permission), to_string(principal.role), roles_with(route.permission)));
+  }
+  if (principal.reach() < route.level) {
+    throw Refusal(403, "forbidden",
+                  route.level == Level::platform ? "This is about the whole platform; the token is limited to an organization."
+                                                 : "This is about the whole organization; the token is limited to tenants.");
+  }
+}
+
+}  // namespace
+
+Answer problem(const Refusal& refusal, std::string_view request_id) {
+  Answer answer;
+  answer.status = refusal.status;
+  answer.content_type = http::kProblemType;
+  answer.headers = refusal.headers;
+  const std::string type = refusal.type.empty() ? "about:blank" : "/problems/" + refusal.type;
+  http::write_problem({.status = refusal.status,
+                       .type = type,
+                       .title = {},
+                       .detail = refusal.detail,
+                       .request_id = request_id,
+                       .errors = refusal.faults},
+                      answer.body);
+  return answer;
+}
+
+Answer Executor::run(Session& session, const Call& call) {
+  for (int attempts = 1;; ++attempts) {
+    pqxx::connection* const connection = session.connection();
+    if (connection == nullptr) return unavailable(call, "PostgreSQL cannot be reached; nothing was changed.");
+    const bool last = attempts == kAttempts;
+    try {
+      return attempt(*connection, call);
+    } catch (const Refusal& refusal) {
+      return problem(refusal, call.request_id);
+    } catch (const Raced&) {
+      if (last) return raced(call);
+    } catch (const std::exception& error) {
+      const FailureClass failure = classify(error);
+      pool_.count_failure(failure);
+      if (failure == FailureClass::away) session.drop();
+      // A connection may have been lost while nobody used it: nothing was committed, and a new one may well work.
+      const bool again = failure == FailureClass::conflict || failure == FailureClass::away;
+      if (last && failure == FailureClass::conflict) return raced(call);
+      if (last || !again) return failed(error, call);
+    }
+  }
+}
+
+Principal Executor::admit(Transaction& tx, const Call& call) {
+  const std::int64_t now_us = clock_.now_us();
+  auto principal = authenticate(tx, call.authorization, now_us);
+  if (!principal) {
+    const auto wait = throttle_.failed(call.source, now_us);
+    if (wait.count() > 0) {
+      throw Refusal(429, "too-many-failures", "Too many failed authentications from this address; a good token still works.",
+                    {}, fmt::format("Retry-After: {}\r\n", wait.count()));
+    }
+    throw Refusal(401, "unauthorized", "A valid admin token is needed: Authorization: Bearer sla_….", {},
+                  "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
+  }
+  tx.enter(principal->scope());
+  check_permission(*principal, *call.route);
+  return std::move(*principal);
+}
+
+Answer Executor::attempt(pqxx::connection& connection, const Call& call) {
+  Transaction tx(connection);
+  const Principal principal = admit(tx, call);
+  const bool idempotent = !call.idempotency_key.empty() && call.route->changes();
+  if (idempotent) {
+    if (auto earlier = begin_idempotent(tx, principal, call)) return std::move(*earlier);
+  }
+  ChangeLog log;
+  Context context{call, principal, tx, log};
+  Answer answer = call.route->handler(context);
+  if (!log.empty()) {
+    const Revision revision = log.record(tx, {.id = principal.token_id,
+                                              .role = std::string(to_string(principal.role)),
+                                              .source = call.source,
+                                              .request_id = call.request_id});
+    add_revision(answer, revision);
+  }
+  if (idempotent) finish_idempotent(tx, principal, call, answer);
+  if (idempotent || !log.empty()) tx.commit();
+  return answer;
+}
+
+Answer Executor::failed(const std::exception& error, const Call& call) {
+  const FailureClass failure = classify(error);
+  const std::string what = describe(error);
+  log_.write(failure == FailureClass::other ? telemetry::LogLevel::error : telemetry::LogLevel::warn, "database_failure",
+             "A call could not be completed.",
+             {{"class", to_string(failure)}, {"error", what}, {"request_id", call.request_id}});
+  switch (failure) {
+    case FailureClass::in_doubt:
+      return unavailable(call, "PostgreSQL was lost while committing: the change may or may not be there. Repeat the call "
+                               "with the same Idempotency-Key, or look.",
+                         "in-doubt");
+    case FailureClass::timeout:
+      return unavailable(call, "Another change held a lock for too long; nothing was changed.", "busy");
+    case FailureClass::referenced:
+      return problem(Refusal(409, "referenced", "Something that refers to it, or that it refers to, was changed at the same "
+                                                "time; look, and try again."),
+                     call.request_id);
+    case FailureClass::away:
+    case FailureClass::full:
+      return unavailable(call, "PostgreSQL cannot serve this now; nothing was changed.");
+    case FailureClass::conflict:
+    case FailureClass::other:
+      break;
+  }
+  return problem(Refusal(500, "internal", "Something unexpected went wrong; the log has it under the request id."),
+                 call.request_id);
+}
+
+}  // namespace sluice::server

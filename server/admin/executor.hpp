@@ -1,0 +1,40 @@
+// Runs a call: one transaction from the token to the commit, the same steps for every route.
+#pragma once
+
+#include <string>
+
+#include <pqxx/connection>
+
+#include "common/base/clock.hpp"
+#include "common/telemetry/log.hpp"
+#include "server/admin/call.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/auth/throttle.hpp"
+#include "server/postgres/pool.hpp"
+
+namespace sluice::server {
+
+// Thread safety: run() on any thread of the pool, each with its own session.
+class Executor {
+ public:
+  Executor(Pool& pool, FailureThrottle& throttle, const Clock& clock, telemetry::Log& log)
+      : pool_(pool), throttle_(throttle), clock_(clock), log_(log) {}
+
+  // Never throws.
+  Answer run(Session& session, const Call& call);
+
+ private:
+  Answer attempt(pqxx::connection& connection, const Call& call);
+  Principal admit(Transaction& tx, const Call& call);
+  Answer failed(const std::exception& error, const Call& call);
+
+  Pool& pool_;
+  FailureThrottle& throttle_;
+  const Clock& clock_;
+  telemetry::Log& log_;
+};
+
+// A refusal as it is answered.
+Answer problem(const Refusal& refusal, std::string_view request_id);
+
+}  // namespace sluice::server

@@ -1,0 +1,57 @@
+#include "server/admin/idempotency.hpp"
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/base/crypto.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/admin/routes.hpp"
+
+namespace sluice::server {
+namespace {
+
+std::string fingerprint(const Call& call) {
+  Sha256 hash;
+  for (const std::string_view part : {call.route->method, std::string_view(call.target), std::string_view(call.body)}) {
+    hash.update(fmt::format("{}:", part.size())).update(part);
+  }
+  return to_hex(hash.finish());
+}
+
+}  // namespace
+
+std::optional<Answer> begin_idempotent(Transaction& tx, const Principal& principal, const Call& call) {
+  const std::string mine = fingerprint(call);
+  const pqxx::result taken = tx.exec(
+      "INSERT INTO idempotency (actor_id, key, fingerprint) VALUES ($1, $2, decode($3, 'hex')) ON CONFLICT (actor_id, key) "
+      "DO NOTHING RETURNING key",
+      principal.token_id, call.idempotency_key, mine);
+  if (!taken.empty()) return std::nullopt;
+  const pqxx::result rows =
+      tx.exec("SELECT encode(fingerprint, 'hex'), status, headers, body FROM idempotency WHERE actor_id = $1 AND key = $2",
+              principal.token_id, call.idempotency_key);
+  if (rows.empty()) throw Raced();  // it was forgotten in between
+  if (rows[0][0].c_str() != mine) {
+    throw Refusal(422, "idempotency-key-reused",
+                  "This Idempotency-Key belongs to another request: use a new key for each request, and the old one only to "
+                  "repeat the very same.");
+  }
+  Answer answer;
+  answer.status = rows[0][1].as<unsigned>();
+  answer.headers = rows[0][2].c_str();
+  answer.headers += "Idempotency-Replayed: true\r\n";
+  answer.body = rows[0][3].c_str();
+  return answer;
+}
+
+void finish_idempotent(Transaction& tx, const Principal& principal, const Call& call, const Answer& answer) {
+  tx.exec("UPDATE idempotency SET status = $3, headers = $4, body = $5 WHERE actor_id = $1 AND key = $2",
+          principal.token_id, call.idempotency_key, answer.status, answer.headers,
+          answer.body_without_secret.value_or(answer.body));
+}
+
+void forget_old_answers(Transaction& tx) {
+  tx.exec_text(fmt::format("DELETE FROM idempotency WHERE made_at < now() - interval '{}'", kIdempotencyLifetime));
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,48 @@
+#include "server/admin/paging.hpp"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "common/base/crypto.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/refusal.hpp"
+
+namespace sluice::server {
+
+Page read_page(const Call& call) {
+  Page page{.limit = kDefaultPage, .after_tenant_id = {}, .after_id = {}};
+  if (const std::string_view limit = call.parameter("limit"); !limit.empty()) {
+    const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), page.limit);
+    if (error != std::errc{} || end != limit.data() + limit.size() || page.limit < 1 || page.limit > kMaxPage) {
+      refuse_fault(400, "?limit", fmt::format("limit is a whole number from 1 to {}", kMaxPage));
+    }
+  }
+  if (const std::string_view cursor = call.parameter("cursor"); !cursor.empty()) {
+    const auto bytes = from_base64url(cursor);
+    const std::string text = bytes ? std::string(bytes->begin(), bytes->end()) : std::string();
+    const std::size_t separator = text.find('\n');
+    if (separator == std::string::npos || text.find('\0') != std::string::npos) {
+      refuse_fault(400, "?cursor", "cursor is the text `next` of the page before, unchanged");
+    }
+    page.after_tenant_id = text.substr(0, separator);
+    page.after_id = text.substr(separator + 1);
+  }
+  return page;
+}
+
+std::string cursor_behind(std::string_view tenant_id, std::string_view id) {
+  return to_base64url(as_bytes(fmt::format("{}\n{}", tenant_id, id)));
+}
+
+std::string list_document(const std::vector<std::string>& items, const std::string& next) {
+  std::string body = R"({"items":[)";
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i != 0) body += ',';
+    body += items[i];
+  }
+  body += R"(],"next":)";
+  return body.append(next.empty() ? "null" : json_string(next)).append("}");
+}
+
+}  // namespace sluice::server

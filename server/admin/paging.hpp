@@ -1,0 +1,24 @@
+// Lists: pages with a cursor.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/admin/call.hpp"
+#include "server/store/objects.hpp"
+
+namespace sluice::server {
+
+inline constexpr std::size_t kDefaultPage = 100;
+inline constexpr std::size_t kMaxPage = 1000;
+
+// From `limit` and `cursor` of the query. Refuses what is no page.
+Page read_page(const Call& call);
+
+// An opaque text that names the place behind an object.
+std::string cursor_behind(std::string_view tenant_id, std::string_view id);
+
+// {"items":[…],"next":…}: `items` are JSON texts, `next` a cursor or "".
+std::string list_document(const std::vector<std::string>& items, const std::string& next);
+
+}  // namespace sluice::server

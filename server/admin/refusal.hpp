@@ -1,0 +1,40 @@
+// Why a call is refused. Thrown by whoever finds it, answered as a problem (RFC 9457) in one place.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "common/base/error.hpp"
+
+namespace sluice::server {
+
+class Refusal : public std::exception {
+ public:
+  // `type`: the last part of the problem's type, "" for about:blank.
+  Refusal(unsigned status, std::string type, std::string detail, Faults faults = {}, std::string headers = {})
+      : status(status),
+        type(std::move(type)),
+        detail(std::move(detail)),
+        faults(std::move(faults)),
+        headers(std::move(headers)) {}
+
+  const char* what() const noexcept override { return detail.c_str(); }
+
+  unsigned status;
+  std::string type;
+  std::string detail;
+  Faults faults;
+  std::string headers;  // whole lines
+};
+
+// Everything that was read before it may be stale: the whole call is to be done again. Answered 409 when that does not
+// help.
+struct Raced : std::exception {};
+
+// The usual ones.
+[[noreturn]] void refuse_faults(unsigned status, Faults faults);
+[[noreturn]] void refuse_fault(unsigned status, std::string pointer, std::string text);
+[[noreturn]] void refuse_unknown(std::string_view kind, std::string_view id);  // 404
+
+}  // namespace sluice::server

@@ -1,0 +1,193 @@
+#include "server/admin/service.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <boost/asio/post.hpp>
+
+#include "common/base/crypto.hpp"
+#include "common/base/version.hpp"
+#include "common/domain/json_fields.hpp"
+#include "common/http/query.hpp"
+#include "server/admin/embedded.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/admin/routes.hpp"
+
+namespace sluice::server {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kDefaultBody = 1 << 20;
+constexpr std::size_t kMaxIdempotencyKey = 255;
+
+// What anybody may read.
+struct OpenPage {
+  std::string_view path;
+  std::string_view content_type;
+  std::string_view headers;
+  std::string_view body;
+};
+
+// The page is all inline, so that it works where nothing else can be reached.
+constexpr std::string_view kPageHeaders =
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src "
+    "'self'\r\n";
+constexpr std::array kOpenPages{OpenPage{"/openapi.json", "application/json", "", embedded::openapi},
+                                OpenPage{"/docs", "text/html; charset=utf-8", kPageHeaders, embedded::docs}};
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == ':' ||
+         c == '-';
+}
+
+// Whether the media type of a body is one of ours; none at all is taken for JSON.
+bool is_json(std::string_view type, std::string_view method) {
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  std::string lower(type);
+  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return lower.empty() || lower == "application/json" || (method == "PATCH" && lower == "application/merge-patch+json");
+}
+
+bool is_among(std::string_view name, std::string_view list) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (list.substr(0, comma) == name) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
+// The parameters of the query: each known to the route, each once.
+void read_query(std::string_view query, Call& call) {
+  auto parameters = http::parse_query(query);
+  if (!parameters) throw Refusal(400, "invalid", parameters.error().text);
+  Faults faults;
+  for (auto& [name, value] : *parameters) {
+    const std::string pointer = "?" + name;
+    if (!is_among(name, call.route->parameters)) {
+      faults.push_back({pointer, call.route->parameters.empty()
+                                     ? fmt::format("this takes no parameters in the query, and so no {}", quoted(name))
+                                     : fmt::format("there is no parameter {}; there are {}", quoted(name),
+                                                   call.route->parameters)});
+    } else if (std::ranges::find(call.query, name, &std::pair<std::string, std::string>::first) != call.query.end()) {
+      faults.push_back({pointer, "is given more than once"});
+    } else {
+      call.query.emplace_back(std::move(name), std::move(value));
+    }
+  }
+  if (!faults.empty()) refuse_faults(400, std::move(faults));
+}
+
+void check_idempotency_key(const Call& call) {
+  const std::string& key = call.idempotency_key;
+  const bool good = key.size() <= kMaxIdempotencyKey &&
+                    std::ranges::all_of(key, [](char c) { return c > ' ' && c <= '~'; });
+  if (!good) {
+    refuse_fault(400, "Idempotency-Key",
+                 fmt::format("a key is 1 to {} visible ASCII characters, such as a random UUID", kMaxIdempotencyKey));
+  }
+}
+
+// Everything of the request that a route and no database is needed for.
+void read_call(const http::Request& request, Found& found, Call& call) {
+  if (found.allow.empty()) {
+    throw Refusal(404, "not-found", "There is no such path; /openapi.json lists all of them.");
+  }
+  if (found.route == nullptr) {
+    throw Refusal(405, "method-not-allowed", fmt::format("This path has {}.", found.allow), {},
+                  fmt::format("Allow: {}\r\n", found.allow));
+  }
+  call.route = found.route;
+  call.path_values = std::move(found.path_values);
+  read_query(request.query, call);
+  if (!request.body.empty() && !is_json(request.header("content-type"), request.method)) {
+    throw Refusal(415, "unsupported-media-type", "Bodies are JSON: content-type: application/json.");
+  }
+  call.target = request.target;
+  call.body.assign(request.body.data(), request.body.size());
+  call.authorization = request.header("authorization");
+  call.if_match = request.header("if-match");
+  call.if_none_match = request.header("if-none-match");
+  call.idempotency_key = request.header("idempotency-key");
+  check_idempotency_key(call);
+}
+
+}  // namespace
+
+std::string request_id_of(std::string_view given) {
+  if (!given.empty() && given.size() <= 128 && std::ranges::all_of(given, is_word)) return std::string(given);
+  std::array<std::uint8_t, 12> bytes;
+  random_bytes(bytes);
+  return to_hex(bytes);
+}
+
+// One call between its arrival and its answer.
+struct AdminService::Pending {
+  http::Reply reply;
+  Call call;
+  std::string_view method;  // of the route; "" where none was found
+  steady_clock::time_point begin = steady_clock::now();
+};
+
+std::size_t AdminService::body_limit(std::string_view method, std::string_view path) const {
+  const Found found = find_route(method, path);
+  return found.route == nullptr ? kDefaultBody : found.route->max_body;
+}
+
+void AdminService::handle(http::Request& request, http::Reply reply) {
+  const bool reading = request.method == "GET" || request.method == "HEAD";
+  for (const OpenPage& page : kOpenPages) {
+    if (request.path != page.path || !reading) continue;
+    return reply.send({.status = 200, .content_type = page.content_type, .headers = page.headers, .body = page.body});
+  }
+  if (request.path == "/v1/health" && reading) {
+    return reply.send({.body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
+  }
+  auto pending = std::make_unique<Pending>(Pending{.reply = std::move(reply), .call = {}, .method = {}});
+  pending->call.request_id = request_id_of(request.header("x-request-id"));
+  pending->call.source = "";  // request.peer
+  Found found = find_route(request.method, request.path);
+  try {
+    read_call(request, found, pending->call);
+  } catch (const Refusal& refusal) {
+    return finish(*pending, problem(refusal, pending->call.request_id));
+  }
+  submit(std::move(pending));
+}
+
+void AdminService::submit(std::unique_ptr<Pending> pending) {
+  Pending& waiting = *pending;
+  auto job = [this, pending = std::move(pending)](Session& session) mutable {
+    Answer answer = executor_.run(session, pending->call);
+    boost::asio::post(loop_, [this, pending = std::move(pending), answer = std::move(answer)] { finish(*pending, answer); });
+  };
+  // A job that is not taken stays ours, and so does the call in it.
+  Pool::Job wrapped(std::move(job));
+  if (pool_.submit(wrapped)) return;
+  finish(waiting, problem(Refusal(503, "overload", "Too many calls are waiting; try again.", {}, "Retry-After: 1\r\n"),
+                          waiting.call.request_id));
+}
+
+void AdminService::finish(Pending& pending, const Answer& answer) {
+  send(pending.reply, answer, pending.call.request_id);
+  const auto took = steady_clock::now() - pending.begin;
+  const Route* const route = pending.call.route;
+  metrics_.count_request(route, answer.status, took);
+  log_.debug("request", "A call was answered.",
+             {{"method", route == nullptr ? "" : route->method},
+              {"route", route == nullptr ? "" : route->path},
+              {"status", answer.status},
+              {"request_id", pending.call.request_id},
+              {"duration_us", std::chrono::duration_cast<std::chrono::microseconds>(took).count()}});
+}
+
+void AdminService::send(http::Reply& reply, const Answer& answer, std::string_view request_id) {
+  const std::string headers = fmt::format(
+      "{}X-Request-Id: {}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n", answer.headers, request_id);
+  reply.send({.status = answer.status, .content_type = answer.content_type, .headers = headers, .body = answer.body});
+}
+
+}  // namespace sluice::server

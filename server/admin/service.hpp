@@ -1,0 +1,47 @@
+// The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL, hands the call to the pool, and
+// sends its answer when it comes.
+//
+// Thread: handle() on the server's loop; calls run on the pool's threads, and their answers are posted back.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/io_context.hpp>
+
+#include "common/base/clock.hpp"
+#include "common/http/server.hpp"
+#include "common/telemetry/log.hpp"
+#include "server/admin/executor.hpp"
+#include "server/metrics.hpp"
+#include "server/postgres/pool.hpp"
+
+namespace sluice::server {
+
+class AdminService final : public http::Handler {
+ public:
+  AdminService(boost::asio::io_context& loop, Pool& pool, Executor& executor, Metrics& metrics, telemetry::Log& log)
+      : loop_(loop), pool_(pool), executor_(executor), metrics_(metrics), log_(log) {}
+
+  std::size_t body_limit(std::string_view method, std::string_view path) const override;
+  void handle(http::Request& request, http::Reply reply) override;
+
+ private:
+  struct Pending;
+
+  void submit(std::unique_ptr<Pending> pending);
+  void finish(Pending& pending, const Answer& answer);
+  static void send(http::Reply& reply, const Answer& answer, std::string_view request_id);
+
+  boost::asio::io_context& loop_;
+  Pool& pool_;
+  Executor& executor_;
+  Metrics& metrics_;
+  telemetry::Log& log_;
+};
+
+// The caller's X-Request-Id where it is 1 to 128 of A-Z a-z 0-9 . _ : -, else a new random one.
+std::string request_id_of(std::string_view given);
+
+}  // namespace sluice::server

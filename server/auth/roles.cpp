@@ -1,0 +1,85 @@
+#include "server/auth/roles.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace sluice::server {
+namespace {
+
+constexpr std::array kRoles{Role::platform_admin, Role::org_admin, Role::operator_role, Role::auditor};
+
+struct Grant {
+  Permission permission;
+  std::array<bool, kRoles.size()> roles;  // in the order of kRoles
+};
+
+// clang-format off
+constexpr std::array<Grant, 7> kTable{{
+    //                        platform_admin  org_admin  operator  auditor
+    {Permission::read,        {true,          true,      true,     true}},
+    {Permission::read_tokens, {true,          true,      false,    true}},
+    {Permission::read_audit,  {true,          true,      true,     true}},
+    {Permission::operate,     {true,          true,      true,     false}},
+    {Permission::configure,   {true,          true,      false,    false}},
+    {Permission::grant,       {true,          true,      false,    false}},
+    {Permission::found,       {true,          false,     false,    false}},
+}};
+// clang-format on
+
+constexpr std::array<std::string_view, kRoles.size()> kRoleTexts{"platform_admin", "org_admin", "operator", "auditor"};
+constexpr std::array<std::string_view, kTable.size()> kPermissionTexts{
+    "read", "read_tokens", "read_audit", "operate", "configure", "grant", "found"};
+
+}  // namespace
+
+bool allows(Role role, Permission permission) {
+  for (const Grant& grant : kTable) {
+    if (grant.permission == permission) return grant.roles[static_cast<std::size_t>(role)];
+  }
+  return false;
+}
+
+std::string_view to_string(Role role) { return kRoleTexts[static_cast<std::size_t>(role)]; }
+
+std::optional<Role> role_from(std::string_view text) {
+  const auto found = std::ranges::find(kRoleTexts, text);
+  if (found == kRoleTexts.end()) return std::nullopt;
+  return static_cast<Role>(found - kRoleTexts.begin());
+}
+
+std::string_view to_string(Permission permission) { return kPermissionTexts[static_cast<std::size_t>(permission)]; }
+
+std::string roles_with(Permission permission) {
+  std::string names;
+  for (const Role role : kRoles) {
+    if (!allows(role, permission)) continue;
+    names.append(names.empty() ? "" : ", ").append(to_string(role));
+  }
+  return names;
+}
+
+Scope Principal::scope() const {
+  return {.organization = organization_id.empty() ? "*" : organization_id, .tenants = tenant_ids, .actor = token_id};
+}
+
+std::optional<std::string> grant_fault(const Principal& giver, const Principal& token) {
+  if (!allows(giver.role, Permission::grant)) return "your role grants nothing";
+  if (token.role < giver.role) {
+    return fmt::format("a token of role {} cannot grant {}", to_string(giver.role), to_string(token.role));
+  }
+  if (giver.organization_id.empty()) return std::nullopt;
+  if (token.organization_id != giver.organization_id) {
+    return fmt::format("your token grants within organization {} only", giver.organization_id);
+  }
+  if (giver.tenant_ids.empty()) return std::nullopt;
+  const bool within = !token.tenant_ids.empty() && std::ranges::all_of(token.tenant_ids, [&](const std::string& id) {
+    return std::ranges::find(giver.tenant_ids, id) != giver.tenant_ids.end();
+  });
+  if (!within) return fmt::format("your token grants within these tenants only: {}", fmt::join(giver.tenant_ids, ", "));
+  return std::nullopt;
+}
+
+}  // namespace sluice::server

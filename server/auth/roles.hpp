@@ -1,0 +1,59 @@
+// Who may do what: one table, and everything that is not in it is denied.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/postgres/transaction.hpp"
+
+namespace sluice::server {
+
+enum class Role : std::uint8_t { platform_admin, org_admin, operator_role, auditor };
+
+// What a route asks for.
+enum class Permission : std::uint8_t {
+  read,         // organizations, tenants, plans, policies, keys, overrides, modes
+  read_tokens,  // who has access
+  read_audit,
+  operate,    // overrides, counters, modes, rollout
+  configure,  // tenants and what is theirs: plans, policies, keys
+  grant,      // tokens
+  found,      // organizations
+};
+
+bool allows(Role role, Permission permission);
+
+// How much of the whole a route is about: the caller's scope must reach as far.
+enum class Level : std::uint8_t { tenant, organization, platform };
+
+std::string_view to_string(Role role);
+std::optional<Role> role_from(std::string_view text);
+std::string_view to_string(Permission permission);
+inline constexpr std::string_view kRoleNames = "platform_admin, org_admin, operator, auditor";
+
+// Roles that have a permission, for texts: "platform_admin, org_admin".
+std::string roles_with(Permission permission);
+
+// A caller who proved a token.
+struct Principal {
+  std::string token_id;
+  std::string name;
+  Role role = Role::auditor;
+  std::string organization_id;          // "": the platform
+  std::vector<std::string> tenant_ids;  // none: all of the organization
+
+  Level reach() const {
+    if (organization_id.empty()) return Level::platform;
+    return tenant_ids.empty() ? Level::organization : Level::tenant;
+  }
+  Scope scope() const;
+};
+
+// Why `giver` may not hand out a token of this role and scope; nothing where it may. A token never grants more than it
+// has.
+std::optional<std::string> grant_fault(const Principal& giver, const Principal& token);
+
+}  // namespace sluice::server

@@ -1,0 +1,119 @@
+#include "server/postgres/pool.hpp"
+
+#include <fmt/format.h>
+
+#include <pqxx/pqxx>
+
+namespace sluice::server {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kAwayFor{1};
+
+// The URL with a limit of the time to connect, unless it has one.
+std::string with_timeout(const DatabaseOptions& options) {
+  const std::string& url = options.url;
+  if (url.find("connect_timeout") != std::string::npos) return url;
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.connect_timeout).count();
+  const bool uri = url.starts_with("postgresql://") || url.starts_with("postgres://");
+  const std::string_view separator = !uri ? " " : url.find('?') == std::string::npos ? "?" : "&";
+  return fmt::format("{}{}connect_timeout={}", url, separator, seconds);
+}
+
+}  // namespace
+
+std::unique_ptr<pqxx::connection> connect(const DatabaseOptions& options) {
+  auto connection = std::make_unique<pqxx::connection>(with_timeout(options));
+  // Deprecated because the next libpqxx has nothing to inhibit.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+  connection->inhibit_reactivation(true);
+#pragma clang diagnostic pop
+  // A notice ("relation exists already") is nothing that stderr must hear of: logs are JSON.
+  connection->set_verbosity(pqxx::connection_base::terse);
+  const std::string settings = fmt::format(
+      "SET application_name = 'sluice-server'; SET client_min_messages = 'error'; SET timezone = 'UTC';"
+      "SET lock_timeout = {}; SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {};"
+      "SET synchronous_commit = on; SET default_transaction_isolation = 'read committed'",
+      options.lock_timeout.count(), options.statement_timeout.count(), options.idle_in_transaction_timeout.count());
+  pqxx::nontransaction(*connection).exec(settings);
+  return connection;
+}
+
+Pool::Pool(DatabaseOptions options, std::size_t max_waiting) : options_(std::move(options)), max_waiting_(max_waiting) {
+  for (std::size_t i = 0; i < options_.connections; ++i) threads_.emplace_back([this] { work(); });
+}
+
+Pool::~Pool() { stop(); }
+
+bool Pool::submit(Job& job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_ || jobs_.size() >= max_waiting_) return false;
+    jobs_.push_back(std::move(job));
+    waiting_.store(jobs_.size(), std::memory_order_relaxed);
+  }
+  changed_.notify_one();
+  return true;
+}
+
+void Pool::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  threads_.clear();  // joins
+}
+
+void Pool::work() {
+  Session session(*this);
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+      if (jobs_.empty()) break;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+      waiting_.store(jobs_.size(), std::memory_order_relaxed);
+    }
+    busy_.fetch_add(1, std::memory_order_relaxed);
+    job(session);
+    busy_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+std::unique_ptr<pqxx::connection> Pool::make_connection() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (steady_clock::now() < away_until_) return nullptr;
+  }
+  try {
+    auto made = connect(options_);
+    connected_.fetch_add(1, std::memory_order_relaxed);
+    reachable_.store(true, std::memory_order_relaxed);
+    return made;
+  } catch (const std::exception&) {
+    count_failure(FailureClass::away);
+    reachable_.store(false, std::memory_order_relaxed);
+    const std::lock_guard lock(mutex_);
+    away_until_ = steady_clock::now() + kAwayFor;
+    return nullptr;
+  }
+}
+
+pqxx::connection* Session::connection() {
+  if (connection_ && !connection_->is_open()) drop();
+  if (!connection_) connection_ = pool_.make_connection();
+  return connection_.get();
+}
+
+void Session::drop() {
+  if (!connection_) return;
+  connection_.reset();
+  pool_.connected_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace sluice::server

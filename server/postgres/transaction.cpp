@@ -1,0 +1,49 @@
+#include "server/postgres/transaction.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "common/base/crypto.hpp"
+
+namespace sluice::server {
+
+void Transaction::set(std::string_view name, std::string_view value, std::string& sql) {
+  sql.append(fmt::format("SET LOCAL sluice.{} TO {};", name, work_.quote(std::string(value))));
+}
+
+void Transaction::enter(const Scope& scope) {
+  std::string sql;
+  set("organization", scope.organization, sql);
+  set("tenants", fmt::format("{}", fmt::join(scope.tenants, ",")), sql);
+  set("actor", scope.actor, sql);
+  set("presented", "", sql);
+  work_.exec(sql);
+}
+
+void Transaction::present(std::string_view token_id) {
+  std::string sql;
+  set("presented", token_id, sql);
+  work_.exec(sql);
+}
+
+std::string bytea(std::string_view bytes) {
+  std::string text = "\\x";
+  append_hex(as_bytes(bytes), text);
+  return text;
+}
+
+std::string text_array(const std::vector<std::string>& texts) {
+  std::string literal = "{";
+  for (const std::string& text : texts) {
+    if (literal.size() > 1) literal += ',';
+    literal += '"';
+    for (const char c : text) {
+      if (c == '"' || c == '\\') literal += '\\';
+      literal += c;
+    }
+    literal += '"';
+  }
+  return literal += '}';
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,174 @@
+#include "server/store/change_log.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/base/crypto.hpp"
+#include "server/audit/chain.hpp"
+
+namespace sluice::server {
+namespace {
+
+struct AuditHead {
+  std::int64_t seq = 0;
+  Sha256Digest hash{};
+};
+
+Sha256Digest digest_from(const char* hex) {
+  Sha256Digest digest{};
+  from_hex(hex, digest);
+  return digest;
+}
+
+// Locks the end of an organization's chain; begins the chain where there is none.
+AuditHead lock_head(Transaction& tx, const std::string& organization) {
+  static const std::string kLock =
+      "SELECT seq, encode(hash, 'hex') FROM audit_heads WHERE organization_id = $1 FOR UPDATE";
+  pqxx::result rows = tx.exec(kLock, organization);
+  if (rows.empty()) {
+    tx.exec("INSERT INTO audit_heads (organization_id, seq, hash) VALUES ($1, 0, $2::bytea) ON CONFLICT DO NOTHING",
+            organization, bytea(std::string(32, '\0')));
+    rows = tx.exec(kLock, organization);
+  }
+  return {.seq = rows[0][0].as<std::int64_t>(), .hash = digest_from(rows[0][1].c_str())};
+}
+
+// Of what the chain of revisions covers: each change's place, version and document.
+Sha256Digest digest_of(const std::vector<Change>& changes) {
+  Sha256 hash;
+  const auto part = [&hash](std::string_view text) { hash.update(fmt::format("{}:", text.size())).update(text); };
+  for (const Change& change : changes) {
+    part(info(change.key.kind).name);
+    part(change.key.organization_id);
+    part(change.key.tenant_id);
+    part(change.key.id);
+    part(std::to_string(change.version));
+    part(change.after ? "written" : "removed");
+    part(change.after.value_or(""));
+  }
+  return hash.finish();
+}
+
+struct Stamp {
+  Revision revision;
+  std::int64_t made_at_us = 0;
+};
+
+// The one row that puts all writers in order.
+Stamp next_revision(Transaction& tx, const Sha256Digest& changes) {
+  static const std::string kNext =
+      "UPDATE revision SET revision = revision + 1, chain = sha256(chain || $1::bytea), made_at = clock_timestamp() "
+      "RETURNING revision, encode(chain, 'hex'), (extract(epoch FROM made_at) * 1000000)::bigint";
+  const std::string_view bytes(reinterpret_cast<const char*>(changes.data()), changes.size());
+  const pqxx::result rows = tx.exec(kNext, bytea(bytes));
+  return {.revision = {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str()},
+          .made_at_us = rows[0][2].as<std::int64_t>()};
+}
+
+// The columns of many rows as arrays, for one INSERT … SELECT FROM unnest.
+class Columns {
+ public:
+  void add(std::size_t column, std::string text) { texts_[column].push_back(std::move(text)); }
+  std::string array(std::size_t column) { return text_array(texts_[column]); }
+
+ private:
+  std::map<std::size_t, std::vector<std::string>> texts_;
+};
+
+// One statement writes the rows of versions, changes and audit, moves the heads, and wakes who follows.
+constexpr std::string_view kRecord = R"(
+WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS made_at, $2::bigint AS revision),
+     entry AS (
+       SELECT * FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::text[],
+                            $11::text[], $12::bigint[], $13::text[], $14::boolean[]) WITH ORDINALITY
+         AS e (kind, organization_id, tenant_id, id, version, document, before, after, action, seq, hash, removed, ordinal)),
+     version AS (
+       INSERT INTO versions (kind, organization_id, tenant_id, id, version, document, revision, actor_id, made_at)
+       SELECT kind, organization_id, tenant_id, id, version, CASE WHEN removed THEN NULL ELSE document::json END,
+              stamp.revision, $15, stamp.made_at
+       FROM entry, stamp),
+     change AS (
+       INSERT INTO changes (revision, ordinal, kind, organization_id, tenant_id, id, version, removed)
+       SELECT stamp.revision, ordinal, kind, organization_id, tenant_id, id, version, removed FROM entry, stamp),
+     trail AS (
+       INSERT INTO audit (organization_id, seq, tenant_id, made_at, actor_id, actor_role, source, request_id, action, kind,
+                          object_id, version, before, after, revision, hash)
+       SELECT organization_id, seq, tenant_id, stamp.made_at, $15, $16, $17, $18, action, kind, id, version,
+              nullif(before, ''), nullif(after, ''), stamp.revision, decode(hash, 'hex')
+       FROM entry, stamp),
+     moved AS (
+       UPDATE audit_heads h SET seq = e.seq, hash = decode(e.hash, 'hex')
+       FROM (SELECT DISTINCT ON (organization_id) organization_id, seq, hash FROM entry ORDER BY organization_id, seq DESC) e
+       WHERE h.organization_id = e.organization_id)
+SELECT pg_notify('sluice_revision', $2::text))";
+
+void write(Transaction& tx, const Actor& actor, const Stamp& stamp, const std::vector<Change>& changes,
+           std::map<std::string, AuditHead>& heads) {
+  Columns columns;
+  for (const Change& change : changes) {
+    AuditHead& head = heads[change.key.organization_id];
+    const std::string before = change.before ? redacted(change, *change.before) : std::string();
+    const std::string after = change.after ? redacted(change, *change.after) : std::string();
+    const std::string_view kind = info(change.key.kind).name;
+    head.hash = chained(head.hash, {.organization_id = change.key.organization_id,
+                                    .seq = ++head.seq,
+                                    .tenant_id = change.key.tenant_id,
+                                    .made_at_us = stamp.made_at_us,
+                                    .actor_id = actor.id,
+                                    .actor_role = actor.role,
+                                    .source = actor.source,
+                                    .request_id = actor.request_id,
+                                    .action = change.action,
+                                    .kind = kind,
+                                    .object_id = change.key.id,
+                                    .version = change.version,
+                                    .before = before,
+                                    .after = after,
+                                    .revision = stamp.revision.number});
+    std::size_t column = 0;
+    for (std::string text :
+         {std::string(kind), change.key.organization_id, change.key.tenant_id, change.key.id, std::to_string(change.version),
+          change.after.value_or(""), before, after, change.action, std::to_string(head.seq), to_hex(head.hash),
+          std::string(change.after ? "false" : "true")}) {
+      columns.add(column++, std::move(text));
+    }
+  }
+  tx.exec(std::string(kRecord), stamp.made_at_us, stamp.revision.number, columns.array(0), columns.array(1),
+          columns.array(2), columns.array(3), columns.array(4), columns.array(5), columns.array(6), columns.array(7),
+          columns.array(8), columns.array(9), columns.array(10), columns.array(11), actor.id, actor.role, actor.source,
+          actor.request_id);
+}
+
+}  // namespace
+
+Revision ChangeLog::record(Transaction& tx, const Actor& actor) {
+  std::map<std::string, AuditHead> heads;  // by organization: the order of their locks
+  for (const Change& change : changes_) heads.try_emplace(change.key.organization_id);
+  for (auto& [organization, head] : heads) head = lock_head(tx, organization);
+  const Stamp stamp = next_revision(tx, digest_of(changes_));
+  write(tx, actor, stamp, changes_, heads);
+  return stamp.revision;
+}
+
+Revision head(Transaction& tx) {
+  const pqxx::result rows = tx.exec_text("SELECT revision, encode(chain, 'hex') FROM revision");
+  return {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str()};
+}
+
+std::string redacted(const Change& change, const std::string& document) {
+  if (change.key.kind != Kind::key) return document;
+  // "key_hash":"sha256:<salt>:<hash>" becomes the first eight digits of the hash: enough to tell two apart.
+  static constexpr std::string_view kMember = "\"key_hash\":\"";
+  const std::size_t begin = document.find(kMember);
+  if (begin == std::string::npos) return document;
+  const std::size_t value = begin + kMember.size();
+  const std::size_t end = document.find('"', value);
+  const std::size_t digest = document.rfind(':', end) + 1;
+  std::string text = document;
+  return text.replace(value, end - value, "fingerprint:" + document.substr(digest, 8));
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,29 @@
+#include "server/store/kind.hpp"
+
+#include <array>
+
+namespace sluice::server {
+namespace {
+
+constexpr std::array<KindInfo, 9> kKinds{{{"override", "overrides", true, true},
+                                          {"policy", "policies", true, true},
+                                          {"plan", "plans", true, true},
+                                          {"key", "keys", true, false},
+                                          {"agent-token", "agent_tokens", false, false},
+                                          {"token", "tokens", false, false},
+                                          {"tenant", "tenants", false, false},
+                                          {"organization", "organizations", false, false},
+                                          {"setting", "settings", false, false}}};
+
+}  // namespace
+
+const KindInfo& info(Kind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+std::optional<Kind> kind_from(std::string_view name) {
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (kKinds[i].name == name) return static_cast<Kind>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice::server

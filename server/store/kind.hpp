@@ -1,0 +1,23 @@
+// The kinds of objects, and what the store must know of each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace sluice::server {
+
+// In the order in which a transaction locks rows: what refers comes before what it refers to.
+enum class Kind : std::uint8_t { override_, policy, plan, key, agent_token, token, tenant, organization, setting };
+
+struct KindInfo {
+  std::string_view name;   // "policy": in versions, changes, audit and texts
+  std::string_view table;  // "policies"
+  bool in_tenant = false;  // it belongs to a tenant
+  bool local_id = false;   // its id is unique within its tenant only
+};
+
+const KindInfo& info(Kind kind);
+std::optional<Kind> kind_from(std::string_view name);
+
+}  // namespace sluice::server

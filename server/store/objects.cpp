@@ -1,0 +1,119 @@
+#include "server/store/objects.hpp"
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+namespace sluice::server {
+namespace {
+
+constexpr std::string_view kColumns =
+    "organization_id, tenant_id, id, version, document, "
+    "to_char(created_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'), to_char(updated_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
+
+StoredObject read(Kind kind, const pqxx::row& row) {
+  return {.key = {kind, row[0].c_str(), row[1].c_str(), row[2].c_str()},
+          .version = row[3].as<std::int64_t>(),
+          .document = row[4].c_str(),
+          .created_at = row[5].c_str(),
+          .updated_at = row[6].c_str()};
+}
+
+std::string_view lock_clause(Lock lock) {
+  switch (lock) {
+    case Lock::none: return "";
+    case Lock::share: return " FOR SHARE";
+    case Lock::update: return " FOR UPDATE";
+  }
+  return "";
+}
+
+// The statement's text grows with its parameters.
+class Statement {
+ public:
+  explicit Statement(std::string text) : text_(std::move(text)) {}
+
+  Statement& add(std::string_view sql) {
+    text_ += sql;
+    return *this;
+  }
+  // Each '$' of `sql` becomes the number of this parameter.
+  Statement& add(std::string_view sql, std::optional<std::string> value) {
+    values_.push_back(std::move(value));
+    for (const char c : sql) {
+      text_ += c;
+      if (c == '$') text_ += std::to_string(values_.size());
+    }
+    return *this;
+  }
+  pqxx::result run(Transaction& tx) const {
+    std::vector<const char*> parameters;
+    for (const auto& value : values_) parameters.push_back(value ? value->c_str() : nullptr);
+    return tx.exec(text_, pqxx::prepare::make_dynamic_params(parameters));
+  }
+
+ private:
+  std::string text_;
+  std::vector<std::optional<std::string>> values_;
+};
+
+void where_key(Statement& statement, const ObjectKey& key) {
+  statement.add(" WHERE id = $", key.id);
+  if (info(key.kind).local_id) statement.add(" AND tenant_id = $", key.tenant_id);
+}
+
+}  // namespace
+
+std::optional<StoredObject> find(Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
+                                 Lock lock) {
+  Statement statement(fmt::format("SELECT {} FROM {}", kColumns, info(kind).table));
+  where_key(statement, {.kind = kind, .organization_id = {}, .tenant_id = std::string(tenant_id), .id = std::string(id)});
+  const pqxx::result rows = statement.add(lock_clause(lock)).run(tx);
+  if (rows.empty()) return std::nullopt;
+  return read(kind, rows[0]);
+}
+
+std::vector<StoredObject> list(Transaction& tx, Kind kind, const std::vector<Filter>& filters, const Page& page) {
+  Statement statement(fmt::format("SELECT {} FROM {} WHERE ", kColumns, info(kind).table));
+  if (info(kind).local_id) {
+    statement.add("(tenant_id, id) > ($, ", page.after_tenant_id).add("$)", page.after_id);
+  } else {
+    statement.add("id > $", page.after_id);
+  }
+  for (const Filter& filter : filters) statement.add(" AND ").add(filter.sql, filter.value);
+  statement.add(info(kind).local_id ? " ORDER BY tenant_id, id" : " ORDER BY id");
+  statement.add(fmt::format(" LIMIT {}", page.limit + 1));
+  std::vector<StoredObject> found;
+  for (const auto& row : statement.run(tx)) found.push_back(read(kind, row));
+  return found;
+}
+
+StoredObject insert(Transaction& tx, const ObjectKey& key, const std::string& document,
+                    const std::vector<ExtraColumn>& extra) {
+  std::string names = "organization_id, tenant_id, id, version, document";
+  for (const ExtraColumn& column : extra) names.append(", ").append(column.name);
+  Statement statement(fmt::format("INSERT INTO {} ({}) SELECT ", info(key.kind).table, names));
+  statement.add("$, ", key.organization_id).add("$, ", key.tenant_id).add("$, ", key.id);
+  statement.add("coalesce((SELECT max(version) FROM versions WHERE kind = $", std::string(info(key.kind).name));
+  statement.add(" AND tenant_id = $", key.tenant_id).add(" AND id = $), 0) + 1, ", key.id).add("$::json", document);
+  for (const ExtraColumn& column : extra) statement.add(", ").add("$::", column.value).add(column.type);
+  return read(key.kind, statement.add(" RETURNING ").add(kColumns).run(tx)[0]);
+}
+
+StoredObject update(Transaction& tx, const StoredObject& before, const std::string& document,
+                    const std::vector<ExtraColumn>& extra) {
+  Statement statement(fmt::format("UPDATE {} SET version = version + 1, updated_at = now()", info(before.key.kind).table));
+  statement.add(", document = $::json", document);
+  for (const ExtraColumn& column : extra) {
+    statement.add(", ").add(column.name).add(" = $::", column.value).add(column.type);
+  }
+  where_key(statement, before.key);
+  return read(before.key.kind, statement.add(" RETURNING ").add(kColumns).run(tx)[0]);
+}
+
+void remove(Transaction& tx, const ObjectKey& key) {
+  Statement statement(fmt::format("DELETE FROM {}", info(key.kind).table));
+  where_key(statement, key);
+  statement.run(tx);
+}
+
+}  // namespace sluice::server
