@@ -12,16 +12,15 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/io_context.hpp>
 
-#include "agent/admin_api.hpp"
 #include "agent/bundle_file.hpp"
 #include "agent/bundle_source.hpp"
-#include "agent/descriptors.hpp"
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
+#include "common/program/descriptors.hpp"
+#include "common/program/probes.hpp"
+#include "common/program/shutdown.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -55,10 +54,11 @@ class App {
         counters_(clock_),
         shared_{
             clock_, metrics_, log_, decision_log_, config.redis, counters_, api_options(config), http_options(config)},
-        admin_api_(metrics_, {.alive = [this] { return alive(); }, .degraded = [this] { return degraded(); }}),
-        admin_server_(admin_loop_, http::ServerOptions{}, admin_api_),
-        signals_(admin_loop_, SIGTERM, SIGINT),
-        drain_timer_(admin_loop_) {
+        probes_("The admin port", {.alive = [this] { return alive(); },
+                                   .degraded = [this] { return degraded(); },
+                                   .metrics = [this] { return metrics_.render(); }}),
+        admin_server_(admin_loop_, http::ServerOptions{}, probes_),
+        shutdown_(admin_loop_, log_, config.drain_timeout) {
     expose_dropped("sluice_log_lines_dropped_total", "Log lines that could not be written.", log_lines_);
     expose_dropped("sluice_decision_log_lines_dropped_total", "Decisions whose log line could not be written.",
                    decision_lines_);
@@ -67,18 +67,16 @@ class App {
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
     if (!load() || !listen()) return 1;
-    wait_for_signal();
+    shutdown_.await_signal(workers_.size(), [this] { drain(); });
     std::vector<std::jthread> threads;
     for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
     if (bundle_) bundle_->start();
-    admin_api_.set_ready();
+    probes_.set_ready();
     admin_loop_.run();
     if (bundle_) bundle_->stop();
     for (Worker& worker : workers_) worker.stop();
     threads.clear();  // joins
-    // One more signal shall not end by force what is ending anyway.
-    signals_.clear();
-    for (int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_IGN);
+    shutdown_.ignore_signals();
     log_.info("stopped", "The agent has stopped.");
     return 0;
   }
@@ -93,7 +91,8 @@ class App {
   }
   static http::ServerOptions http_options(const Config& config) {
     http::ServerOptions options;
-    options.max_connections = connections_per_worker(raise_descriptor_limit(), config.workers, options.max_connections);
+    options.max_connections =
+        program::connections_per_worker(program::raise_descriptor_limit(), config.workers, options.max_connections);
     return options;
   }
   bool load();
@@ -101,7 +100,6 @@ class App {
   bool listen_tcp_all();
   bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
                 const std::string& where);
-  void wait_for_signal();
   void drain();
   bool alive() const;
   std::vector<std::string> degraded() const;
@@ -118,12 +116,9 @@ class App {
   std::optional<BundleSource> bundle_;  // of --policies
   std::deque<Worker> workers_;
   boost::asio::io_context admin_loop_{1};
-  AdminApi admin_api_;
+  program::Probes probes_;
   http::Server admin_server_;
-  boost::asio::signal_set signals_;
-  boost::asio::steady_timer drain_timer_;
-  std::size_t draining_ = 0;  // workers that have not drained yet
-  bool asked_to_stop_ = false;
+  program::Shutdown shutdown_;
 };
 
 bool App::load() {
@@ -169,7 +164,7 @@ bool App::listen_tcp_all() {
   if (many) {
     // Among workers the port is shared, and any process of this user could share it unseen: that nobody does shows only
     // to one who asks for it alone. This also settles which port "any" is.
-    auto port = http::Server(admin_loop_, http::ServerOptions{}, admin_api_).listen_tcp(address, false);
+    auto port = http::Server(admin_loop_, http::ServerOptions{}, probes_).listen_tcp(address, false);
     if (!port) return listened(port, "checks", "--listen", address);
     address = fmt::format("{}:{}", address.substr(0, address.rfind(':')), *port);
   }
@@ -180,36 +175,9 @@ bool App::listen_tcp_all() {
   return true;
 }
 
-void App::wait_for_signal() {
-  signals_.async_wait([this](const boost::system::error_code& stopped, int signal) {
-    if (stopped) return;
-    if (asked_to_stop_) {
-      log_.warn("stopping_now", "A second signal: what is in flight is not waited for.");
-      return admin_loop_.stop();
-    }
-    log_.info("draining", "Answering what is in flight, then stopping.", {{"signal", signal}});
-    asked_to_stop_ = true;
-    drain();
-    wait_for_signal();
-  });
-}
-
 void App::drain() {
-  admin_api_.set_draining();
-  draining_ = workers_.size();
-  for (Worker& worker : workers_) {
-    worker.drain([this] {
-      boost::asio::post(admin_loop_, [this] {
-        if (--draining_ == 0) admin_loop_.stop();
-      });
-    });
-  }
-  drain_timer_.expires_after(config_.drain_timeout);
-  drain_timer_.async_wait([this](const boost::system::error_code& stopped) {
-    if (stopped) return;
-    log_.warn("drain_timeout", "Some connections did not end in time and are closed.", {{"workers", draining_}});
-    admin_loop_.stop();
-  });
+  probes_.set_draining();
+  for (Worker& worker : workers_) worker.drain([this] { shutdown_.drained(); });
 }
 
 bool App::alive() const {

@@ -7,15 +7,17 @@
 #include <filesystem>
 #include <utility>
 
-#include "agent/config_reader.hpp"
+#include "agent/flag_table.hpp"
 #include "common/base/version.hpp"
 #include "common/domain/identifiers.hpp"
+#include "common/program/config_reader.hpp"
 
 namespace sluice::agent {
 namespace {
 
 using boost::asio::ip::tcp;
 using namespace std::chrono_literals;
+using program::ConfigReader;
 
 constexpr std::size_t kMaxKeyName = 256;
 
@@ -37,10 +39,6 @@ void read_policies(ConfigReader& reader, Config& config) {
   if (answer != "allow" && answer != "deny") reader.fault("no-snapshot", "must be deny or allow");
 }
 
-void require_use(ConfigReader& reader, std::string_view flag, bool used, std::string_view rule) {
-  if (reader.value(flag).given && !used) reader.fault(flag, rule);
-}
-
 void read_counters(ConfigReader& reader, Config& config) {
   const std::string& url = reader.value("counters").text;
   const bool memory = url == "memory";
@@ -60,12 +58,12 @@ void read_counters(ConfigReader& reader, Config& config) {
   options.tls_key_file = reader.file("redis-tls-key");
   options.deadline = reader.duration("redis-deadline", 1ms, 10s, "1ms to 10s");
 
-  require_use(reader, "redis-password-file", !memory, "has no use with --counters memory; leave it out");
+  reader.require_use("redis-password-file", !memory, "has no use with --counters memory; leave it out");
   for (const std::string_view flag : {"redis-tls-ca", "redis-tls-cert", "redis-tls-key"}) {
-    require_use(reader, flag, tls, "has no use without TLS; write --counters rediss://… or leave it out");
+    reader.require_use(flag, tls, "has no use without TLS; write --counters rediss://… or leave it out");
   }
-  require_use(reader, "redis-tls-cert", !options.tls_key_file.empty(), "needs its key; add --redis-tls-key");
-  require_use(reader, "redis-tls-key", !options.tls_cert_file.empty(), "needs its certificate; add --redis-tls-cert");
+  reader.require_use("redis-tls-cert", !options.tls_key_file.empty(), "needs its key; add --redis-tls-key");
+  reader.require_use("redis-tls-key", !options.tls_cert_file.empty(), "needs its certificate; add --redis-tls-cert");
   if (!options.password_file.empty() && !options.endpoint.password.empty()) {
     reader.fault("redis-password-file",
                  "is a second password beside the one in --counters; take that one out: rediss://USER:@HOST");
@@ -75,7 +73,7 @@ void read_counters(ConfigReader& reader, Config& config) {
 
 void read_unix_path(ConfigReader& reader, Config& config) {
   constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;
-  const FlagValue& path = reader.value("listen-unix");
+  const program::FlagValue& path = reader.value("listen-unix");
   if (!path.given) return;
   config.listen_unix = path.text;
   if (path.text.size() > kLongest) {
@@ -151,40 +149,39 @@ void read_telemetry(ConfigReader& reader, Config& config) {
 }
 
 void read_mint_key(ConfigReader& reader, Config& config) {
-  config.mint = {.id = reader.value("mint-key id").text,
-                 .tenant = reader.value("mint-key tenant").text,
-                 .name = reader.value("mint-key name").text};
+  config.mint = {
+      .id = reader.value("id").text, .tenant = reader.value("tenant").text, .name = reader.value("name").text};
   constexpr std::string_view kIdRule = "must match [a-z0-9][a-z0-9.-]{0,62}: lower-case letters, digits, '.' and '-'";
-  if (!config.mint.id.empty() && !is_id(config.mint.id)) reader.fault("mint-key id", kIdRule);
-  if (!is_id(config.mint.tenant)) reader.fault("mint-key tenant", kIdRule);
+  if (!config.mint.id.empty() && !is_id(config.mint.id)) reader.fault("id", kIdRule);
+  if (!is_id(config.mint.tenant)) reader.fault("tenant", kIdRule);
   if (config.mint.name.size() > kMaxKeyName) {
-    reader.fault("mint-key name", fmt::format("must be at most {} bytes", kMaxKeyName));
+    reader.fault("name", fmt::format("must be at most {} bytes", kMaxKeyName));
   }
 }
 
-Config::Command command_of(ConfigReader& reader, const Flags& flags) {
-  const bool help = reader.boolean("help") || (flags.mint_key && reader.boolean("mint-key help"));
+Config::Command command_of(ConfigReader& reader, bool minting) {
+  const bool help = reader.boolean("help");
   const bool version = reader.boolean("version");
   const bool check = reader.boolean("check-config");
   if (help) return Config::Command::help;
   if (version) return Config::Command::version;
-  if (flags.mint_key) return Config::Command::mint_key;
+  if (minting) return Config::Command::mint_key;
   return check ? Config::Command::check_config : Config::Command::run;
 }
 
 }  // namespace
 
-std::expected<Config, Faults> read_config(int argc, const char* const* argv, const Environment& environment) {
-  const Flags flags = read_flags(argc, argv, environment);
+std::expected<Config, Faults> read_config(int argc, const char* const* argv, const program::Environment& environment) {
+  const program::Flags flags = read_flags(kProgram, argc, argv, environment);
   ConfigReader reader(flags);
   Config config;
-  config.command = command_of(reader, flags);
+  config.command = command_of(reader, flags.command == kMintKey);
   switch (config.command) {
     case Config::Command::help:
       config.text = flags.help;
       return config;  // whatever else is faulty: help is what is needed
     case Config::Command::version:
-      config.text = fmt::format("sluice-agent {} ({})\n", version(), compiler());
+      config.text = fmt::format("{} {} ({})\n", kProgram.name, version(), compiler());
       return config;
     case Config::Command::mint_key:
       read_mint_key(reader, config);
@@ -199,14 +196,6 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
   }
   if (!reader.faultless()) return std::unexpected(std::move(reader).take_faults());
   return config;
-}
-
-std::string describe(const Faults& faults, std::string_view headline) {
-  std::string text = fmt::format("{}: {} fault{}\n", headline, faults.size(), faults.size() == 1 ? "" : "s");
-  for (const Fault& fault : faults) {
-    text += fmt::format("  {}{}{}\n", fault.pointer, fault.pointer.empty() ? "" : ": ", fault.text);
-  }
-  return text + "All flags: sluice-agent --help\n";
 }
 
 }  // namespace sluice::agent

@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "agent/flags.hpp"
 #include "common/base/error.hpp"
 #include "common/domain/decision.hpp"
+#include "common/program/flags.hpp"
 #include "common/redis/client.hpp"
 #include "common/telemetry/decision_log.hpp"
 #include "common/telemetry/log.hpp"
@@ -53,9 +53,6 @@ struct Config {
 };
 
 // All faults at once; each names the flag or the variable (Fault::pointer), the value, the rule and the fix. Exit 2.
-std::expected<Config, Faults> read_config(int argc, const char* const* argv, const Environment& environment);
-
-// The faults as a person reads them, one a line, below `headline` ("sluice-agent cannot start") and their number.
-std::string describe(const Faults& faults, std::string_view headline);
+std::expected<Config, Faults> read_config(int argc, const char* const* argv, const program::Environment& environment);
 
 }  // namespace sluice::agent

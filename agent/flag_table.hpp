@@ -1,18 +1,14 @@
-// Every flag of sluice-agent: name, group, kind of value, default and help.
+// The command line of sluice-agent: its commands, and of every flag the name, group, kind of value, default and help.
 #pragma once
 
 #include <array>
 #include <string_view>
 
+#include "common/program/flags.hpp"
+
 namespace sluice::agent {
 
-struct FlagSpec {
-  std::string_view name;      // without dashes
-  std::string_view group;     // of --help
-  std::string_view value;     // "ADDR:PORT"; "" is a boolean
-  std::string_view fallback;  // the default; "" none
-  std::string_view help;
-};
+using program::FlagSpec;
 
 inline constexpr std::array kFlags{
     FlagSpec{"policies", "Policies", "FILE", "",
@@ -71,5 +67,34 @@ inline constexpr std::array kMintKeyFlags{
     FlagSpec{"name", "Key", "TEXT", "", "Name of the bundle entry, for people. Default: none."},
     FlagSpec{"help", "Other", "", "false", "Print this help and exit."},
 };
+
+inline constexpr std::string_view kDescription =
+    "Sluice agent: answers POST /v1/check with allow or deny, counting in Redis or in memory.\n"
+    "Every flag has an environment variable (a flag wins over it; booleans take true, false, 1, 0).";
+
+inline constexpr std::string_view kExamples = R"(
+Examples:
+  sluice-agent --policies bundle.json --counters memory
+      Embedded: no other process needed.
+  sluice-agent --policies bundle.json --counters redis://127.0.0.1:6379/0 --workers 2
+  sluice-agent --policies bundle.json --counters rediss://sluice:@redis.internal:6380/0 \
+      --redis-password-file /run/secrets/redis --redis-tls-ca /etc/ssl/redis-ca.pem
+  sluice-agent --policies bundle.json --check-config
+  sluice-agent mint-key --tenant shop --id prod-app
+      Prints a new API key (shown once), its hash and an entry for the bundle's "keys".
+
+Durations: a whole number and a unit: us, ms, s, m, h. Exit status: 0 good, 1 a faulty bundle or a failed start,
+2 faulty flags.)";
+
+inline constexpr std::string_view kMintKey = "mint-key";
+inline constexpr std::string_view kMintKeyDescription =
+    "Make an API key and print it as one JSON object: id, key (shown only here), key_hash, bundle_entry.";
+
+inline constexpr std::array kCommands{
+    program::Command{"", kDescription, kExamples, kFlags},
+    program::Command{kMintKey, kMintKeyDescription, "", kMintKeyFlags},
+};
+
+inline constexpr program::Program kProgram{"sluice-agent", "SLUICE_AGENT_", kCommands};
 
 }  // namespace sluice::agent

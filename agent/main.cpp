@@ -5,13 +5,16 @@
 #include <unistd.h>
 
 #include "agent/app.hpp"
+#include "agent/flag_table.hpp"
 #include "agent/mint_key.hpp"
+#include "common/program/config_reader.hpp"
 
 int main(int argc, char** argv) {
   using sluice::agent::Config;
-  auto config = sluice::agent::read_config(argc, argv, sluice::agent::Environment(environ));
+  auto config = sluice::agent::read_config(argc, argv, sluice::program::Environment(environ));
   if (!config) {
-    fmt::print(stderr, "{}", sluice::agent::describe(config.error(), "sluice-agent cannot start"));
+    const std::string_view name = sluice::agent::kProgram.name;
+    fmt::print(stderr, "{}", sluice::program::describe(config.error(), fmt::format("{} cannot start", name), name));
     return 2;
   }
   switch (config->command) {

@@ -26,8 +26,6 @@
 
 namespace sluice::telemetry {
 
-inline constexpr std::string_view kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
-
 struct MetricsOptions {
   std::size_t workers = 1;
   bool policy_label = false;
@@ -72,7 +70,7 @@ class Metrics {
   // until this object is gone.
   void add(std::string name, std::string help, prometheus::MetricType type, std::function<double()> read);
 
-  // Everything in Prometheus' text format 0.0.4 (kMetricsContentType).
+  // Everything in Prometheus' text format 0.0.4.
   std::string render() const;
 
  private:

@@ -10,8 +10,8 @@
 
 #include "agent/check_api.hpp"
 #include "common/domain/bundle.hpp"
-#include "common/http/reply_sink.hpp"
 #include "common/limiter/memory_store.hpp"
+#include "tests/unit/http_asker.hpp"
 
 namespace sluice::agent {
 
@@ -53,13 +53,7 @@ struct TestStore final : limiter::CounterStore {
   std::vector<std::pair<const limiter::Call*, limiter::JudgeListener*>> held;
 };
 
-struct Answer {
-  unsigned status = 0;
-  std::string type;
-  std::string headers;
-  std::string body;
-  bool has(std::string_view text) const { return body.find(text) != std::string::npos; }
-};
+using http::Answer;
 
 class ApiRig {
  public:
@@ -89,21 +83,8 @@ class ApiRig {
 
   // Calls the API; the answer is in `answers` under the number returned (at once, unless the store holds it).
   std::uint64_t send(const std::string& method, const std::string& path, std::string body,
-                     std::map<std::string, std::string, std::less<>> headers) {
-    struct TestHttpRequest final : http::Request {
-      std::map<std::string, std::string, std::less<>> fields;
-      std::string_view header(std::string_view name) const override {
-        auto found = fields.find(name);
-        return found == fields.end() ? std::string_view() : found->second;
-      }
-    } request;
-    request.method = method;
-    request.target = request.path = path;
-    request.body = body;
-    request.fields = std::move(headers);
-    std::uint64_t slot = next_slot_++;
-    api.handle(request, http::Reply(&sink_, slot));
-    return slot;
+                     http::Asker::Headers headers) {
+    return asker.send(method, path, std::move(body), std::move(headers));
   }
   Answer post(const std::string& path, const std::string& body) {
     return answers[send("POST", path, body, {{"x-api-key", shop_key}})];
@@ -121,7 +102,8 @@ class ApiRig {
   telemetry::LineWriter lines;
   telemetry::DecisionLog log;
   CheckApi api;
-  std::map<std::uint64_t, Answer> answers;
+  http::Asker asker{api};
+  std::map<std::uint64_t, Answer>& answers = asker.answers;
 
  private:
   static telemetry::MetricsOptions metrics_options() {
@@ -134,18 +116,6 @@ class ApiRig {
     return R"({"tenant_id":")" + tenant + R"(","id":")" + std::string(presented->id) + R"(","key_hash":")" +
            hash_secret(presented->secret) + "\"}";
   }
-  struct Sink final : http::ReplySink {
-    explicit Sink(ApiRig& its_rig) : rig(its_rig) { retain(); }
-    void answer(std::uint64_t slot, const http::Response& response) override {
-      rig.answers[slot] = {response.status, std::string(response.content_type), std::string(response.headers),
-                           std::string(response.body)};
-    }
-    void unreferenced() noexcept override {}
-    ApiRig& rig;
-  };
-
-  Sink sink_{*this};
-  std::uint64_t next_slot_ = 0;
 };
 
 }  // namespace sluice::agent

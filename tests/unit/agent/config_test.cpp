@@ -15,28 +15,28 @@
 #include <vector>
 
 #include "common/base/version.hpp"
+#include "common/program/config_reader.hpp"
+#include "tests/unit/program/invocation.hpp"
 
 using namespace sluice;
 using namespace sluice::agent;
 using namespace std::chrono_literals;
+using program::mentions;
+using program::Texts;
 using Command = Config::Command;
 
 namespace {
 
-using Texts = std::vector<std::string>;
-
 std::expected<Config, Faults> read(const Texts& arguments, const Texts& environment = {}) {
-  std::vector<const char*> argv{"sluice-agent"};
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  std::vector<const char*> variables;
-  for (const std::string& variable : environment) variables.push_back(variable.c_str());
-  variables.push_back(nullptr);
-  return read_config(static_cast<int>(argv.size()), argv.data(), Environment(variables.data()));
+  const program::Invocation invocation(arguments, environment);
+  return read_config(invocation.argc(), invocation.argv(), invocation.environment());
 }
+
+std::string all_of(const Faults& faults) { return program::describe(faults, "faulty", "sluice-agent"); }
 
 Config good(const Texts& arguments, const Texts& environment = {}) {
   const auto config = read(arguments, environment);
-  const std::string faults = config ? "" : describe(config.error(), "faulty");
+  const std::string faults = config ? "" : all_of(config.error());
   CAPTURE(faults);
   REQUIRE(config.has_value());
   return *config;
@@ -51,14 +51,12 @@ Faults faulty(const Texts& arguments, const Texts& environment = {}) {
 // The text of the one fault there is, which must be of `source`.
 std::string only_fault(const std::string& source, const Texts& arguments, const Texts& environment = {}) {
   const Faults faults = faulty(arguments, environment);
-  const std::string all = describe(faults, "faulty");
+  const std::string all = all_of(faults);
   CAPTURE(all);
   CHECK(faults.size() == 1);
   CHECK(faults[0].pointer == source);
   return faults[0].text;
 }
-
-bool mentions(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 // A folder of its own, gone with the test.
 class Folder {
@@ -181,14 +179,6 @@ TEST_CASE("Counters live in memory only where memory is asked for") {
   }
 }
 
-TEST_CASE("Values come as --flag value and as --flag=value; the last one counts") {
-  CHECK(good({"--workers=3"}).workers == 3);
-  CHECK(good({"--workers", "3", "--workers=5"}).workers == 5);
-  CHECK(good({"--metrics-policy-label=false"}).metrics_policy_label == false);
-  CHECK(good({"--metrics-policy-label=1"}).metrics_policy_label);
-  CHECK(good({"--listen", "[::1]:9000"}).listen == "[::1]:9000");
-}
-
 TEST_CASE("Every flag has an environment variable, and the flag wins over it") {
   CHECK(good({}, {"SLUICE_AGENT_WORKERS=3"}).workers == 3);
   CHECK(good({"--workers", "4"}, {"SLUICE_AGENT_WORKERS=3"}).workers == 4);
@@ -258,37 +248,18 @@ TEST_CASE("All faults are reported at once, each by its flag or variable, with t
   CHECK(faults.size() == 13);
 }
 
-TEST_CASE("A fault list is readable: a headline with the number, one line each, and where help is") {
-  const std::string text = describe(faulty({"--workers", "0", "--log-level", "x"}), "sluice-agent cannot start");
-  CHECK(text ==
-        "sluice-agent cannot start: 2 faults\n"
-        "  --workers: \"0\" must be a whole number from 1 to 256\n"
-        "  --log-level: \"x\" must be debug, info, warn or error\n"
-        "All flags: sluice-agent --help\n");
-}
-
-TEST_CASE("Numbers are whole, without sign, and in range") {
-  for (const std::string number :
-       {"0", "257", "-1", "+1", "1.5", "1e2", "0x2", "2 ", " 2", "two", "99999999999999999999"}) {
-    CAPTURE(number);
-    CHECK(mentions(only_fault("--workers", {"--workers=" + number}), "must be a whole number from 1 to 256"));
-  }
-  CHECK(only_fault("--workers", {"--workers", "-1"}).starts_with("\"-1\""));
+TEST_CASE("Numbers and durations keep to their ranges") {
+  CHECK(mentions(only_fault("--workers", {"--workers", "257"}), "1 to 256"));
   CHECK(good({"--workers", "256"}).workers == 256);
-  only_fault("--max-in-flight", {"--max-in-flight", "1000001"});
+  CHECK(mentions(only_fault("--max-in-flight", {"--max-in-flight", "1000001"}), "1 to 1000000"));
   CHECK(good({"--max-in-flight", "1000000"}).max_in_flight == 1'000'000);
-}
-
-TEST_CASE("Durations have a unit and a range") {
-  for (const std::string duration : {"25", "0ms", "11s", "-1ms", "1500us", "1.5ms", "ms", "25 ms"}) {
-    CAPTURE(duration);
-    CHECK(mentions(only_fault("--redis-deadline", {"--redis-deadline=" + duration}), "1ms to 10s"));
+  for (const std::string deadline : {"0ms", "11s"}) {
+    CHECK(mentions(only_fault("--redis-deadline", {"--redis-deadline", deadline}), "1ms to 10s"));
   }
   CHECK(good({"--redis-deadline", "1ms"}).redis->deadline == 1ms);
   CHECK(good({"--redis-deadline", "10s"}).redis->deadline == 10s);
-  CHECK(good({"--redis-deadline", "2000us"}).redis->deadline == 2ms);
+  CHECK(mentions(only_fault("--drain-timeout", {"--drain-timeout", "11m"}), "0s to 10m"));
   CHECK(good({"--drain-timeout", "0s"}).drain_timeout == 0ms);
-  only_fault("--drain-timeout", {"--drain-timeout", "11m"});
 }
 
 TEST_CASE("Checks are served to others only where that was said in so many words") {
@@ -304,13 +275,9 @@ TEST_CASE("Checks are served to others only where that was said in so many words
   }
 }
 
-TEST_CASE("Addresses are numeric with a port") {
-  for (const std::string address : {"127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", ":8088", "8088",
-                                    "localhost:8088", "::1:8088", "[::1]", "127.0.0.1:80x"}) {
-    CAPTURE(address);
-    CHECK(mentions(only_fault("--listen", {"--listen", address}), "must be ADDRESS:PORT"));
-    CHECK(mentions(only_fault("--admin", {"--admin", address}), "must be ADDRESS:PORT"));
-  }
+TEST_CASE("Checks and the admin plane are served at numeric addresses") {
+  CHECK(mentions(only_fault("--listen", {"--listen", "localhost:8088"}), "must be ADDRESS:PORT"));
+  CHECK(mentions(only_fault("--admin", {"--admin", "localhost:9088"}), "must be ADDRESS:PORT"));
   CHECK(good({"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}).listen == "127.0.0.1:0");
 }
 
@@ -332,11 +299,10 @@ TEST_CASE("A Unix socket's path is short enough, in a folder that is there, and 
   CHECK(good({"--listen-unix", folder.path("stale.sock")}).listen_unix == folder.path("stale.sock"));
 }
 
-TEST_CASE("Every file named must be there and be a file") {
+TEST_CASE("Every file named must be there") {
   const Folder folder;
   const std::string missing = folder.path("missing");
   CHECK(mentions(only_fault("--policies", {"--policies", missing}), "cannot be read"));
-  CHECK(mentions(only_fault("--policies", {"--policies", folder.path("")}), "is a directory"));
   CHECK(mentions(only_fault("--redis-password-file", {"--redis-password-file", missing}), "cannot be read"));
   CHECK(mentions(only_fault("--redis-tls-ca", {"--counters", "rediss://h", "--redis-tls-ca", missing}),
                  "cannot be read"));
@@ -372,35 +338,10 @@ TEST_CASE("No fault shows a secret, wherever it was put") {
       {"--workers", "user:hunter2@host"},
   };
   for (const Texts& arguments : hostile) {
-    const std::string text = describe(faulty(arguments), "faulty");
+    const std::string text = all_of(faulty(arguments));
     CAPTURE(text);
     CHECK_FALSE(mentions(text, "hunter2"));
   }
-}
-
-TEST_CASE("A value from outside cannot write control characters to the terminal, nor fill the screen") {
-  const std::string text = only_fault("--log-level", {"--log-level", "a\x1b[2J\n" + std::string(10'000, 'x')});
-  CHECK_FALSE(mentions(text, "\x1b"));
-  CHECK_FALSE(mentions(text, "\n"));
-  CHECK(text.size() < 400);
-}
-
-TEST_CASE("A flag without its value is named, whatever stands around it") {
-  CHECK(mentions(only_fault("--listen", {"--listen"}), "needs a value"));
-  CHECK(mentions(only_fault("--policies", {"--policies=", "--workers", "2"}), "needs a value"));
-  const Faults faults = faulty({"--workers", "0", "--policies", "--listen"});
-  REQUIRE(faults.size() == 3);
-  CHECK(faults[0].pointer == "--listen");
-  CHECK(faults[1].pointer == "--policies");
-  CHECK(faults[2].pointer == "--workers");
-}
-
-TEST_CASE("Unknown flags are named with the one that was meant, and their values are not reported twice") {
-  CHECK(mentions(only_fault("--worker", {"--worker", "3"}), "did you mean --workers?"));
-  CHECK(mentions(only_fault("--logs-level", {"--logs-level=debug"}), "did you mean --log-level?"));
-  CHECK(mentions(only_fault("--completely-different", {"--completely-different"}), "see --help"));
-  CHECK(mentions(only_fault("-v", {"-v"}), "is not a flag"));
-  CHECK(faulty({"one", "two"}).size() == 2);
 }
 
 TEST_CASE("Header families are a list, or none") {
@@ -484,7 +425,7 @@ TEST_CASE("mint-key reports all its faults, and has a help of its own") {
   const Faults faults =
       faulty({"mint-key", "--id", "Bad_Id", "--tenant", "", "--name", std::string(257, 'x'), "--idd", "x"});
   CHECK(faults.size() == 4);
-  CHECK(mentions(describe(faults, ""), "[a-z0-9][a-z0-9.-]{0,62}"));
+  CHECK(mentions(all_of(faults), "[a-z0-9][a-z0-9.-]{0,62}"));
   const Config help = good({"mint-key", "--help"});
   CHECK(help.command == Command::help);
   CHECK(mentions(help.text, "--tenant"));

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace sluice::agent {
+namespace sluice::program {
 
 // Raises the process' limit of open files as far as it may. Returns the limit now in force.
 std::size_t raise_descriptor_limit();
@@ -12,4 +12,4 @@ std::size_t raise_descriptor_limit();
 // The rest serves listeners, probes, Redis and files.
 std::size_t connections_per_worker(std::size_t descriptors, std::size_t workers, std::size_t most);
 
-}  // namespace sluice::agent
+}  // namespace sluice::program

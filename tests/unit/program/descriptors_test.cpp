@@ -1,8 +1,8 @@
-#include "agent/descriptors.hpp"
+#include "common/program/descriptors.hpp"
 
 #include <doctest/doctest.h>
 
-using sluice::agent::connections_per_worker;
+using sluice::program::connections_per_worker;
 
 TEST_CASE("with plenty of descriptors a worker holds as many connections as it is allowed to") {
   CHECK(connections_per_worker(1'000'000, 1, 20'000) == 20'000);

@@ -1,4 +1,4 @@
-#include "agent/admin_api.hpp"
+#include "common/program/probes.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,10 @@
 #include "common/base/version.hpp"
 #include "common/http/problem.hpp"
 
-namespace sluice::agent {
+namespace sluice::program {
 namespace {
+
+constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 void send_json(http::Reply& reply, unsigned status, std::string_view body) {
   reply.send(
@@ -22,33 +24,32 @@ void send_problem(http::Reply& reply, unsigned status, std::string_view detail, 
 
 }  // namespace
 
-void AdminApi::handle(http::Request& request, http::Reply reply) {
+void Probes::handle(http::Request& request, http::Reply reply) {
   bool known = request.path == "/v1/health" || request.path == "/livez" || request.path == "/readyz" ||
                request.path == "/metrics";
   if (!known) {
-    return send_problem(reply, 404, "The admin port has /v1/health, /livez, /readyz and /metrics.");
+    return send_problem(reply, 404, fmt::format("{} has /v1/health, /livez, /readyz and /metrics.", port_));
   }
   if (request.method != "GET" && request.method != "HEAD") {
     return send_problem(reply, 405, "This answers GET and HEAD only.", "Allow: GET, HEAD\r\n");
   }
   if (request.path == "/metrics") {
-    return reply.send(
-        {.status = 200, .content_type = telemetry::kMetricsContentType, .headers = {}, .body = metrics_.render()});
+    return reply.send({.status = 200, .content_type = kMetricsType, .headers = {}, .body = sources_.metrics()});
   }
   if (request.path == "/readyz") return show_readiness(reply);
-  if (request.path == "/livez" && !health_.alive()) {
+  if (request.path == "/livez" && !sources_.alive()) {
     return send_json(reply, 503, R"({"status":"stuck"})");
   }
   send_json(reply, 200, fmt::format(R"({{"status":"ok","version":"{}"}})", version()));
 }
 
-void AdminApi::show_readiness(http::Reply& reply) const {
+void Probes::show_readiness(http::Reply& reply) const {
   bool ready = ready_ && !draining_;
   std::string body = fmt::format(R"({{"status":"{}","degraded":[)", draining_ ? "draining"
                                                                     : ready   ? "ready"
                                                                               : "starting");
   std::string_view separator;
-  for (const std::string& text : health_.degraded()) {
+  for (const std::string& text : sources_.degraded()) {
     body += separator;
     append_json_string(body, text);
     separator = ",";
@@ -57,4 +58,4 @@ void AdminApi::show_readiness(http::Reply& reply) const {
   send_json(reply, ready ? 200 : 503, body);
 }
 
-}  // namespace sluice::agent
+}  // namespace sluice::program

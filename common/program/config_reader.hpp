@@ -1,4 +1,4 @@
-// Reads the values of flags into what they mean, and collects every fault on the way.
+// Reads the values of flags into what they mean, collects every fault on the way, and says them all at once.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,13 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
-#include "agent/flags.hpp"
 #include "common/base/error.hpp"
+#include "common/program/flags.hpp"
 
-namespace sluice::agent {
+namespace sluice::program {
 
 // One of its functions for each kind of value; what is faulty is recorded, and comes back as something harmless.
+// REQUIRES: `flags` outlives it, and flags it is asked for are the program's or of the command that was given.
 class ConfigReader {
  public:
   explicit ConfigReader(const Flags& flags) : flags_(flags), faults_(flags.faults) {}
@@ -29,6 +30,8 @@ class ConfigReader {
   std::optional<boost::asio::ip::tcp::endpoint> address(std::string_view flag);
   // "" where the flag was not given. The file must be there and readable.
   std::string file(std::string_view flag);
+  // A flag that was given and would silently do nothing is a fault.
+  void require_use(std::string_view flag, bool used, std::string_view rule);
 
   // `rule` completes the sentence that begins with the flag and its value: "must be …".
   void fault(std::string_view flag, std::string_view rule);
@@ -43,4 +46,8 @@ class ConfigReader {
   Faults faults_;
 };
 
-}  // namespace sluice::agent
+// The faults as a person reads them, one a line, below `headline` ("sluice-agent cannot start") and their number; then
+// where the flags of `program` ("sluice-agent") are explained.
+std::string describe(const Faults& faults, std::string_view headline, std::string_view program);
+
+}  // namespace sluice::program

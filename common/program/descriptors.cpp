@@ -1,10 +1,10 @@
-#include "agent/descriptors.hpp"
+#include "common/program/descriptors.hpp"
 
 #include <algorithm>
 
 #include <sys/resource.h>
 
-namespace sluice::agent {
+namespace sluice::program {
 
 std::size_t raise_descriptor_limit() {
   rlimit limit{};
@@ -23,4 +23,4 @@ std::size_t connections_per_worker(std::size_t descriptors, std::size_t workers,
   return std::clamp((descriptors - kept) / workers, std::size_t{1}, most);
 }
 
-}  // namespace sluice::agent
+}  // namespace sluice::program

@@ -1,4 +1,4 @@
-#include "agent/config_reader.hpp"
+#include "common/program/config_reader.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "common/base/duration.hpp"
 #include "common/http/address.hpp"
 
-namespace sluice::agent {
+namespace sluice::program {
 
 using std::chrono::milliseconds;
 
@@ -70,4 +70,16 @@ std::string ConfigReader::file(std::string_view flag) {
   return given.text;
 }
 
-}  // namespace sluice::agent
+void ConfigReader::require_use(std::string_view flag, bool used, std::string_view rule) {
+  if (value(flag).given && !used) fault(flag, rule);
+}
+
+std::string describe(const Faults& faults, std::string_view headline, std::string_view program) {
+  std::string text = fmt::format("{}: {} fault{}\n", headline, faults.size(), faults.size() == 1 ? "" : "s");
+  for (const Fault& fault : faults) {
+    text += fmt::format("  {}{}{}\n", fault.pointer, fault.pointer.empty() ? "" : ": ", fault.text);
+  }
+  return text + fmt::format("All flags: {} --help\n", program);
+}
+
+}  // namespace sluice::program

@@ -1,0 +1,141 @@
+#include "common/program/command_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sluice::program {
+namespace {
+
+constexpr std::size_t kMaxShown = 120;  // bytes of a name in a fault
+
+// Commands more than settings; and images like to set a variable that ends in _VERSION.
+bool has_variable(const FlagSpec& spec) { return spec.name != "help" && spec.name != "version"; }
+
+// CLI11 puts the column in front of each line, but breaks none itself.
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t kWidth = 80;
+  std::string lines;
+  while (text.size() > kWidth) {
+    const std::size_t space = text.rfind(' ', kWidth);
+    if (space == std::string_view::npos) break;
+    lines.append(text.substr(0, space)).append("\n");
+    text.remove_prefix(space + 1);
+  }
+  return lines.append(text);
+}
+
+// How many letters differ, are missing or are too many: Levenshtein's distance.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j < row.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+CommandFlags::CommandFlags(CLI::App& app, const Program& program, const Command& command)
+    : app_(app), program_(program), command_(command), texts_(command.flags.size()) {
+  app.set_help_flag();  // --help is a flag like the others: it must not hide faults from us, nor end the program
+  app.allow_extras();
+  app.footer(std::string(command.footer));
+  app.get_formatter()->column_width(38);
+  for (std::size_t i = 0; i < texts_.size(); ++i) add(command.flags[i], texts_[i]);
+}
+
+void CommandFlags::add(const FlagSpec& spec, std::string& text) {
+  std::string help = wrapped(spec.help);
+  if (has_variable(spec)) {
+    help += fmt::format("\n[{}{}{}]", spec.fallback.empty() ? "" : fmt::format("default: {}, ", spec.fallback),
+                        "env: ", variable(spec));
+  }
+  const std::string name = fmt::format("--{}", spec.name);
+  CLI::Option* option = spec.value.empty() ? app_.add_flag(name, text, help) : app_.add_option(name, text, help);
+  option->group(std::string(spec.group))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  if (!spec.value.empty()) option->type_name(std::string(spec.value));
+  entries_.push_back({&spec, option, &text});
+}
+
+std::string CommandFlags::variable(const FlagSpec& spec) const {
+  std::string name(program_.environment_prefix);
+  const std::span<const FlagSpec> of_program = program_.commands.front().flags;
+  if (std::ranges::find(of_program, spec.name, &FlagSpec::name) == of_program.end())
+    name.append(command_.name).append("-");
+  name.append(spec.name);
+  for (char& c : name) {
+    if (c == '-' || c == ' ')
+      c = '_';
+    else if (c >= 'a' && c <= 'z')
+      c = static_cast<char>(c - 'a' + 'A');
+  }
+  return name;
+}
+
+const FlagSpec* CommandFlags::value_flag(std::string_view argument) const {
+  if (!argument.starts_with("--")) return nullptr;
+  const auto found = std::ranges::find(command_.flags, argument.substr(2), &FlagSpec::name);
+  return found != command_.flags.end() && !found->value.empty() ? &*found : nullptr;
+}
+
+void CommandFlags::take_values(const Environment& environment, Flags& out) const {
+  for (const Entry& entry : entries_) {
+    FlagValue value{.text = std::string(entry.spec->fallback), .source = fmt::format("--{}", entry.spec->name)};
+    const std::string its_variable = variable(*entry.spec);
+    const char* set = has_variable(*entry.spec) ? environment.find(its_variable) : nullptr;
+    const auto before = out.values.find(entry.spec->name);  // the program's flag of this name
+    if (entry.option->count() > 0) {
+      value.text = *entry.text;
+      value.given = true;
+    } else if (before != out.values.end() && before->second.given) {
+      continue;
+    } else if (set != nullptr && *set != '\0') {
+      value = {.text = set, .source = its_variable, .given = true};
+    }
+    out.values.insert_or_assign(std::string(entry.spec->name), std::move(value));
+  }
+}
+
+// A word behind an unknown flag is most likely its value, and not reported once more.
+void CommandFlags::take_strays(Flags& out) const {
+  bool behind_flag = false;
+  for (const std::string& argument : app_.remaining()) {
+    const bool flag = argument.starts_with("-") && argument.size() > 1;
+    const std::string_view whole = argument;
+    const std::string_view name = whole.substr(0, whole.find('='));
+    if (flag) {
+      const std::size_t dashes = std::min(name.find_first_not_of('-'), name.size());
+      const std::string_view hint = nearest(name.substr(dashes));
+      const std::string fix = hint.empty() ? "see --help" : fmt::format("did you mean --{}?", hint);
+      // Only the name: what follows may be a secret meant for another flag.
+      out.faults.push_back({std::string(name.substr(0, kMaxShown)), fmt::format("is not a flag; {}", fix)});
+    } else if (!behind_flag) {
+      out.faults.push_back({in_quotes(argument), "is not a flag and belongs to none; flags begin with --, see --help"});
+    }
+    behind_flag = flag && name.size() == whole.size();
+  }
+}
+
+std::string_view CommandFlags::nearest(std::string_view name) const {
+  std::string_view best;
+  std::size_t least = 3;
+  if (name.size() > 40) return best;
+  for (const FlagSpec& spec : command_.flags) {
+    const std::size_t away = distance(name, spec.name);
+    if (away < least) {
+      least = away;
+      best = spec.name;
+    }
+  }
+  return best;
+}
+
+}  // namespace sluice::program

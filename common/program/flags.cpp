@@ -1,0 +1,125 @@
+#include "common/program/flags.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <ranges>
+#include <vector>
+
+#include "common/base/json_text.hpp"
+#include "common/program/command_flags.hpp"
+
+namespace sluice::program {
+namespace {
+
+using Texts = std::vector<std::string>;
+using Commands = std::deque<CommandFlags>;  // in the program's order: the program itself is the first
+
+constexpr std::size_t kMaxShown = 120;  // bytes of a value in a fault
+
+// "audit verify": {"audit", "verify"}
+Texts words_of(std::string_view command) {
+  Texts words;
+  for (const auto word : std::views::split(command, ' ')) words.emplace_back(word.begin(), word.end());
+  return words;
+}
+
+// A place of its own for `command`, below the one its name begins with.
+CLI::App& place_of(const Command& command, CLI::App& program) {
+  if (command.name.empty()) return program;
+  const Texts words = words_of(command.name);
+  CLI::App* parent = &program;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) parent = parent->get_subcommand(words[i]);
+  return *parent->add_subcommand(words.back(), std::string(command.description));
+}
+
+// The command that is meant, as far as can be told before CLI11 has parsed: the first that is named, with all its
+// words.
+const CommandFlags& likely_command(const Commands& commands, const Texts& arguments) {
+  const CommandFlags* likely = &commands.front();
+  auto first = arguments.end();
+  for (const CommandFlags& command : commands | std::views::drop(1)) {
+    const auto found = std::ranges::search(arguments, words_of(command.name())).begin();
+    if (found == arguments.end() || found > first) continue;
+    likely = &command;
+    first = found;
+  }
+  return *likely;
+}
+
+// Takes out what CLI11 would stop at: `--flag=` without a value, and a last flag whose value is missing.
+void take_valueless(Texts& arguments, const CommandFlags& command, Flags& out) {
+  const auto report = [&out](std::string_view flag) {
+    out.faults.push_back({std::string(flag), "needs a value; leave the flag out for its default"});
+  };
+  std::erase_if(arguments, [&](const std::string& argument) {
+    const bool empty = argument.size() > 3 && argument.starts_with("--") && argument.ends_with('=') &&
+                       argument.find('=') == argument.size() - 1;
+    if (empty) report(std::string_view(argument).substr(0, argument.size() - 1));
+    return empty;
+  });
+  while (!arguments.empty() && command.value_flag(arguments.back()) != nullptr) {
+    report(arguments.back());
+    arguments.pop_back();
+  }
+}
+
+// "audit" means nothing by itself where there is "audit verify".
+void report_incomplete(const Program& program, Flags& out) {
+  std::string below;
+  for (const Command& command : program.commands) {
+    if (out.command.empty() || !command.name.starts_with(out.command + " ")) continue;
+    below += fmt::format("{}{}", below.empty() ? "" : ", ", command.name);
+  }
+  if (!below.empty()) out.faults.push_back({out.command, fmt::format("is not a whole command; there is: {}", below)});
+}
+
+}  // namespace
+
+const char* Environment::find(std::string_view name) const {
+  for (const char* const* entry = entries_; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.size() > name.size() && text.starts_with(name) && text[name.size()] == '=')
+      return *entry + name.size() + 1;
+  }
+  return nullptr;
+}
+
+std::string in_quotes(std::string_view text) {
+  // A URL in the wrong place may carry a password.
+  if (text.find('@') != std::string_view::npos) return "(a value with an '@', not shown)";
+  std::string shown;
+  append_json_string(shown, text.substr(0, kMaxShown));
+  if (text.size() > kMaxShown) shown += "…";
+  return shown;
+}
+
+Flags read_flags(const Program& program, int argc, const char* const* argv, const Environment& environment) {
+  Flags out;
+  CLI::App app(std::string(program.commands.front().description), std::string(program.name));
+  app.require_subcommand(0, 1);  // a second command is a stray word; those below inherit this
+  Commands commands;
+  for (const Command& command : program.commands) commands.emplace_back(place_of(command, app), program, command);
+
+  Texts arguments(argv + std::min(argc, 1), argv + argc);
+  take_valueless(arguments, likely_command(commands, arguments), out);
+  std::ranges::reverse(arguments);  // as CLI11 wants them
+  try {
+    app.parse(arguments);
+  } catch (const CLI::Error& error) {
+    out.faults.push_back({"command line", error.what()});
+  }
+  for (const CommandFlags& command : commands) {
+    if (!command.given()) continue;
+    out.command = command.name();
+    command.take_strays(out);
+    command.take_values(environment, out);
+  }
+  report_incomplete(program, out);
+  out.help = app.help();  // that of the command that was given
+  return out;
+}
+
+}  // namespace sluice::program

@@ -1,0 +1,65 @@
+// Asks an HTTP handler without sockets and keeps its answers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "common/http/reply_sink.hpp"
+#include "common/http/server.hpp"
+
+namespace sluice::http {
+
+struct Answer {
+  unsigned status = 0;
+  std::string type;
+  std::string headers;
+  std::string body;
+  bool has(std::string_view text) const { return body.find(text) != std::string::npos; }
+};
+
+class Asker {
+ public:
+  using Headers = std::map<std::string, std::string, std::less<>>;
+
+  explicit Asker(Handler& handler) : handler_(handler) {}
+
+  // The answer is in `answers` under the number returned: at once, unless the handler answers later.
+  std::uint64_t send(const std::string& method, const std::string& path, std::string body = "", Headers headers = {}) {
+    TestRequest request;
+    request.method = method;
+    request.target = request.path = path;
+    request.body = body;
+    request.fields = std::move(headers);
+    const std::uint64_t slot = next_slot_++;
+    handler_.handle(request, Reply(&sink_, slot));
+    return slot;
+  }
+  Answer ask(const std::string& method, const std::string& path) { return answers[send(method, path)]; }
+
+  std::map<std::uint64_t, Answer> answers;
+
+ private:
+  struct TestRequest final : Request {
+    Headers fields;
+    std::string_view header(std::string_view name) const override {
+      const auto found = fields.find(name);
+      return found == fields.end() ? std::string_view() : found->second;
+    }
+  };
+  struct Sink final : ReplySink {
+    explicit Sink(Asker& its_asker) : asker(its_asker) { retain(); }
+    void answer(std::uint64_t slot, const Response& response) override {
+      asker.answers[slot] = {response.status, std::string(response.content_type), std::string(response.headers),
+                             std::string(response.body)};
+    }
+    void unreferenced() noexcept override {}
+    Asker& asker;
+  };
+
+  Handler& handler_;
+  Sink sink_{*this};
+  std::uint64_t next_slot_ = 0;
+};
+
+}  // namespace sluice::http

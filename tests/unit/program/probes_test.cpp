@@ -1,0 +1,73 @@
+#include "common/program/probes.hpp"
+
+#include <doctest/doctest.h>
+
+#include "common/base/version.hpp"
+#include "tests/unit/http_asker.hpp"
+
+namespace sluice::program {
+namespace {
+
+struct Rig {
+  http::Answer get(const std::string& path) { return asker.ask("GET", path); }
+
+  bool alive = true;
+  std::vector<std::string> degraded;
+  Probes probes{"The admin port",
+                {.alive = [this] { return alive; },
+                 .degraded = [this] { return degraded; },
+                 .metrics = [] { return "# TYPE things counter\nthings 3\n"; }}};
+  http::Asker asker{probes};
+};
+
+TEST_CASE("Ready is what has been set ready and does not drain") {
+  Rig rig;
+  CHECK(rig.get("/readyz").status == 503);
+  CHECK(rig.get("/readyz").body == R"({"status":"starting","degraded":[]})");
+  rig.probes.set_ready();
+  CHECK(rig.get("/readyz").status == 200);
+  CHECK(rig.get("/readyz").body == R"({"status":"ready","degraded":[]})");
+  rig.probes.set_draining();
+  CHECK(rig.get("/readyz").status == 503);
+  CHECK(rig.get("/readyz").body == R"({"status":"draining","degraded":[]})");
+}
+
+TEST_CASE("What is degraded is said, and does not make unready") {
+  Rig rig;
+  rig.probes.set_ready();
+  rig.degraded = {"the store is away", "a \"file\" is bad"};
+  CHECK(rig.get("/readyz").status == 200);
+  CHECK(rig.get("/readyz").body == R"({"status":"ready","degraded":["the store is away","a \"file\" is bad"]})");
+}
+
+TEST_CASE("A loop that is stuck fails liveness only") {
+  Rig rig;
+  const std::string good = R"({"status":"ok","version":")" + std::string(version()) + "\"}";
+  CHECK(rig.get("/livez").body == good);
+  rig.alive = false;
+  CHECK(rig.get("/livez").status == 503);
+  CHECK(rig.get("/livez").body == R"({"status":"stuck"})");
+  CHECK(rig.get("/v1/health").status == 200);
+  CHECK(rig.get("/v1/health").body == good);
+}
+
+TEST_CASE("Metrics are in Prometheus' text format") {
+  Rig rig;
+  const http::Answer answer = rig.get("/metrics");
+  CHECK(answer.status == 200);
+  CHECK(answer.type == "text/plain; version=0.0.4; charset=utf-8");
+  CHECK(answer.body == "# TYPE things counter\nthings 3\n");
+}
+
+TEST_CASE("Everything else is 404 with what there is, and other methods are 405") {
+  Rig rig;
+  CHECK(rig.get("/v1/check").status == 404);
+  CHECK(rig.get("/v1/check").has("The admin port has /v1/health, /livez, /readyz and /metrics."));
+  const http::Answer refused = rig.asker.ask("POST", "/livez");
+  CHECK(refused.status == 405);
+  CHECK(refused.headers == "Allow: GET, HEAD\r\n");
+  CHECK(rig.asker.ask("HEAD", "/livez").status == 200);
+}
+
+}  // namespace
+}  // namespace sluice::program
