@@ -21,14 +21,6 @@ using program::ConfigReader;
 
 constexpr std::size_t kMaxKeyName = 256;
 
-// An IPv4 address inside IPv6 counts as what it is.
-bool is_loopback(const boost::asio::ip::address& address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6()).is_loopback();
-  }
-  return address.is_loopback();
-}
-
 void read_policies(ConfigReader& reader, Config& config) {
   config.policies_file = reader.file("policies");
   if (config.command == Config::Command::check_config && config.policies_file.empty()) {
@@ -96,7 +88,7 @@ void read_listeners(ConfigReader& reader, Config& config) {
   const std::optional<tcp::endpoint> listen = reader.address("listen");
   const std::optional<tcp::endpoint> admin = reader.address("admin");
   const bool insecure = reader.boolean("insecure-listen");
-  if (listen && !is_loopback(listen->address()) && !insecure) {
+  if (listen && !program::is_loopback(listen->address()) && !insecure) {
     reader.fault("listen",
                  "can be reached from outside, and API keys would cross the network in clear; listen on 127.0.0.1, or "
                  "add --insecure-listen where the network is trusted");

@@ -13,6 +13,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET hiredis)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(PQXX REQUIRED IMPORTED_TARGET libpqxx)
+pkg_check_modules(PQ REQUIRED IMPORTED_TARGET libpq)
 
 # Boost.Asio and Beast, header-only, as the whole product uses them.
 add_library(sluice_asio INTERFACE)

@@ -15,6 +15,14 @@ namespace sluice::program {
 
 using std::chrono::milliseconds;
 
+// An IPv4 address inside IPv6 counts as what it is.
+bool is_loopback(const boost::asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6()).is_loopback();
+  }
+  return address.is_loopback();
+}
+
 void ConfigReader::fault(std::string_view flag, std::string_view rule) {
   const FlagValue& given = value(flag);
   faults_.push_back({given.source, fmt::format("{} {}", in_quotes(given.text), rule)});

@@ -46,6 +46,9 @@ class ConfigReader {
   Faults faults_;
 };
 
+// Only this machine can reach it.
+bool is_loopback(const boost::asio::ip::address& address);
+
 // The faults as a person reads them, one a line, below `headline` ("sluice-agent cannot start") and their number; then
 // where the flags of `program` ("sluice-agent") are explained.
 std::string describe(const Faults& faults, std::string_view headline, std::string_view program);

@@ -123,13 +123,4 @@ Result<int> check_schema(const std::string& app_url) {
   }
 }
 
-Result<std::string> role_of(const std::string& url) {
-  try {
-    pqxx::connection connection(url);
-    return std::string(connection.username());
-  } catch (const std::exception& error) {
-    return failure("database_away", describe(error));
-  }
-}
-
 }  // namespace sluice::server

@@ -41,7 +41,4 @@ Result<MigrationReport> migrate(const MigrationOptions& options);
 // Can this program work with the schema there? Errors: database_away, schema_missing, schema_old, schema_new.
 Result<int> check_schema(const std::string& app_url);
 
-// The role that a URL connects as.
-Result<std::string> role_of(const std::string& url);
-
 }  // namespace sluice::server

@@ -4,6 +4,8 @@
 
 #include <pqxx/pqxx>
 
+#include "server/postgres/url.hpp"
+
 namespace sluice::server {
 namespace {
 
@@ -11,20 +13,12 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kAwayFor{1};
 
-// The URL with a limit of the time to connect, unless it has one.
-std::string with_timeout(const DatabaseOptions& options) {
-  const std::string& url = options.url;
-  if (url.find("connect_timeout") != std::string::npos) return url;
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.connect_timeout).count();
-  const bool uri = url.starts_with("postgresql://") || url.starts_with("postgres://");
-  const std::string_view separator = !uri ? " " : url.find('?') == std::string::npos ? "?" : "&";
-  return fmt::format("{}{}connect_timeout={}", url, separator, seconds);
-}
-
 }  // namespace
 
 std::unique_ptr<pqxx::connection> connect(const DatabaseOptions& options) {
-  auto connection = std::make_unique<pqxx::connection>(with_timeout(options));
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.connect_timeout).count();
+  auto connection =
+      std::make_unique<pqxx::connection>(with_parameter(options.url, "connect_timeout", std::to_string(seconds)));
   // Deprecated because the next libpqxx has nothing to inhibit.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"

@@ -1,0 +1,196 @@
+#include "server/app.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/base/clock.hpp"
+#include "common/base/version.hpp"
+#include "common/program/descriptors.hpp"
+#include "common/program/probes.hpp"
+#include "common/program/shutdown.hpp"
+#include "server/admin/idempotency.hpp"
+#include "server/admin/service.hpp"
+#include "server/auth/bootstrap.hpp"
+#include "server/metrics.hpp"
+#include "server/postgres/migrations.hpp"
+#include "server/postgres/url.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::chrono::minutes kTidyEvery{10};
+
+// The parts of a running server, in the order in which they are built; they end in the reverse order.
+class App {
+ public:
+  explicit App(const Config& config)
+      : config_(config),
+        log_lines_(STDERR_FILENO),
+        log_(log_lines_, config.log_level),
+        pool_(config.database, config.max_waiting),
+        metrics_(pool_),
+        executor_(pool_, throttle_, clock_, log_),
+        service_(loop_, pool_, executor_, metrics_, log_),
+        server_(loop_, http_options(), service_),
+        probes_("The admin port", {.alive = [] { return true; },
+                                   .degraded = [this] { return degraded(); },
+                                   .metrics = [this] { return metrics_.render(); }}),
+        probe_server_(loop_, http::ServerOptions{}, probes_),
+        shutdown_(loop_, log_, config.drain_timeout),
+        tidy_timer_(loop_) {
+    metrics_.add("sluice_log_lines_dropped_total", "Log lines that could not be written.", prometheus::MetricType::Counter,
+                 [this] { return static_cast<double>(log_lines_.dropped()); });
+    metrics_.add("sluice_auth_failures_throttled_total", "Failed authentications answered 429.",
+                 prometheus::MetricType::Counter, [this] { return static_cast<double>(throttle_.throttled()); });
+  }
+
+  int run() {
+    std::signal(SIGPIPE, SIG_IGN);
+    log_.info("starting", "The server is starting.", {{"version", version()}, {"connections", config_.database.connections}});
+    if (!prepare_schema() || !listen()) return 1;
+    shutdown_.await_signal(1, [this] { drain(); });
+    tidy();
+    probes_.set_ready();
+    loop_.run();
+    pool_.stop();
+    shutdown_.ignore_signals();
+    log_.info("stopped", "The server has stopped.");
+    return 0;
+  }
+
+ private:
+  static http::ServerOptions http_options() {
+    http::ServerOptions options;
+    options.max_connections =
+        program::connections_per_worker(program::raise_descriptor_limit(), 1, options.max_connections);
+    return options;
+  }
+  bool prepare_schema();
+  bool listen();
+  bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag, const std::string& where);
+  void drain();
+  void tidy();
+  std::vector<std::string> degraded() const;
+
+  const Config& config_;
+  SystemClock clock_;
+  telemetry::LineWriter log_lines_;
+  telemetry::Log log_;
+  FailureThrottle throttle_;
+  boost::asio::io_context loop_{1};
+  Pool pool_;
+  Metrics metrics_;
+  Executor executor_;
+  AdminService service_;
+  http::Server server_;
+  program::Probes probes_;
+  http::Server probe_server_;
+  program::Shutdown shutdown_;
+  boost::asio::steady_timer tidy_timer_;
+};
+
+// A server never waits for PostgreSQL: while it is away, calls are answered 503, and the schema is checked when it can be.
+bool App::prepare_schema() {
+  if (!config_.owner_url.empty()) {
+    const auto migrated = migrate({.owner_url = config_.owner_url, .app_role = url_user(config_.database.url)});
+    if (migrated) {
+      log_.info("schema", "The schema is up to date.",
+                {{"version", migrated->after}, {"applied", migrated->applied.size()}});
+      return true;
+    }
+    if (migrated.error().code != "database_away") {
+      log_.error("schema_failed", migrated.error().text, {{"code", migrated.error().code}});
+      return false;
+    }
+  }
+  const auto schema = check_schema(config_.database.url);
+  if (schema) return true;
+  const bool away = schema.error().code == "database_away";
+  log_.write(away ? telemetry::LogLevel::warn : telemetry::LogLevel::error, away ? "database_away" : "schema_failed",
+             schema.error().text, {{"code", schema.error().code}});
+  return away;
+}
+
+bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
+                   const std::string& where) {
+  if (!port) {
+    log_.error("listen_failed", fmt::format("{}; {} names another address.", port.error().text, flag),
+               {{"listener", what}, {"address", where}, {"code", port.error().code}});
+    return false;
+  }
+  log_.info("listening", "A listener is up.", {{"listener", what}, {"address", where}, {"port", *port}});
+  return true;
+}
+
+bool App::listen() {
+  return listened(server_.listen_tcp(config_.listen, false), "API", "--listen", config_.listen) &&
+         listened(probe_server_.listen_tcp(config_.admin, false), "probes", "--admin", config_.admin);
+}
+
+void App::drain() {
+  probes_.set_draining();
+  tidy_timer_.cancel();
+  server_.drain([this] { shutdown_.drained(); });
+}
+
+// What only grows is removed now and then.
+void App::tidy() {
+  Pool::Job job([](Session& session) {
+    pqxx::connection* const connection = session.connection();
+    if (connection == nullptr) return;
+    try {
+      Transaction tx(*connection);
+      forget_old_answers(tx);
+      tx.commit();
+    } catch (const std::exception&) {
+      // The next time will do.
+    }
+  });
+  pool_.submit(job);
+  tidy_timer_.expires_after(kTidyEvery);
+  tidy_timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (!stopped) tidy();
+  });
+}
+
+std::vector<std::string> App::degraded() const {
+  if (pool_.reachable()) return {};
+  return {"PostgreSQL is not reachable: admin calls are answered 503"};
+}
+
+}  // namespace
+
+int run(const Config& config) { return App(config).run(); }
+
+int run_migrate(const Config& config) {
+  const auto report = migrate(
+      {.owner_url = config.owner_url, .app_role = url_user(config.database.url), .dry_run = config.dry_run});
+  if (!report) {
+    fmt::print(stderr, "sluice-server migrate: {}: {}\n", report.error().code, report.error().text);
+    return 1;
+  }
+  fmt::print("schema {} → {}{}\n", report->before, report->after, config.dry_run ? " (dry run: undone)" : "");
+  for (const std::string& name : report->applied) fmt::print("  {}\n", name);
+  return 0;
+}
+
+int run_bootstrap(const Config& config) {
+  const auto token = bootstrap(config.database, config.token_name, config.again);
+  if (!token) {
+    fmt::print(stderr, "sluice-server bootstrap: {}: {}\n", token.error().code, token.error().text);
+    return 1;
+  }
+  fmt::print("{}\n", *token);
+  return 0;
+}
+
+}  // namespace sluice::server

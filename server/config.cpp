@@ -1,0 +1,152 @@
+#include "server/config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "common/base/version.hpp"
+#include "common/program/config_reader.hpp"
+#include "server/flag_table.hpp"
+#include "server/postgres/url.hpp"
+
+namespace sluice::server {
+namespace {
+
+using namespace std::chrono_literals;
+using program::ConfigReader;
+
+// What examples and templates put where a secret belongs.
+constexpr std::array<std::string_view, 8> kPlaceholders{"changeme", "change-me", "password", "secret",
+                                                        "example",  "postgres",  "admin",    "sluice"};
+
+bool is_placeholder(std::string_view password) {
+  return std::ranges::find(kPlaceholders, password) != kPlaceholders.end() || password.starts_with('<');
+}
+
+// "": not given, or a fault.
+std::string read_url(ConfigReader& reader, std::string_view flag, bool required) {
+  const program::FlagValue& given = reader.value(flag);
+  if (!given.given) {
+    if (required) reader.fault_of_secret(flag, "is missing; name PostgreSQL: postgresql://ROLE@HOST/NAME");
+    return {};
+  }
+  if (const auto wrong = url_fault(given.text)) reader.fault_of_secret(flag, *wrong);
+  if (url_user(given.text).empty()) reader.fault_of_secret(flag, "names no role; write postgresql://ROLE@HOST/NAME");
+  if (is_placeholder(url_password(given.text))) {
+    reader.fault_of_secret(flag, "has a placeholder for a password; choose a real one");
+  }
+  return given.text;
+}
+
+std::string read_password(ConfigReader& reader) {
+  const std::string path = reader.file("database-password-file");
+  std::string password;
+  std::ifstream file(path);
+  if (path.empty() || !std::getline(file, password)) {
+    reader.require_use("database-password-file", path.empty(), "is empty; its first line is the password");
+    return {};
+  }
+  reader.require_use("database-password-file", !is_placeholder(password), "holds a placeholder; choose a real password");
+  return password;
+}
+
+void read_database(ConfigReader& reader, Config& config) {
+  config.database.url = read_url(reader, "database-url", true);
+  const std::string password = read_password(reader);
+  if (!password.empty()) config.database.url = with_parameter(config.database.url, "password", password);
+}
+
+void read_tuning(ConfigReader& reader, Config& config) {
+  config.database.connections = reader.number("database-pool", 1, 200);
+  config.max_waiting = reader.number("database-waiting", 1, 100'000);
+  config.database.lock_timeout = reader.duration("database-lock-timeout", 10ms, 1min, "10ms to 1m");
+  config.database.statement_timeout = reader.duration("database-statement-timeout", 100ms, 10min, "100ms to 10m");
+}
+
+void read_listeners(ConfigReader& reader, Config& config) {
+  config.listen = reader.value("listen").text;
+  config.admin = reader.value("admin").text;
+  config.tls_cert = reader.file("tls-cert");
+  config.tls_key = reader.file("tls-key");
+  const auto listen = reader.address("listen");
+  const auto admin = reader.address("admin");
+  const bool insecure = reader.boolean("insecure-listen");
+  reader.require_use("tls-cert", !config.tls_key.empty(), "needs its key; add --tls-key");
+  reader.require_use("tls-key", !config.tls_cert.empty(), "needs its certificate; add --tls-cert");
+  if (listen && config.tls_cert.empty() && !insecure && !program::is_loopback(listen->address())) {
+    reader.fault("listen",
+                 "can be reached from outside, and tokens would cross the network in clear; add --tls-cert and --tls-key, or "
+                 "--insecure-listen where something else encrypts");
+  }
+  if (listen && admin && listen->port() != 0 && listen->port() == admin->port()) {
+    reader.fault("admin", "has the port of --listen; choose another port");
+  }
+  config.drain_timeout = reader.duration("drain-timeout", 0ms, 10min, "0s to 10m");
+}
+
+void read_log_level(ConfigReader& reader, Config& config) {
+  const auto level = telemetry::parse_log_level(reader.value("log-level").text);
+  if (!level) return reader.fault("log-level", "must be debug, info, warn or error");
+  config.log_level = *level;
+}
+
+Config::Command command_of(ConfigReader& reader, const program::Flags& flags) {
+  if (reader.boolean("help")) return Config::Command::help;
+  if (flags.command == "migrate") return Config::Command::migrate;
+  if (flags.command == "bootstrap") return Config::Command::bootstrap;
+  if (flags.command == "audit verify") return Config::Command::audit_verify;
+  return reader.boolean("version") ? Config::Command::version : Config::Command::run;
+}
+
+void read_command(ConfigReader& reader, Config& config) {
+  switch (config.command) {
+    case Config::Command::run:
+      read_database(reader, config);
+      read_tuning(reader, config);
+      config.owner_url = read_url(reader, "database-owner-url", false);
+      read_listeners(reader, config);
+      read_log_level(reader, config);
+      return;
+    case Config::Command::migrate:
+      config.database.url = read_url(reader, "database-url", true);
+      config.owner_url = read_url(reader, "database-owner-url", true);
+      config.dry_run = reader.boolean("dry-run");
+      return;
+    case Config::Command::bootstrap:
+      read_database(reader, config);
+      config.token_name = reader.value("name").text;
+      config.again = reader.boolean("again");
+      return;
+    case Config::Command::audit_verify:
+      read_database(reader, config);
+      config.head_file = reader.file("head");
+      config.write_head_file = reader.value("write-head").text;
+      return;
+    case Config::Command::help:
+    case Config::Command::version:
+      return;
+  }
+}
+
+}  // namespace
+
+std::expected<Config, Faults> read_config(int argc, const char* const* argv, const program::Environment& environment) {
+  const program::Flags flags = read_flags(kProgram, argc, argv, environment);
+  ConfigReader reader(flags);
+  Config config;
+  config.command = command_of(reader, flags);
+  if (config.command == Config::Command::help) {
+    config.text = flags.help;
+    return config;  // whatever else is faulty: help is what is needed
+  }
+  if (config.command == Config::Command::version) {
+    config.text = fmt::format("{} {} ({})\n", kProgram.name, version(), compiler());
+  }
+  read_command(reader, config);
+  if (!reader.faultless()) return std::unexpected(std::move(reader).take_faults());
+  return config;
+}
+
+}  // namespace sluice::server

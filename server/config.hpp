@@ -1,0 +1,45 @@
+// The configuration of sluice-server, from flags and environment; read and checked in full before anything starts.
+//
+// Values only: copy freely. No text made here shows a secret.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <string>
+
+#include "common/base/error.hpp"
+#include "common/program/flags.hpp"
+#include "common/telemetry/log.hpp"
+#include "server/postgres/pool.hpp"
+
+namespace sluice::server {
+
+struct Config {
+  // What the program shall do; only what the command needs is filled in.
+  enum class Command : std::uint8_t { run, migrate, bootstrap, audit_verify, help, version };
+  Command command = Command::run;
+  std::string text;  // help, version: print this and exit 0
+
+  DatabaseOptions database;
+  std::size_t max_waiting = 1000;  // calls that wait for a connection
+  std::string owner_url;           // "": the schema is not ours to change
+
+  std::string listen;
+  std::string tls_cert;  // "": no TLS
+  std::string tls_key;
+  std::string admin;
+  std::chrono::milliseconds drain_timeout{20'000};
+  telemetry::LogLevel log_level = telemetry::LogLevel::info;
+
+  bool dry_run = false;         // migrate
+  std::string token_name;       // bootstrap
+  bool again = false;           // bootstrap
+  std::string head_file;        // audit verify; "": none
+  std::string write_head_file;  // audit verify; "": none
+};
+
+// All faults at once; each names the flag or the variable, the value, the rule and the fix. Exit 2.
+std::expected<Config, Faults> read_config(int argc, const char* const* argv, const program::Environment& environment);
+
+}  // namespace sluice::server

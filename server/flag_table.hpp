@@ -1,0 +1,110 @@
+// Every flag and command of sluice-server: name, group, kind of value, default and help.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "common/program/flags.hpp"
+
+namespace sluice::server {
+
+using program::FlagSpec;
+
+inline constexpr FlagSpec kDatabaseUrl{
+    "database-url", "PostgreSQL", "URL", "",
+    "PostgreSQL as the application's role: postgresql://ROLE@HOST[:PORT]/NAME, or a socket's folder as ?host=. Keep "
+    "passwords in --database-password-file, a passfile or a client certificate."};
+inline constexpr FlagSpec kDatabasePasswordFile{"database-password-file", "PostgreSQL", "FILE", "",
+                                                "File with the password of --database-url, read at each start."};
+inline constexpr FlagSpec kOwnerUrl{
+    "database-owner-url", "PostgreSQL", "URL", "",
+    "PostgreSQL as the role that owns the schema: migrations are applied at the start as this one. Without it the schema "
+    "must be there."};
+inline constexpr FlagSpec kLogLevel{"log-level", "Telemetry", "LEVEL", "info",
+                                    "Least level logged to stderr: debug (every call), info, warn, error."};
+inline constexpr FlagSpec kHelp{"help", "Other", "", "false", "Print this help and exit."};
+
+inline constexpr std::array kFlags{
+    kDatabaseUrl,
+    kDatabasePasswordFile,
+    kOwnerUrl,
+    FlagSpec{"database-pool", "PostgreSQL", "N", "8", "Connections, and so calls at a time: 1 to 200."},
+    FlagSpec{"database-waiting", "PostgreSQL", "N", "1000",
+             "Most calls that wait for a connection; above, they are answered 503: 1 to 100000."},
+    FlagSpec{"database-lock-timeout", "PostgreSQL", "DURATION", "2s",
+             "How long a call waits for what another one changes: 10ms to 1m."},
+    FlagSpec{"database-statement-timeout", "PostgreSQL", "DURATION", "30s",
+             "How long one statement may take: 100ms to 10m."},
+
+    FlagSpec{"listen", "Listeners", "ADDR:PORT", "127.0.0.1:8080",
+             "Where the admin API is served. Port 0 takes any free port and logs which."},
+    FlagSpec{"tls-cert", "Listeners", "FILE", "",
+             "Certificate chain (PEM) of --listen; read again when it changes. Needs --tls-key."},
+    FlagSpec{"tls-key", "Listeners", "FILE", "", "Key of the certificate (PEM). Needs --tls-cert."},
+    FlagSpec{"insecure-listen", "Listeners", "", "false",
+             "Allow --listen without TLS on an address that others can reach. Tokens then cross the network in clear."},
+    FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9090",
+             "Where probes and metrics are served: /livez, /readyz, /metrics."},
+    FlagSpec{"drain-timeout", "Listeners", "DURATION", "20s",
+             "How long a stop waits for calls in flight to finish: 0s to 10m."},
+
+    kLogLevel,
+    kHelp,
+    FlagSpec{"version", "Other", "", "false", "Print the version and exit."},
+};
+
+inline constexpr std::array kMigrateFlags{
+    kOwnerUrl,
+    kDatabaseUrl,
+    FlagSpec{"dry-run", "Migration", "", "false", "Apply everything, say what it was, and undo it."},
+    kHelp,
+};
+
+inline constexpr std::array kBootstrapFlags{
+    kDatabaseUrl,
+    kDatabasePasswordFile,
+    FlagSpec{"name", "Token", "TEXT", "bootstrap", "Name of the token, for people."},
+    FlagSpec{"again", "Token", "", "false", "Make one more although there is a live platform_admin token."},
+    kHelp,
+};
+
+inline constexpr std::array kAuditFlags{kHelp};
+
+inline constexpr std::array kAuditVerifyFlags{
+    kDatabaseUrl,
+    kDatabasePasswordFile,
+    FlagSpec{"head", "Verification", "FILE", "",
+             "Ends of the chains as --write-head kept them elsewhere: tells a trail whose end was cut off."},
+    FlagSpec{"write-head", "Verification", "FILE", "", "Write the ends of the chains there, if all is well."},
+    kHelp,
+};
+
+inline constexpr std::string_view kDescription =
+    "Sluice server: tenants, plans, policies, keys and tokens in PostgreSQL, served as the admin REST API.\n"
+    "Every flag has an environment variable (a flag wins over it; booleans take true, false, 1, 0).";
+
+inline constexpr std::string_view kExamples = R"(
+Examples:
+  sluice-server migrate --database-owner-url postgresql://sluice_owner@db/sluice --database-url postgresql://sluice_app@db/sluice
+      Makes or upgrades the schema, and grants the application's role what it needs.
+  sluice-server bootstrap --database-url postgresql://sluice_app@db/sluice
+      Prints the first platform_admin token, once.
+  sluice-server --database-url postgresql://sluice_app@db/sluice --listen 0.0.0.0:8080 --tls-cert tls.crt --tls-key tls.key
+  sluice-server audit verify --database-url postgresql://sluice_app@db/sluice --head kept-elsewhere.json
+
+Durations: a whole number and a unit: us, ms, s, m, h. Exit status: 0 good, 1 it could not start or found faults,
+2 faulty flags.)";
+
+inline constexpr std::array kCommands{
+    program::Command{"", kDescription, kExamples, kFlags},
+    program::Command{"migrate", "Apply what is missing of the schema, and exit.", "", kMigrateFlags},
+    program::Command{"bootstrap", "Make the first platform_admin token and print it: it is shown only here.", "",
+                     kBootstrapFlags},
+    program::Command{"audit", "Look after the audit trail.", "", kAuditFlags},
+    program::Command{"audit verify", "Check that no row of the audit trail was changed, removed, swapped or cut off.", "",
+                     kAuditVerifyFlags},
+};
+
+inline constexpr program::Program kProgram{"sluice-server", "SLUICE_SERVER_", kCommands};
+
+}  // namespace sluice::server

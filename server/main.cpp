@@ -1,0 +1,34 @@
+// sluice-server: reads its configuration, and does what it says.
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common/program/config_reader.hpp"
+#include "server/app.hpp"
+#include "server/flag_table.hpp"
+
+int main(int argc, char** argv) {
+  using sluice::server::Config;
+  auto config = sluice::server::read_config(argc, argv, sluice::program::Environment(environ));
+  if (!config) {
+    const std::string_view name = sluice::server::kProgram.name;
+    fmt::print(stderr, "{}", sluice::program::describe(config.error(), fmt::format("{} cannot start", name), name));
+    return 2;
+  }
+  switch (config->command) {
+    case Config::Command::help:
+    case Config::Command::version:
+      fmt::print("{}", config->text);
+      return 0;
+    case Config::Command::migrate:
+      return sluice::server::run_migrate(*config);
+    case Config::Command::bootstrap:
+      return sluice::server::run_bootstrap(*config);
+    case Config::Command::audit_verify:
+      return 2;
+    case Config::Command::run:
+      break;
+  }
+  return sluice::server::run(*config);
+}

@@ -1,0 +1,67 @@
+#include "server/postgres/url.hpp"
+
+#include <memory>
+
+#include <libpq-fe.h>
+
+namespace sluice::server {
+namespace {
+
+struct FreeOptions {
+  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
+};
+using Parsed = std::unique_ptr<PQconninfoOption, FreeOptions>;
+
+Parsed parse(const std::string& url, std::string* fault = nullptr) {
+  char* message = nullptr;
+  Parsed options(PQconninfoParse(url.c_str(), &message));
+  if (message != nullptr) {
+    if (fault != nullptr) *fault = message;
+    PQfreemem(message);
+  }
+  return options;
+}
+
+std::string value_of(const std::string& url, std::string_view name) {
+  const Parsed options = parse(url);
+  for (const PQconninfoOption* option = options.get(); option != nullptr && option->keyword != nullptr; ++option) {
+    if (option->keyword == name && option->val != nullptr) return option->val;
+  }
+  return {};
+}
+
+// "name='value'", as PQconnectdb reads it.
+void append(std::string& text, std::string_view name, std::string_view value) {
+  if (!text.empty()) text += ' ';
+  text.append(name).append("='");
+  for (const char c : value) {
+    if (c == '\'' || c == '\\') text += '\\';
+    text += c;
+  }
+  text += '\'';
+}
+
+}  // namespace
+
+std::optional<std::string> url_fault(const std::string& url) {
+  std::string fault;
+  if (parse(url, &fault)) return std::nullopt;
+  // libpq quotes what it did not understand, which may be a part of a password.
+  return "is no URL of PostgreSQL: write postgresql://ROLE@HOST[:PORT]/NAME, or postgresql:///NAME?host=/FOLDER&user=ROLE "
+         "for a socket; what is special in a value is percent-encoded";
+}
+
+std::string url_user(const std::string& url) { return value_of(url, "user"); }
+std::string url_password(const std::string& url) { return value_of(url, "password"); }
+
+std::string with_parameter(const std::string& url, std::string_view name, std::string_view value) {
+  std::string text;
+  const Parsed options = parse(url);
+  for (const PQconninfoOption* option = options.get(); option != nullptr && option->keyword != nullptr; ++option) {
+    if (option->val != nullptr && option->keyword != name) append(text, option->keyword, option->val);
+  }
+  append(text, name, value);
+  return text;
+}
+
+}  // namespace sluice::server
