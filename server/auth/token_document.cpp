@@ -17,8 +17,7 @@ constexpr std::size_t kMaxTenants = 1000;
 
 class TokenReader {
  public:
-  TokenReader(const JsonValue& body, TokenType type, FaultList& faults)
-      : fields_(body, root_, faults), type_(type) {}
+  TokenReader(const JsonValue& body, TokenType type, FaultList& faults) : fields_(body, root_, faults), type_(type) {}
 
   TokenDocument read(const Principal& giver) {
     if (const auto id = fields_.text("id", kMaxIdBytes)) token_.id = *id;
@@ -44,7 +43,8 @@ class TokenReader {
   void read_organization(const Principal& giver) {
     if (const auto id = fields_.text("organization_id", kMaxIdBytes)) {
       token_.organization_id = *id;
-      if (!is_id(*id)) fields_.fault("organization_id", fmt::format("{} is not the id of an organization", quoted(*id)));
+      if (!is_id(*id))
+        fields_.fault("organization_id", fmt::format("{} is not the id of an organization", quoted(*id)));
     } else if (!fields_.present("organization_id") && token_.role != Role::platform_admin) {
       token_.organization_id = giver.organization_id;
     }
