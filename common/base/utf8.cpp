@@ -1,0 +1,41 @@
+#include "common/base/utf8.hpp"
+
+namespace sluice {
+namespace {
+
+unsigned char byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
+
+bool continues(std::string_view text, std::size_t i, unsigned char low, unsigned char high) {
+  return i < text.size() && byte_at(text, i) >= low && byte_at(text, i) <= high;
+}
+
+}  // namespace
+
+std::size_t utf8_sequence(std::string_view text, std::size_t i) {
+  const unsigned char lead = byte_at(text, i);
+  if (lead >= 0xC2 && lead <= 0xDF) return continues(text, i + 1, 0x80, 0xBF) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    const unsigned char low = lead == 0xE0 ? 0xA0 : 0x80;
+    const unsigned char high = lead == 0xED ? 0x9F : 0xBF;
+    return continues(text, i + 1, low, high) && continues(text, i + 2, 0x80, 0xBF) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    const unsigned char low = lead == 0xF0 ? 0x90 : 0x80;
+    const unsigned char high = lead == 0xF4 ? 0x8F : 0xBF;
+    const bool valid =
+        continues(text, i + 1, low, high) && continues(text, i + 2, 0x80, 0xBF) && continues(text, i + 3, 0x80, 0xBF);
+    return valid ? 4 : 0;
+  }
+  return 0;
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = byte_at(text, i) < 0x80 ? 1 : utf8_sequence(text, i);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
+}  // namespace sluice

@@ -1,0 +1,79 @@
+#include "common/http/query.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "common/base/utf8.hpp"
+
+namespace sluice::http {
+namespace {
+
+constexpr std::size_t kMaxShown = 64;  // bytes of a name in an error
+
+// Nothing: not two hexadecimal digits at `at`.
+std::optional<char> escaped_at(std::string_view text, std::size_t at) {
+  if (text.size() < at + 2) return std::nullopt;
+  unsigned char value = 0;
+  const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 2, value, 16);
+  if (error != std::errc() || end != text.data() + at + 2) return std::nullopt;
+  return static_cast<char>(value);
+}
+
+// `fault`: what is wrong, where the result is nothing.
+std::optional<std::string> decode(std::string_view text, bool plus_is_space, std::string_view& fault) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%') {
+      const std::optional<char> escaped = escaped_at(text, i + 1);
+      fault = "has a '%' that no two hexadecimal digits follow";
+      if (!escaped) return std::nullopt;
+      decoded += *escaped;
+      i += 2;
+    } else {
+      decoded += text[i] == '+' && plus_is_space ? ' ' : text[i];
+    }
+  }
+  fault = "is not UTF-8";
+  if (!is_utf8(decoded)) return std::nullopt;
+  fault = "holds the byte NUL";
+  if (decoded.find('\0') != std::string::npos) return std::nullopt;
+  return decoded;
+}
+
+std::unexpected<Error> malformed(std::string_view name, std::string_view fault) {
+  const std::string_view shown = name.substr(0, kMaxShown);
+  return failure("query_malformed",
+                 fmt::format("The query parameter \"{}{}\" {}.", shown, shown.size() < name.size() ? "…" : "", fault));
+}
+
+}  // namespace
+
+Result<Parameters> parse_query(std::string_view query) {
+  Parameters parameters;
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    if (pair.empty()) continue;
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    const std::string_view raw_name = pair.substr(0, equals);
+    std::string_view fault;
+    std::optional<std::string> name = decode(raw_name, true, fault);
+    if (!name) return malformed(raw_name, fault);
+    if (name->empty()) return failure("query_malformed", "The query has a parameter without a name.");
+    std::optional<std::string> value = decode(pair.substr(std::min(equals + 1, pair.size())), true, fault);
+    if (!value) return malformed(*name, fault);
+    parameters.push_back({std::move(*name), std::move(*value)});
+  }
+  return parameters;
+}
+
+std::optional<std::string> decode_segment(std::string_view segment) {
+  std::string_view fault;
+  return decode(segment, false, fault);
+}
+
+}  // namespace sluice::http
