@@ -18,12 +18,6 @@
 namespace sluice::server {
 namespace {
 
-std::string random_id(Kind kind) {
-  std::array<std::uint8_t, 6> bytes;
-  random_bytes(bytes);
-  return fmt::format("{}-{}", info(kind).name, to_hex(bytes));
-}
-
 // "Pro plan!" → "pro-plan"; "" where nothing is left.
 std::string slug(std::string_view name) {
   std::string id;
