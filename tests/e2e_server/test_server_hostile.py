@@ -39,10 +39,17 @@ def posted(server: Server, path: str, body: bytes, extra: bytes = b"", length: i
             f"Content-Type: application/json\r\nContent-Length: {size}\r\n").encode() + extra + b"\r\n" + body
 
 
+def framed(server: Server, request: bytes) -> "RawReply | None":
+    """Sends bytes and reads one answer."""
+    with RawConnection(server.port) as connection:
+        return connection.send(request).reply()
+
+
 # --- JSON ------------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("body", ["[" * 10_000 + "]" * 10_000, '{"a":' * 10_000 + "1" + "}" * 10_000, "[" * 10_000,
-                                  '{"scope":' * 65 + "1" + "}" * 65, '{"a":[' * 5_000])
+                                  '{"scope":' * 65 + "1" + "}" * 65, '{"a":[' * 5_000],
+                         ids=["lists", "objects", "open lists", "65 deep", "both open"])
 def test_json_ten_thousand_deep_is_400(admin: AdminClient, tenant: str, body: str) -> None:
     admin.put("/plans/p", bucket(), tenant=tenant)
     for method, path in (("POST", "/plans"), ("PUT", "/plans/p"), ("PATCH", "/plans/p")):
@@ -57,7 +64,8 @@ def test_a_patch_cannot_nest_deeper_than_a_document_may(admin: AdminClient, tena
 
 
 @pytest.mark.parametrize("text", [b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"a\xe2\x82", b"\\ud800",
-                                  b"\\udc00\\ud800", b"\x00", b"\x1f", b"\\u00"])
+                                  b"\\udc00\\ud800", b"\x00", b"\x1f", b"\\u00"],
+                         ids=repr)
 def test_text_that_is_no_unicode_is_400(admin: AdminClient, tenant: str, text: bytes) -> None:
     admin.put("/plans/p", bucket(), tenant=tenant)
     body = b'{"name":"' + text + b'","limit":1,"window":"1s"}'
@@ -78,15 +86,18 @@ FIELDS = [pytest.param(path, body, field, id=f"{path}-{field}") for path, body, 
 
 
 @pytest.mark.parametrize(("path", "body", "field"), FIELDS)
-def test_the_character_nul_is_stored_whole_or_refused(admin: AdminClient, tenant: str, organization: str, path: str,
-                                                      body: dict[str, Any], field: str) -> None:
+def test_the_character_nul_is_refused_in_every_text_and_named(admin: AdminClient, tenant: str, organization: str, path: str,
+                                                              body: dict[str, Any], field: str) -> None:
     answer = written(admin, tenant, organization, path, body, field, "a\u0000b")
-    assert answer.status in (201, 400, 422), answer
-    if answer.status == 201:
-        options = {"tenant": tenant} if path in ("/plans", "/policies") else {}
-        assert admin.get(f"{path}/{answer.body['id']}", **options).status == 200
-        assert admin.get(path, **options).status == 200
-        assert admin.delete(f"{path}/{answer.body['id']}", **options).status == 204
+    pointer = "/metadata/m" if field == "metadata" else f"/{field}"
+    assert (answer.status, pointers(answer)) == (422, [pointer]), answer
+
+
+def test_a_name_with_the_character_nul_is_refused_wherever_it_stands(admin: AdminClient, tenant: str) -> None:
+    admin.put("/policies/p", {"resource": "x", "limit": 1, "window": "1s"}, tenant=tenant)
+    for body, pointer in (({"metadata": {"a\u0000": "b"}}, "/metadata"), ({"a\u0000": 1}, "")):
+        answer = admin.patch("/policies/p", body, tenant=tenant)
+        assert answer.status == 422 and pointer in pointers(answer), answer
 
 
 @pytest.mark.parametrize(("path", "body", "field"), FIELDS)
@@ -137,14 +148,14 @@ def test_a_query_that_is_no_text_is_400(admin: AdminClient, query: str) -> None:
 
 
 def test_numbers_beyond_every_bound_are_refused_by_field(admin: AdminClient, tenant: str) -> None:
-    for number in ("1e400", "-1", "9007199254740993", "99999999999999999999999999", "0.5", "1e-400", '"1"', "null", "[]"):
+    for number in ("-1", "9007199254740993", "99999999999999999999999999", "0.5", "1e-400", '"1"', "null", "[]"):
         answer = admin.post("/plans", f'{{"algorithm":"fixed_window","limit":{number},"window":"1s"}}', tenant=tenant)
         assert (answer.status, pointers(answer)) == (422, ["/limit"]), (number, answer)
 
 
-def test_ten_thousand_faults_are_answered_within_bounds(admin: AdminClient, tenant: str) -> None:
-    body = {f"unknown{number}": 1 for number in range(20_000)}
-    answer = admin.post("/plans", body, tenant=tenant)
+def test_more_than_ten_thousand_faults_are_answered_with_the_first_of_them(admin: AdminClient) -> None:
+    body = {f"unknown{number}": 1 for number in range(11_000)}
+    answer = admin.post("/organizations", body)
     assert answer.status == 422 and 1 <= len(answer.body["errors"]) <= 10_001
 
 
@@ -176,12 +187,11 @@ def test_a_body_of_ten_megabytes_is_413_and_leaves_memory_as_it_was(server: Serv
     assert admin.get("/plans/p", tenant=tenant).body["version"] == 1
 
 
-def test_a_413_says_how_much_is_allowed(server: Server) -> None:
+def test_a_length_that_is_too_much_is_413_before_anything_is_sent(server: Server) -> None:
     for path in ("/plans", "/policies", "/organizations", "/nothing"):
-        with RawConnection(server.port) as connection:
-            reply = connection.send(posted(server, path, b"", length=10 * MIB)).reply()
+        reply = framed(server, posted(server, path, b"", length=10 * MIB))
         assert reply is not None and reply.status == 413, path
-        assert reply.headers["content-type"] == "application/problem+json" and "1048576" in reply.body.decode()
+        assert reply.headers["content-type"] == "application/problem+json" and reply.json()["status"] == 413
 
 
 def test_a_body_just_below_the_limit_is_read(admin: AdminClient, tenant: str) -> None:
@@ -202,7 +212,8 @@ def test_a_long_list_of_limits_or_values_is_refused_or_stored_but_never_an_error
 
 @pytest.mark.parametrize("header", [b"X-Request-Id: a\r\nb: c", b"X-Request-Id: a\nSet-Cookie: x=y", b"X-Request-Id: a\rb",
                                     b"Idempotency-Key: a\nSet-Cookie: x=y", b"If-Match: \"1\"\nSet-Cookie: x=y",
-                                    b"X-Request-Id: \x00", b"Idempotency-Key: a\x00b", b"X-Request-Id: a\x7f"])
+                                    b"X-Request-Id: \x00", b"Idempotency-Key: a\x00b", b"X-Request-Id: a\x7f"],
+                         ids=repr)
 def test_a_header_cannot_smuggle_another_into_the_answer(server: Server, tenant: str, header: bytes) -> None:
     body = json.dumps(bucket(tenant_id=tenant, id=fresh_id("p"))).encode()
     with RawConnection(server.port) as connection:
@@ -217,12 +228,6 @@ def test_ids_and_names_cannot_break_out_of_the_location(admin: AdminClient, tena
         assert made.status == 201 and made.header("set-cookie") is None
         assert (made.header("location") or "").startswith(f"{ADMIN}/plans/{made.body['id']}?tenant_id={tenant}")
         assert admin.delete(f"/plans/{made.body['id']}", tenant=tenant).status == 204
-
-
-def framed(server: Server, request: bytes) -> "RawReply | None":
-    """Sends bytes and reads one answer."""
-    with RawConnection(server.port) as connection:
-        return connection.send(request).reply()
 
 
 def test_framing_that_two_readers_could_read_differently_is_400(server: Server) -> None:
