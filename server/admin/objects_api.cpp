@@ -18,12 +18,6 @@
 namespace sluice::server {
 namespace {
 
-std::string random_id(Kind kind) {
-  std::array<std::uint8_t, 6> bytes;
-  random_bytes(bytes);
-  return fmt::format("{}-{}", info(kind).name, to_hex(bytes));
-}
-
 // "Pro plan!" → "pro-plan"; "" where nothing is left.
 std::string slug(std::string_view name) {
   std::string id;
@@ -58,14 +52,17 @@ std::string policy_id(Transaction& tx, std::string_view tenant_id, const JsonVal
 
 std::string etag(const StoredObject& object) { return fmt::format("\"{}\"", object.version); }
 
-// Does a list of entity tags name this one? (RFC 9110 section 8.8.3; ours are all strong.)
-bool names(std::string_view list, const std::string& tag) {
+// Does a list of entity tags name this one? Ours are all strong; a proxy that compresses makes them weak, which only a
+// weak comparison overlooks (RFC 9110 section 8.8.3.2): If-None-Match is compared so, If-Match is not.
+enum class Comparison : std::uint8_t { strong, weak };
+bool names(std::string_view list, const std::string& tag, Comparison comparison) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
     std::string_view item = list.substr(0, comma);
     list.remove_prefix(std::min(comma + 1, list.size()));
     while (item.starts_with(' ')) item.remove_prefix(1);
     while (item.ends_with(' ')) item.remove_suffix(1);
+    if (comparison == Comparison::weak && item.starts_with("W/")) item.remove_prefix(2);
     if (item == "*" || item == tag) return true;
   }
   return false;
@@ -150,13 +147,13 @@ StoredObject require(Context& context, Kind kind, Lock lock) {
 }
 
 void check_conditions(const Call& call, const StoredObject* found) {
-  if (!call.if_match.empty() && (found == nullptr || !names(call.if_match, etag(*found)))) {
+  if (!call.if_match.empty() && (found == nullptr || !names(call.if_match, etag(*found), Comparison::strong))) {
     throw Refusal(412, "precondition-failed",
                   found == nullptr ? "There is no such object, so If-Match cannot hold."
                                    : fmt::format("It has version {} by now; read it again, and repeat your change on that.",
                                                  found->version));
   }
-  if (!call.if_none_match.empty() && found != nullptr && names(call.if_none_match, etag(*found))) {
+  if (!call.if_none_match.empty() && found != nullptr && names(call.if_none_match, etag(*found), Comparison::weak)) {
     throw Refusal(412, "precondition-failed", "It exists already, and If-None-Match says it must not.");
   }
 }
@@ -214,7 +211,7 @@ Answer create_object(Context& context, const Resource& resource) {
 
 Answer get_object(Context& context, const Resource& resource) {
   const StoredObject found = require(context, resource.kind, Lock::none);
-  if (!context.call.if_none_match.empty() && names(context.call.if_none_match, etag(found))) {
+  if (!context.call.if_none_match.empty() && names(context.call.if_none_match, etag(found), Comparison::weak)) {
     Answer answer;
     answer.status = 304;
     answer.headers = fmt::format("ETag: {}\r\n", etag(found));
