@@ -25,3 +25,11 @@ target_include_directories(sluice_asio SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
 add_library(sluice_rapidjson INTERFACE)
 target_include_directories(sluice_rapidjson SYSTEM INTERFACE ${RAPIDJSON_INCLUDE_DIRS})
 target_compile_definitions(sluice_rapidjson INTERFACE RAPIDJSON_HAS_STDSTRING=1)
+
+# PostgreSQL's client; with a sanitizer, also what must be known about it.
+add_library(sluice_pqxx INTERFACE)
+target_link_libraries(sluice_pqxx INTERFACE PkgConfig::PQXX)
+if(SLUICE_SANITIZE)
+  add_library(pqxx_leaks OBJECT ${CMAKE_SOURCE_DIR}/cmake/pqxx_leaks.cpp)
+  target_link_libraries(sluice_pqxx INTERFACE $<TARGET_OBJECTS:pqxx_leaks>)
+endif()

@@ -1,28 +1,20 @@
 #include "tests/integration/support/redis_server.hpp"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 
 #include "common/redis/command_writer.hpp"
 #include "common/redis/reply_reader.hpp"
-
-extern char** environ;
 
 namespace sluice::test {
 namespace {
@@ -113,17 +105,6 @@ std::uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "sluice-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) fail("no temporary folder");
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 RedisServer::RedisServer(Options options) : options_(std::move(options)) {
   // Between our looking for a free port and the server's taking it, somebody else may: then another one.
   for (int attempt = 1;; ++attempt) {
@@ -132,11 +113,10 @@ RedisServer::RedisServer(Options options) : options_(std::move(options)) {
     spawn();
     if (await_ready()) return;
     kill();
-    if (attempt == 3) throw std::runtime_error(options_.binary + " did not answer PING. Its log ends:\n" + log_tail());
+    if (attempt < 3) continue;
+    throw std::runtime_error(options_.binary + " did not answer PING. Its log ends:\n" + process_.log_tail());
   }
 }
-
-RedisServer::~RedisServer() { kill(); }
 
 void RedisServer::write_config() {
   std::ofstream config(folder_.path() / "redis.conf");
@@ -148,67 +128,25 @@ void RedisServer::write_config() {
 
 void RedisServer::spawn() {
   std::filesystem::remove(unix_path());
-  const std::string config = (folder_.path() / "redis.conf").string();
-  const std::string log = (folder_.path() / "redis.log").string();
-  std::vector<std::string> variables = options_.environment;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string name(*variable, std::strcspn(*variable, "=") + 1);
-    bool replaced = false;
-    for (const std::string& given : options_.environment) replaced |= given.starts_with(name);
-    if (!replaced) variables.emplace_back(*variable);
-  }
-  std::vector<char*> environment;
-  for (std::string& variable : variables) environment.push_back(variable.data());
-  environment.push_back(nullptr);
-  const char* arguments[] = {options_.binary.c_str(), config.c_str(), nullptr};
-
-  const pid_t parent = ::getpid();
-  pid_ = ::fork();
-  if (pid_ < 0) fail("fork");
-  if (pid_ > 0) return;
-  // The child: system calls only, from here to exec.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);
-  const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  ::dup2(out, STDOUT_FILENO);
-  ::dup2(out, STDERR_FILENO);
-  ::execvpe(arguments[0], const_cast<char* const*>(arguments), environment.data());
-  ::_exit(127);
+  process_.start({.words = {options_.binary, (folder_.path() / "redis.conf").string()},
+                  .log = folder_.path() / "redis.log",
+                  .environment = options_.environment});
 }
 
 bool RedisServer::await_ready() {
   const auto end = std::chrono::steady_clock::now() + options_.patience;
   while (std::chrono::steady_clock::now() < end) {
-    int status = 0;
-    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
-      pid_ = -1;
-      return false;
-    }
+    if (!process_.running()) return false;
     if (const Descriptor fd(connect_unix(unix_path())); fd.get() >= 0) {
       try {
         const std::string reply = exchange(fd.get(), {"PING"});
         if (reply == "PONG" || reply.starts_with("-NOAUTH")) return true;
-      } catch (const std::runtime_error&) {  // it ends while we ask: waitpid() tells in the next round
+      } catch (const std::runtime_error&) {  // it ends while we ask: running() tells in the next round
       }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return false;
-}
-
-void RedisServer::pause() {
-  ::kill(pid_, SIGSTOP);
-  int status = 0;
-  if (::waitpid(pid_, &status, WUNTRACED) != pid_ || !WIFSTOPPED(status)) fail("redis-server did not stop");
-}
-void RedisServer::resume() { ::kill(pid_, SIGCONT); }
-
-void RedisServer::kill() {
-  if (pid_ <= 0) return;
-  ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
 }
 
 void RedisServer::restart() {
@@ -219,7 +157,7 @@ void RedisServer::restart() {
 void RedisServer::start_again(bool wait_until_ready) {
   spawn();
   if (wait_until_ready && !await_ready()) {
-    throw std::runtime_error(options_.binary + " did not come back. Its log ends:\n" + log_tail());
+    throw std::runtime_error(options_.binary + " did not come back. Its log ends:\n" + process_.log_tail());
   }
 }
 
@@ -228,14 +166,6 @@ std::string RedisServer::command(const std::vector<std::string>& words, const st
   if (fd.get() < 0) fail("redis-server does not listen");
   if (!password.empty()) exchange(fd.get(), {"AUTH", password});
   return exchange(fd.get(), words);
-}
-
-std::string RedisServer::log_tail() const {
-  std::ifstream log(folder_.path() / "redis.log");
-  std::ostringstream text;
-  text << log.rdbuf();
-  const std::string all = text.str();
-  return all.size() > 2000 ? all.substr(all.size() - 2000) : all;
 }
 
 }  // namespace sluice::test

@@ -1,11 +1,8 @@
 // A private redis-server for a test: own folder, Unix socket and loopback port; gone with the object, whatever happens.
 //
-// Not thread-safe. Make it on a thread that lives as long as the server shall: the kernel kills the server when that
-// thread dies (PR_SET_PDEATHSIG), so that a crashed test leaves none behind. Failures throw std::runtime_error, with
-// the end of the server's log.
+// Not thread-safe. Make it on a thread that lives as long as the server shall (see ChildProcess). Failures throw
+// std::runtime_error, with the end of the server's log.
 #pragma once
-
-#include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
@@ -13,23 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/integration/support/child_process.hpp"
+#include "tests/integration/support/temporary_folder.hpp"
+
 namespace sluice::test {
 
 // A port of the loopback that nobody listens on now.
 std::uint16_t free_port();
-
-// A new folder under the system's temporary one, short enough for Unix sockets; removed with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 class RedisServer {
  public:
@@ -43,21 +30,18 @@ class RedisServer {
 
   RedisServer() : RedisServer(Options{}) {}
   explicit RedisServer(Options options);  // returns when it answers PING (with PONG, or by asking for a password)
-  ~RedisServer();
-  RedisServer(const RedisServer&) = delete;
-  RedisServer& operator=(const RedisServer&) = delete;
 
   std::string unix_path() const { return (folder_.path() / "redis.sock").string(); }
   std::string unix_url() const { return "unix:" + unix_path(); }
   std::uint16_t port() const { return port_; }  // 0 without TCP
   std::string tcp_url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
   const std::filesystem::path& folder() const { return folder_.path(); }
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return process_.pid(); }
 
-  void pause();    // SIGSTOP: it takes connections and bytes, and answers nothing
-  void resume();   // SIGCONT
-  void kill();     // SIGKILL, and waits for its end
-  void restart();  // on the same addresses, with the same configuration; kills it first where it runs
+  void pause() { process_.pause(); }  // it takes connections and bytes, and answers nothing
+  void resume() { process_.resume(); }
+  void kill() { process_.end(); }  // SIGKILL, and waits for its end
+  void restart();                  // on the same addresses, with the same configuration; kills it first where it runs
   void start_again(bool wait_until_ready = true);  // REQUIRES: killed
 
   // One command on a connection of its own, before it AUTH `password` where one is given. The reply as text: integers
@@ -68,12 +52,11 @@ class RedisServer {
   void write_config();
   void spawn();
   bool await_ready();
-  std::string log_tail() const;
 
   Options options_;
   TemporaryFolder folder_;
   std::uint16_t port_ = 0;
-  pid_t pid_ = -1;
+  ChildProcess process_;  // after the folder: it ends before that goes
 };
 
 }  // namespace sluice::test
