@@ -3,6 +3,7 @@
 #include <array>
 
 #include "common/http/query.hpp"
+#include "server/admin/bundle_api.hpp"
 #include "server/admin/objects_api.hpp"
 
 namespace sluice::server {
@@ -54,6 +55,7 @@ Answer list(Context& context) {
 
 constexpr std::string_view kPage = "limit,cursor";
 constexpr std::string_view kTenant = "tenant_id";
+constexpr bool kOneState = true;
 
 constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/organizations", Permission::read, Level::tenant, &list<kOrganizations>, kPage},
@@ -85,6 +87,9 @@ constexpr std::array kRoutes{
     Route{"PUT", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &put<kPolicies>, kTenant},
     Route{"PATCH", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &patch<kPolicies>, kTenant},
     Route{"DELETE", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &remove<kPolicies>, kTenant},
+
+    Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
+          "organization_id,tenant_id,include", 1 << 20, kOneState},
 };
 
 std::vector<std::string_view> segments(std::string_view path) {
