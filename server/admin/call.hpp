@@ -1,6 +1,7 @@
 // One call of the admin API on its way: what came in, who is asking, what goes out.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,7 @@ struct Context {
   const Principal& principal;
   Transaction& tx;
   ChangeLog& log;
+  std::int64_t now_us = 0;
 };
 
 // Throws Refusal, Raced, or what libpqxx throws; nothing of what it did remains then.

@@ -2,9 +2,9 @@
 
 #include <pqxx/pqxx>
 
-#include "common/base/timestamp.hpp"
 #include "common/domain/credential.hpp"
-#include "server/admin/json_edit.hpp"
+#include "server/auth/token_document.hpp"
+#include "server/store/objects.hpp"
 
 namespace sluice::server {
 namespace {
@@ -20,34 +20,7 @@ std::string_view bearer(std::string_view authorization) {
   return authorization.substr(kScheme.size());
 }
 
-bool is_live(const std::string& document, std::int64_t now_us) {
-  JsonTree tree;
-  const auto token = tree.parse(document);
-  if (!token) return false;
-  const JsonValue* const revoked = member(*token, "revoked");
-  if (revoked != nullptr && revoked->type() == JsonType::boolean && revoked->boolean()) return false;
-  const std::string_view expires_at = text_member(*token, "expires_at");
-  if (expires_at.empty()) return true;
-  const auto time = parse_timestamp(expires_at);
-  return time && time->time_since_epoch().count() > now_us;
-}
-
 }  // namespace
-
-Principal principal_of(const StoredObject& token) {
-  Principal principal;
-  principal.token_id = token.key.id;
-  principal.organization_id = token.key.organization_id;
-  JsonTree tree;
-  const auto document = tree.parse(token.document);
-  if (!document) return principal;
-  principal.name = text_member(*document, "name");
-  principal.role = role_from(text_member(*document, "role")).value_or(Role::auditor);
-  if (const JsonValue* const tenants = member(*document, "tenant_ids")) {
-    for (const JsonValue& id : tenants->items()) principal.tenant_ids.emplace_back(id.text());
-  }
-  return principal;
-}
 
 std::optional<Principal> authenticate(Transaction& tx, std::string_view authorization, std::int64_t now_us) {
   const auto presented = parse_key(bearer(authorization), CredentialKind::admin_token);
@@ -57,9 +30,11 @@ std::optional<Principal> authenticate(Transaction& tx, std::string_view authoriz
   const std::optional<KeyHash> hash = rows.empty() ? std::nullopt : parse_key_hash(rows[0][0].c_str());
   const bool good = verify(hash ? *hash : dummy_key_hash(), presented->secret);
   if (!hash || !good) return std::nullopt;
-  const auto token = find(tx, Kind::token, "", presented->id);
-  if (!token || !is_live(token->document, now_us)) return std::nullopt;
-  return principal_of(*token);
+  const auto found = find(tx, Kind::token, "", presented->id);
+  if (!found) return std::nullopt;
+  const TokenDocument token = stored_token(found->document, TokenType::admin);
+  if (!is_live(token, now_us)) return std::nullopt;
+  return principal_of(token);
 }
 
 }  // namespace sluice::server

@@ -6,16 +6,12 @@
 
 #include "server/auth/roles.hpp"
 #include "server/postgres/transaction.hpp"
-#include "server/store/objects.hpp"
 
 namespace sluice::server {
 
-// Of `Authorization: Bearer sla_…`: nothing for a token that is malformed, unknown, expired or revoked (the caller says one
-// thing for all of them). Asks PostgreSQL only where form and checksum are right; compares in constant time, and does the
-// same work whether the id exists or not. The transaction is in no scope after it: enter() the principal's.
+// Of `Authorization: Bearer sla_…`: nothing for a token that is malformed, unknown, expired or revoked (the caller says
+// one thing for all of them). Asks PostgreSQL only where form and checksum are right; compares in constant time, and
+// does the same work whether the id exists or not. The transaction is in no scope after it: enter() the principal's.
 std::optional<Principal> authenticate(Transaction& tx, std::string_view authorization, std::int64_t now_us);
-
-// What the document of a token says.
-Principal principal_of(const StoredObject& token);
 
 }  // namespace sluice::server

@@ -1,40 +1,55 @@
 #include "server/auth/bootstrap.hpp"
 
-#include <fmt/format.h>
 #include <pqxx/pqxx>
 
-#include "common/base/json_text.hpp"
-#include "common/domain/credential.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/auth/token_store.hpp"
 #include "server/postgres/failure.hpp"
 #include "server/postgres/transaction.hpp"
 #include "server/store/change_log.hpp"
-#include "server/store/objects.hpp"
 
 namespace sluice::server {
+namespace {
 
-Result<std::string> bootstrap(const DatabaseOptions& options, const std::string& name, bool again) {
+constexpr std::int64_t kAdvisoryLock = 0x736c75626f6f74;  // "sluboot"
+
+// By the same reader as every other token's body.
+Result<TokenDocument> first_token(const std::string& name) {
+  JsonTree tree;
+  const std::string body = "{\"name\":" + json_string(name) + R"(,"role":"platform_admin"})";
+  const auto value = tree.parse(body);
+  if (!value) return failure("invalid_name", value.error().text);
+  Faults faults;
+  TokenDocument token = read_token(*value, TokenType::admin, {}, faults);
+  if (!faults.empty()) return failure("invalid_name", faults.front().text);
+  return token;
+}
+
+// Throws what libpqxx throws.
+Result<std::string> make_token(pqxx::connection& connection, const TokenDocument& token, bool again,
+                               std::int64_t now_us) {
+  Transaction tx(connection);
+  tx.enter(Scope::everything("bootstrap"));
+  tx.exec("SELECT pg_advisory_xact_lock($1)", kAdvisoryLock);
+  if (!again && !lock_platform_admins(tx, now_us).empty()) {
+    return failure("already_bootstrapped", "there is a live platform_admin token already; --again makes one more");
+  }
+  ChangeLog log;
+  MintedToken made = insert_token(tx, log, token, TokenType::admin);
+  log.record(tx, {.id = "bootstrap", .role = "platform_admin", .source = "", .request_id = ""});
+  tx.commit();
+  return std::move(made.text);
+}
+
+}  // namespace
+
+Result<std::string> bootstrap(const DatabaseOptions& options, const std::string& name, bool again, const Clock& clock) {
+  const auto token = first_token(name);
+  if (!token) return std::unexpected(token.error());
   try {
-    const auto connection = connect(options);
-    Transaction tx(*connection);
-    tx.enter(Scope::everything("bootstrap"));
-    const pqxx::result live = tx.exec_text(
-        "SELECT FROM tokens WHERE document ->> 'role' = 'platform_admin' AND coalesce(document ->> 'revoked', 'false') = "
-        "'false' LIMIT 1");
-    if (!live.empty() && !again) return failure("already_bootstrapped", "there is a live platform_admin token already; --again makes one more");
-    std::array<std::uint8_t, 6> bytes;
-    random_bytes(bytes);
-    const std::string id = "token-" + to_hex(bytes);
-    const std::string token = mint_key(id, CredentialKind::admin_token);
-    std::string document = fmt::format(R"({{"id":"{}","name":)", id);
-    append_json_string(document, name);
-    document += R"(,"role":"platform_admin"})";
-    const auto made = insert(tx, {.kind = Kind::token, .organization_id = {}, .tenant_id = {}, .id = id}, document,
-                             {{"secret_hash", "text", hash_secret(parse_key(token, CredentialKind::admin_token)->secret)}});
-    ChangeLog log;
-    log.add({.action = "create", .key = made.key, .version = made.version, .before = std::nullopt, .after = document});
-    log.record(tx, {.id = "bootstrap", .role = "platform_admin", .source = "", .request_id = ""});
-    tx.commit();
-    return token;
+    return make_token(*connect(options), *token, again, clock.now_us());
+  } catch (const pqxx::undefined_table&) {
+    return failure("schema_missing", "the database has no schema yet: run sluice-server migrate first");
   } catch (const std::exception& error) {
     return failure(classify(error) == FailureClass::away ? "database_away" : "bootstrap_failed", describe(error));
   }

@@ -1,5 +1,5 @@
-// Failed authentications, counted for each source: one that fails too often hears 429 instead of 401 until it has calmed
-// down. A good token always passes, from any source: nobody can lock its owner out by failing beside him.
+// Failed authentications, counted for each source: one that fails too often hears 429 instead of 401 until it has
+// calmed down. A good token always passes, from any source: nobody can lock its owner out by failing beside him.
 //
 // Thread safety: all functions from any thread. Time is a parameter.
 #pragma once
@@ -15,9 +15,10 @@ namespace sluice::server {
 
 class FailureThrottle {
  public:
-  static constexpr double kBurst = 20;           // failures at once
-  static constexpr double kPerSecond = 1;        // and then
-  static constexpr std::size_t kSources = 10'000;  // remembered; above, those that have calmed down are forgotten, then any
+  static constexpr double kBurst = 20;     // failures at once
+  static constexpr double kPerSecond = 1;  // and then
+  static constexpr std::size_t kSources =
+      10'000;  // remembered; above, those that have calmed down are forgotten, then any
 
   // One more failure of `source` at `now_us`: how long until it may fail again, 0 while it may now.
   std::chrono::seconds failed(std::string_view source, std::int64_t now_us);

@@ -53,9 +53,11 @@ bool Pool::submit(Job& job) {
 }
 
 void Pool::stop() {
+  std::deque<Job> abandoned;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    abandoned.swap(jobs_);
   }
   changed_.notify_all();
   threads_.clear();  // joins

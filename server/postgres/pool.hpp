@@ -69,7 +69,7 @@ class Pool {
   // Takes the job; or, where too many are waiting or the pool has stopped, leaves it as it is: false.
   bool submit(Job& job);
 
-  // Does what is waiting, then ends the threads.
+  // Ends the threads once they have done what they are at; what still waits is thrown away.
   void stop();
 
   std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }

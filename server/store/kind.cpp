@@ -2,6 +2,10 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
+#include "common/base/crypto.hpp"
+
 namespace sluice::server {
 namespace {
 
@@ -24,6 +28,12 @@ std::optional<Kind> kind_from(std::string_view name) {
     if (kKinds[i].name == name) return static_cast<Kind>(i);
   }
   return std::nullopt;
+}
+
+std::string random_id(Kind kind) {
+  std::array<std::uint8_t, 6> bytes;
+  random_bytes(bytes);
+  return fmt::format("{}-{}", info(kind).name, to_hex(bytes));
 }
 
 }  // namespace sluice::server

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sluice::server {
@@ -19,5 +20,8 @@ struct KindInfo {
 
 const KindInfo& info(Kind kind);
 std::optional<Kind> kind_from(std::string_view name);
+
+// A new id: "key-3f9a0c41d2e7".
+std::string random_id(Kind kind);
 
 }  // namespace sluice::server

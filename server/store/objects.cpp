@@ -22,7 +22,8 @@ std::string_view lock_clause(Lock lock) {
   switch (lock) {
     case Lock::none: return "";
     case Lock::share: return " FOR SHARE";
-    case Lock::update: return " FOR UPDATE";
+    // Keys never change: what refers to the row need not wait.
+    case Lock::update: return " FOR NO KEY UPDATE";
   }
   return "";
 }
@@ -94,7 +95,8 @@ StoredObject insert(Transaction& tx, const ObjectKey& key, const std::string& do
   Statement statement(fmt::format("INSERT INTO {} ({}) SELECT ", info(key.kind).table, names));
   statement.add("$, ", key.organization_id).add("$, ", key.tenant_id).add("$, ", key.id);
   statement.add("coalesce((SELECT max(version) FROM versions WHERE kind = $", std::string(info(key.kind).name));
-  statement.add(" AND tenant_id = $", key.tenant_id).add(" AND id = $), 0) + 1, ", key.id).add("$::json", document);
+  statement.add(" AND organization_id = $", key.organization_id).add(" AND tenant_id = $", key.tenant_id);
+  statement.add(" AND id = $), 0) + 1, ", key.id).add("$::json", document);
   for (const ExtraColumn& column : extra) statement.add(", ").add("$::", column.value).add(column.type);
   return read(key.kind, statement.add(" RETURNING ").add(kColumns).run(tx)[0]);
 }

@@ -138,6 +138,7 @@ CREATE TABLE versions (
   revision        bigint NOT NULL,
   actor_id        text NOT NULL,
   made_at         timestamptz NOT NULL,
+  -- With the organization: an id that was given up in one may begin anew in another.
   PRIMARY KEY (kind, tenant_id, id, version, organization_id)
 );
 
@@ -185,6 +186,7 @@ CREATE TABLE audit (
   PRIMARY KEY (organization_id, seq)
 );
 CREATE INDEX audit_object ON audit (kind, tenant_id, object_id, seq);
+CREATE INDEX audit_newest ON audit (revision, organization_id, seq);
 
 CREATE TABLE audit_heads (
   organization_id sluice_id PRIMARY KEY,
@@ -213,10 +215,13 @@ DECLARE
   name  text;
   org   text := '(SELECT current_setting(''sluice.organization'', true))';
   list  text := '(SELECT current_setting(''sluice.tenants'', true))';
-  seen  text := format('%1$s = ''*'' OR (organization_id = %1$s AND (%2$s = '''' OR tenant_id = ANY (string_to_array(%2$s, '',''))))', org, list);
+  -- A setting that another transaction of the connection made LOCAL is '' afterwards: that must not be the platform's ''.
+  mine  text := format('(%1$s <> '''' AND organization_id = %1$s)', org);
+  seen  text := format('%1$s = ''*'' OR (%3$s AND (%2$s = '''' OR tenant_id = ANY (string_to_array(%2$s, '',''))))', org, list, mine);
   -- Of what is about several tenants at once, the trail has rows without a tenant: scopes of tenants write but do not see them.
-  trail text := format('%1$s = ''*'' OR (organization_id = %1$s AND (%2$s = '''' OR tenant_id = '''' OR tenant_id = ANY (string_to_array(%2$s, '',''))))', org, list);
-  token text := format('%1$s = ''*'' OR (organization_id = %1$s AND (%2$s = '''' OR tenant_ids <@ string_to_array(%2$s, '','')))', org, list);
+  trail text := format('%1$s = ''*'' OR (%3$s AND (%2$s = '''' OR tenant_id = '''' OR tenant_id = ANY (string_to_array(%2$s, '',''))))', org, list, mine);
+  -- A token without tenants reaches all of its organization, and so is beyond who is limited to some.
+  token text := format('%1$s = ''*'' OR (%3$s AND (%2$s = '''' OR (tenant_ids <> ''{}'' AND tenant_ids <@ string_to_array(%2$s, '',''))))', org, list, mine);
 BEGIN
   FOREACH name IN ARRAY ARRAY['tenants', 'plans', 'policies', 'keys', 'overrides'] LOOP
     EXECUTE format('CREATE POLICY scope ON %I USING (%s)', name, seen);
@@ -231,7 +236,7 @@ BEGIN
     EXECUTE format('CREATE POLICY presented ON %I FOR SELECT USING (id = (SELECT current_setting(''sluice.presented'', true)))', name);
   END LOOP;
   FOREACH name IN ARRAY ARRAY['organizations', 'audit_heads'] LOOP
-    EXECUTE format('CREATE POLICY scope ON %I USING (%s = ''*'' OR organization_id = %s)', name, org, org);
+    EXECUTE format('CREATE POLICY scope ON %I USING (%s = ''*'' OR %s)', name, org, mine);
   END LOOP;
   EXECUTE format('CREATE POLICY read_all ON settings FOR SELECT USING (true)');
   EXECUTE format('CREATE POLICY platform ON settings FOR UPDATE USING (%s = ''*'')', org);

@@ -1,0 +1,140 @@
+#include "server/auth/token_document.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/base/timestamp.hpp"
+#include "common/domain/identifiers.hpp"
+#include "common/domain/json_fields.hpp"
+#include "common/domain/json_writer.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 256;
+constexpr std::size_t kMaxTenants = 1000;
+
+class TokenReader {
+ public:
+  TokenReader(const JsonValue& body, TokenType type, FaultList& faults) : fields_(body, root_, faults), type_(type) {}
+
+  TokenDocument read(const Principal& giver) {
+    if (const auto id = fields_.text("id", kMaxIdBytes)) token_.id = *id;
+    fields_.require("name", "it tells tokens apart, in lists and in the audit trail");
+    if (const auto name = fields_.text("name", kMaxNameBytes)) token_.name = *name;
+    if (token_.name.empty() && fields_.present("name")) fields_.fault("name", "name is empty: say whose token it is");
+    if (type_ == TokenType::admin) read_role();
+    read_organization(giver);
+    read_tenants(giver);
+    token_.expires_at = fields_.timestamp("expires_at");
+    token_.revoked = fields_.boolean("revoked").value_or(false);
+    check_scope();
+    return std::move(token_);
+  }
+  void reject_unknown() { fields_.reject_unknown(); }
+
+ private:
+  void read_role() {
+    fields_.require("role", kRoleNames);
+    token_.role = fields_.choice("role", &role_from, kRoleNames);
+  }
+
+  void read_organization(const Principal& giver) {
+    if (const auto id = fields_.text("organization_id", kMaxIdBytes)) {
+      token_.organization_id = *id;
+      if (!is_id(*id))
+        fields_.fault("organization_id", fmt::format("{} is not the id of an organization", quoted(*id)));
+    } else if (!fields_.present("organization_id") && token_.role != Role::platform_admin) {
+      token_.organization_id = giver.organization_id;
+    }
+  }
+
+  void read_tenants(const Principal& giver) {
+    std::vector<std::string>& ids = token_.tenant_ids;
+    fields_.each("tenant_ids", false, [&](const JsonValue& value, const Place& at) {
+      if (value.type() != JsonType::string) {
+        fields_.faults().add(at, wrong_type_text("an item of tenant_ids", value, "a tenant's id"));
+      } else if (!is_id(value.text())) {
+        fields_.faults().add(at, fmt::format("{} is not the id of a tenant", quoted(value.text())));
+      } else if (std::ranges::find(ids, value.text()) != ids.end()) {
+        fields_.faults().add(at, fmt::format("{} is named twice", quoted(value.text())));
+      } else if (ids.size() < kMaxTenants) {
+        ids.emplace_back(value.text());
+      } else {
+        fields_.faults().add(at, fmt::format("a token names at most {} tenants", kMaxTenants));
+      }
+    });
+    if (!fields_.present("tenant_ids") && token_.role != Role::platform_admin) ids = giver.tenant_ids;
+  }
+
+  void check_scope() {
+    if (token_.role == Role::platform_admin) {
+      if (!token_.organization_id.empty()) {
+        fields_.fault("organization_id", "a platform_admin is not limited to an organization: leave it out");
+      }
+      if (!token_.tenant_ids.empty()) {
+        fields_.fault("tenant_ids", "a platform_admin is not limited to tenants: leave them out");
+      }
+    }
+    // The tenants of a body may say it too.
+    const bool placed = fields_.present("organization_id") || fields_.present("tenant_ids");
+    if (token_.role == Role::org_admin && token_.organization_id.empty() && !placed) {
+      fields_.fault("organization_id", "organization_id is missing: an org_admin belongs to an organization");
+    }
+  }
+
+  const Place root_;
+  Fields fields_;
+  const TokenType type_;
+  TokenDocument token_;
+};
+
+}  // namespace
+
+TokenDocument read_token(const JsonValue& body, TokenType type, const Principal& giver, Faults& faults) {
+  FaultList found;
+  TokenReader reader(body, type, found);
+  TokenDocument token = reader.read(giver);
+  reader.reject_unknown();
+  for (Fault& fault : found.take()) faults.push_back(std::move(fault));
+  return token;
+}
+
+std::string write_token(const TokenDocument& token) {
+  JsonWriter out(JsonWriter::Layout::compact);
+  out.begin_object();
+  out.field("id", token.id);
+  out.field("name", token.name);
+  if (token.role) out.field("role", to_string(*token.role));
+  out.optional_field("organization_id", token.organization_id);
+  out.key("tenant_ids");
+  out.texts(token.tenant_ids);
+  if (token.expires_at) out.field("expires_at", format_timestamp(*token.expires_at));
+  out.field("revoked", token.revoked);
+  out.end_object();
+  return out.take();
+}
+
+TokenDocument stored_token(std::string_view document, TokenType type) {
+  JsonTree tree;
+  FaultList faults;
+  // Members of a later version's documents are not ours to judge; what is faulty opens nothing.
+  TokenDocument token = TokenReader(tree.parse(document).value_or(JsonValue()), type, faults).read({});
+  if (faults.count() > 0) token.revoked = true;
+  return token;
+}
+
+Principal principal_of(const TokenDocument& token) {
+  return {.token_id = token.id,
+          .name = token.name,
+          .role = token.role.value_or(Role::auditor),
+          .organization_id = token.organization_id,
+          .tenant_ids = token.tenant_ids};
+}
+
+bool is_live(const TokenDocument& token, std::int64_t now_us) {
+  return !token.revoked && (!token.expires_at || token.expires_at->time_since_epoch().count() > now_us);
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,93 @@
+// The admin API without its HTTP: a database of its own, the schema, a first token, and calls as text.
+//
+//   AdminRig rig;
+//   const Answer made = rig.ask("POST", "/v1/admin/organizations", R"({"id":"acme"})");
+//   CHECK(made.status == 201);
+//   CHECK(at(made, "/id") == "acme");
+//
+// Not thread-safe: calls run on the caller's thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "common/base/clock.hpp"
+#include "common/telemetry/line_writer.hpp"
+#include "common/telemetry/log.hpp"
+#include "server/admin/executor.hpp"
+#include "server/auth/throttle.hpp"
+#include "server/postgres/pool.hpp"
+#include "tests/integration/support/postgres_server.hpp"
+
+namespace sluice::server::test {
+
+using sluice::test::PostgresServer;
+using sluice::test::TestDatabase;
+
+// The wall clock of the server's program in the test's hand; it begins at the true time, which PostgreSQL goes by.
+class HandClock final : public Clock {
+ public:
+  std::int64_t now_us() const override { return now_us_; }
+  void advance(std::chrono::microseconds by) { now_us_ += by.count(); }
+
+ private:
+  std::int64_t now_us_ = SystemClock().now_us();
+};
+
+// Names as in HTTP, lower case: if-match, if-none-match, idempotency-key.
+using Headers = std::map<std::string, std::string>;
+
+class AdminRig {
+ public:
+  AdminRig();
+
+  // One call from the token to the commit. `target`: path and query, as sent. Parameters that the route does not have
+  // are an error of the test (std::logic_error), and so is a path without route: HTTP refuses both before the executor.
+  Answer ask(std::string_view method, std::string_view target, std::string_view body = "", const Headers& headers = {});
+  Answer ask_as(std::string_view token, std::string_view method, std::string_view target, std::string_view body = "",
+                const Headers& headers = {});
+
+  // A new token with the role and the scope, made through the API by the first one: its text.
+  // `scope`: members of the body, R"("organization_id":"acme","tenant_ids":["shop"])".
+  std::string token(std::string_view role, std::string_view scope = "");
+
+  // The organization acme with the tenants shop and bank, and the organization other with the tenant kiosk.
+  void found_acme();
+
+  const std::string& admin() const { return admin_; }  // the text of the first token, a platform_admin's
+  DatabaseOptions database_options() const;
+  // Statements of the superuser: rows as text, one a line, fields apart by '|'.
+  std::string execute(const std::string& sql) const { return database_.execute(sql); }
+
+  HandClock clock;
+
+ private:
+  TestDatabase database_;
+  telemetry::LineWriter lines_{STDERR_FILENO};
+  telemetry::Log log_{lines_, telemetry::LogLevel::error};  // what makes a 500 is seen beside the failed check
+  FailureThrottle throttle_;
+  Pool pool_;
+  Session session_{pool_};
+  Executor executor_{pool_, throttle_, clock, log_};
+  std::string admin_;
+  int calls_ = 0;
+};
+
+// What stands at a JSON pointer of the answer's body: texts as they are, all else as compact JSON, "(absent)" for
+// nothing.
+std::string at(const Answer& answer, std::string_view pointer);
+
+// The pointers of a problem's errors, with spaces between.
+std::string faulty(const Answer& answer);
+
+// One member of every item of a list, with spaces between.
+std::string each(const Answer& answer, std::string_view member);
+
+// The value of a header of the answer, "" where there is none.
+std::string header(const Answer& answer, std::string_view name);
+
+}  // namespace sluice::server::test
