@@ -3,6 +3,7 @@
 #include <array>
 
 #include "common/http/query.hpp"
+#include "server/admin/bundle_api.hpp"
 #include "server/admin/keys_api.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/tokens_api.hpp"
@@ -69,6 +70,7 @@ Answer list(Context& context) {
 
 constexpr std::string_view kPage = "limit,cursor";
 constexpr std::string_view kTenant = "tenant_id";
+constexpr bool kOneState = true;
 
 constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/organizations", Permission::read, Level::tenant, &list<Kind::organization>, kPage},
@@ -123,6 +125,9 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/agent-tokens/{id}", Permission::read_tokens, Level::tenant, &get<Kind::agent_token>},
     Route{"PATCH", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &patch_a_token<TokenType::agent>},
     Route{"DELETE", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &remove_a_token<TokenType::agent>},
+
+    Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
+          "organization_id,tenant_id,include", 1 << 20, kOneState},
 };
 
 std::vector<std::string_view> segments(std::string_view path) {
