@@ -202,6 +202,7 @@ void App::tidy() {
     if (connection == nullptr) return;
     try {
       Transaction tx(*connection);
+      tx.enter(Scope::everything("tidy"));
       forget_old_answers(tx);
       tx.commit();
     } catch (const std::exception&) {

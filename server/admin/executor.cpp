@@ -107,6 +107,7 @@ Principal Executor::admit(Transaction& tx, const Call& call) {
 
 Answer Executor::attempt(pqxx::connection& connection, const Call& call) {
   Transaction tx(connection);
+  if (call.route->one_state) tx.see_one_state();
   const Principal principal = admit(tx, call);
   const bool idempotent = !call.idempotency_key.empty() && call.route->changes();
   if (idempotent) {

@@ -104,6 +104,14 @@ TEST_CASE_FIXTURE(Acme, "an id that is used again goes on counting its versions"
   CHECK(at(ask("PUT", target, kBody), "/version") == "3");
 }
 
+TEST_CASE_FIXTURE(Acme, "an id given up by one organization begins anew in another") {
+  REQUIRE(ask("DELETE", "/v1/admin/tenants/bank").status == 204);
+  const std::string token = this->token("org_admin", R"("organization_id":"other")");
+  const Answer made = ask_as(token, "PUT", "/v1/admin/tenants/bank", R"({"organization_id":"other"})");
+  CHECK(made.status == 201);
+  CHECK(at(made, "/version") == "1");
+}
+
 TEST_CASE_FIXTURE(Acme, "a list comes in pages that miss nothing") {
   for (int i = 0; i < 5; ++i) {
     REQUIRE(ask("PUT", fmt::format("/v1/admin/plans/p{}?tenant_id={}", i, i < 3 ? "bank" : "shop"),
