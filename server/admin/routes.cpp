@@ -4,6 +4,7 @@
 
 #include "common/http/query.hpp"
 #include "server/admin/audit_api.hpp"
+#include "server/admin/bundle_api.hpp"
 #include "server/admin/keys_api.hpp"
 #include "server/admin/modes_api.hpp"
 #include "server/admin/objects_api.hpp"
@@ -86,6 +87,7 @@ Answer list(Context& context) {
 constexpr std::string_view kPage = "limit,cursor";
 constexpr std::string_view kTenant = "tenant_id";
 constexpr std::string_view kTenantPage = "limit,cursor,tenant_id";
+constexpr bool kOneState = true;
 
 constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/organizations", Permission::read, Level::tenant, &list<Kind::organization>, kPage},
@@ -160,6 +162,10 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/audit", Permission::read_audit, Level::tenant, &list_audit,
           "limit,cursor,organization_id,tenant_id,kind,object_id,actor_id,since,until"},
     Route{"GET", "/v1/admin/revision", Permission::read, Level::tenant, &get_revision},
+
+    Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
+          "organization_id,tenant_id,include", 1 << 20, kOneState},
+    Route{"POST", "/v1/admin/explain", Permission::read, Level::tenant, &explain_request, kTenant, 1 << 20, kOneState},
 };
 
 std::vector<std::string_view> segments(std::string_view path) {
