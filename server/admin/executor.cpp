@@ -107,13 +107,14 @@ Principal Executor::admit(Transaction& tx, const Call& call) {
 
 Answer Executor::attempt(pqxx::connection& connection, const Call& call) {
   Transaction tx(connection);
+  if (call.route->one_state) tx.see_one_state();
   const Principal principal = admit(tx, call);
   const bool idempotent = !call.idempotency_key.empty() && call.route->changes();
   if (idempotent) {
     if (auto earlier = begin_idempotent(tx, principal, call)) return std::move(*earlier);
   }
   ChangeLog log;
-  Context context{call, principal, tx, log, clock_.now_us()};
+  Context context{call, principal, tx, log, clock_.now_us(), snapshots_};
   Answer answer = call.route->handler(context);
   if (!log.empty()) {
     const Revision revision = log.record(tx, {.id = principal.token_id,

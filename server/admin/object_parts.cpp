@@ -52,6 +52,7 @@ JsonValue read_body(const Call& call, JsonTree& tree) {
   if (body->type() != JsonType::object) {
     refuse_fault(400, "", fmt::format("the body must be a JSON object, not {}", sluice::describe(body->type())));
   }
+  if (Faults faults = nul_faults(*body); !faults.empty()) refuse_faults(422, std::move(faults));
   return *body;
 }
 

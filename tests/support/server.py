@@ -111,7 +111,7 @@ class Server:
 
     def _listening(self) -> bool:
         self._assert_alive()
-        self._ports = {line["listener"]: line["port"] for line in self.lines(since_start=True)
+        self._ports = {line["listener"].split()[0]: line["port"] for line in self.lines(since_start=True)
                        if line.get("event") == "listening"}
         return set(self._ports) >= {"API", "probes"}
 
