@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 
 #include "common/base/clock.hpp"
 #include "common/base/version.hpp"
+#include "common/http/tls.hpp"
 #include "common/program/descriptors.hpp"
 #include "common/program/probes.hpp"
 #include "common/program/shutdown.hpp"
@@ -28,6 +30,8 @@ namespace sluice::server {
 namespace {
 
 constexpr std::chrono::minutes kTidyEvery{10};
+constexpr std::chrono::seconds kLastCalls{1};  // what calls get that the drain did not wait for
+constexpr std::chrono::seconds kLookAtCertificateEvery{5};
 
 // The parts of a running server, in the order in which they are built; they end in the reverse order.
 class App {
@@ -46,7 +50,8 @@ class App {
                                    .metrics = [this] { return metrics_.render(); }}),
         probe_server_(loop_, http::ServerOptions{}, probes_),
         shutdown_(loop_, log_, config.drain_timeout),
-        tidy_timer_(loop_) {
+        tidy_timer_(loop_),
+        certificate_timer_(loop_) {
     metrics_.add("sluice_log_lines_dropped_total", "Log lines that could not be written.", prometheus::MetricType::Counter,
                  [this] { return static_cast<double>(log_lines_.dropped()); });
     metrics_.add("sluice_auth_failures_throttled_total", "Failed authentications answered 429.",
@@ -56,13 +61,14 @@ class App {
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
     log_.info("starting", "The server is starting.", {{"version", version()}, {"connections", config_.database.connections}});
-    if (!prepare_schema() || !listen()) return 1;
+    if (!load_certificates() || !prepare_schema() || !listen()) return 1;
     shutdown_.await_signal(1, [this] { drain(); });
     tidy();
     probes_.set_ready();
     loop_.run();
-    pool_.stop();
+    const bool ended = pool_.stop_within(kLastCalls);
     shutdown_.ignore_signals();
+    if (!ended) leave();
     log_.info("stopped", "The server has stopped.");
     return 0;
   }
@@ -74,10 +80,13 @@ class App {
         program::connections_per_worker(program::raise_descriptor_limit(), 1, options.max_connections);
     return options;
   }
+  bool load_certificates();
+  void look_at_certificates();
   bool prepare_schema();
   bool listen();
   bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag, const std::string& where);
   void drain();
+  [[noreturn]] void leave();
   void tidy();
   std::vector<std::string> degraded() const;
 
@@ -96,7 +105,39 @@ class App {
   http::Server probe_server_;
   program::Shutdown shutdown_;
   boost::asio::steady_timer tidy_timer_;
+  std::shared_ptr<http::Certificates> certificates_;  // nullptr: no TLS
+  boost::asio::steady_timer certificate_timer_;
 };
+
+bool App::load_certificates() {
+  if (config_.tls_cert.empty()) return true;
+  auto loaded = http::Certificates::load({.chain = config_.tls_cert, .key = config_.tls_key});
+  if (!loaded) {
+    log_.error("tls_failed", loaded.error().text, {{"code", loaded.error().code}});
+    return false;
+  }
+  certificates_ = std::move(*loaded);
+  metrics_.add("sluice_tls_certificate_not_after_seconds", "When the certificate in force ends, Unix time.",
+               prometheus::MetricType::Gauge,
+               [this] { return static_cast<double>(certificates_->not_after().time_since_epoch().count()); });
+  look_at_certificates();
+  return true;
+}
+
+// A renewed certificate counts from the next connection on; a faulty one leaves the former in force.
+void App::look_at_certificates() {
+  certificate_timer_.expires_after(kLookAtCertificateEvery);
+  certificate_timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (stopped) return;
+    const auto renewed = certificates_->reload_if_changed();
+    if (!renewed) {
+      log_.warn("tls_refused", renewed.error().text, {{"code", renewed.error().code}});
+    } else if (*renewed) {
+      log_.info("tls_renewed", "A renewed certificate counts from the next connection on.");
+    }
+    look_at_certificates();
+  });
+}
 
 // A server never waits for PostgreSQL: while it is away, calls are answered 503, and the schema is checked when it can be.
 bool App::prepare_schema() {
@@ -132,14 +173,26 @@ bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std
 }
 
 bool App::listen() {
-  return listened(server_.listen_tcp(config_.listen, false), "API", "--listen", config_.listen) &&
+  const auto port = certificates_ ? server_.listen_tls(config_.listen, false, certificates_)
+                                  : server_.listen_tcp(config_.listen, false);
+  return listened(port, certificates_ ? "API over TLS" : "API", "--listen", config_.listen) &&
          listened(probe_server_.listen_tcp(config_.admin, false), "probes", "--admin", config_.admin);
 }
 
 void App::drain() {
   probes_.set_draining();
   tidy_timer_.cancel();
+  certificate_timer_.cancel();
   server_.drain([this] { shutdown_.drained(); });
+}
+
+// PostgreSQL does not answer, and its client cannot be told to give up: what was not committed will be rolled back when
+// the connections end with the process.
+void App::leave() {
+  log_.warn("left_behind", "PostgreSQL does not answer; calls it was asked for end with the process.",
+            {{"calls", pool_.busy()}});
+  log_lines_.stop();
+  std::_Exit(0);
 }
 
 // What only grows is removed now and then.
@@ -149,6 +202,7 @@ void App::tidy() {
     if (connection == nullptr) return;
     try {
       Transaction tx(*connection);
+      tx.enter(Scope::everything("tidy"));
       forget_old_answers(tx);
       tx.commit();
     } catch (const std::exception&) {

@@ -6,6 +6,7 @@
 
 #include "common/program/config_reader.hpp"
 #include "server/app.hpp"
+#include "server/audit/command.hpp"
 #include "server/flag_table.hpp"
 
 int main(int argc, char** argv) {
@@ -26,7 +27,9 @@ int main(int argc, char** argv) {
     case Config::Command::bootstrap:
       return sluice::server::run_bootstrap(*config);
     case Config::Command::audit_verify:
-      return 2;
+      return sluice::server::audit_verify({.database_url = config->database.url,
+                                           .head_file = config->head_file,
+                                           .write_head_file = config->write_head_file});
     case Config::Command::run:
       break;
   }

@@ -1,23 +1,25 @@
-"""Fixtures of the tests that talk to a running agent."""
+"""Fixtures of the tests that talk to a running agent or server."""
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 
-from support.agent import Agent, default_program, is_sanitized
+from support.agent import Agent
 from support.bundle import Bundle, MintedKey, mint_key
 from support.postgres import Database, PostgresServer
+from support.program import is_sanitized, program_path
 from support.redis_server import RedisServer
+from support.server import Installation, Server
 
 
 @pytest.fixture(scope="session")
 def program() -> Path:
     """The agent's binary."""
-    path = default_program()
+    path = program_path("sluice-agent")
     assert path.is_file(), f"there is no agent at {path}: build it, or name it with SLUICE_AGENT_BIN"
     return path
 
@@ -116,12 +118,12 @@ def make_agent(program: Path, tmp_path: Path) -> Iterator[Callable[..., Agent]]:
     close_all(agents)
 
 
-def close_all(agents: list[Agent]) -> None:
-    """Ends all agents, also where one of them has something to complain about."""
+def close_all(programs: "Sequence[Agent | Server]") -> None:
+    """Ends all of them, also where one of them has something to complain about."""
     failures: list[str] = []
-    for agent in agents:
+    for program in programs:
         try:
-            agent.close()
+            program.close()
         except AssertionError as failure:
             failures.append(str(failure))
     assert not failures, "; ".join(failures)
@@ -141,6 +143,49 @@ def module_agent(program: Path, module_folder: Path) -> Iterator[Callable[..., A
 
     yield make
     close_all(agents)
+
+
+@pytest.fixture(scope="session")
+def server_program() -> Path:
+    """The server's binary."""
+    path = program_path("sluice-server")
+    assert path.is_file(), f"there is no server at {path}: build it, or name it with SLUICE_SERVER_BIN"
+    return path
+
+
+@pytest.fixture(scope="session")
+def installation(server_program: Path, postgres: PostgresServer) -> Installation:
+    """A database with the schema and a first token, to be copied."""
+    return Installation.make(server_program, postgres)
+
+
+@pytest.fixture
+def make_server(server_program: Path, installation: Installation, tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Makes servers for one test, not started yet: make(*flags, database=None, allow=()). Without a database of the
+    test's own each gets a copy of the installation."""
+    servers: list[Server] = []
+    yield _server_maker(server_program, installation, tmp_path, servers)
+    close_all(servers)
+
+
+@pytest.fixture(scope="module")
+def module_server(server_program: Path, installation: Installation,
+                  module_folder: Path) -> Iterator[Callable[..., Server]]:
+    """As make_server, for servers that serve a whole module."""
+    servers: list[Server] = []
+    yield _server_maker(server_program, installation, module_folder, servers)
+    close_all(servers)
+
+
+def _server_maker(program: Path, installation: Installation, folder: Path,
+                  servers: list[Server]) -> Callable[..., Server]:
+    def make(*flags: str, database: Optional[Database] = None, **options: Any) -> Server:
+        options.setdefault("token", installation.token)
+        server = Server(program, folder / f"server{len(servers)}", database or installation.copy(), flags=flags, **options)
+        servers.append(server)
+        return server
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "common/base/utf8.hpp"
+
 namespace sluice {
 namespace {
 
@@ -17,30 +19,6 @@ constexpr std::array<bool, 256> kPlain = [] {
 }();
 
 unsigned char byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
-
-bool continues(std::string_view text, std::size_t i, unsigned char low, unsigned char high) {
-  return i < text.size() && byte_at(text, i) >= low && byte_at(text, i) <= high;
-}
-
-// Length of the valid UTF-8 sequence of two to four bytes that starts at `i`; 0 where there is none
-// (Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF).
-std::size_t sequence_length(std::string_view text, std::size_t i) {
-  const unsigned char lead = byte_at(text, i);
-  if (lead >= 0xC2 && lead <= 0xDF) return continues(text, i + 1, 0x80, 0xBF) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const unsigned char low = lead == 0xE0 ? 0xA0 : 0x80;
-    const unsigned char high = lead == 0xED ? 0x9F : 0xBF;
-    return continues(text, i + 1, low, high) && continues(text, i + 2, 0x80, 0xBF) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const unsigned char low = lead == 0xF0 ? 0x90 : 0x80;
-    const unsigned char high = lead == 0xF4 ? 0x8F : 0xBF;
-    const bool valid =
-        continues(text, i + 1, low, high) && continues(text, i + 2, 0x80, 0xBF) && continues(text, i + 3, 0x80, 0xBF);
-    return valid ? 4 : 0;
-  }
-  return 0;
-}
 
 void append_unicode_escape(std::string& out, unsigned code_unit) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -83,7 +61,7 @@ std::size_t append_special(std::string& out, std::string_view text, std::size_t 
     append_ascii_escape(out, lead);
     return 1;
   }
-  const std::size_t length = sequence_length(text, i);
+  const std::size_t length = utf8_sequence(text, i);
   if (length == 0) {
     out.append(kReplacement);
     return 1;

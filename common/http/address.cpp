@@ -39,4 +39,12 @@ Result<ip::tcp::endpoint> parse_address(std::string_view text) {
   return ip::tcp::endpoint(address, port);
 }
 
+std::string peer_text(const ip::address& address) {
+  if (address.is_v4()) return address.to_string();
+  ip::address_v6 v6 = address.to_v6();
+  if (v6.is_v4_mapped()) return ip::make_address_v4(ip::v4_mapped, v6).to_string();
+  v6.scope_id(0);
+  return v6.to_string();
+}
+
 }  // namespace sluice::http

@@ -1,8 +1,10 @@
-// Addresses to listen on, as people write them.
+// Addresses as people write them: to listen on, and of clients.
 #pragma once
 
+#include <string>
 #include <string_view>
 
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include "common/base/error.hpp"
@@ -12,5 +14,9 @@ namespace sluice::http {
 // "127.0.0.1:8088", "[::1]:8088", "0.0.0.0:0". Names are not resolved: what a name means may differ from what its
 // reader believes, and a listener on the wrong interface is a hole. Error: address_malformed.
 Result<boost::asio::ip::tcp::endpoint> parse_address(std::string_view text);
+
+// One text for one client: an IPv4 address in IPv6 (what a listener on [::] sees) is written as IPv4, and there is no
+// zone.
+std::string peer_text(const boost::asio::ip::address& address);
 
 }  // namespace sluice::http

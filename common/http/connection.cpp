@@ -12,10 +12,6 @@ using Phase = RequestParser::Phase;
 using Step = RequestParser::Step;
 
 constexpr std::size_t kKeptOutput = 64UL * 1024;
-constexpr std::size_t kIdleOutput = 4UL * 1024;
-
-constexpr Refusal kHeadTimeout{408, "/problems/timeout", "The request line and headers took too long.", true};
-constexpr Refusal kBodyTimeout{408, "/problems/timeout", "The body took too long.", true};
 
 void empty_out(std::string& text) {
   if (text.capacity() > kKeptOutput) {
@@ -26,14 +22,6 @@ void empty_out(std::string& text) {
 }
 
 }  // namespace
-
-Connection::Connection(std::shared_ptr<ConnectionHost> host)
-    : host_(std::move(host)), parser_(host_->options().max_header_bytes) {}
-
-void Connection::start() {
-  read_deadline_ = host_->tick_ + host_->timeouts_.idle;
-  read_more();
-}
 
 void Connection::on_read(IoResult result, std::size_t bytes) {
   reading_ = false;
@@ -207,73 +195,6 @@ void Connection::read_more() {
   if (lingering_) input_.clear();
   reading_ = true;
   start_read(input_.prepare(parser_.wanted()));
-}
-
-void Connection::tick() {
-  if (closed_) return;
-  const auto past = [now = host_->tick_](Ticks deadline) { return static_cast<std::int32_t>(now - deadline) >= 0; };
-  if (writing_ && past(write_deadline_)) return close();
-  if (lingering_) {
-    if (past(read_deadline_)) close();
-  } else if (blocked_ || last_read_ || hang_up_ || replies_.closed()) {
-    ++read_deadline_;  // not reading: the client is not late
-  } else if (is_idle()) {
-    if (past(read_deadline_)) return close();
-    trim_when_rested();
-  } else if (timed_ != Phase::idle && past(read_deadline_)) {
-    time_out_read();
-  }
-}
-
-// A read in flight owns its buffer: cancel it, and on_read() gives the memory back and reads again.
-void Connection::trim_when_rested() {
-  const Ticks idle_since = read_deadline_ - host_->timeouts_.idle;
-  const bool fat = input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() + in_flight_.capacity() > kIdleOutput;
-  if (!fat || !reading_ || cancelling_ || host_->tick_ - idle_since < ConnectionHost::kTrimTicks) return;
-  cancelling_ = true;
-  cancel_read();
-}
-
-void Connection::time_out_read() {
-  if (parser_.phase() == Phase::skip) {
-    hang_up_ = true;  // the refusal is sent, or on its way
-    host_->mark_dirty(*this);
-  } else {
-    refuse(timed_ == Phase::head ? kHeadTimeout : kBodyTimeout);
-  }
-}
-
-// An idle connection is closed once its read is known to have brought nothing: it may have just completed.
-void Connection::drain() {
-  if (closed_ || lingering_ || busy_) return;
-  if (!reading_ || !is_idle()) return settle();
-  cancelling_ = true;
-  cancel_read();
-}
-
-void Connection::close() {
-  if (closed_) return;
-  closed_ = true;
-  close_stream();
-  host_->detach(*this);
-  leave_stream();
-}
-
-// The socket goes once nothing uses it, whoever still holds the connection.
-void Connection::leave_stream() {
-  if (reading_ || writing_ || busy_) return;
-  destroy_stream();
-  release_memory();
-}
-
-void Connection::release_memory() {
-  if (closed_ || input_.empty()) input_.release_memory();
-  if (closed_ || is_idle()) {
-    std::string().swap(out_);
-    std::string().swap(in_flight_);
-    parser_.release_memory();
-    replies_.release_memory();
-  }
 }
 
 }  // namespace sluice::http

@@ -39,10 +39,12 @@ enum class IoResult : std::uint8_t {
 
 class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
  public:
-  explicit Connection(std::shared_ptr<ConnectionHost> host);
+  // `peer`: what requests say of where they came from.
+  explicit Connection(std::shared_ptr<ConnectionHost> host, std::string peer = {});
 
   // Events, from the driver.
   void start();
+  void on_opened(IoResult result);  // end: the peer left before it said anything
   void on_read(IoResult result, std::size_t bytes);
   void on_written(IoResult result, std::size_t bytes);
 
@@ -62,7 +64,10 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
  private:
   friend class ConnectionHost;
 
-  // What the driver does. start_read() and start_write() end in on_read() and on_written(), never before they return.
+  // What the driver does. start_open(), start_read() and start_write() end in on_opened(), on_read() and on_written(),
+  // never before they return.
+  virtual bool start_open() { return false; }  // the handshake of a stream that begins with one; false: it does not
+  virtual bool open_begun() { return true; }   // the peer has sent some of its part of the handshake
   virtual void start_read(std::span<char> space) = 0;
   virtual void start_write(std::string_view text) = 0;
   // Sends what can be sent without waiting; `sent` may be short with ok.
@@ -73,6 +78,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   virtual void close_stream() = 0;    // cancels what is in flight
   virtual void destroy_stream() = 0;  // after close_stream(), nothing is in flight
 
+  void end_opening();
   void advance();
   void parse_input();
   bool take_step(RequestParser::Step step);
@@ -97,6 +103,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   RequestParser parser_;
   ReadBuffer input_;
   ReplyQueue replies_;
+  std::string peer_;
   std::string out_;        // replies that nobody is sending yet
   std::string in_flight_;  // what the write in flight sends, from sent_ on
   std::size_t sent_ = 0;
@@ -104,6 +111,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   Ticks write_deadline_ = 0;
   RequestParser::Phase timed_ = RequestParser::Phase::idle;  // what read_deadline_ is for
 
+  bool opening_ = false;  // the handshake is under way; it counts as a read in flight
   bool reading_ = false;
   bool writing_ = false;
   bool busy_ = false;       // advance() is on the stack

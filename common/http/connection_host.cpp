@@ -17,7 +17,8 @@ Ticks in_ticks(std::chrono::milliseconds timeout) {
 
 ConnectionHost::ConnectionHost(ServerOptions options, Handler& handler)
     : options_(options),
-      timeouts_{.header = in_ticks(options.header_timeout),
+      timeouts_{.handshake = in_ticks(options.handshake_timeout),
+                .header = in_ticks(options.header_timeout),
                 .body = in_ticks(options.body_timeout),
                 .idle = in_ticks(options.idle_timeout),
                 .write = in_ticks(options.write_timeout)},

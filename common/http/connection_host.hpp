@@ -33,6 +33,7 @@ class ConnectionHost {
   ConnectionHost& operator=(const ConnectionHost&) = delete;
 
   bool has_room() const { return !shut_ && stats_.open_connections < options_.max_connections; }
+  bool has_room_for_handshake() const { return has_room() && stats_.handshakes < options_.max_handshakes; }
   void adopt(Connection& connection);  // takes it in and starts it. REQUIRES: has_room(), a reference
 
   void sweep();         // one tick has passed
@@ -60,7 +61,7 @@ class ConnectionHost {
   std::string_view date() { return date_.at(now()); }
 
   struct Timeouts {
-    Ticks header, body, idle, write;
+    Ticks handshake, header, body, idle, write;
   };
 
   ServerOptions options_;

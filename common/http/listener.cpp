@@ -14,7 +14,10 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 
+#include "common/http/address.hpp"
 #include "common/http/stream_connection.hpp"
+#include "common/http/tls.hpp"
+#include "common/http/tls_socket.hpp"
 #include "common/http/unix_path.hpp"
 
 namespace sluice::http {
@@ -41,8 +44,9 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
       : host_(std::move(host)), acceptor_(std::move(acceptor)), pause_(acceptor_.get_executor()), port_(port) {}
 
   void accept() {
-    acceptor_.async_accept(
-        [self = this->shared_from_this()](const Code& ec, Socket socket) { self->accepted(ec, std::move(socket)); });
+    acceptor_.async_accept(peer_, [self = this->shared_from_this()](const Code& ec, Socket socket) {
+      self->accepted(ec, std::move(socket));
+    });
   }
 
   void stop() override {
@@ -52,7 +56,7 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
     acceptor_.non_blocking(true, ec);
     while (!ec) {
       Socket socket(acceptor_.get_executor());
-      acceptor_.accept(socket, ec);
+      acceptor_.accept(socket, peer_, ec);
       if (!ec) admit(std::move(socket));
     }
     acceptor_.close(ec);
@@ -61,6 +65,7 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
 
   std::uint16_t port() const override { return port_; }
 
+  void speak_tls(std::shared_ptr<const Certificates> certificates) { certificates_ = std::move(certificates); }
   void own(UnixPath file) { file_.emplace(std::move(file)); }
 
  private:
@@ -76,21 +81,35 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
     });
   }
 
+  // Closes the socket of a connection it has no room for.
   void admit(Socket socket) {
-    if (!host_->has_room()) {
+    boost::intrusive_ptr<Connection> connection;
+    if (certificates_ ? host_->has_room_for_handshake() : host_->has_room()) connection = connect(std::move(socket));
+    if (connection) {
+      host_->adopt(*connection);
+    } else {
       ++host_->stats().refused_connections;
-      return;
     }
+  }
+
+  boost::intrusive_ptr<Connection> connect(Socket socket) {
     if constexpr (std::is_same_v<Protocol, tcp>) {
       Code ignored;  // replies are whole: waiting for more to send only delays them
       socket.set_option(tcp::no_delay(true), ignored);
+      std::string peer = peer_text(peer_.address());
+      if (!certificates_) return new StreamConnection<Socket>(host_, std::move(peer), std::move(socket));
+      SessionPtr session = certificates_->new_session();
+      if (!session) return nullptr;  // no memory
+      return new StreamConnection<TlsSocket>(host_, std::move(peer), std::move(socket), std::move(session));
+    } else {
+      return new StreamConnection<Socket>(host_, std::string(), std::move(socket));
     }
-    const boost::intrusive_ptr<Connection> connection(new StreamConnection<Socket>(host_, std::move(socket)));
-    host_->adopt(*connection);
   }
 
   std::shared_ptr<ConnectionHost> host_;
   Acceptor acceptor_;
+  typename Protocol::endpoint peer_;  // of the connection accepted last
+  std::shared_ptr<const Certificates> certificates_;
   Timer pause_;
   std::uint16_t port_;
   bool stopped_ = false;
@@ -109,7 +128,8 @@ std::unexpected<Error> failed(const tcp::endpoint& endpoint, const Code& ec) {
 }  // namespace
 
 Result<std::shared_ptr<Listener>> listen_tcp(asio::io_context& context, std::shared_ptr<ConnectionHost> host,
-                                             const tcp::endpoint& endpoint, bool reuse_port) {
+                                             const tcp::endpoint& endpoint, bool reuse_port,
+                                             std::shared_ptr<const Certificates> certificates) {
   using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
   AcceptLoop<tcp>::Acceptor acceptor(context.get_executor());
   Code ec;
@@ -122,6 +142,7 @@ Result<std::shared_ptr<Listener>> listen_tcp(asio::io_context& context, std::sha
   const std::uint16_t port = acceptor.local_endpoint(ec).port();
   if (ec) return failed(endpoint, ec);
   auto loop = std::make_shared<AcceptLoop<tcp>>(std::move(host), std::move(acceptor), port);
+  loop->speak_tls(std::move(certificates));
   loop->accept();
   return loop;
 }

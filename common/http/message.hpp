@@ -14,9 +14,11 @@ struct Request {
   std::string_view target;  // as sent
   std::string_view path;    // before '?', as sent (no decoding)
   std::string_view query;   // after '?'
+  std::string_view peer;    // the client's IP address without port, "10.0.0.7" or "2001:db8::1"; "": a Unix socket
   std::span<char> body;     // may be written to: parsers work in place
 
-  // The value of a header, "" when absent. Name in lower case. Repeated headers: joined by the parser's rules.
+  // The value of a header, "" when absent. Name in lower case. A repeated header's values are joined
+  // by ", ", as RFC 9110 has it for lists; where one value is meant, such a list must not pass for it.
   virtual std::string_view header(std::string_view name) const = 0;
 
  protected:

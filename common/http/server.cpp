@@ -102,9 +102,14 @@ Server::Server(asio::io_context& context, ServerOptions options, Handler& handle
 Server::~Server() = default;
 
 Result<std::uint16_t> Server::listen_tcp(std::string_view address, bool reuse_port) {
+  return listen_tls(address, reuse_port, nullptr);
+}
+
+Result<std::uint16_t> Server::listen_tls(std::string_view address, bool reuse_port,
+                                         std::shared_ptr<const Certificates> certificates) {
   const auto endpoint = parse_address(address);
   if (!endpoint) return std::unexpected(endpoint.error());
-  return impl_->add(http::listen_tcp(impl_->context_, impl_->host_, *endpoint, reuse_port));
+  return impl_->add(http::listen_tcp(impl_->context_, impl_->host_, *endpoint, reuse_port, std::move(certificates)));
 }
 
 Result<> Server::listen_unix(const std::string& path) {

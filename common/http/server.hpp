@@ -21,6 +21,7 @@
 
 namespace sluice::http {
 
+class Certificates;
 class ReplySink;  // a connection's place for one reply
 
 // The right to answer one request, once. Movable; may outlive the handler's call and the connection (then it is thrown
@@ -52,7 +53,9 @@ struct ServerOptions {
 
   std::size_t max_header_bytes = 8192;   // 431 above; at most 65,535
   std::size_t max_connections = 20'000;  // above: accepted and closed at once, counted
+  std::size_t max_handshakes = 1'000;    // TLS: connections still shaking hands; above: closed at once, counted
   std::size_t max_pipelined = 256;       // unanswered requests on one connection before it stops reading
+  Duration handshake_timeout{10'000};    // TLS: from the connection to the end of the handshake: closed
   Duration header_timeout{10'000};       // from the first byte of a request to the end of its header: 408, close
   Duration body_timeout{10'000};         // from there to the end of the body: 408, close
   Duration idle_timeout{75'000};         // between requests: closed without a word
@@ -66,6 +69,9 @@ struct ServerStats {  // counted by the server, read by metrics on the same thre
   std::uint64_t requests = 0;       // handed to the handler
   std::uint64_t bad_requests = 0;   // refused by framing or limits
   std::uint64_t open_connections = 0;
+  std::uint64_t handshakes = 0;  // of these, still shaking hands
+  // Handshakes that failed or took too long. A client that leaves without having sent a byte is none of them.
+  std::uint64_t tls_failures = 0;
 };
 
 class Server {
@@ -77,6 +83,9 @@ class Server {
   // Opens a listener. Errors: address in use, not permitted, malformed; the text names the address.
   // `address` is "127.0.0.1:8088", "[::1]:8088" or "0.0.0.0:0" (port 0: any free one; the result says which).
   Result<std::uint16_t> listen_tcp(std::string_view address, bool reuse_port);
+  // The same with TLS. Each connection takes the certificate that is in force when it comes.
+  Result<std::uint16_t> listen_tls(std::string_view address, bool reuse_port,
+                                   std::shared_ptr<const Certificates> certificates);
   // Removes a stale socket file first (one nobody answers on); mode of the new one 0660.
   Result<> listen_unix(const std::string& path);
 

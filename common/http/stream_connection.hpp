@@ -1,5 +1,6 @@
-// A connection over an Asio stream: carries out the I/O that Connection asks for.
+// A connection over a stream: carries out the I/O that Connection asks for.
 //
+// A stream is an Asio socket, or what has those of its functions that are used here: TlsSocket.
 // Thread safety: none. The stream is destroyed as soon as it is closed and quiet, so a Reply that lives longer than the
 // io_context holds memory only. Handlers are small and use Asio's recycled memory: nothing is allocated per operation.
 #pragma once
@@ -7,11 +8,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/socket_base.hpp>
 
 #include "common/http/connection.hpp"
 
@@ -20,18 +23,20 @@ namespace sluice::http {
 template <class Stream>
 class StreamConnection final : public Connection {
  public:
-  StreamConnection(std::shared_ptr<ConnectionHost> host, Stream stream)
-      : Connection(std::move(host)), stream_(std::move(stream)) {
-    boost::system::error_code ignored;
-    if constexpr (kPlain) stream_->non_blocking(true, ignored);  // for write_now(); its failure only costs time
+  // The stream is made of `parts`.
+  template <class... Parts>
+  StreamConnection(std::shared_ptr<ConnectionHost> host, std::string peer, Parts&&... parts)
+      : Connection(std::move(host), std::move(peer)), stream_(std::in_place, std::forward<Parts>(parts)...) {
+    Error ignored;
+    stream_->non_blocking(true, ignored);  // for write_now(); its failure only costs time
   }
 
  private:
   using Error = boost::system::error_code;
   using Self = boost::intrusive_ptr<StreamConnection>;
+  using Wait = boost::asio::socket_base;
 
-  // A socket writes what it can at once; a stream with a protocol of its own (TLS) writes asynchronously.
-  static constexpr bool kPlain = requires(Stream& stream, Error& ec) { stream.non_blocking(true, ec); };
+  static constexpr bool kOpens = requires { typename Stream::Handshake; };
 
   static IoResult result_of(const Error& ec) {
     if (!ec) return IoResult::ok;
@@ -39,59 +44,93 @@ class StreamConnection final : public Connection {
     return ec == boost::asio::error::operation_aborted ? IoResult::cancelled : IoResult::failed;
   }
 
-  void start_read(std::span<char> space) override {
-    if constexpr (kPlain) {
-      // Nearly always the next request is not there yet: a read that tries at once would ask the kernel in vain.
-      stream_->async_wait(Stream::wait_read,
-                          [self = Self(this), space](const Error& ec) { self->read_now(ec, space); });
-    } else {
-      stream_->async_read_some(
-          boost::asio::buffer(space.data(), space.size()),
-          [self = Self(this)](const Error& ec, std::size_t bytes) { self->on_read(result_of(ec), bytes); });
+  static bool must_wait(const Error& ec) {
+    return ec == boost::asio::error::would_block || ec == boost::asio::error::try_again;
+  }
+
+  bool start_open() override {
+    if constexpr (kOpens) wait_to_open(Wait::wait_read);
+    return kOpens;
+  }
+
+  bool open_begun() override {
+    if constexpr (kOpens) return stream_->handshake_begun();
+    return true;
+  }
+
+  void wait_to_open(Wait::wait_type what) {
+    stream_->async_wait(what, [self = Self(this)](const Error& ec) { self->open_now(ec); });
+  }
+
+  void open_now(const Error& waited) {
+    if (waited || !stream_) return on_opened(waited ? result_of(waited) : IoResult::cancelled);
+    using Handshake = typename Stream::Handshake;
+    switch (stream_->handshake()) {
+      case Handshake::done:
+        return on_opened(IoResult::ok);
+      case Handshake::wants_read:
+        return wait_to_open(Wait::wait_read);
+      case Handshake::wants_write:
+        return wait_to_open(Wait::wait_write);
+      case Handshake::failed:
+        return on_opened(stream_->handshake_begun() ? IoResult::failed : IoResult::end);
     }
+  }
+
+  // Nearly always the next request is not there yet: a read that tries at once would ask the kernel in vain.
+  void start_read(std::span<char> space) override {
+    stream_->async_wait(Wait::wait_read, [self = Self(this), space](const Error& ec) { self->read_now(ec, space); });
   }
 
   void read_now(const Error& waited, std::span<char> space) {
+    const bool cancelled = std::exchange(read_cancelled_, false);
     if (waited || !stream_) return on_read(waited ? result_of(waited) : IoResult::cancelled, 0);
     Error ec;
     std::size_t bytes = stream_->read_some(boost::asio::buffer(space.data(), space.size()), ec);
-    if (ec == boost::asio::error::would_block || ec == boost::asio::error::try_again) return start_read(space);
+    // The wait may have been over when it was cancelled, for bytes that are no data yet (part of a TLS record).
+    if (must_wait(ec)) return cancelled ? on_read(IoResult::cancelled, 0) : start_read(space);
     on_read(result_of(ec), bytes);
   }
 
+  // write_now() has just tried: the stream takes nothing before it says so.
   void start_write(std::string_view text) override {
-    stream_->async_write_some(
-        boost::asio::buffer(text.data(), text.size()),
-        [self = Self(this)](const Error& ec, std::size_t bytes) { self->on_written(result_of(ec), bytes); });
+    stream_->async_wait(Wait::wait_write,
+                        [self = Self(this), text](const Error& ec) { self->write_when_free(ec, text); });
+  }
+
+  void write_when_free(const Error& waited, std::string_view text) {
+    if (waited || !stream_) return on_written(waited ? result_of(waited) : IoResult::cancelled, 0);
+    std::size_t sent = 0;
+    const IoResult result = write_now(text, sent);
+    if (result == IoResult::ok && sent == 0) return start_write(text);
+    on_written(result, sent);
   }
 
   IoResult write_now(std::string_view text, std::size_t& sent) override {
-    if constexpr (kPlain) {
-      Error ec;
-      sent = stream_->write_some(boost::asio::buffer(text.data(), text.size()), ec);
-      if (ec && ec != boost::asio::error::would_block && ec != boost::asio::error::try_again) return IoResult::failed;
-    }
-    return IoResult::ok;
+    Error ec;
+    sent = stream_->write_some(boost::asio::buffer(text.data(), text.size()), ec);
+    return ec && !must_wait(ec) ? IoResult::failed : IoResult::ok;
   }
 
   void cancel_read() override {
+    read_cancelled_ = true;
     Error ignored;
-    stream_->lowest_layer().cancel(ignored);
+    stream_->cancel(ignored);
   }
 
   bool input_waiting() override {
     Error ec;
-    return stream_->lowest_layer().available(ec) > 0 && !ec;
+    return stream_->available(ec) > 0 && !ec;
   }
 
   void shut_output() override {
     Error ignored;  // the peer may be gone; the read that follows tells
-    stream_->lowest_layer().shutdown(Stream::lowest_layer_type::shutdown_send, ignored);
+    stream_->shutdown(Wait::shutdown_send, ignored);
   }
 
   void close_stream() override {
     Error ignored;
-    stream_->lowest_layer().close(ignored);
+    stream_->close(ignored);
   }
 
   void destroy_stream() override { stream_.reset(); }
@@ -99,6 +138,7 @@ class StreamConnection final : public Connection {
   void unreferenced() noexcept override { delete this; }
 
   std::optional<Stream> stream_;
+  bool read_cancelled_ = false;  // cancel_read() was called for the read in flight
 };
 
 }  // namespace sluice::http

@@ -67,6 +67,20 @@ class Cell {
     return extras_->overrides;
   }
 
+  // Forgets all but the overrides.
+  void reset() {
+    time = 0;
+    layout = 0;
+    if (extras_) {
+      extras_->ids.clear();
+      extras_->values.clear();
+      extras_->logs.clear();
+      extras_->leases.clear();
+      if (extras_->empty()) extras_.reset();
+    }
+    id_count_ = value_count_ = 0;
+  }
+
   // Redis forgets a key in the millisecond after its expiry; here what is expired is forgotten when next touched or
   // swept.
   void forget_expired(double now_us) {

@@ -11,6 +11,13 @@ namespace {
 // How long counters stay when an override that never ended is gone: as lua/overrides.lua.
 constexpr double kGarbageMs = 366 * 86400000.0;
 
+// Of the one that ends last; 0 where there are none.
+double lives_until(std::span<const OverrideEntry> entries) {
+  double latest = 0;
+  for (const OverrideEntry& entry : entries) latest = std::max(latest, entry.expires_us);
+  return latest;
+}
+
 }  // namespace
 
 MemoryCounters::MemoryCounters(const Clock& clock, std::size_t shards) : clock_(clock), shards_(shards) {}
@@ -84,15 +91,27 @@ void MemoryCounters::put_overrides(std::string_view state_key, std::span<const O
   Cell& cell = shard.cells.cell(shard.cells.place_of(key), key);
   cell.forget_expired(now);
   cell.extras().overrides.assign(entries.begin(), entries.end());
-  double lives_until = 0;
-  for (const OverrideEntry& entry : entries) lives_until = std::max(lives_until, entry.expires_us);
   const double now_ms = std::floor(now / 1000);
-  double until = std::max(now_ms + std::ceil((lives_until - now) / 1000), 0.0);
+  double until = std::max(now_ms + std::ceil((lives_until(entries) - now) / 1000), 0.0);
   if (!cell.ids().empty()) {  // counters stay as long as they would have
     const bool forever = std::isinf(cell.expires_ms);
     until = std::max(until, forever ? now_ms + kGarbageMs : std::max(cell.expires_ms, now_ms + 1));
   }
   cell.expires_ms = until > now_ms ? until : 0;
+}
+
+void MemoryCounters::reset(std::string_view state_key) {
+  const HashedKey key(state_key);
+  Shard& shard = shard_of(key);
+  std::lock_guard lock(shard.mutex);
+  auto now = static_cast<double>(clock_.now_us());
+  Cell* cell = shard.cells.find(shard.cells.place_of(key), key);
+  if (cell == nullptr) return;
+  cell->forget_expired(now);
+  const double now_ms = std::floor(now / 1000);
+  const double until = now_ms + std::ceil((lives_until(cell->overrides()) - now) / 1000);
+  cell->reset();
+  cell->expires_ms = until > now_ms ? until : 0;
 }
 
 void MemoryCounters::forget_expired() {

@@ -24,6 +24,7 @@ class MemoryCounters {
   LeaseOutcome release(std::span<const LeaseRef> leases);
   LeaseOutcome renew(std::span<const LeaseRef> leases);
   void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries);
+  void reset(std::string_view state_key);  // as lua/reset.lua
 
   void forget_expired();     // all at once; decisions do it bit by bit
   std::size_t size() const;  // keys kept, expired ones too until they are swept

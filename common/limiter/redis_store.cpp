@@ -210,6 +210,32 @@ class RedisStore::OverrideWrite final : public Pending {
   OverrideListener* listener_ = nullptr;
 };
 
+class RedisStore::Reset final : public Pending {
+ public:
+  using Pending::Pending;
+
+  void begin(std::string_view state_key, std::span<const std::string> collections, OverrideListener& listener) {
+    key_ = state_key;
+    collections_.assign(collections.begin(), collections.end());
+    listener_ = &listener;
+    start(Script::reset);
+  }
+
+ private:
+  void write(redis::CommandWriter& out, CallBy by) override { write_reset(out, key_, collections_, by); }
+  void answered(const redis::Reply&) override { settle({}); }
+  void failed(const StoreError& error) override { settle(std::unexpected(error)); }
+  void settle(StoreResult<void> result) {
+    OverrideListener* listener = listener_;
+    store_.idle_resets_.emplace_back(this);
+    listener->stored(result);
+  }
+
+  std::string key_;
+  std::vector<std::string> collections_;
+  OverrideListener* listener_ = nullptr;
+};
+
 class RedisStore::Load final : public redis::ReplyHandler {
  public:
   explicit Load(RedisStore& store) : store_(store) {}
@@ -249,6 +275,11 @@ void RedisStore::judge(const Call& call, JudgeListener& listener) { take(idle_ju
 void RedisStore::put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
                                OverrideListener& listener) {
   take(idle_override_writes_).begin(state_key, entries, listener);
+}
+
+void RedisStore::reset(std::string_view state_key, std::span<const std::string> collections,
+                       OverrideListener& listener) {
+  take(idle_resets_).begin(state_key, collections, listener);
 }
 
 void RedisStore::release(std::span<const LeaseRef> leases, LeaseListener& listener) {

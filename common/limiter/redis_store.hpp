@@ -40,11 +40,15 @@ class RedisStore final : public CounterStore {
   void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
                      OverrideListener& listener) override;
 
+  // Everything spent under one state key is as if it never was; overrides stay. `collections`: collection_keys().
+  void reset(std::string_view state_key, std::span<const std::string> collections, OverrideListener& listener);
+
  private:
   class Pending;
   class Judgement;
   class LeaseChange;
   class OverrideWrite;
+  class Reset;
   class Load;
   using Deadline = std::chrono::steady_clock::time_point;
 
@@ -69,6 +73,7 @@ class RedisStore final : public CounterStore {
   std::vector<std::unique_ptr<Judgement>> idle_judgements_;
   std::vector<std::unique_ptr<LeaseChange>> idle_lease_changes_;
   std::vector<std::unique_ptr<OverrideWrite>> idle_override_writes_;
+  std::vector<std::unique_ptr<Reset>> idle_resets_;
   std::vector<std::unique_ptr<Load>> idle_loads_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -73,13 +73,15 @@ LimitReport read_report(std::span<const redis::Reply> numbers) {
 }  // namespace
 
 std::string_view script_text(Script script) {
-  static constexpr std::array<std::string_view, kScripts> kTexts{lua::check, lua::release, lua::renew, lua::overrides};
+  static constexpr std::array<std::string_view, kScripts> kTexts{lua::check, lua::release, lua::renew, lua::overrides,
+                                                              lua::reset};
   return kTexts[static_cast<std::size_t>(script)];
 }
 
 std::string_view script_sha(Script script) {
   static const std::array<std::string, kScripts> kShas{sha1_hex(lua::check), sha1_hex(lua::release),
-                                                       sha1_hex(lua::renew), sha1_hex(lua::overrides)};
+                                                       sha1_hex(lua::renew), sha1_hex(lua::overrides),
+                                                       sha1_hex(lua::reset)};
   return kShas[static_cast<std::size_t>(script)];
 }
 
@@ -114,6 +116,22 @@ void write_overrides(redis::CommandWriter& out, std::string_view state_key, std:
   begin_call(out, Script::overrides, by, 1, 1);
   out.bulk(state_key);
   out.bulk({reinterpret_cast<const char*>(entries.data()), entries.size_bytes()});
+}
+
+void write_reset(redis::CommandWriter& out, std::string_view state_key, std::span<const std::string> collections,
+                 CallBy by) {
+  begin_call(out, Script::reset, by, 1 + collections.size(), 0);
+  out.bulk(state_key);
+  for (const std::string& key : collections) out.bulk(key);
+}
+
+std::vector<std::string> collection_keys(const Program& program, std::size_t group, std::string_view state_key) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < program.rules.size(); ++i) {
+    if (program.rules[i].group != group || program.rules[i].kind < Kind::log) continue;
+    keys.push_back(std::string(state_key).append(collection_mark(program.rules[i].kind)).append(program.limits[i].name));
+  }
+  return keys;
 }
 
 void write_load(redis::CommandWriter& out, Script script) {

@@ -13,8 +13,8 @@
 
 namespace sluice::limiter {
 
-enum class Script : std::uint8_t { check, release, renew, overrides };
-inline constexpr std::size_t kScripts = 4;
+enum class Script : std::uint8_t { check, release, renew, overrides, reset };
+inline constexpr std::size_t kScripts = 5;
 
 std::string_view script_text(Script script);
 std::string_view script_sha(Script script);  // SHA-1 in hex, as EVALSHA wants it
@@ -28,7 +28,13 @@ void write_check(redis::CommandWriter& out, const Call& call, std::span<const Pe
 void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by = CallBy::hash);
 void write_overrides(redis::CommandWriter& out, std::string_view state_key, std::span<const OverrideEntry> entries,
                      CallBy by = CallBy::hash);
+// `collections`: as collection_keys() gives them.
+void write_reset(redis::CommandWriter& out, std::string_view state_key, std::span<const std::string> collections,
+                 CallBy by = CallBy::hash);
 void write_load(redis::CommandWriter& out, Script script);
+
+// The keys of a group's logs and leases, beside its state key.
+std::vector<std::string> collection_keys(const Program& program, std::size_t group, std::string_view state_key);
 
 // A quota's period does not hold: ask again with the periods at this time, in µs.
 struct WrongPeriod {

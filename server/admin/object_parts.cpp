@@ -11,14 +11,17 @@
 namespace sluice::server {
 namespace {
 
-// Does a list of entity tags name this one? (RFC 9110 section 8.8.3; ours are all strong.)
-bool names(std::string_view list, const std::string& tag) {
+// Does a list of entity tags name this one? Ours are all strong; a proxy that compresses makes them weak, which only a
+// weak comparison overlooks (RFC 9110 section 8.8.3.2): If-None-Match is compared so, If-Match is not.
+enum class Comparison : std::uint8_t { strong, weak };
+bool names(std::string_view list, const std::string& tag, Comparison comparison) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
     std::string_view item = list.substr(0, comma);
     list.remove_prefix(std::min(comma + 1, list.size()));
     while (item.starts_with(' ')) item.remove_prefix(1);
     while (item.ends_with(' ')) item.remove_suffix(1);
+    if (comparison == Comparison::weak && item.starts_with("W/")) item.remove_prefix(2);
     if (item == "*" || item == tag) return true;
   }
   return false;
@@ -40,6 +43,7 @@ JsonValue read_body(const Call& call, JsonTree& tree) {
   if (body->type() != JsonType::object) {
     refuse_fault(400, "", fmt::format("the body must be a JSON object, not {}", sluice::describe(body->type())));
   }
+  if (Faults faults = nul_faults(*body); !faults.empty()) refuse_faults(422, std::move(faults));
   return *body;
 }
 
@@ -67,19 +71,21 @@ StoredObject require(Context& context, Kind kind, Lock lock) {
 }
 
 void check_conditions(const Call& call, const StoredObject* found) {
-  if (!call.if_match.empty() && (found == nullptr || !names(call.if_match, etag(*found)))) {
+  if (!call.if_match.empty() && (found == nullptr || !names(call.if_match, etag(*found), Comparison::strong))) {
     throw Refusal(
         412, "precondition-failed",
         found == nullptr
             ? "There is no such object, so If-Match cannot hold."
             : fmt::format("It has version {} by now; read it again, and repeat your change on that.", found->version));
   }
-  if (!call.if_none_match.empty() && found != nullptr && names(call.if_none_match, etag(*found))) {
+  if (!call.if_none_match.empty() && found != nullptr && names(call.if_none_match, etag(*found), Comparison::weak)) {
     throw Refusal(412, "precondition-failed", "It exists already, and If-None-Match says it must not.");
   }
 }
 
-bool is_known(const Call& call, const StoredObject& found) { return names(call.if_none_match, etag(found)); }
+bool is_known(const Call& call, const StoredObject& found) {
+  return names(call.if_none_match, etag(found), Comparison::weak);
+}
 
 Answer show(const StoredObject& object, const Faults& warnings) {
   Answer answer;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "common/base/crypto.hpp"
+#include "common/base/utf8.hpp"
 #include "server/admin/json_edit.hpp"
 #include "server/admin/refusal.hpp"
 
@@ -22,7 +23,7 @@ Page read_page(const Call& call) {
     const auto bytes = from_base64url(cursor);
     const std::string text = bytes ? std::string(bytes->begin(), bytes->end()) : std::string();
     const std::size_t separator = text.find('\n');
-    if (separator == std::string::npos || text.find('\0') != std::string::npos) {
+    if (separator == std::string::npos || text.find('\0') != std::string::npos || !is_utf8(text)) {
       refuse_fault(400, "?cursor", "cursor is the text `next` of the page before, unchanged");
     }
     page.after_tenant_id = text.substr(0, separator);

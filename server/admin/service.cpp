@@ -160,7 +160,7 @@ void AdminService::handle(http::Request& request, http::Reply reply) {
   }
   auto pending = std::make_unique<Pending>(Pending{.reply = std::move(reply), .call = {}, .method = {}});
   pending->call.request_id = request_id_of(request.header("x-request-id"));
-  pending->call.source = "";  // request.peer
+  pending->call.source = request.peer;
   Found found = find_route(request.method, request.path);
   try {
     read_call(request, found, pending->call);

@@ -27,8 +27,8 @@ Sha256Digest chained(const Sha256Digest& before, const AuditRow& row) {
   add(hash, row.seq);
   add(hash, row.tenant_id);
   add(hash, row.made_at_us);
-  for (const std::string_view text : {row.actor_id, row.actor_role, row.source, row.request_id, row.action, row.kind,
-                                      row.object_id}) {
+  for (const std::string_view text :
+       {row.actor_id, row.actor_role, row.source, row.request_id, row.action, row.kind, row.object_id}) {
     add(hash, text);
   }
   add(hash, row.version);

@@ -1,9 +1,9 @@
 // The audit trail's hash chain: what a row's hash covers.
 //
 // hash(n) = SHA-256(hash(n − 1) ‖ every field of row n, each behind its length in bytes), beginning with 32 zero bytes,
-// for each organization by itself. A row that was changed, removed, swapped, or taken from another organization no longer
-// fits; one cut off at the end is told by a head that was kept elsewhere. (The construction of Crosby and Wallach's
-// hash-chained logs, "Efficient Data Structures for Tamper-Evident Logging", 2009, without its tree.)
+// for each organization by itself. A row that was changed, removed, swapped, or taken from another organization no
+// longer fits; one cut off at the end is told by a head that was kept elsewhere. (The construction of Crosby and
+// Wallach's hash-chained logs, "Efficient Data Structures for Tamper-Evident Logging", 2009, without its tree.)
 //
 // Thread safety: pure functions.
 #pragma once

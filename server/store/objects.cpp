@@ -22,7 +22,8 @@ std::string_view lock_clause(Lock lock) {
   switch (lock) {
     case Lock::none: return "";
     case Lock::share: return " FOR SHARE";
-    case Lock::update: return " FOR UPDATE";
+    // Keys never change: what refers to the row need not wait.
+    case Lock::update: return " FOR NO KEY UPDATE";
   }
   return "";
 }

@@ -1,7 +1,5 @@
 """The agent under test as a process."""
 
-import os
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,26 +7,9 @@ from typing import Optional
 
 from support.client import Client
 from support.process import Process, free_port, wait_until
+from support.program import findings, metric_sum
 
-# Whatever a sanitizer found ends up in the log.
-FINDINGS = re.compile(r"ERROR: \w*Sanitizer|WARNING: \w*Sanitizer|runtime error:")
 ENTRY_SECONDS = 30.0
-
-
-def default_program() -> Path:
-    """SLUICE_AGENT_BIN, or the newest build there is."""
-    named = os.environ.get("SLUICE_AGENT_BIN")
-    if named:
-        return Path(named)
-    build = Path(__file__).resolve().parents[2] / "build"
-    built = sorted(build.glob("*/bin/sluice-agent"), key=lambda path: path.stat().st_mtime)
-    return built[-1] if built else build / "asan/bin/sluice-agent"
-
-
-def is_sanitized(program: Path) -> bool:
-    """Whether the program was built with a sanitizer (its names are in the symbol table)."""
-    content = program.read_bytes()
-    return b"__asan_init" in content or b"__tsan_init" in content
 
 
 class Agent:
@@ -110,18 +91,11 @@ class Agent:
 
     def metric(self, name: str, **labels: str) -> float:
         """The sum of a metric's samples that carry these labels."""
-        total = 0.0
-        for line in self.metrics().splitlines():
-            found = re.match(rf"{re.escape(name)}(?:\{{(.*)\}})? (\S+)$", line)
-            if found and all(f'{label}="{value}"' in (found.group(1) or "") for label, value in labels.items()):
-                total += float(found.group(2))
-        return total
+        return metric_sum(self.metrics(), name, **labels)
 
     def findings(self) -> list[str]:
         """Lines of the log in which a sanitizer speaks."""
-        if not self.log.exists():
-            return []
-        return [line for line in self.log.read_text(errors="replace").splitlines() if FINDINGS.search(line)]
+        return findings(self.log)
 
     def stop(self, seconds: float = 30.0) -> int:
         """SIGTERM and wait; the exit code, or 0 where it was not running."""

@@ -68,9 +68,7 @@ Outcome BothStores::check(const std::vector<std::uint32_t>& costs) {
   Call call;
   call.program = &program_;
   call.explain = true;
-  for (const limiter::Group& group : program_.groups) {
-    call.keys.push_back(group.added.empty() ? key_ : key_ + ":k=" + program_.limits[group.first].name + "|method=GET");
-  }
+  for (std::size_t g = 0; g < program_.groups.size(); ++g) call.keys.push_back(group_key(g));
   std::copy(costs.begin(), costs.end(), call.costs.begin());
   ++draws_;
   std::memcpy(call.draw.data(), &draws_, sizeof draws_);
@@ -126,6 +124,23 @@ void BothStores::put_overrides(const std::vector<limiter::OverrideEntry>& entrie
   const redis::Reply& reply = exchange(command);
   if (reply.integer != 1) throw std::runtime_error("overrides: " + std::string(reply.text));
   memory_.put_overrides(key_, entries);
+}
+
+void BothStores::reset() {
+  for (std::size_t g = 0; g < program_.groups.size(); ++g) {
+    const std::string key = group_key(g);
+    std::string command;
+    redis::CommandWriter writer(command);
+    limiter::write_reset(writer, key, limiter::collection_keys(program_, g, key));
+    const redis::Reply& reply = exchange(command);
+    if (reply.integer != 1) throw std::runtime_error("reset: " + std::string(reply.text));
+    memory_.reset(key);
+  }
+}
+
+std::string BothStores::group_key(std::size_t group) const {
+  const limiter::Group& compiled = program_.groups[group];
+  return compiled.added.empty() ? key_ : key_ + ":k=" + program_.limits[compiled.first].name + "|method=GET";
 }
 
 Limit bucket(std::int64_t capacity, std::int64_t units, std::int64_t per_us, Algorithm algorithm) {

@@ -58,10 +58,12 @@ class BothStores {
 
   void replace_plan(std::vector<Limit> limits, std::optional<Micros> max_delay = {});
   void put_overrides(const std::vector<limiter::OverrideEntry>& entries);
+  void reset();
   const limiter::Program& program() const { return program_; }
   const std::string& key() const { return key_; }
 
  private:
+  std::string group_key(std::size_t group) const;
   const redis::Reply& exchange(const std::string& command);
 
   std::int64_t start_;

@@ -16,7 +16,7 @@ struct Tally {
   };
   std::array<OfKind, 10> kinds{};  // by limiter::Kind
 
-  std::int64_t steps = 0;  // checks, lease calls and override writes compared
+  std::int64_t steps = 0;  // checks, lease calls, override writes and resets compared
   std::int64_t checks = 0;
   std::int64_t denials = 0;
   std::int64_t never = 0;             // of them with retry_after -1
@@ -27,7 +27,7 @@ struct Tally {
   std::int64_t inexact = 0;           // numbers that do not fit together after an edit: not exact to the microsecond
   std::int64_t exempt = 0;            // an override ends before retry_after, or it lies beyond the clock
   std::int64_t leases_taken = 0, releases = 0, renewals = 0;
-  std::int64_t edits = 0, overrides = 0, steps_back = 0, wrong_periods = 0;
+  std::int64_t edits = 0, overrides = 0, resets = 0, steps_back = 0, wrong_periods = 0;
   std::int64_t referenced = 0;  // compared with the exact reference too
   std::int64_t counted = 0;     // run through the instrumented scripts too
 };

@@ -51,7 +51,11 @@ void World::run(std::int64_t steps) {
       change_lease();
       continue;
     }
-    if (flavour_ == Flavour::mixed && what >= 92) {
+    if (flavour_ == Flavour::mixed && what == 92) {
+      reset();
+      continue;
+    }
+    if (flavour_ == Flavour::mixed && what > 92) {
       put_overrides();
       continue;
     }

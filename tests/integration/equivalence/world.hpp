@@ -54,6 +54,7 @@ class World {
   void adopt_plan();
   void change_plan();
   void put_overrides();
+  void reset();
   void change_lease();
   limiter::Call make_call();
   std::int64_t random_cost(const std::string& unit);

@@ -1,4 +1,4 @@
-// What happens to a history beside checks: overrides are written, leases released and renewed.
+// What happens to a history beside checks: overrides are written, counters reset, leases released and renewed.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -36,6 +36,31 @@ void World::put_overrides() {
         [&](redis::CommandWriter& out) { limiter::write_overrides(out, std::string(prefix) + key.substr(2), entries); },
         [where = origin()](const redis::Reply& reply) {
           if (reply.integer != 1) throw std::runtime_error(where + "overrides: " + std::string(reply.text));
+        });
+  }
+}
+
+// Whatever plan made them: all logs and lease sets beside the state key.
+void World::reset() {
+  ++step_, ++tally_.steps, ++tally_.resets;
+  const auto group = random_.below(static_cast<std::int64_t>(program_->groups.size()));
+  const std::string key = group_key(static_cast<std::size_t>(group), random_.percent(30));
+  std::vector<std::string> collections;
+  for (const std::string& known : keys_) {
+    if (known.starts_with(key + ":log=") || known.starts_with(key + ":lease=")) collections.push_back(known);
+  }
+  log("reset of " + key);
+  written_with_.erase(key);
+  memory_.reset(key);
+  for (const std::string prefix : {"sl", "cv"}) {
+    if (prefix == "cv" && instrumented_ == nullptr) break;
+    std::vector<std::string> named = collections;
+    for (std::string& collection : named) collection.replace(0, 2, prefix);
+    send(
+        prefix, Script::reset,
+        [&](redis::CommandWriter& out) { limiter::write_reset(out, prefix + key.substr(2), named); },
+        [where = origin()](const redis::Reply& reply) {
+          if (reply.integer != 1) throw std::runtime_error(where + "reset: " + std::string(reply.text));
         });
   }
 }

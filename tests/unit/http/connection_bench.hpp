@@ -39,6 +39,7 @@ struct TestHandler final : Handler {
   std::size_t body_limit(std::string_view, std::string_view) const override { return 100'000; }
   void handle(Request& request, Reply reply) override {
     paths.emplace_back(request.path);
+    peer = request.peer;
     if (on_request) on_request();
     if (later) {
       waiting.push_back(std::move(reply));
@@ -57,6 +58,7 @@ struct TestHandler final : Handler {
   std::size_t padding = 0;
   std::function<void()> on_request;
   std::vector<std::string> paths;
+  std::string peer;  // of the last request
   std::deque<Reply> waiting;
 };
 
@@ -67,15 +69,21 @@ struct Wire {
   std::vector<std::string> writes;
   std::size_t accepts = 1'000'000;  // bytes the socket takes without waiting
   std::string in_flight;
+  bool handshakes = false;  // the stream begins with a handshake
+  bool begun = false;       // and the client has sent something of it
+  bool opening = false;
   bool reading = false, writing = false, waiting = false, cancelled = false;
   bool shut = false, closed = false, destroyed = false, freed = false;
 };
 
 class TestConnection final : public Connection {
  public:
-  TestConnection(std::shared_ptr<ConnectionHost> host, Wire& wire) : Connection(std::move(host)), wire_(wire) {}
+  TestConnection(std::shared_ptr<ConnectionHost> host, Wire& wire, std::string peer)
+      : Connection(std::move(host), std::move(peer)), wire_(wire) {}
 
  private:
+  bool start_open() override { return wire_.opening = wire_.handshakes; }
+  bool open_begun() override { return wire_.begun; }
   void start_read(std::span<char> space) override {
     REQUIRE_FALSE(wire_.reading);
     REQUIRE_FALSE(space.empty());
@@ -108,8 +116,10 @@ class TestConnection final : public Connection {
 };
 
 struct Bench {
-  explicit Bench(ServerOptions options = {}) : host(std::make_shared<TestHost>(options, handler)) {
-    connection = boost::intrusive_ptr<Connection>(new TestConnection(host, wire));
+  explicit Bench(ServerOptions options = {}, bool handshakes = false)
+      : host(std::make_shared<TestHost>(options, handler)) {
+    wire.handshakes = handshakes;
+    connection = boost::intrusive_ptr<Connection>(new TestConnection(host, wire, "10.0.0.7"));
     host->adopt(*connection);
   }
   ~Bench() {
@@ -118,6 +128,11 @@ struct Bench {
     end_io();
   }
 
+  void end_open(IoResult result) {
+    REQUIRE(wire.opening);
+    wire.opening = false;
+    connection->on_opened(result);
+  }
   void receive(std::string_view bytes) {
     while (!bytes.empty()) {
       REQUIRE(wire.reading);
@@ -139,6 +154,7 @@ struct Bench {
     connection->on_written(IoResult::ok, size);
   }
   void end_io() {
+    if (wire.closed && wire.opening) end_open(IoResult::cancelled);
     if (wire.closed && wire.reading) end_read(IoResult::cancelled);
     if (std::exchange(wire.writing, false)) connection->on_written(IoResult::cancelled, 0);
   }

@@ -174,7 +174,7 @@ TEST_CASE("a host takes connections up to its limit, and none after close_all") 
   TestHandler handler;
   auto host = std::make_shared<TestHost>(ServerOptions{.max_connections = 1}, handler);
   Wire wire;
-  boost::intrusive_ptr<Connection> connection(new TestConnection(host, wire));
+  boost::intrusive_ptr<Connection> connection(new TestConnection(host, wire, ""));
   CHECK(host->has_room());
   host->adopt(*connection);
   CHECK_FALSE(host->has_room());

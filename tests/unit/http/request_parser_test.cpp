@@ -49,6 +49,20 @@ TEST_CASE("header names are found in lower case whatever case they came in") {
         Lines{"GET /?  host=h x=spaced value"});
 }
 
+TEST_CASE("any header can be read, however its name is written, and absent ones are empty") {
+  std::string bytes =
+      "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer a.b-c=\r\nIF-MATCH: \"17\"\r\nidempotency-Key:  k 1 \r\n"
+      "If-Match: W/\"18\"\r\nAuthorization: Basic eA==\r\nEmpty:\r\n\r\n";
+  RequestParser parser(8192);
+  REQUIRE(parser.feed(bytes.data(), bytes.size()) == Step::complete);
+  const Request& request = parser.request();
+  CHECK(request.header("idempotency-key") == "k 1");
+  CHECK(request.header("if-match") == "\"17\", W/\"18\"");
+  CHECK(request.header("authorization") == "Bearer a.b-c=, Basic eA==");  // two credentials are none
+  CHECK(request.header("empty") == "");
+  CHECK(request.header("if-none-match") == "");
+}
+
 TEST_CASE("a repeated header reads as one list") {
   CHECK(transcript_of("GET / HTTP/1.1\r\nHost: h\r\nX: 1\r\nY: -\r\nx: 2\r\nX: 3\r\n\r\n") ==
         Lines{"GET /?  host=h x=1, 2, 3"});

@@ -1,0 +1,127 @@
+// How connections begin and end: the handshake, time-outs, draining, giving memory back.
+#include <utility>
+
+#include "common/http/connection.hpp"
+#include "common/http/connection_host.hpp"
+
+namespace sluice::http {
+namespace {
+
+using Phase = RequestParser::Phase;
+
+constexpr std::size_t kIdleOutput = 4UL * 1024;
+
+constexpr Refusal kHeadTimeout{408, "/problems/timeout", "The request line and headers took too long.", true};
+constexpr Refusal kBodyTimeout{408, "/problems/timeout", "The body took too long.", true};
+
+}  // namespace
+
+Connection::Connection(std::shared_ptr<ConnectionHost> host, std::string peer)
+    : host_(std::move(host)), parser_(host_->options().max_header_bytes), peer_(std::move(peer)) {
+  parser_.request().peer = peer_;
+}
+
+void Connection::start() {
+  opening_ = start_open();
+  if (opening_) {
+    reading_ = true;
+    ++host_->stats_.handshakes;
+    read_deadline_ = host_->tick_ + host_->timeouts_.handshake;
+    return;
+  }
+  read_deadline_ = host_->tick_ + host_->timeouts_.idle;
+  read_more();
+}
+
+void Connection::on_opened(IoResult result) {
+  reading_ = false;
+  if (closed_) return leave_stream();
+  end_opening();
+  if (result != IoResult::ok) {
+    if (result != IoResult::end) ++host_->stats_.tls_failures;
+    return close();
+  }
+  // A client that finishes its handshake while we drain has a request to send, and what was left of its time for it.
+  if (!host_->draining()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
+  read_more();
+}
+
+void Connection::end_opening() {
+  if (std::exchange(opening_, false)) --host_->stats_.handshakes;
+}
+
+void Connection::tick() {
+  if (closed_) return;
+  const auto past = [now = host_->tick_](Ticks deadline) { return static_cast<std::int32_t>(now - deadline) >= 0; };
+  if (opening_) {
+    if (!past(read_deadline_)) return;
+    ++host_->stats_.tls_failures;
+    return close();
+  }
+  if (writing_ && past(write_deadline_)) return close();
+  if (lingering_) {
+    if (past(read_deadline_)) close();
+  } else if (blocked_ || last_read_ || hang_up_ || replies_.closed()) {
+    ++read_deadline_;  // not reading: the client is not late
+  } else if (is_idle()) {
+    if (past(read_deadline_)) return close();
+    trim_when_rested();
+  } else if (timed_ != Phase::idle && past(read_deadline_)) {
+    time_out_read();
+  }
+}
+
+// A read in flight owns its buffer: cancel it, and on_read() gives the memory back and reads again.
+void Connection::trim_when_rested() {
+  const Ticks idle_since = read_deadline_ - host_->timeouts_.idle;
+  const bool fat = input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() + in_flight_.capacity() > kIdleOutput;
+  if (!fat || !reading_ || cancelling_ || host_->tick_ - idle_since < ConnectionHost::kTrimTicks) return;
+  cancelling_ = true;
+  cancel_read();
+}
+
+void Connection::time_out_read() {
+  if (parser_.phase() == Phase::skip) {
+    hang_up_ = true;  // the refusal is sent, or on its way
+    host_->mark_dirty(*this);
+  } else {
+    refuse(timed_ == Phase::head ? kHeadTimeout : kBodyTimeout);
+  }
+}
+
+// An idle connection is closed once its read is known to have brought nothing: it may have just completed.
+void Connection::drain() {
+  if (closed_ || lingering_ || busy_) return;
+  if (opening_) return open_begun() ? void() : close();
+  if (!reading_ || !is_idle()) return settle();
+  cancelling_ = true;
+  cancel_read();
+}
+
+void Connection::close() {
+  if (closed_) return;
+  closed_ = true;
+  end_opening();
+  close_stream();
+  host_->detach(*this);
+  leave_stream();
+}
+
+// The socket goes once nothing uses it, whoever still holds the connection.
+void Connection::leave_stream() {
+  if (reading_ || writing_ || busy_) return;
+  destroy_stream();
+  release_memory();
+}
+
+void Connection::release_memory() {
+  if (closed_ || input_.empty()) input_.release_memory();
+  if (closed_ || is_idle()) {
+    std::string().swap(out_);
+    std::string().swap(in_flight_);
+    parser_.release_memory();
+    replies_.release_memory();
+  }
+}
+
+}  // namespace sluice::http

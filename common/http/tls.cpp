@@ -1,0 +1,129 @@
+#include "common/http/tls.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+#include <openssl/ssl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/crypto.hpp"
+
+namespace sluice::http {
+namespace {
+
+constexpr off_t kMaxFile = 1L << 20;  // chains are a few kilobytes
+
+// A file's text, wiped when it is not needed any more: it may be a key.
+class Secret {
+ public:
+  Secret() = default;
+  Secret(Secret&& other) noexcept : text_(std::exchange(other.text_, {})) {}
+  Secret& operator=(Secret&& other) noexcept {
+    text_.swap(other.text_);
+    return *this;
+  }
+  ~Secret() { OPENSSL_cleanse(text_.data(), text_.size()); }
+
+  std::string& text() { return text_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::unexpected<Error> unreadable(const std::string& path, int error) {
+  return failure("tls", fmt::format("{} cannot be read: {}", path, std::strerror(error)));
+}
+
+Result<Secret> read_from(int descriptor, const std::string& path) {
+  struct stat status{};
+  if (::fstat(descriptor, &status) != 0) return unreadable(path, errno);
+  if (!S_ISREG(status.st_mode)) return failure("tls", fmt::format("{} is not a regular file", path));
+  if (status.st_size > kMaxFile) {
+    return failure("tls", fmt::format("{} is larger than a certificate or key can be", path));
+  }
+  Secret read;
+  read.text().resize(static_cast<std::size_t>(status.st_size) + 1);  // at once: growing would leave copies behind
+  std::size_t size = 0;
+  while (size < read.text().size()) {
+    const ssize_t got = ::read(descriptor, read.text().data() + size, read.text().size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return unreadable(path, errno);
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  if (!std::cmp_equal(size, status.st_size)) return failure("tls", fmt::format("{} changes while it is read", path));
+  read.text().resize(size);
+  return read;
+}
+
+Result<Secret> read_file(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe shall not make us wait
+  if (descriptor < 0) return unreadable(path, errno);
+  Result<Secret> read = read_from(descriptor, path);
+  ::close(descriptor);
+  return read;
+}
+
+std::string in_short(const Result<Secret>& file) { return file ? to_hex(sha256(file->text())) : file.error().text; }
+
+}  // namespace
+
+struct Certificates::Look {
+  Result<Secret> chain;
+  Result<Secret> key;
+  std::string summary;
+};
+
+Certificates::Look Certificates::look() const {
+  Look seen{read_file(files_.chain), read_file(files_.key), {}};
+  seen.summary = in_short(seen.chain) + " " + in_short(seen.key);
+  return seen;
+}
+
+Result<> Certificates::take(const Look& seen) {
+  tried_ = seen.summary;
+  if (!seen.chain) return std::unexpected(seen.chain.error());
+  if (!seen.key) return std::unexpected(seen.key.error());
+  auto made = make_tls_context({files_.chain, seen.chain->text()}, {files_.key, seen.key->text()});
+  if (!made) return std::unexpected(std::move(made.error()));
+  const std::lock_guard lock(mutex_);
+  std::swap(current_, *made);
+  return {};
+}
+
+Result<std::shared_ptr<Certificates>> Certificates::load(CertificateFiles files) {
+  std::shared_ptr<Certificates> made(new Certificates(std::move(files)));
+  if (Result<> loaded = made->reload(); !loaded) return std::unexpected(std::move(loaded.error()));
+  return made;
+}
+
+Result<> Certificates::reload() { return take(look()); }
+
+Result<bool> Certificates::reload_if_changed() {
+  const Look seen = look();
+  if (seen.summary == tried_) return false;
+  if (Result<> taken = take(seen); !taken) return std::unexpected(std::move(taken.error()));
+  return true;
+}
+
+std::chrono::sys_seconds Certificates::not_after() const {
+  const std::lock_guard lock(mutex_);
+  return current_.not_after;
+}
+
+SessionPtr Certificates::new_session() const {
+  ContextPtr context;
+  {
+    const std::lock_guard lock(mutex_);
+    context = current_.context;
+  }
+  return SessionPtr(SSL_new(context.get()));
+}
+
+}  // namespace sluice::http

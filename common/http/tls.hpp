@@ -1,0 +1,55 @@
+// The certificate of a TLS listener, and its renewal while connections come and go.
+//
+// Thread safety: new_session() and not_after() may be called from any thread, beside one that reloads; reload() and
+// reload_if_changed() from one thread at a time. Invariant: there is always a pair in force, and it is one that fits.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "common/base/error.hpp"
+#include "common/http/tls_context.hpp"
+
+namespace sluice::http {
+
+struct CertificateFiles {
+  std::string chain;  // PEM: the server's certificate, then those between it and the authority's
+  std::string key;    // PEM, not encrypted; may be the same file
+};
+
+class Certificates {
+ public:
+  // Error: `tls`; says which file is at fault and why.
+  static Result<std::shared_ptr<Certificates>> load(CertificateFiles files);
+
+  // Reads the files; what they hold counts from the next connection on, and those there are go on as they began. A pair
+  // that is faulty, or half written, is refused with the error `tls`, and the former stays in force.
+  Result<> reload();
+  // The same, for calling every few seconds: true: renewed; false: nothing new. A fault is told once, not at every
+  // call. It reads the files (a few kilobytes) and compares what is in them: that misses nothing and mistakes nothing,
+  // whichever way they are replaced. Between the replacing of one file and of the other the pair does not fit; the
+  // error then is followed by true.
+  Result<bool> reload_if_changed();
+
+  // When the certificate in force ends.
+  std::chrono::sys_seconds not_after() const;
+
+  // For one connection, with the pair in force; null where there is no memory.
+  SessionPtr new_session() const;
+
+ private:
+  struct Look;
+
+  explicit Certificates(CertificateFiles files) : files_(std::move(files)) {}
+  Look look() const;
+  Result<> take(const Look& look);
+
+  CertificateFiles files_;
+  std::string tried_;  // what the last look saw, in short
+  mutable std::mutex mutex_;
+  TlsContext current_;  // under mutex_
+};
+
+}  // namespace sluice::http

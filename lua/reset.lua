@@ -1,0 +1,24 @@
+#!lua
+-- Makes everything spent under one state key as if it never was; overrides stay. KEYS[1]: the state key, the others: the
+-- logs and lease sets beside it. Reply: 1. lua/check.lua describes state, overrides, logs and sets.
+local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
+local clock = call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+
+for i = 2, #KEYS do call('DEL', KEYS[i]) end
+local state = call('GET', KEYS[1])
+if not state then return 1 end
+local _, head = unpack_('<I4I2', state)
+local overrides = string.sub(state, 15 + 8 * (math.floor(head / 32) % 64) + 4 * (head % 32))
+
+local lives_until = 0
+for at = 1, #overrides, 40 do
+  local expires = unpack_('<d', overrides, at + 8)
+  if expires > lives_until then lives_until = expires end
+end
+local ttl = math.ceil((lives_until - now) / 1000)
+if ttl <= 0 then call('DEL', KEYS[1])
+elseif ttl == math.huge then call('SET', KEYS[1], pack('<I4I2d', 0, 0, 0) .. overrides)
+else call('SET', KEYS[1], pack('<I4I2d', 0, 0, 0) .. overrides, 'PX', ttl)
+end
+return 1

@@ -1,0 +1,98 @@
+// Rows of objects, versions, changes and the audit trail, compared with each other. A part of verify.
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "server/audit/shown.hpp"
+#include "server/audit/verify.hpp"
+#include "server/store/kind.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr int kLines = 10;  // of one kind of fault
+
+// Each gives kind, tenant, id, version of what is wrong, and what is wrong.
+
+// Of a key the trail has a fingerprint instead of its hash: its documents are not compared here.
+constexpr std::string_view kTrailAndVersions = R"(
+SELECT kind, tenant_id, id, version,
+       CASE WHEN v.revision IS NULL THEN 'is in audit, but not in versions'
+            WHEN a.revision IS NULL THEN 'is in versions, but not in audit'
+            ELSE 'is another in versions than in audit' END
+FROM versions v FULL JOIN (SELECT kind, tenant_id, object_id AS id, version, organization_id, revision, actor_id, made_at,
+                                  after FROM audit) a USING (kind, tenant_id, id, version, organization_id)
+WHERE (v.revision, v.actor_id, v.made_at, v.document IS NULL)
+      IS DISTINCT FROM (a.revision, a.actor_id, a.made_at, a.after IS NULL)
+   OR (kind <> 'key' AND v.document::text IS DISTINCT FROM a.after))";
+
+constexpr std::string_view kChangesAndVersions = R"(
+SELECT kind, tenant_id, id, version,
+       CASE WHEN v.revision IS NULL THEN 'is in changes, but not in versions'
+            WHEN c.revision IS NULL THEN 'is in versions, but not in changes'
+            ELSE 'is another in versions than in changes' END
+FROM versions v FULL JOIN changes c USING (kind, tenant_id, id, version, organization_id)
+WHERE (v.revision, v.document IS NULL) IS DISTINCT FROM (c.revision, c.removed))";
+
+// The state before a change is what the version before it left.
+constexpr std::string_view kBeforeAndVersions = R"(
+SELECT a.kind, a.tenant_id, a.object_id, a.version, 'does not begin where the version before it ended'
+FROM audit a LEFT JOIN versions v
+  ON (v.kind, v.tenant_id, v.id, v.version, v.organization_id) =
+     (a.kind, a.tenant_id, a.object_id, a.version - 1, a.organization_id)
+WHERE a.kind <> 'key' AND v.document::text IS DISTINCT FROM a.before AND a.kind <> 'setting')";
+
+// {} is an objects' table, {} its kind. What the schema itself brings has no history: version 1 of the settings.
+constexpr std::string_view kObjectsAndVersions = R"(
+SELECT '{1}', tenant_id, id, coalesce(o.version, v.version),
+       CASE WHEN o.version IS NULL THEN 'is the last version, and the object is gone without one'
+            WHEN v.version IS NULL THEN 'is an object without this version'
+            ELSE 'is an object that differs from its last version' END
+FROM {0} o FULL JOIN (SELECT DISTINCT ON (tenant_id, id, organization_id) tenant_id, id, organization_id, version, document FROM versions
+                      WHERE kind = '{1}' ORDER BY tenant_id, id, organization_id, version DESC) v
+     USING (tenant_id, id, organization_id)
+WHERE CASE WHEN o.version IS NULL THEN v.document IS NOT NULL
+           ELSE (o.version, o.document::text) IS DISTINCT FROM (v.version, v.document::text)
+                AND NOT ('{1}' = 'setting' AND v.version IS NULL AND o.version = 1) END)";
+
+// Every revision up to the newest has changes, numbered from 1 on.
+constexpr std::string_view kRevisions = R"(
+SELECT coalesce(revision, 0),
+       CASE WHEN revision <= last THEN 'has not the changes that it was made of' ELSE 'is newer than the newest' END
+FROM (SELECT revision.revision AS last FROM revision) head
+CROSS JOIN (SELECT revision, count(*) AS rows, min(ordinal) AS first, max(ordinal) AS final,
+                   lag(revision, 1, 0::bigint) OVER (ORDER BY revision) AS before FROM changes GROUP BY revision) r
+WHERE revision > last OR before <> revision - 1 OR first <> 1 OR final <> rows
+UNION ALL
+SELECT last, 'has not the changes that it was made of'
+FROM (SELECT revision.revision AS last FROM revision) head
+WHERE last > 0 AND NOT EXISTS (SELECT FROM changes WHERE revision = last))";
+
+std::string object_text(const pqxx::row& row) {
+  const std::string kind = kind_from(row[0].c_str()) ? row[0].c_str() : shown(row[0].c_str());
+  const std::string tenant = row[1].c_str();
+  return fmt::format("version {} of {} {}{} {}", row[3].c_str(), kind, shown(row[2].c_str()),
+                     tenant.empty() ? "" : fmt::format(" of tenant {}", shown(tenant)), row[4].c_str());
+}
+
+}  // namespace
+
+std::vector<std::string> agreement_faults(pqxx::transaction_base& work) {
+  std::vector<std::string> faults;
+  const auto ask = [&](std::string_view sql) { return work.exec(fmt::format("{} LIMIT {}", sql, kLines)); };
+  const auto add_objects = [&](std::string_view sql) {
+    for (const auto& row : ask(sql)) faults.push_back(object_text(row));
+  };
+  add_objects(kTrailAndVersions);
+  add_objects(kChangesAndVersions);
+  add_objects(kBeforeAndVersions);
+  for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(Kind::setting); ++i) {
+    const KindInfo& kind = info(static_cast<Kind>(i));
+    add_objects(fmt::format(kObjectsAndVersions, kind.table, kind.name));
+  }
+  for (const auto& row : ask(kRevisions)) {
+    faults.push_back(fmt::format("revision {} {}", row[0].c_str(), row[1].c_str()));
+  }
+  return faults;
+}
+
+}  // namespace sluice::server

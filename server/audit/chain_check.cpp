@@ -1,0 +1,116 @@
+#include "server/audit/chain_check.hpp"
+
+#include <fmt/format.h>
+
+namespace sluice::server {
+namespace {
+
+std::string rows_text(std::int64_t first, std::int64_t last) {
+  return first == last ? fmt::format("row {}", first) : fmt::format("rows {} to {}", first, last);
+}
+
+}  // namespace
+
+ChainCheck::Kept::Kept(const TrailRow& row) : fields(row.fields), hash(row.hash) {
+  std::size_t used = 0;
+  for (std::string_view* const text :
+       {&fields.organization_id, &fields.tenant_id, &fields.actor_id, &fields.actor_role, &fields.source,
+        &fields.request_id, &fields.action, &fields.kind, &fields.object_id, &fields.before, &fields.after}) {
+    *text = texts[used++] = *text;
+  }
+}
+
+Sha256Digest ChainCheck::Kept::hash_at(std::int64_t seq, const Sha256Digest& before) const {
+  AuditRow row = fields;
+  row.seq = seq;
+  return chained(before, row);
+}
+
+ChainCheck::ChainCheck(std::string organization_id, std::optional<ChainHead> saved) : saved_(saved) {
+  report_.organization_id = std::move(organization_id);
+}
+
+void ChainCheck::fail(ChainFault::Kind kind, std::int64_t seq, std::string text) {
+  report_.fault = ChainFault{.kind = kind, .seq = seq, .text = std::move(text)};
+}
+
+void ChainCheck::add(const TrailRow& row) {
+  if (!report_.fault) {
+    check(row);
+  } else if (changed_) {
+    look_for_origin(row);
+  }
+  ++report_.rows;
+  report_.end = {.seq = row.fields.seq, .hash = row.hash};
+}
+
+void ChainCheck::check(const TrailRow& row) {
+  const std::int64_t wanted = report_.end.seq + 1;
+  const std::int64_t seq = row.fields.seq;
+  if (seq > wanted) {
+    return fail(ChainFault::Kind::missing, wanted,
+                rows_text(wanted, seq - 1) + " missing: somebody removed what was there");
+  }
+  if (seq < wanted) {
+    return fail(ChainFault::Kind::repeated, seq,
+                fmt::format("row {} does not belong: the chain is at row {}", seq, wanted));
+  }
+  if (!row.in_form || chained(report_.end.hash, row.fields) != row.hash) {
+    fail(ChainFault::Kind::changed, seq, fmt::format("row {} was changed: its hash does not fit it", seq));
+    report_.stray = Stray{.tenant_id = std::string(row.fields.tenant_id),
+                          .kind = std::string(row.fields.kind),
+                          .object_id = std::string(row.fields.object_id),
+                          .version = row.fields.version,
+                          .revision = row.fields.revision};
+    changed_.emplace(row);
+    return;
+  }
+  if (saved_ && saved_->seq == seq && saved_->hash != row.hash) {
+    fail(ChainFault::Kind::rewritten, seq,
+         fmt::format(
+             "row {} is not the one that the saved head was taken from: the chain was rewritten, here or further "
+             "up",
+             seq));
+  }
+}
+
+// The changed row may be what belongs to this one's place: with this one's hash or with that of its own, also where the
+// two are neighbours, so that the row before this place is the one that is here now.
+void ChainCheck::look_for_origin(const TrailRow& row) {
+  const std::int64_t seq = row.fields.seq;
+  const Sha256Digest here = changed_->hash_at(seq, report_.end.hash);
+  if (here != row.hash && here != changed_->hash && changed_->hash_at(seq, row.hash) != changed_->hash) return;
+  const std::int64_t at = report_.fault->seq;
+  fail(ChainFault::Kind::swapped, at, fmt::format("row {} holds what belongs to row {}: they were swapped", at, seq));
+  report_.stray.reset();
+  changed_.reset();
+}
+
+void ChainCheck::check_end(const std::optional<ChainHead>& kept) {
+  const ChainHead& end = report_.end;
+  if (kept && kept->seq > end.seq) {
+    return fail(ChainFault::Kind::truncated, end.seq + 1,
+                rows_text(end.seq + 1, kept->seq) + " missing at the end: audit_heads knows of more");
+  }
+  if (saved_ && saved_->seq > end.seq) {
+    return fail(ChainFault::Kind::truncated, end.seq + 1,
+                rows_text(end.seq + 1, saved_->seq) + " missing at the end: the saved head is of a longer chain");
+  }
+  if (kept && kept->seq < end.seq) {
+    return fail(ChainFault::Kind::added, kept->seq + 1,
+                rows_text(kept->seq + 1, end.seq) + " added behind the head that audit_heads has");
+  }
+  if (!kept && end.seq > 0) {
+    return fail(ChainFault::Kind::head, end.seq, "audit_heads has no head of this chain: somebody removed it");
+  }
+  if (kept && kept->hash != end.hash) {
+    fail(ChainFault::Kind::head, end.seq, fmt::format("row {} is not the head that audit_heads has", end.seq));
+  }
+}
+
+ChainReport ChainCheck::finish(const std::optional<ChainHead>& kept) {
+  if (!report_.fault) check_end(kept);
+  return std::move(report_);
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,26 @@
+// Heads of the audit chains, saved in a file outside the database: what proves that rows were cut off at the end.
+//
+//   {"heads":[{"organization_id":"acme","seq":1234,"hash":"<64 hex digits>"}]}
+//
+// organization_id "" is the chain of what is above all organizations.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "common/base/error.hpp"
+#include "server/audit/chain_check.hpp"
+
+namespace sluice::server {
+
+using SavedHeads = std::map<std::string, ChainHead, std::less<>>;  // by organization
+
+// Errors: head_file_unreadable, head_file_malformed (naming each fault with its JSON pointer).
+Result<SavedHeads> read_saved_heads(const std::string& path);
+Result<SavedHeads> parse_saved_heads(const std::string& text);
+
+std::string saved_heads_document(const SavedHeads& heads);
+// Whole or not at all; a file that is there is replaced. Error: head_file_unwritable.
+Result<> write_saved_heads(const std::string& path, const SavedHeads& heads);
+
+}  // namespace sluice::server

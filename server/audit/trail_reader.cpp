@@ -1,0 +1,101 @@
+#include "server/audit/trail_reader.hpp"
+
+#include <charconv>
+
+#include <pqxx/except>
+
+namespace sluice::server {
+namespace {
+
+// The order is next()'s. libpqxx writes it behind COPY as it is.
+constexpr const char* kTrail =
+    "(SELECT organization_id, seq, tenant_id, CASE WHEN isfinite(made_at) THEN (extract(epoch FROM made_at) * "
+    "1000000)::bigint END, actor_id, actor_role, source, request_id, action, kind, object_id, version, before, after, "
+    "revision, encode(hash, 'hex') FROM audit ORDER BY organization_id, seq)";
+
+// What a backslash and this character stand for in COPY's text format.
+char escaped(char c) {
+  switch (c) {
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    case 'v':
+      return '\v';
+    default:
+      return c;
+  }
+}
+
+}  // namespace
+
+TrailReader::TrailReader(pqxx::transaction_base& work) : stream_(work, kTrail) {}
+
+// Decodes line_ where it is: no value is longer than it was written.
+void TrailReader::split() {
+  std::size_t column = 0;
+  std::size_t out = 0;
+  std::size_t begin = 0;
+  bool null = false;
+  const auto end_column = [&] {
+    if (column < kColumns) columns_[column] = null ? std::string_view() : std::string_view(&line_[begin], out - begin);
+    ++column;
+    begin = out;
+    null = false;
+  };
+  if (line_.ends_with('\n')) line_.pop_back();
+  for (std::size_t in = 0; in < line_.size(); ++in) {
+    if (line_[in] == '\t') {
+      end_column();
+    } else if (line_[in] == '\\' && in + 1 < line_.size()) {
+      null = line_[++in] == 'N';  // a real N is never behind a backslash
+      if (!null) line_[out++] = escaped(line_[in]);
+    } else {
+      line_[out++] = line_[in];
+    }
+  }
+  end_column();
+  if (column != kColumns) throw pqxx::failure("a row of audit has another number of columns than this program knows");
+}
+
+std::int64_t TrailReader::number(std::size_t column) {
+  std::int64_t value = 0;
+  const std::string_view digits = text(column);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  row_.in_form = row_.in_form && error == std::errc{} && end == digits.data() + digits.size();
+  return value;
+}
+
+const TrailRow* TrailReader::next() {
+  if (!stream_.get_raw_line(line_)) return nullptr;
+  split();
+  row_.in_form = true;
+  row_.fields = {.organization_id = text(0),
+                 .seq = number(1),
+                 .tenant_id = text(2),
+                 .made_at_us = number(3),
+                 .actor_id = text(4),
+                 .actor_role = text(5),
+                 .source = text(6),
+                 .request_id = text(7),
+                 .action = text(8),
+                 .kind = text(9),
+                 .object_id = text(10),
+                 .version = number(11),
+                 .before = text(12),
+                 .after = text(13),
+                 .revision = number(14)};
+  for (const std::size_t column : {12UZ, 13UZ}) {
+    if (text(column).data() != nullptr && text(column).empty()) row_.in_form = false;
+  }
+  row_.in_form = from_hex(text(15), row_.hash) && row_.in_form;
+  return &row_;
+}
+
+}  // namespace sluice::server

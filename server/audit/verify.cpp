@@ -1,0 +1,131 @@
+#include "server/audit/verify.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "server/audit/shown.hpp"
+#include "server/audit/trail_reader.hpp"
+
+namespace sluice::server {
+namespace {
+
+using Snapshot = pqxx::transaction<pqxx::repeatable_read, pqxx::read_only>;
+using Heads = std::map<std::string, ChainHead, std::less<>>;
+
+constexpr std::int64_t kProgressEvery = 10'000;  // rows
+
+// Everything is in sight, and however long it takes. Bytes are compared, so they must not be translated on their way.
+constexpr const char* kEnter =
+    "SET LOCAL sluice.organization TO '*'; SET LOCAL client_encoding TO 'UTF8'; SET LOCAL statement_timeout TO 0;"
+    "SET LOCAL idle_in_transaction_session_timeout TO 0";
+
+std::optional<ChainHead> find_head(const Heads& heads, std::string_view organization) {
+  const auto found = heads.find(organization);
+  return found == heads.end() ? std::nullopt : std::optional(found->second);
+}
+
+Heads kept_heads(pqxx::transaction_base& work) {
+  Heads heads;
+  for (const auto& row : work.exec("SELECT organization_id, seq, encode(hash, 'hex') FROM audit_heads")) {
+    ChainHead head{.seq = row[1].as<std::int64_t>(), .hash = {}};
+    from_hex(row[2].c_str(), head.hash);  // one of another length fits no row
+    heads.emplace(row[0].c_str(), head);
+  }
+  return heads;
+}
+
+// Tells rows of one chain from the next one's.
+class TrailCheck {
+ public:
+  TrailCheck(const VerifyOptions& options, Heads kept) : options_(options), kept_(std::move(kept)) {}
+
+  VerifyReport run(TrailReader reader) {
+    while (const TrailRow* const row = reader.next()) {
+      if (!chain_ || row->fields.organization_id != organization_) begin(std::string(row->fields.organization_id));
+      chain_->add(*row);
+      if (++report_.rows % kProgressEvery == 0 && options_.progress) options_.progress(report_.rows);
+    }
+    finish();
+    add_vanished();
+    return std::move(report_);
+  }
+
+ private:
+  void begin(std::string organization) {
+    finish();
+    organization_ = std::move(organization);
+    seen_.insert(organization_);
+    chain_.emplace(organization_, find_head(options_.saved, organization_));
+  }
+  void finish() {
+    if (chain_) report_.chains.push_back(chain_->finish(find_head(kept_, organization_)));
+  }
+
+  // Of these chains there are heads, but no row.
+  void add_vanished() {
+    for (const Heads* const heads : {&kept_, &options_.saved}) {
+      for (const auto& [organization, head] : *heads) {
+        if (!seen_.insert(organization).second) continue;
+        report_.chains.push_back(
+            ChainCheck(organization, find_head(options_.saved, organization)).finish(find_head(kept_, organization)));
+      }
+    }
+    std::ranges::sort(report_.chains, {}, &ChainReport::organization_id);
+  }
+
+  const VerifyOptions& options_;
+  const Heads kept_;
+  VerifyReport report_;
+  std::string organization_;
+  std::optional<ChainCheck> chain_;
+  std::set<std::string> seen_;
+};
+
+// A changed row that says what another row, or another organization's version, says was taken from there.
+void name_origin(pqxx::transaction_base& work, ChainReport& chain) {
+  if (!chain.stray) return;
+  const Stray& stray = *chain.stray;
+  ChainFault& fault = *chain.fault;
+  const pqxx::result rows = work.exec_params(
+      "SELECT organization_id, seq FROM audit WHERE kind = $1 AND tenant_id = $2 AND object_id = $3 AND version = $4 "
+      "AND "
+      "revision = $5 AND (organization_id, seq) <> ($6, $7) ORDER BY organization_id, seq LIMIT 1",
+      stray.kind, stray.tenant_id, stray.object_id, stray.version, stray.revision, chain.organization_id, fault.seq);
+  if (!rows.empty()) {
+    const std::string organization = rows[0][0].c_str();
+    const bool own = organization == chain.organization_id;
+    fault.kind = own ? ChainFault::Kind::copied : ChainFault::Kind::foreign;
+    fault.text = fmt::format("row {} is a copy of row {}{}", fault.seq, rows[0][1].c_str(),
+                             own ? "" : fmt::format(" of organization {}", shown(organization)));
+    return;
+  }
+  const pqxx::result versions = work.exec_params(
+      "SELECT organization_id FROM versions WHERE kind = $1 AND tenant_id = $2 AND id = $3 AND version = $4 AND "
+      "revision = $5 AND organization_id <> $6",
+      stray.kind, stray.tenant_id, stray.object_id, stray.version, stray.revision, chain.organization_id);
+  if (versions.empty()) return;
+  fault.kind = ChainFault::Kind::foreign;
+  fault.text = fmt::format("row {} belongs to organization {}", fault.seq, shown(versions[0][0].c_str()));
+}
+
+}  // namespace
+
+const ChainReport* VerifyReport::first_broken() const {
+  const auto found = std::ranges::find_if(chains, [](const ChainReport& chain) { return chain.fault.has_value(); });
+  return found == chains.end() ? nullptr : &*found;
+}
+
+VerifyReport verify(pqxx::connection& connection, const VerifyOptions& options) {
+  Snapshot work(connection);
+  work.exec(kEnter);
+  VerifyReport report = TrailCheck(options, kept_heads(work)).run(TrailReader(work));
+  for (ChainReport& chain : report.chains) name_origin(work, chain);
+  if (report.first_broken() == nullptr) report.disagreements = agreement_faults(work);
+  return report;
+}
+
+}  // namespace sluice::server

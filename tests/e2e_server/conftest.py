@@ -1,0 +1,42 @@
+"""The server, the clients and the tenants that most end-to-end tests of the server share."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.admin import AdminClient
+from support.program import is_sanitized
+from support.server import Server
+
+
+@pytest.fixture(scope="module")
+def server(module_server: Callable[..., Server]) -> Server:
+    """One server for a module."""
+    return module_server().start()
+
+
+@pytest.fixture
+def admin(server: Server) -> Iterator[AdminClient]:
+    """A connection of a platform_admin."""
+    with server.admin() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def organization(server: Server) -> str:
+    """An organization of the module's."""
+    with server.admin() as client:
+        return client.organization()
+
+
+@pytest.fixture
+def tenant(admin: AdminClient, organization: str) -> str:
+    """A tenant of one test."""
+    return admin.tenant(organization)
+
+
+@pytest.fixture(scope="session")
+def sanitized_server(server_program: Path) -> bool:
+    """Whether times and memory of this binary mean little."""
+    return is_sanitized(server_program)
