@@ -2,12 +2,10 @@
 
 #include <array>
 
+#include "common/domain/json_tree.hpp"
 #include "common/http/query.hpp"
-<<<<<<< HEAD
 #include "server/admin/audit_api.hpp"
-=======
 #include "server/admin/bundle_api.hpp"
->>>>>>> main
 #include "server/admin/keys_api.hpp"
 #include "server/admin/modes_api.hpp"
 #include "server/admin/objects_api.hpp"
@@ -89,11 +87,9 @@ Answer list(Context& context) {
 
 constexpr std::string_view kPage = "limit,cursor";
 constexpr std::string_view kTenant = "tenant_id";
-<<<<<<< HEAD
 constexpr std::string_view kTenantPage = "limit,cursor,tenant_id";
-=======
 constexpr bool kOneState = true;
->>>>>>> main
+constexpr bool kTakesYaml = true;
 
 constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/organizations", Permission::read, Level::tenant, &list<Kind::organization>, kPage},
@@ -159,7 +155,6 @@ constexpr std::array kRoutes{
     Route{"PATCH", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &patch_a_token<TokenType::agent>},
     Route{"DELETE", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &remove_a_token<TokenType::agent>},
 
-<<<<<<< HEAD
     Route{"GET", "/v1/admin/modes", Permission::read, Level::tenant, &list_modes, "limit,cursor,organization_id,mode"},
     Route{"GET", "/v1/admin/modes/global", Permission::read, Level::tenant, &get_global_mode},
     Route{"PUT", "/v1/admin/modes/global", Permission::operate, Level::platform, &put_global_mode},
@@ -169,11 +164,11 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/audit", Permission::read_audit, Level::tenant, &list_audit,
           "limit,cursor,organization_id,tenant_id,kind,object_id,actor_id,since,until"},
     Route{"GET", "/v1/admin/revision", Permission::read, Level::tenant, &get_revision},
-=======
     Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
           "organization_id,tenant_id,include", 1 << 20, kOneState},
+    Route{"POST", "/v1/admin/validate", Permission::read, Level::tenant, &validate_body, kTenant, kMaxJsonBytes,
+          !kOneState, kTakesYaml},
     Route{"POST", "/v1/admin/explain", Permission::read, Level::tenant, &explain_request, kTenant, 1 << 20, kOneState},
->>>>>>> main
 };
 
 std::vector<std::string_view> segments(std::string_view path) {
