@@ -9,4 +9,8 @@ namespace sluice::server {
 // also where there is none of it, so that apply with prune makes exactly this state. REQUIRES: one state.
 Answer export_bundle(Context& context);
 
+// POST explain {"tenant_id","key_id"?,"request"}: which policy would judge a check, and why each other one would not.
+// REQUIRES: one state.
+Answer explain_request(Context& context);
+
 }  // namespace sluice::server

@@ -128,6 +128,7 @@ constexpr std::array kRoutes{
 
     Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
           "organization_id,tenant_id,include", 1 << 20, kOneState},
+    Route{"POST", "/v1/admin/explain", Permission::read, Level::tenant, &explain_request, kTenant, 1 << 20, kOneState},
 };
 
 std::vector<std::string_view> segments(std::string_view path) {

@@ -52,6 +52,17 @@ bool is_json(std::string_view type, std::string_view method) {
   return lower.empty() || lower == "application/json" || (method == "PATCH" && lower == "application/merge-patch+json");
 }
 
+// RFC 9512, and what was usual before it.
+bool is_yaml(std::string_view type) {
+  const std::string_view bare = type.substr(0, type.find_first_of("; "));
+  for (const std::string_view known : {"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}) {
+    if (std::ranges::equal(bare, known, {}, [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool is_among(std::string_view name, std::string_view list) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -104,8 +115,12 @@ void read_call(const http::Request& request, Found& found, Call& call) {
   call.route = found.route;
   call.path_values = std::move(found.path_values);
   read_query(request.query, call);
-  if (!request.body.empty() && !is_json(request.header("content-type"), request.method)) {
-    throw Refusal(415, "unsupported-media-type", "Bodies are JSON: content-type: application/json.");
+  const std::string_view type = request.header("content-type");
+  call.yaml = call.route->takes_yaml && is_yaml(type);
+  if (!request.body.empty() && !call.yaml && !is_json(type, request.method)) {
+    throw Refusal(415, "unsupported-media-type",
+                  call.route->takes_yaml ? "Bodies are JSON or YAML: content-type: application/json or application/yaml."
+                                         : "Bodies are JSON: content-type: application/json.");
   }
   call.target = request.target;
   call.body.assign(request.body.data(), request.body.size());

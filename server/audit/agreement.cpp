@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <pqxx/pqxx>
 
-#include "common/domain/json_fields.hpp"
+#include "server/audit/shown.hpp"
 #include "server/audit/verify.hpp"
 #include "server/store/kind.hpp"
 
@@ -68,9 +68,10 @@ FROM (SELECT revision.revision AS last FROM revision) head
 WHERE last > 0 AND NOT EXISTS (SELECT FROM changes WHERE revision = last))";
 
 std::string object_text(const pqxx::row& row) {
+  const std::string kind = kind_from(row[0].c_str()) ? row[0].c_str() : shown(row[0].c_str());
   const std::string tenant = row[1].c_str();
-  return fmt::format("version {} of {} {}{} {}", row[3].c_str(), row[0].c_str(), quoted(row[2].c_str()),
-                     tenant.empty() ? "" : fmt::format(" of tenant {}", quoted(tenant)), row[4].c_str());
+  return fmt::format("version {} of {} {}{} {}", row[3].c_str(), kind, shown(row[2].c_str()),
+                     tenant.empty() ? "" : fmt::format(" of tenant {}", shown(tenant)), row[4].c_str());
 }
 
 }  // namespace
