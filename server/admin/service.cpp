@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include <fmt/format.h>
 #include <boost/asio/post.hpp>
@@ -138,10 +139,19 @@ std::string request_id_of(std::string_view given) {
 
 // One call between its arrival and its answer.
 struct AdminService::Pending {
+  enum class Stage : std::uint8_t { waiting, running, given_up };
+
   http::Reply reply;
   Call call;
-  std::string_view method;  // of the route; "" where none was found
   steady_clock::time_point begin = steady_clock::now();
+  bool answered = false;  // the loop's
+  std::atomic<Stage> stage{Stage::waiting};
+
+  // Which of the two comes first: the call begins, or it is given up and never will.
+  bool leave_queue(Stage next) {
+    Stage expected = Stage::waiting;
+    return stage.compare_exchange_strong(expected, next);
+  }
 };
 
 std::size_t AdminService::body_limit(std::string_view method, std::string_view path) const {
@@ -158,7 +168,7 @@ void AdminService::handle(http::Request& request, http::Reply reply) {
   if (request.path == "/v1/health" && reading) {
     return reply.send({.body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
   }
-  auto pending = std::make_unique<Pending>(Pending{.reply = std::move(reply), .call = {}, .method = {}});
+  auto pending = std::make_shared<Pending>(std::move(reply));
   pending->call.request_id = request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
   Found found = find_route(request.method, request.path);
@@ -170,10 +180,12 @@ void AdminService::handle(http::Request& request, http::Reply reply) {
   submit(std::move(pending));
 }
 
-void AdminService::submit(std::unique_ptr<Pending> pending) {
+void AdminService::submit(std::shared_ptr<Pending> pending) {
+  watch(pending);
   Pending& waiting = *pending;
   auto job = [this, pending = std::move(pending)](Session& session) mutable {
-    Answer answer = executor_.run(session, pending->call);
+    Answer answer;
+    if (pending->leave_queue(Pending::Stage::running)) answer = executor_.run(session, pending->call);
     boost::asio::post(loop_, [this, pending = std::move(pending), answer = std::move(answer)] { finish(*pending, answer); });
   };
   // A job that is not taken stays ours, and so does the call in it.
@@ -183,7 +195,49 @@ void AdminService::submit(std::unique_ptr<Pending> pending) {
                           waiting.call.request_id));
 }
 
+void AdminService::watch(const std::shared_ptr<Pending>& pending) {
+  while (!calls_.empty() && calls_.front().expired()) calls_.pop_front();
+  calls_.push_back(pending);
+  if (!timer_runs_) wake_at_next_deadline();
+}
+
+// All have the same time: the first to come is the first to be late.
+void AdminService::wake_at_next_deadline() {
+  timer_runs_ = false;
+  while (!calls_.empty()) {
+    const auto first = calls_.front().lock();
+    if (first != nullptr && !first->answered) {
+      timer_runs_ = true;
+      timer_.expires_at(first->begin + call_timeout_);
+      timer_.async_wait([this](const boost::system::error_code& stopped) {
+        if (!stopped) give_up_late_calls();
+      });
+      return;
+    }
+    calls_.pop_front();
+  }
+}
+
+void AdminService::give_up_late_calls() {
+  const auto now = steady_clock::now();
+  for (; !calls_.empty(); calls_.pop_front()) {
+    const auto call = calls_.front().lock();
+    if (call == nullptr || call->answered) continue;
+    if (call->begin + call_timeout_ > now) break;
+    const bool harmless = call->leave_queue(Pending::Stage::given_up) || !call->call.route->changes();
+    finish(*call, problem(Refusal(503, harmless ? "busy" : "in-doubt",
+                                  harmless ? "PostgreSQL did not answer in time; nothing was changed."
+                                           : "PostgreSQL did not answer in time: the change may or may not come. Repeat the "
+                                             "call with the same Idempotency-Key, or look.",
+                                  {}, "Retry-After: 1\r\n"),
+                          call->call.request_id));
+  }
+  wake_at_next_deadline();
+}
+
 void AdminService::finish(Pending& pending, const Answer& answer) {
+  if (pending.answered) return;  // given up
+  pending.answered = true;
   send(pending.reply, answer, pending.call.request_id);
   const auto took = steady_clock::now() - pending.begin;
   const Route* const route = pending.call.route;
