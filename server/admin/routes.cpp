@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "common/domain/json_fields.hpp"
+#include "common/domain/json_tree.hpp"
 #include "common/http/query.hpp"
 #include "server/admin/audit_api.hpp"
 #include "server/admin/bundle_api.hpp"
@@ -106,6 +107,7 @@ constexpr std::string_view kPage = "limit,cursor";
 constexpr std::string_view kTenant = "tenant_id";
 constexpr std::string_view kTenantPage = "limit,cursor,tenant_id";
 constexpr bool kOneState = true;
+constexpr bool kTakesYaml = true;
 
 constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/organizations", Permission::read, Level::tenant, &list<Kind::organization>, kPage},
@@ -183,6 +185,8 @@ constexpr std::array kRoutes{
 
     Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
           "organization_id,tenant_id,include", 1 << 20, kOneState},
+    Route{"POST", "/v1/admin/validate", Permission::read, Level::tenant, &validate_body, kTenant, kMaxJsonBytes,
+          !kOneState, kTakesYaml},
     Route{"POST", "/v1/admin/explain", Permission::read, Level::tenant, &explain_request, kTenant, 1 << 20, kOneState},
 };
 
