@@ -37,6 +37,15 @@ std::string tenant_of(const Context& context, Kind kind) {
   return context.principal.tenant_ids.size() == 1 ? context.principal.tenant_ids.front() : std::string();
 }
 
+std::string required_tenant(const Context& context, Kind kind) {
+  std::string tenant = tenant_of(context, kind);
+  if (info(kind).local_id && tenant.empty()) {
+    refuse_fault(422, "?tenant_id",
+                 fmt::format("tenant_id is missing: the ids of {} are unique within a tenant only", info(kind).table));
+  }
+  return tenant;
+}
+
 JsonValue read_body(const Call& call, JsonTree& tree) {
   const auto body = tree.parse(call.body);
   if (!body) refuse_faults(400, {body.error()});
@@ -60,12 +69,7 @@ std::vector<std::string_view> unshown(const JsonValue& body, std::string_view se
 
 StoredObject require(Context& context, Kind kind, Lock lock) {
   const std::string& id = context.call.path_values.front();
-  const std::string tenant = tenant_of(context, kind);
-  if (info(kind).local_id && tenant.empty()) {
-    refuse_fault(422, "?tenant_id",
-                 fmt::format("tenant_id is missing: the ids of {} are unique within a tenant only", info(kind).table));
-  }
-  auto found = find(context.tx, kind, tenant, id, lock);
+  auto found = find(context.tx, kind, required_tenant(context, kind), id, lock);
   if (!found) refuse_unknown(info(kind).name, id);
   return std::move(*found);
 }

@@ -20,6 +20,9 @@ std::string tenant_of(const Context& context, Kind kind);
 // As tenant_of, and else the one the body names.
 std::string body_tenant(const Context& context, const JsonValue& body, Kind kind);
 
+// As tenant_of, for a path whose ids are unique within a tenant only: refuses 422 where nothing says which.
+std::string required_tenant(const Context& context, Kind kind);
+
 // The body as an object; refuses what is no JSON or no object.
 JsonValue read_body(const Call& call, JsonTree& tree);
 // Whether an object has a member that is not null.
