@@ -43,7 +43,7 @@ class App {
         pool_(config.database, config.max_waiting),
         metrics_(pool_),
         executor_(pool_, throttle_, clock_, log_),
-        service_(loop_, pool_, executor_, metrics_, log_),
+        service_(loop_, pool_, executor_, metrics_, log_, config.call_timeout),
         server_(loop_, http_options(), service_),
         probes_("The admin port", {.alive = [] { return true; },
                                    .degraded = [this] { return degraded(); },

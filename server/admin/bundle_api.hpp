@@ -13,4 +13,8 @@ Answer export_bundle(Context& context);
 // REQUIRES: one state.
 Answer explain_request(Context& context);
 
+// POST validate {"kind","tenant_id"?,"object"}, or a bundle: its canonical form and warnings, or all its faults. Changes
+// nothing.
+Answer validate_body(Context& context);
+
 }  // namespace sluice::server
