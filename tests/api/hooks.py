@@ -24,12 +24,12 @@ from repair import repair
 from world import ADMIN, KINDS, LOCAL, Thing, World, fresh_id
 
 AS_MADE_UP = 0.2   # this share of valid calls stays what it was
-FLAGS = {"mode": ("enforce", "shadow", "off"), "enabled": ("true", "false")}
 
 world = World(os.environ["SLUICE_API_URL"], os.environ["SLUICE_API_TOKEN"])
 world.fill()
 random.seed(int(os.environ.get("SLUICE_API_SEED", "0")))
 counts: dict[str, Counter[str]] = {}
+cursors: dict[str, list[str]] = {}   # those of each list that the server gave out
 _connect = connections.create_connection
 _sources = itertools.count(1)
 
@@ -79,13 +79,21 @@ def place(case: Any, kind: str, target: Thing) -> None:
     if "{id}" in case.operation.path:
         case.path_parameters["id"] = target.id
     query = case.query
-    for name, value in list((query or {}).items()):
-        if name == "cursor" or value == "":
-            del query[name]
-        elif name in FLAGS:
-            query[name] = random.choice(FLAGS[name])
     if kind in LOCAL and "{id}" in case.operation.path or query and "tenant_id" in query:
         query["tenant_id"] = target.owner
+
+
+def settle_cursor(case: Any) -> None:
+    """A cursor is what the server gave out, or none: no schema can say so."""
+    if "cursor" not in (case.query or {}):
+        return
+    known = cursors.get(case.operation.path, [])
+    if case.query["cursor"] in known:
+        return
+    if known and random.random() < 0.5:
+        case.query["cursor"] = random.choice(known)
+    else:
+        del case.query["cursor"]
 
 
 def settle_headers(case: Any) -> None:
@@ -102,7 +110,11 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
     """Puts what exists into most calls."""
     case.headers["Connection"] = "close"   # the next call comes from elsewhere
     kind = kind_of(case.operation.path)
-    if kind is None or case.meta is None or random.random() < AS_MADE_UP:
+    if case.meta is None:
+        return
+    if is_positive(case, ParameterLocation.QUERY):
+        settle_cursor(case)
+    if kind is None or random.random() < AS_MADE_UP:
         return
     stateful = case.meta.phase.name == TestPhase.STATEFUL
     valid = case.meta.generation.mode.is_positive
@@ -120,7 +132,18 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         owner = target.owner if target else ""
         action = case.operation.path.rpartition("/")[2] in ("rollback", "rollout")
         if not action:
-            repair(kind, case.body, world, Thing(str(path_id), owner) if path_id else None, str(tenant))
+            named = Thing(str(path_id), owner) if path_id else None
+            repair(kind, case.body, world, named, str(tenant), patches=case.method.upper() == "PATCH")
+
+
+def remember_cursor(path: str, response: Any) -> None:
+    """Keeps the cursor of the next page, if this is a page."""
+    if not path.startswith(ADMIN):
+        return
+    document = response.json()
+    following = document.get("next") if isinstance(document, dict) else None
+    if following:
+        cursors[path] = [*cursors.get(path, [])[-20:], following]
 
 
 @schemathesis.hook
@@ -129,6 +152,8 @@ def after_call(context: Any, case: Any, response: Any) -> None:
     kind = kind_of(case.operation.path)
     if response.status_code == 201 and kind is not None:
         world.made(kind, response.json())
+    if response.status_code == 200 and "{id}" not in case.operation.path and case.method.upper() == "GET":
+        remember_cursor(case.operation.path, response)
     # Calls that a check makes on its own, and those of other methods, are nobody's examples.
     if case.meta is None or response.request.method != case.operation.method.upper():
         return
