@@ -83,6 +83,7 @@ void read_listeners(ConfigReader& reader, Config& config) {
   if (listen && admin && listen->port() != 0 && listen->port() == admin->port()) {
     reader.fault("admin", "has the port of --listen; choose another port");
   }
+  config.call_timeout = reader.duration("call-timeout", 100ms, 10min, "100ms to 10m");
   config.drain_timeout = reader.duration("drain-timeout", 0ms, 10min, "0s to 10m");
 }
 
@@ -96,6 +97,7 @@ Config::Command command_of(ConfigReader& reader, const program::Flags& flags) {
   if (reader.boolean("help")) return Config::Command::help;
   if (flags.command == "migrate") return Config::Command::migrate;
   if (flags.command == "bootstrap") return Config::Command::bootstrap;
+  if (flags.command == "routes") return Config::Command::routes;
   if (flags.command == "audit verify") return Config::Command::audit_verify;
   return reader.boolean("version") ? Config::Command::version : Config::Command::run;
 }
@@ -124,6 +126,7 @@ void read_command(ConfigReader& reader, Config& config) {
       config.head_file = reader.file("head");
       config.write_head_file = reader.value("write-head").text;
       return;
+    case Config::Command::routes:
     case Config::Command::help:
     case Config::Command::version:
       return;

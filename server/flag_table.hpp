@@ -45,6 +45,8 @@ inline constexpr std::array kFlags{
              "Allow --listen without TLS on an address that others can reach. Tokens then cross the network in clear."},
     FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9090",
              "Where probes and metrics are served: /livez, /readyz, /metrics."},
+    FlagSpec{"call-timeout", "Listeners", "DURATION", "45s",
+             "How long a call may take, waiting for a connection included; above, it is answered 503: 100ms to 10m."},
     FlagSpec{"drain-timeout", "Listeners", "DURATION", "20s",
              "How long a stop waits for calls in flight to finish: 0s to 10m."},
 
@@ -67,6 +69,8 @@ inline constexpr std::array kBootstrapFlags{
     FlagSpec{"again", "Token", "", "false", "Make one more although there is a live platform_admin token."},
     kHelp,
 };
+
+inline constexpr std::array kRoutesFlags{kHelp};
 
 inline constexpr std::array kAuditFlags{kHelp};
 
@@ -100,6 +104,8 @@ inline constexpr std::array kCommands{
     program::Command{"migrate", "Apply what is missing of the schema, and exit.", "", kMigrateFlags},
     program::Command{"bootstrap", "Make the first platform_admin token and print it: it is shown only here.", "",
                      kBootstrapFlags},
+    program::Command{"routes", "Print every route of the admin API, the permission it asks for, and who has that.", "",
+                     kRoutesFlags},
     program::Command{"audit", "Look after the audit trail.", "", kAuditFlags},
     program::Command{"audit verify", "Check that no row of the audit trail was changed, removed, swapped or cut off.", "",
                      kAuditVerifyFlags},

@@ -15,6 +15,7 @@
 namespace sluice::server {
 
 struct Route;
+class TenantSnapshots;
 
 // Everything of a request that outlives the connection's buffers.
 struct Call {
@@ -23,6 +24,7 @@ struct Call {
   std::vector<std::pair<std::string, std::string>> query;     // decoded, names checked against the route
   std::string target;                                         // as sent, for the idempotency key's fingerprint
   std::string body;
+  bool yaml = false;  // the body
   std::string authorization;
   std::string if_match;
   std::string if_none_match;
@@ -53,7 +55,8 @@ struct Context {
   const Principal& principal;
   Transaction& tx;
   ChangeLog& log;
-  std::int64_t now_us = 0;
+  std::int64_t now_us;
+  TenantSnapshots& snapshots;
 };
 
 // Throws Refusal, Raced, or what libpqxx throws; nothing of what it did remains then.

@@ -114,7 +114,7 @@ Answer Executor::attempt(pqxx::connection& connection, const Call& call) {
     if (auto earlier = begin_idempotent(tx, principal, call)) return std::move(*earlier);
   }
   ChangeLog log;
-  Context context{call, principal, tx, log, clock_.now_us()};
+  Context context{call, principal, tx, log, clock_.now_us(), snapshots_};
   Answer answer = call.route->handler(context);
   if (!log.empty()) {
     const Revision revision = log.record(tx, {.id = principal.token_id,

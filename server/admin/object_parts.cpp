@@ -37,6 +37,15 @@ std::string tenant_of(const Context& context, Kind kind) {
   return context.principal.tenant_ids.size() == 1 ? context.principal.tenant_ids.front() : std::string();
 }
 
+std::string required_tenant(const Context& context, Kind kind) {
+  std::string tenant = tenant_of(context, kind);
+  if (info(kind).local_id && tenant.empty()) {
+    refuse_fault(422, "?tenant_id",
+                 fmt::format("tenant_id is missing: the ids of {} are unique within a tenant only", info(kind).table));
+  }
+  return tenant;
+}
+
 JsonValue read_body(const Call& call, JsonTree& tree) {
   const auto body = tree.parse(call.body);
   if (!body) refuse_faults(400, {body.error()});
@@ -60,12 +69,7 @@ std::vector<std::string_view> unshown(const JsonValue& body, std::string_view se
 
 StoredObject require(Context& context, Kind kind, Lock lock) {
   const std::string& id = context.call.path_values.front();
-  const std::string tenant = tenant_of(context, kind);
-  if (info(kind).local_id && tenant.empty()) {
-    refuse_fault(422, "?tenant_id",
-                 fmt::format("tenant_id is missing: the ids of {} are unique within a tenant only", info(kind).table));
-  }
-  auto found = find(context.tx, kind, tenant, id, lock);
+  auto found = find(context.tx, kind, required_tenant(context, kind), id, lock);
   if (!found) refuse_unknown(info(kind).name, id);
   return std::move(*found);
 }
@@ -108,9 +112,14 @@ Answer show(const StoredObject& object, const Faults& warnings) {
 
 std::string body_tenant(const Context& context, const JsonValue& body, Kind kind) {
   if (!info(kind).in_tenant) return {};
-  std::string tenant = tenant_of(context, kind);
-  if (tenant.empty()) tenant = text_member(body, "tenant_id");
-  return tenant;
+  const std::string_view asked = context.call.parameter("tenant_id");
+  const std::string_view said = text_member(body, "tenant_id");
+  if (said.empty()) return tenant_of(context, kind);
+  if (!asked.empty() && asked != said) {
+    refuse_fault(422, "/tenant_id",
+                 fmt::format("the body says {}, the query {}: let them agree, or leave one out", quoted(said), quoted(asked)));
+  }
+  return std::string(said);
 }
 
 std::string placed(const JsonValue& body, Kind kind, const std::string& tenant_id, const std::string& id) {

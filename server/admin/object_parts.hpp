@@ -17,8 +17,11 @@ namespace sluice::server {
 
 // The tenant a call is about: of the query, else the only one of the caller's token; "" for kinds without.
 std::string tenant_of(const Context& context, Kind kind);
-// As tenant_of, and else the one the body names.
+// The one the body names, else as tenant_of; refuses a body and a query that name two.
 std::string body_tenant(const Context& context, const JsonValue& body, Kind kind);
+
+// As tenant_of, for a path whose ids are unique within a tenant only: refuses 422 where nothing says which.
+std::string required_tenant(const Context& context, Kind kind);
 
 // The body as an object; refuses what is no JSON or no object.
 JsonValue read_body(const Call& call, JsonTree& tree);

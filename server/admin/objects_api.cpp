@@ -60,11 +60,7 @@ const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &pol
 Answer list_objects(Context& context, Kind kind, const std::vector<Filter>& filters) {
   const Page page = read_page(context.call);
   std::vector<StoredObject> found = list(context.tx, kind, filters, page);
-  std::string next;
-  if (found.size() > page.limit) {
-    found.resize(page.limit);
-    next = cursor_behind(found.back().key.tenant_id, found.back().key.id);
-  }
+  const std::string next = cut_page(found, page);
   std::vector<std::string> items;
   items.reserve(found.size());
   for (const StoredObject& object : found) items.push_back(show(object).body);

@@ -2,11 +2,16 @@
 
 #include <array>
 
+#include "common/domain/json_tree.hpp"
 #include "common/http/query.hpp"
+#include "server/admin/audit_api.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/keys_api.hpp"
+#include "server/admin/modes_api.hpp"
 #include "server/admin/objects_api.hpp"
+#include "server/admin/paging.hpp"
 #include "server/admin/tokens_api.hpp"
+#include "server/admin/versions_api.hpp"
 
 namespace sluice::server {
 namespace {
@@ -46,31 +51,50 @@ Answer remove_a_token(Context& context) {
   return delete_token(context, type);
 }
 
+template <Kind kind>
+Answer list_past(Context& context) {
+  return list_versions(context, kind);
+}
+template <Kind kind>
+Answer get_past(Context& context) {
+  return get_version(context, kind);
+}
+template <const Resource& resource>
+Answer back(Context& context) {
+  return roll_back(context, resource);
+}
+
 // A query parameter and the condition it stands for.
 struct QueryFilter {
   std::string_view parameter;
   std::string_view sql;
+  std::span<const std::string_view> values = {};  // all there are; none: any text
 };
+constexpr std::array<std::string_view, 2> kBooleans{"true", "false"};
 constexpr QueryFilter kByOrganization{"organization_id", "organization_id = $"};
 constexpr QueryFilter kByTenant{"tenant_id", "tenant_id = $"};
 constexpr QueryFilter kByName{"name", "document ->> 'name' = $"};
 constexpr QueryFilter kByPlan{"plan_id", "plan_id = $"};
-constexpr QueryFilter kByMode{"mode", "coalesce(document ->> 'mode', 'enforce') = $"};
-constexpr QueryFilter kByEnabled{"enabled", "coalesce(document ->> 'enabled', 'true') = $"};
+constexpr QueryFilter kByMode{"mode", "coalesce(document ->> 'mode', 'enforce') = $", kModeChoices};
+constexpr QueryFilter kByEnabled{"enabled", "coalesce(document ->> 'enabled', 'true') = $", kBooleans};
 
 template <Kind kind, const QueryFilter&... allowed>
 Answer list(Context& context) {
   std::vector<Filter> filters;
   for (const QueryFilter& filter : std::initializer_list<QueryFilter>{allowed...}) {
     const std::string_view value = context.call.parameter(filter.parameter);
-    if (!value.empty()) filters.push_back({filter.sql, std::string(value)});
+    if (value.empty()) continue;
+    if (!filter.values.empty()) check_choice(filter.parameter, value, filter.values);
+    filters.push_back({filter.sql, std::string(value)});
   }
   return list_objects(context, kind, filters);
 }
 
 constexpr std::string_view kPage = "limit,cursor";
 constexpr std::string_view kTenant = "tenant_id";
+constexpr std::string_view kTenantPage = "limit,cursor,tenant_id";
 constexpr bool kOneState = true;
+constexpr bool kTakesYaml = true;
 
 constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/organizations", Permission::read, Level::tenant, &list<Kind::organization>, kPage},
@@ -95,6 +119,10 @@ constexpr std::array kRoutes{
     Route{"PATCH", "/v1/admin/plans/{id}", Permission::configure, Level::tenant, &patch<kPlans>, kTenant},
     Route{"DELETE", "/v1/admin/plans/{id}", Permission::configure, Level::tenant, &remove<Kind::plan>, kTenant},
 
+    Route{"GET", "/v1/admin/plans/{id}/versions", Permission::read, Level::tenant, &list_past<Kind::plan>, kTenantPage},
+    Route{"GET", "/v1/admin/plans/{id}/versions/{version}", Permission::read, Level::tenant, &get_past<Kind::plan>, kTenant},
+    Route{"POST", "/v1/admin/plans/{id}/rollback", Permission::configure, Level::tenant, &back<kPlans>, kTenant},
+
     Route{"GET", "/v1/admin/policies", Permission::read, Level::tenant,
           &list<Kind::policy, kByTenant, kByPlan, kByMode, kByEnabled>, "limit,cursor,tenant_id,plan_id,mode,enabled"},
     Route{"POST", "/v1/admin/policies", Permission::configure, Level::tenant, &create<kPolicies>, kTenant},
@@ -102,6 +130,12 @@ constexpr std::array kRoutes{
     Route{"PUT", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &put<kPolicies>, kTenant},
     Route{"PATCH", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &patch<kPolicies>, kTenant},
     Route{"DELETE", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &remove<Kind::policy>, kTenant},
+
+    Route{"GET", "/v1/admin/policies/{id}/versions", Permission::read, Level::tenant, &list_past<Kind::policy>, kTenantPage},
+    Route{"GET", "/v1/admin/policies/{id}/versions/{version}", Permission::read, Level::tenant, &get_past<Kind::policy>,
+          kTenant},
+    Route{"POST", "/v1/admin/policies/{id}/rollback", Permission::configure, Level::tenant, &back<kPolicies>, kTenant},
+    Route{"POST", "/v1/admin/policies/{id}/rollout", Permission::operate, Level::tenant, &roll_out, kTenant},
 
     Route{"GET", "/v1/admin/keys", Permission::read, Level::tenant, &list<Kind::key, kByTenant, kByName>,
           "limit,cursor,tenant_id,name"},
@@ -126,8 +160,21 @@ constexpr std::array kRoutes{
     Route{"PATCH", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &patch_a_token<TokenType::agent>},
     Route{"DELETE", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &remove_a_token<TokenType::agent>},
 
+    Route{"GET", "/v1/admin/modes", Permission::read, Level::tenant, &list_modes, "limit,cursor,organization_id,mode"},
+    Route{"GET", "/v1/admin/modes/global", Permission::read, Level::tenant, &get_global_mode},
+    Route{"PUT", "/v1/admin/modes/global", Permission::operate, Level::platform, &put_global_mode},
+    Route{"GET", "/v1/admin/modes/tenants/{id}", Permission::read, Level::tenant, &get_tenant_mode},
+    Route{"PUT", "/v1/admin/modes/tenants/{id}", Permission::operate, Level::tenant, &put_tenant_mode},
+
+    Route{"GET", "/v1/admin/audit", Permission::read_audit, Level::tenant, &list_audit,
+          "limit,cursor,organization_id,tenant_id,kind,object_id,actor_id,since,until"},
+    Route{"GET", "/v1/admin/revision", Permission::read, Level::tenant, &get_revision},
+
     Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
           "organization_id,tenant_id,include", 1 << 20, kOneState},
+    Route{"POST", "/v1/admin/validate", Permission::read, Level::tenant, &validate_body, kTenant, kMaxJsonBytes,
+          !kOneState, kTakesYaml},
+    Route{"POST", "/v1/admin/explain", Permission::read, Level::tenant, &explain_request, kTenant, 1 << 20, kOneState},
 };
 
 std::vector<std::string_view> segments(std::string_view path) {

@@ -24,7 +24,7 @@ PRINTED = [r"^HTTP/1\.1 200 OK\r$",
            r'"now_us": \d{16}', r'^\{"released":true\}$', r'"pointer": "/checks/2/cost"', r"^OK$",
            r'^\{"status":"ready","degraded":\[\]\}$',
            r'"key":"slk_', r'"rollout_percent":25(.|\n)*"version":3', r"^(200|429)$", r'"outcome": "decides"(.|\n)*"dry_run": true',
-           r"^sluice: \d+ rows",
+           r"rows in \d+ chains: all as they were written",
            r'^\{"allowed":true,',
            r"^8171$", r'"outcome": "decides"']
 

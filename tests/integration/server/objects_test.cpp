@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "server/audit/verify.hpp"
 #include "tests/integration/server/admin_rig.hpp"
 
 namespace sluice::server::test {
@@ -110,6 +111,7 @@ TEST_CASE_FIXTURE(Acme, "an id given up by one organization begins anew in anoth
   const Answer made = ask_as(token, "PUT", "/v1/admin/tenants/bank", R"({"organization_id":"other"})");
   CHECK(made.status == 201);
   CHECK(at(made, "/version") == "1");
+  CHECK(verify(*connect(database_options())).good());
 }
 
 TEST_CASE_FIXTURE(Acme, "a list comes in pages that miss nothing") {

@@ -38,16 +38,23 @@ void split_into(Names& names, std::string_view list) {
   }
 }
 
+void add_variables(Names& names, std::string_view path) {
+  for (std::size_t begin = path.find('{'); begin != std::string_view::npos; begin = path.find('{', begin + 1)) {
+    names.insert("path " + std::string(path.substr(begin + 1, path.find('}', begin) - begin - 1)));
+  }
+}
+
 bool has_variable(const Route& route) { return route.path.find('{') != std::string_view::npos; }
 
 // What a route reads, as "query limit" and the like. That a route minds conditions shows in its answers.
 Names parameters_of(const Route& route, const Names& answers) {
   Names names{"header X-Request-Id"};
   split_into(names, route.parameters);
-  if (has_variable(route)) names.insert("path id");
+  add_variables(names, route.path);
   if (route.changes()) names.insert("header Idempotency-Key");
   if (answers.contains("412")) names.insert("header If-Match");
-  if (answers.contains("304") || route.method == "PUT") names.insert("header If-None-Match");
+  const bool creates = route.method == "PUT" && answers.contains("201");
+  if (answers.contains("304") || creates) names.insert("header If-None-Match");
   return names;
 }
 
@@ -177,11 +184,13 @@ TEST_CASE("An operation that reads a body shows what one looks like") {
     if (body == nullptr) continue;
     CHECK(Document::get(*body, {"required"}).boolean());
     const JsonValue& content = Document::get(*body, {"content"});
-    const Names types = route.method == "PATCH" ? Names{"application/json", "application/merge-patch+json"}
-                                                : Names{"application/json"};
+    Names types{"application/json"};
+    if (route.method == "PATCH") types.insert("application/merge-patch+json");
+    if (route.takes_yaml) types.insert("application/yaml");
     CHECK(names_of(content) == types);
     for (const JsonMember& type : content.members()) {
-      CHECK_FALSE(text_member(Document::get(type.value, {"schema"}), "$ref").empty());
+      const bool is_json = type.name != "application/yaml";
+      if (is_json) CHECK_FALSE(text_member(Document::get(type.value, {"schema"}), "$ref").empty());
       CHECK_FALSE(Document::get(type.value, {"examples"}).members().empty());
     }
   }
