@@ -17,6 +17,7 @@ from typing import Any, Optional
 
 import schemathesis
 import urllib3.util.connection as connections
+from urllib3.connectionpool import HTTPConnectionPool
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.meta import TestPhase
 
@@ -42,7 +43,14 @@ def connect_from_anywhere(address: Any, timeout: Any = None, source_address: Any
     return _connect(address, timeout, (source, 0), socket_options)
 
 
+def close_connection(pool: HTTPConnectionPool, connection: Any) -> None:
+    """Keeps none for the next call, so that it comes from elsewhere."""
+    if connection is not None:
+        connection.close()
+
+
 connections.create_connection = connect_from_anywhere
+HTTPConnectionPool._put_conn = close_connection  # type: ignore[method-assign]
 
 
 @atexit.register
@@ -108,7 +116,6 @@ def settle_headers(case: Any) -> None:
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
     """Puts what exists into most calls."""
-    case.headers["Connection"] = "close"   # the next call comes from elsewhere
     kind = kind_of(case.operation.path)
     if case.meta is None:
         return
@@ -130,8 +137,7 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         tenant = (case.query or {}).get("tenant_id") or (target.owner if target else "")
         tenant = tenant or ("" if path_id and kind == "keys" else world.any("tenants").id)
         owner = target.owner if target else ""
-        action = case.operation.path.rpartition("/")[2] in ("rollback", "rollout")
-        if not action:
+        if case.operation.path.rpartition("/")[2] not in ("rollback", "rollout"):
             named = Thing(str(path_id), owner) if path_id else None
             repair(kind, case.body, world, named, str(tenant), patches=case.method.upper() == "PATCH")
 
