@@ -22,6 +22,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.meta import TestPhase
 
 from repair import repair
+from special import SPECIAL
 from world import ADMIN, KINDS, LOCAL, Thing, World, fresh_id
 
 AS_MADE_UP = 0.2   # this share of valid calls stays what it was
@@ -60,9 +61,14 @@ def write_counts() -> None:
 
 
 def kind_of(path: str) -> Optional[str]:
-    """"plans" for every path of plans."""
-    parts = path.removeprefix(f"{ADMIN}/").split("/")
+    """"plans" for every path of plans; the mode of a tenant is about tenants."""
+    parts = path.removeprefix(f"{ADMIN}/").removeprefix("modes/").split("/")
     return parts[0] if path.startswith(ADMIN) and parts[0] in KINDS else None
+
+
+def is_plain(path: str, kind: str) -> bool:
+    """Whether a body of this path is an object of the kind, or a patch of one."""
+    return path in (f"{ADMIN}/{kind}", f"{ADMIN}/{kind}/{{id}}")
 
 
 def is_positive(case: Any, location: ParameterLocation) -> bool:
@@ -77,7 +83,7 @@ def target_of(case: Any, kind: str) -> Optional[Thing]:
         return Thing("", world.any("tenants").id) if kind in LOCAL else None
     if case.method.upper() == "DELETE":
         return world.victim(kind)
-    if case.method.upper() == "PUT" and random.random() < 0.5:
+    if case.method.upper() == "PUT" and is_plain(case.operation.path, kind) and random.random() < 0.5:
         return Thing(fresh_id(), world.any("tenants").id if kind in (*LOCAL, "keys") else "")
     return world.any(kind)
 
@@ -104,6 +110,13 @@ def settle_cursor(case: Any) -> None:
         del case.query["cursor"]
 
 
+def without_fractions(value: Any) -> Any:
+    """10.0 is an integer to JSON Schema, and none to who reads checks."""
+    if isinstance(value, dict):
+        return {name: without_fractions(item) for name, item in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def settle_headers(case: Any) -> None:
     """Conditions that hold, and a key of its own for each call."""
     for name in [name for name in case.headers or {} if name.lower() in ("if-match", "if-none-match")]:
@@ -121,10 +134,20 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         return
     if is_positive(case, ParameterLocation.QUERY):
         settle_cursor(case)
-    if kind is None or random.random() < AS_MADE_UP:
+    if case.operation.path == f"{ADMIN}/explain" and isinstance(case.body, dict) and "request" in case.body:
+        case.body["request"] = without_fractions(case.body["request"])
+    if random.random() < AS_MADE_UP:
         return
-    stateful = case.meta.phase.name == TestPhase.STATEFUL
     valid = case.meta.generation.mode.is_positive
+    if kind is not None:
+        settle(case, kind, valid)
+    if valid and case.operation.path in SPECIAL and case.meta.phase.name != TestPhase.STATEFUL:
+        SPECIAL[case.operation.path](case, world)
+
+
+def settle(case: Any, kind: str, valid: bool) -> None:
+    """Lets a call name an object of its kind, meet its conditions, and bring a body that keeps the rules."""
+    stateful = case.meta.phase.name == TestPhase.STATEFUL
     target = None
     if not stateful and is_positive(case, ParameterLocation.PATH) and is_positive(case, ParameterLocation.QUERY):
         target = target_of(case, kind)
@@ -132,14 +155,13 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
             place(case, kind, target)
     if valid and is_positive(case, ParameterLocation.HEADER):
         settle_headers(case)
-    if valid and isinstance(case.body, dict):
+    if valid and isinstance(case.body, dict) and is_plain(case.operation.path, kind):
         path_id = (case.path_parameters or {}).get("id")
         tenant = (case.query or {}).get("tenant_id") or (target.owner if target else "")
         tenant = tenant or ("" if path_id and kind == "keys" else world.any("tenants").id)
         owner = target.owner if target else ""
-        if case.operation.path.rpartition("/")[2] not in ("rollback", "rollout"):
-            named = Thing(str(path_id), owner) if path_id else None
-            repair(kind, case.body, world, named, str(tenant), patches=case.method.upper() == "PATCH")
+        named = Thing(str(path_id), owner) if path_id else None
+        repair(kind, case.body, world, named, str(tenant), patches=case.method.upper() == "PATCH")
 
 
 def remember_cursor(path: str, response: Any) -> None:

@@ -38,16 +38,16 @@ def _dimensions(value: Any, without: list[str]) -> Any:
 def _limit(limit: Body) -> None:
     """The numbers of one limit."""
     for name in ("limit", "capacity", "bucket_capacity"):
-        if name in limit:
+        if limit.get(name) is not None:
             limit[name] = int(limit[name]) % 10_000
     for name in RATES:
-        if name in limit:
+        if limit.get(name) is not None:
             limit[name] = random.choice(("20/s", "10/minute", "7/3s", "1/hour"))
     for name in PER_SECOND:
-        if name in limit:
+        if limit.get(name) is not None:
             limit[name] = random.choice((20, 0.5, 1e-3, 1000))
     for name in ("window", "lease_ttl"):
-        if name in limit:
+        if limit.get(name) is not None:
             limit[name] = random.choice(("10s", "250ms", "1h", "7d"))
     if limit.get("anchor"):
         limit["anchor"] = "2027-03-31T09:30:00Z"
