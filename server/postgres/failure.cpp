@@ -8,7 +8,7 @@ namespace sluice::server {
 
 std::string_view to_string(FailureClass failure) {
   static constexpr std::array<std::string_view, kFailureClasses> kNames{"away",       "in_doubt", "timeout", "conflict",
-                                                                       "referenced", "full",     "other"};
+                                                                        "referenced", "full",     "other"};
   return kNames[static_cast<std::size_t>(failure)];
 }
 

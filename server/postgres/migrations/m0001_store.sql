@@ -138,7 +138,6 @@ CREATE TABLE versions (
   revision        bigint NOT NULL,
   actor_id        text NOT NULL,
   made_at         timestamptz NOT NULL,
-  -- With the organization: an id that was given up in one may begin anew in another.
   PRIMARY KEY (kind, tenant_id, id, version, organization_id)
 );
 
