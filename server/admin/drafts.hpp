@@ -33,6 +33,7 @@ Draft draft_organization(Transaction& tx, const std::string& body);
 Draft draft_tenant(Transaction& tx, const std::string& body);
 Draft draft_plan(Transaction& tx, const std::string& body);
 Draft draft_policy(Transaction& tx, const std::string& body);
+Draft draft_override(Transaction& tx, const std::string& body);
 Draft draft_key(Transaction& tx, const std::string& body);  // with its key_hash
 
 }  // namespace sluice::server

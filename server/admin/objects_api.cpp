@@ -118,6 +118,7 @@ const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &dr
 const Resource kTenants{Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<Kind::tenant>};
 const Resource kPlans{Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<Kind::plan>};
 const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id};
+const Resource kOverrides{Kind::override_, "/v1/admin/overrides", &draft_override, &id_from_name<Kind::override_>};
 
 std::string tenant_of(const Context& context, Kind kind) {
   if (!info(kind).in_tenant) return {};
@@ -177,19 +178,23 @@ Answer show(const StoredObject& object, const Faults& warnings) {
   return answer;
 }
 
-Answer list_objects(Context& context, const Resource& resource, const std::vector<Filter>& filters) {
+ObjectPage page_of(Context& context, Kind kind, const std::vector<Filter>& filters) {
   const Page page = read_page(context.call);
-  std::vector<StoredObject> found = list(context.tx, resource.kind, filters, page);
-  std::string next;
-  if (found.size() > page.limit) {
-    found.resize(page.limit);
-    next = cursor_behind(found.back().key.tenant_id, found.back().key.id);
+  ObjectPage found{.objects = list(context.tx, kind, filters, page), .next = {}};
+  if (found.objects.size() > page.limit) {
+    found.objects.resize(page.limit);
+    found.next = cursor_behind(found.objects.back().key.tenant_id, found.objects.back().key.id);
   }
+  return found;
+}
+
+Answer list_objects(Context& context, const Resource& resource, const std::vector<Filter>& filters) {
+  const ObjectPage page = page_of(context, resource.kind, filters);
   std::vector<std::string> items;
-  items.reserve(found.size());
-  for (const StoredObject& object : found) items.push_back(show(object).body);
+  items.reserve(page.objects.size());
+  for (const StoredObject& object : page.objects) items.push_back(show(object).body);
   Answer answer;
-  answer.body = list_document(items, next);
+  answer.body = list_document(items, page.next);
   return answer;
 }
 

@@ -20,6 +20,7 @@ extern const Resource kOrganizations;
 extern const Resource kTenants;
 extern const Resource kPlans;
 extern const Resource kPolicies;
+extern const Resource kOverrides;
 
 Answer list_objects(Context& context, const Resource& resource, const std::vector<Filter>& filters);
 Answer create_object(Context& context, const Resource& resource);
@@ -30,6 +31,12 @@ Answer delete_object(Context& context, const Resource& resource);
 
 // The parts of these, for kinds and actions with a way of their own.
 
+// One page of a list, and the cursor of the next, "" where there is none.
+struct ObjectPage {
+  std::vector<StoredObject> objects;
+  std::string next;
+};
+ObjectPage page_of(Context& context, Kind kind, const std::vector<Filter>& filters);
 // The tenant a call is about: of the query, else the only one of the caller's token; "" for kinds without.
 std::string tenant_of(const Context& context, Kind kind);
 // The object a path names; refuses 404 where it is not in the caller's scope.

@@ -9,7 +9,7 @@
 namespace sluice::server {
 namespace {
 
-constexpr std::array<KindInfo, 9> kKinds{{{"override", "overrides", true, true},
+constexpr std::array<KindInfo, 10> kKinds{{{"override", "overrides", true, true},
                                           {"policy", "policies", true, true},
                                           {"plan", "plans", true, true},
                                           {"key", "keys", true, false},
@@ -17,7 +17,8 @@ constexpr std::array<KindInfo, 9> kKinds{{{"override", "overrides", true, true},
                                           {"token", "tokens", false, false},
                                           {"tenant", "tenants", false, false},
                                           {"organization", "organizations", false, false},
-                                          {"setting", "settings", false, false}}};
+                                          {"setting", "settings", false, false},
+                                          {"counter", "", true, true}}};
 
 }  // namespace
 
