@@ -9,8 +9,6 @@
 #include "common/domain/quota_period.hpp"
 #include "common/limiter/lease_set.hpp"
 #include "common/policy/counter_key.hpp"
-#include "common/policy/explain.hpp"
-#include "common/policy/match.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -18,10 +16,6 @@ namespace {
 using limiter::Outcome;
 using limiter::StoreResult;
 using policy::Rulebook;
-
-void set(CheckRequest& request, Dimension dimension, std::string_view text) {
-  if (!text.empty()) request.dimensions[static_cast<std::size_t>(dimension)] = {text, true};
-}
 
 // A random number in [0, 1), the same for the same request id: a retried request is sampled as it was.
 double sample_point(std::string_view request_id) {
@@ -126,15 +120,6 @@ ShadowResult shadow_result(const Rulebook& shadow, const Outcome& outcome) {
   return result;
 }
 
-// The first dimension that the counter requires and the request lacks; "" for none.
-std::string missing_dimension(const Rulebook& rulebook, const CheckRequest& request) {
-  if (!rulebook.enforcement.require_key_by) return {};
-  for (const DimensionRef& dimension : rulebook.enforcement.key_by) {
-    if (!request.find(dimension)) return to_string(dimension);
-  }
-  return {};
-}
-
 void name_rulebook(const Rulebook& rulebook, Decision& decision) {
   if (rulebook.is_policy) {
     decision.policy_id = rulebook.owner_id;
@@ -157,37 +142,7 @@ const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::strin
 // Policy, Plan
 Course choose_course(const policy::Snapshot& snapshot, const policy::KeyView& key, CheckRequest& request,
                      std::int64_t now_us) {
-  const policy::TenantView& tenant = *key.tenant;
-  set(request, Dimension::org, tenant.tenant.organization_id);
-  set(request, Dimension::tenant, tenant.tenant.id);
-  set(request, Dimension::api_key, key.id);
-
-  Course course;
-  Mode mode = Mode::enforce;
-  if (!request.plan_id.empty()) {
-    auto plan = tenant.plans.find(request.plan_id);
-    course.kind = Course::Kind::unknown_plan;
-    if (plan == tenant.plans.end() || !tenant.tenant.plan_calls) return course;
-    course.deciding = plan->second.get();
-    mode = policy::effective_mode(snapshot.mode, tenant.tenant.mode, course.deciding->enforcement.mode);
-  } else {
-    std::vector<policy::Candidate> all;
-    policy::Match found = policy::match(snapshot, tenant, request, now_us, request.explain ? &all : nullptr);
-    if (request.explain) course.candidates = policy::explain(found, all, request);
-    if (!found.decides && !found.shadow) return course;
-    course.deciding = found.decides ? &found.decides->rulebook : &found.shadow->rulebook;
-    if (found.decides && found.shadow) course.shadow = &found.shadow->rulebook;
-    mode = policy::effective_mode(snapshot.mode, tenant.tenant.mode, course.deciding->enforcement.mode);
-  }
-  course.kind = mode == Mode::off ? Course::Kind::mode_off : Course::Kind::judge;
-  course.deciding_is_shadow = mode == Mode::shadow;
-  if (course.kind == Course::Kind::mode_off) course.shadow = nullptr;
-  // A shadow never refuses: where only shadows apply, what is absent is a value of its own.
-  if (course.kind == Course::Kind::judge && !course.deciding_is_shadow) {
-    course.missing = missing_dimension(*course.deciding, request);
-    if (!course.missing.empty()) course.kind = Course::Kind::missing_key;
-  }
-  return course;
+  return policy::choose_course(snapshot, *key.tenant, key.id, request, now_us);
 }
 
 // counter keys

@@ -13,6 +13,7 @@
 #include "common/domain/check_request.hpp"
 #include "common/domain/decision.hpp"
 #include "common/limiter/counter_store.hpp"
+#include "common/policy/course.hpp"
 #include "common/policy/snapshot.hpp"
 
 namespace sluice::agent {
@@ -21,22 +22,7 @@ namespace sluice::agent {
 // whether the id exists or not.
 const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us);
 
-// What is to be done with a request.
-struct Course {
-  enum class Kind : std::uint8_t {
-    judge,         // by `deciding`, and beside it by `shadow` where set
-    no_policy,     // nothing matches: the tenant's default answers
-    mode_off,      // `deciding` is switched off
-    unknown_plan,  // no such plan for this tenant, or its callers may not choose
-    missing_key,   // a dimension the counter requires is not in the request
-  };
-  Kind kind = Kind::no_policy;
-  const policy::Rulebook* deciding = nullptr;
-  const policy::Rulebook* shadow = nullptr;
-  bool deciding_is_shadow = false;  // only shadows match: judged, reported, never enforced
-  std::string missing;              // missing_key: the dimension
-  CandidateList candidates;         // of an explained request
-};
+using policy::Course;
 
 // Fills org, tenant and api_key into the request and chooses what judges it.
 Course choose_course(const policy::Snapshot& snapshot, const policy::KeyView& key, CheckRequest& request,

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ namespace sluice::server {
 namespace {
 
 constexpr std::chrono::minutes kTidyEvery{10};
+constexpr std::chrono::seconds kLastCalls{1};  // what calls get that the drain did not wait for
 constexpr std::chrono::seconds kLookAtCertificateEvery{5};
 
 // The parts of a running server, in the order in which they are built; they end in the reverse order.
@@ -43,7 +45,7 @@ class App {
         pool_(config.database, config.max_waiting),
         metrics_(pool_),
         executor_(pool_, throttle_, clock_, log_),
-        service_(loop_, pool_, executor_, metrics_, log_),
+        service_(loop_, pool_, executor_, metrics_, log_, config.call_timeout),
         server_(loop_, http_options(), service_),
         probes_("The admin port", {.alive = [] { return true; },
                                    .degraded = [this] { return degraded(); },
@@ -66,9 +68,10 @@ class App {
     tidy();
     probes_.set_ready();
     loop_.run();
-    pool_.stop();
-    if (publisher_) publisher_->stop();
+    bool ended = pool_.stop_within(kLastCalls);
+    if (publisher_) ended = publisher_->stop_within(kLastCalls) && ended;
     shutdown_.ignore_signals();
+    if (!ended) leave();
     log_.info("stopped", "The server has stopped.");
     return 0;
   }
@@ -87,6 +90,7 @@ class App {
   bool listen();
   bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag, const std::string& where);
   void drain();
+  [[noreturn]] void leave();
   void tidy();
   std::vector<std::string> degraded() const;
 
@@ -200,6 +204,15 @@ void App::drain() {
   server_.drain([this] { shutdown_.drained(); });
 }
 
+// PostgreSQL does not answer, and its client cannot be told to give up: what was not committed will be rolled back when
+// the connections end with the process.
+void App::leave() {
+  log_.warn("left_behind", "PostgreSQL does not answer; calls it was asked for end with the process.",
+            {{"calls", pool_.busy()}});
+  log_lines_.stop();
+  std::_Exit(0);
+}
+
 // What only grows is removed now and then.
 void App::tidy() {
   Pool::Job job([](Session& session) {
@@ -207,6 +220,7 @@ void App::tidy() {
     if (connection == nullptr) return;
     try {
       Transaction tx(*connection);
+      tx.enter(Scope::everything("tidy"));
       forget_old_answers(tx);
       tx.commit();
     } catch (const std::exception&) {

@@ -95,6 +95,7 @@ void read_listeners(ConfigReader& reader, Config& config) {
   if (listen && admin && listen->port() != 0 && listen->port() == admin->port()) {
     reader.fault("admin", "has the port of --listen; choose another port");
   }
+  config.call_timeout = reader.duration("call-timeout", 100ms, 10min, "100ms to 10m");
   config.drain_timeout = reader.duration("drain-timeout", 0ms, 10min, "0s to 10m");
 }
 

@@ -34,6 +34,7 @@ struct Config {
   std::string tls_cert;  // "": no TLS
   std::string tls_key;
   std::string admin;
+  std::chrono::milliseconds call_timeout{45'000};
   std::chrono::milliseconds drain_timeout{20'000};
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
 

@@ -58,6 +58,8 @@ inline constexpr std::array kFlags{
              "Allow --listen without TLS on an address that others can reach. Tokens then cross the network in clear."},
     FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9090",
              "Where probes and metrics are served: /livez, /readyz, /metrics."},
+    FlagSpec{"call-timeout", "Listeners", "DURATION", "45s",
+             "How long a call may take, waiting for a connection included; above, it is answered 503: 100ms to 10m."},
     FlagSpec{"drain-timeout", "Listeners", "DURATION", "20s",
              "How long a stop waits for calls in flight to finish: 0s to 10m."},
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
+#include "common/domain/json_tree.hpp"
 #include "common/domain/policy.hpp"
 
 namespace sluice {
@@ -57,6 +58,9 @@ using ExpressionCheck = std::optional<std::string> (*)(std::string_view expressi
 // Checks shape, ranges, uniqueness of ids and references between objects, and every match_expr where there is a
 // `check`.
 std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionCheck check = nullptr);
+
+// The same for a document that is a tree already; the faults have no lines.
+std::expected<Bundle, Faults> read_bundle(const JsonValue& document, ExpressionCheck check = nullptr);
 
 // Writes the canonical form: parse_bundle(write_bundle(b)) == b.
 std::string write_bundle(const Bundle& bundle);

@@ -190,9 +190,13 @@ std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionChec
   JsonTree tree;
   const auto document = tree.parse(json);
   if (!document) return std::unexpected(Faults{document.error()});
-  auto bundle = BundleReader(check).read(*document);
+  auto bundle = read_bundle(*document, check);
   if (!bundle) locate_faults(json, bundle.error());
   return bundle;
+}
+
+std::expected<Bundle, Faults> read_bundle(const JsonValue& document, ExpressionCheck check) {
+  return BundleReader(check).read(document);
 }
 
 }  // namespace sluice

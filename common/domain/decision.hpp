@@ -127,6 +127,9 @@ unsigned status_of(const Decision& decision);
 // for kNever. No allocation beyond `out`'s growth.
 void write_decision(const Decision& decision, std::string& out);
 
+// Appends the candidates as they stand in an explained decision: `"candidates":[…]`, and how many were omitted.
+void write_candidates(const CandidateList& candidates, std::string& out);
+
 // Appends whole header lines ("Name: value\r\n"): the chosen families where the decision has a limit, and Retry-After
 // (whole seconds rounded up, at least 1) on a denial by a limit or a 503, unless it never can pass.
 void write_decision_headers(const Decision& decision, HeaderFamilies families, std::string& out);

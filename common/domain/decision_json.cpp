@@ -85,22 +85,6 @@ void add_shadow_result(std::string& out, const ShadowResult& shadow, std::int64_
   out.push_back('}');
 }
 
-void add_candidates(std::string& out, const CandidateList& candidates) {
-  out.append(",\"candidates\":[");
-  bool first = true;
-  for (const ExplainedCandidate& candidate : candidates.shown) {
-    add(out, first ? "{\"policy_id\":" : ",{\"policy_id\":", candidate.policy_id);
-    add(out, ",\"policy_version\":", candidate.policy_version);
-    add_present(out, ",\"plan_id\":", candidate.plan_id);
-    add_name(out, ",\"outcome\":", to_string(candidate.outcome));
-    add(out, ",\"why\":", candidate.why);
-    out.push_back('}');
-    first = false;
-  }
-  out.push_back(']');
-  if (candidates.omitted > 0) add(out, ",\"candidates_omitted\":", static_cast<std::int64_t>(candidates.omitted));
-}
-
 void add_explained(std::string& out, const Decision& decision) {
   add(out, ",\"now_us\":", decision.now_us);
   out.append(",\"limits\":[");
@@ -120,10 +104,27 @@ void add_explained(std::string& out, const Decision& decision) {
     first = false;
   }
   out.push_back(']');
-  add_candidates(out, decision.candidates);
+  out.push_back(',');
+  write_candidates(decision.candidates, out);
 }
 
 }  // namespace
+
+void write_candidates(const CandidateList& candidates, std::string& out) {
+  out.append("\"candidates\":[");
+  bool first = true;
+  for (const ExplainedCandidate& candidate : candidates.shown) {
+    add(out, first ? "{\"policy_id\":" : ",{\"policy_id\":", candidate.policy_id);
+    add(out, ",\"policy_version\":", candidate.policy_version);
+    add_present(out, ",\"plan_id\":", candidate.plan_id);
+    add_name(out, ",\"outcome\":", to_string(candidate.outcome));
+    add(out, ",\"why\":", candidate.why);
+    out.push_back('}');
+    first = false;
+  }
+  out.push_back(']');
+  if (candidates.omitted > 0) add(out, ",\"candidates_omitted\":", static_cast<std::int64_t>(candidates.omitted));
+}
 
 void write_decision(const Decision& decision, std::string& out) {
   add_bool(out, "{\"allowed\":", decision.allowed);

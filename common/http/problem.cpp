@@ -63,6 +63,13 @@ void append_member(std::string& out, std::string_view name, std::string_view val
   append_json_string(out, value);
 }
 
+void append_number(std::string& out, std::string_view name, std::uint32_t value) {
+  out += ",\"";
+  out += name;
+  out += "\":";
+  append_integer(out, value);
+}
+
 }  // namespace
 
 void write_problem(const Problem& problem, std::string& out) {
@@ -74,17 +81,26 @@ void write_problem(const Problem& problem, std::string& out) {
   if (!problem.detail.empty()) append_member(out, "detail", problem.detail);
   if (!problem.request_id.empty()) append_member(out, "request_id", problem.request_id);
   if (!problem.errors.empty()) {
-    out += ",\"errors\":[";
-    for (const Fault& fault : problem.errors) {
-      if (&fault != problem.errors.data()) out += ',';
-      out += "{\"pointer\":";
-      append_json_string(out, fault.pointer);
-      append_member(out, "detail", fault.text);
-      out += '}';
-    }
-    out += ']';
+    out += ",\"errors\":";
+    write_faults(problem.errors, out);
   }
   out += '}';
+}
+
+void write_faults(std::span<const Fault> faults, std::string& out) {
+  out += '[';
+  for (const Fault& fault : faults) {
+    if (&fault != faults.data()) out += ',';
+    out += "{\"pointer\":";
+    append_json_string(out, fault.pointer);
+    append_member(out, "detail", fault.text);
+    if (fault.line != 0) {
+      append_number(out, "line", fault.line);
+      append_number(out, "column", fault.column);
+    }
+    out += '}';
+  }
+  out += ']';
 }
 
 std::string_view reason_phrase(unsigned status) {

@@ -17,6 +17,7 @@ namespace sluice::server {
 
 struct Route;
 class Publisher;
+class TenantSnapshots;
 
 // Everything of a request that outlives the connection's buffers.
 struct Call {
@@ -25,6 +26,7 @@ struct Call {
   std::vector<std::pair<std::string, std::string>> query;     // decoded, names checked against the route
   std::string target;                                         // as sent, for the idempotency key's fingerprint
   std::string body;
+  bool yaml = false;  // the body
   std::string authorization;
   std::string if_match;
   std::string if_none_match;
@@ -58,8 +60,9 @@ struct Context {
   const Principal& principal;
   Transaction& tx;
   ChangeLog& log;
-  std::int64_t now_us = 0;
-  Publisher* publisher = nullptr;     // to Redis; nullptr: the server was told of none
+  std::int64_t now_us;
+  TenantSnapshots& snapshots;
+  Publisher* publisher = nullptr;    // to Redis; nullptr: the server was told of none
   std::vector<CounterRef> resets{};  // counters to be reset after the commit
 };
 

@@ -24,8 +24,8 @@ struct Draft {
 };
 
 // Members that answers have and bodies may bring back; they are ignored.
-inline constexpr std::array<std::string_view, 5> kReadOnly{"version", "revision", "created_at", "updated_at",
-                                                           "warnings"};
+inline constexpr std::array<std::string_view, 6> kReadOnly{"version",    "revision", "created_at",
+                                                           "updated_at", "warnings", "secret_already_shown"};
 
 // `body`: an object, without what is read-only, in which `tenant_id` and `id` stand where the kind has them.
 // Each refuses a faulty body, naming every fault, and locks what it refers to until the end of the transaction.

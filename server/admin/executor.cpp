@@ -132,6 +132,7 @@ struct Executor::Performed {
 
 Executor::Performed Executor::perform(pqxx::connection& connection, const Call& call) {
   Transaction tx(connection);
+  if (call.route->one_state) tx.see_one_state();
   Performed done{.answer = {}, .principal = admit(tx, call), .idempotent = false, .counters = {}};
   const bool idempotent = !call.idempotency_key.empty() && call.route->changes();
   if (idempotent) {
@@ -141,7 +142,7 @@ Executor::Performed Executor::perform(pqxx::connection& connection, const Call& 
     }
   }
   ChangeLog log;
-  Context context{call, done.principal, tx, log, clock_.now_us(), publisher_};
+  Context context{call, done.principal, tx, log, clock_.now_us(), snapshots_, publisher_};
   done.answer = call.route->handler(context);
   if (!log.empty()) {
     done.counters = affected_counters(tx, log.changes(), context.now_us);

@@ -9,6 +9,7 @@
 #include "common/telemetry/log.hpp"
 #include "server/admin/call.hpp"
 #include "server/admin/refusal.hpp"
+#include "server/admin/tenant_snapshots.hpp"
 #include "server/auth/throttle.hpp"
 #include "server/counters/publisher.hpp"
 #include "server/postgres/pool.hpp"
@@ -39,6 +40,7 @@ class Executor {
   FailureThrottle& throttle_;
   const Clock& clock_;
   telemetry::Log& log_;
+  TenantSnapshots snapshots_;
   Publisher* publisher_ = nullptr;
 };
 

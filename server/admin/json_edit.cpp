@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/json_text.hpp"
+#include "common/domain/json_fields.hpp"
 
 namespace sluice::server {
 namespace {
@@ -38,6 +39,30 @@ void append_merged(std::string& out, const JsonValue* target, const JsonValue& p
     append_merged(out, nullptr, added.value);
   }
   out += '}';
+}
+
+bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+// Not deeper than a JsonTree is.
+void find_nul(const JsonValue& value, const Place& at, FaultList& faults) {
+  switch (value.type()) {
+    case JsonType::string:
+      if (has_nul(value.text())) faults.add(at, "holds the character NUL, which cannot be stored: remove it");
+      return;
+    case JsonType::array:
+      for (std::size_t i = 0; i < value.items().size(); ++i) find_nul(value.items()[i], at.item(i), faults);
+      return;
+    case JsonType::object:
+      for (const JsonMember& item : value.members()) {
+        if (has_nul(item.name)) faults.add(at, "holds a name with the character NUL, which cannot be stored: remove it");
+        find_nul(item.value, at.member(item.name), faults);
+      }
+      return;
+    case JsonType::null:
+    case JsonType::boolean:
+    case JsonType::number:
+      return;
+  }
 }
 
 }  // namespace
@@ -102,6 +127,12 @@ std::string merged(const JsonValue& target, const JsonValue& patch) {
   std::string out;
   append_merged(out, &target, patch);
   return out;
+}
+
+Faults nul_faults(const JsonValue& document) {
+  FaultList faults;
+  find_nul(document, Place(), faults);
+  return faults.take();
 }
 
 std::string json_string(std::string_view text) {

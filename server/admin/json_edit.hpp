@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/error.hpp"
 #include "common/domain/json_tree.hpp"
 
 namespace sluice::server {
@@ -28,6 +29,9 @@ std::string edited(const JsonValue& object, std::span<const std::string_view> dr
 
 // `target` changed by a merge patch: RFC 7396.
 std::string merged(const JsonValue& target, const JsonValue& patch);
+
+// Names and texts with the character NUL, which JSON can write and PostgreSQL cannot store.
+Faults nul_faults(const JsonValue& document);
 
 // A text as a JSON string.
 std::string json_string(std::string_view text);

@@ -57,7 +57,7 @@ Answer write_override(Context& context, Write write) {
   if (const auto body = tree.parse(call.body); body && body->type() == JsonType::object) {
     call.body = with_end(*body, context.now_us, faults);
   }
-  Context changed{call, context.principal, context.tx, context.log, context.now_us, context.publisher};
+  Context changed{call, context.principal, context.tx, context.log, context.now_us, context.snapshots, context.publisher};
   Answer answer;
   try {
     answer = write(changed, kOverrides);
@@ -118,23 +118,25 @@ Answer list_overrides(Context& context) {
     const std::string_view value = context.call.parameter(parameter);
     if (!value.empty()) filters.push_back({sql, std::string(value)});
   }
-  const ObjectPage page = page_of(context, Kind::override_, filters);
-  const auto waiting = unpublished(context.tx, page.objects);
+  const Page page = read_page(context.call);
+  std::vector<StoredObject> found = list(context.tx, Kind::override_, filters, page);
+  const std::string next = cut_page(found, page);
+  const auto waiting = unpublished(context.tx, found);
   std::vector<std::string> items;
-  for (const StoredObject& item : page.objects) {
+  for (const StoredObject& item : found) {
     std::string body = show(item).body;
     body.pop_back();
     const bool published = !waiting.contains({item.key.tenant_id, item.key.id});
     items.push_back(body.append(fmt::format(R"(,"published":{}}})", published)));
   }
   Answer answer;
-  answer.body = list_document(items, page.next);
+  answer.body = list_document(items, next);
   return answer;
 }
 
 Answer get_override(Context& context) {
   require_publisher(context);
-  Answer answer = get_object(context, kOverrides);
+  Answer answer = get_object(context, Kind::override_);
   if (answer.status == 200) answer.published = is_published(context, require(context, Kind::override_, Lock::none));
   return answer;
 }
@@ -160,7 +162,7 @@ Answer patch_override(Context& context) {
 
 Answer delete_override(Context& context) {
   require_publisher(context);
-  delete_object(context, kOverrides);
+  delete_object(context, Kind::override_);
   Answer answer;
   answer.body = "{}";
   answer.published = true;

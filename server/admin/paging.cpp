@@ -24,7 +24,7 @@ Page read_page(const Call& call) {
     const std::string text = bytes ? std::string(bytes->begin(), bytes->end()) : std::string();
     const std::size_t separator = text.find('\n');
     if (separator == std::string::npos || text.find('\0') != std::string::npos || !is_utf8(text)) {
-      refuse_fault(400, "?cursor", "cursor is the text `next` of the page before, unchanged");
+      refuse_cursor();
     }
     page.after_tenant_id = text.substr(0, separator);
     page.after_id = text.substr(separator + 1);
@@ -35,6 +35,14 @@ Page read_page(const Call& call) {
 std::string cursor_behind(std::string_view tenant_id, std::string_view id) {
   return to_base64url(as_bytes(fmt::format("{}\n{}", tenant_id, id)));
 }
+
+std::string cut_page(std::vector<StoredObject>& found, const Page& page) {
+  if (found.size() <= page.limit) return {};
+  found.resize(page.limit);
+  return cursor_behind(found.back().key.tenant_id, found.back().key.id);
+}
+
+void refuse_cursor() { refuse_fault(400, "?cursor", "cursor is the text `next` of the page before, unchanged"); }
 
 std::string list_document(const std::vector<std::string>& items, const std::string& next) {
   std::string body = R"({"items":[)";

@@ -18,6 +18,12 @@ Page read_page(const Call& call);
 // An opaque text that names the place behind an object.
 std::string cursor_behind(std::string_view tenant_id, std::string_view id);
 
+// Takes away what is beyond the page; the cursor of the next one, "" where there is none.
+std::string cut_page(std::vector<StoredObject>& found, const Page& page);
+
+// 400 for a cursor that is none of ours.
+[[noreturn]] void refuse_cursor();
+
 // {"items":[…],"next":…}: `items` are JSON texts, `next` a cursor or "".
 std::string list_document(const std::vector<std::string>& items, const std::string& next);
 

@@ -2,10 +2,17 @@
 
 #include <array>
 
+#include "common/domain/json_tree.hpp"
 #include "common/http/query.hpp"
+#include "server/admin/audit_api.hpp"
+#include "server/admin/bundle_api.hpp"
 #include "server/admin/counters_api.hpp"
+#include "server/admin/keys_api.hpp"
+#include "server/admin/modes_api.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/overrides_api.hpp"
+#include "server/admin/tokens_api.hpp"
+#include "server/admin/versions_api.hpp"
 
 namespace sluice::server {
 namespace {
@@ -16,9 +23,9 @@ template <const Resource& resource>
 Answer create(Context& context) {
   return create_object(context, resource);
 }
-template <const Resource& resource>
+template <Kind kind>
 Answer get(Context& context) {
-  return get_object(context, resource);
+  return get_object(context, kind);
 }
 template <const Resource& resource>
 Answer put(Context& context) {
@@ -28,9 +35,34 @@ template <const Resource& resource>
 Answer patch(Context& context) {
   return patch_object(context, resource);
 }
-template <const Resource& resource>
+template <Kind kind>
 Answer remove(Context& context) {
-  return delete_object(context, resource);
+  return delete_object(context, kind);
+}
+template <TokenType type>
+Answer create_a_token(Context& context) {
+  return create_token(context, type);
+}
+template <TokenType type>
+Answer patch_a_token(Context& context) {
+  return patch_token(context, type);
+}
+template <TokenType type>
+Answer remove_a_token(Context& context) {
+  return delete_token(context, type);
+}
+
+template <Kind kind>
+Answer list_past(Context& context) {
+  return list_versions(context, kind);
+}
+template <Kind kind>
+Answer get_past(Context& context) {
+  return get_version(context, kind);
+}
+template <const Resource& resource>
+Answer back(Context& context) {
+  return roll_back(context, resource);
 }
 
 // A query parameter and the condition it stands for.
@@ -40,53 +72,105 @@ struct QueryFilter {
 };
 constexpr QueryFilter kByOrganization{"organization_id", "organization_id = $"};
 constexpr QueryFilter kByTenant{"tenant_id", "tenant_id = $"};
+constexpr QueryFilter kByName{"name", "document ->> 'name' = $"};
 constexpr QueryFilter kByPlan{"plan_id", "plan_id = $"};
 constexpr QueryFilter kByMode{"mode", "coalesce(document ->> 'mode', 'enforce') = $"};
 constexpr QueryFilter kByEnabled{"enabled", "coalesce(document ->> 'enabled', 'true') = $"};
 
-template <const Resource& resource, const QueryFilter&... allowed>
+template <Kind kind, const QueryFilter&... allowed>
 Answer list(Context& context) {
   std::vector<Filter> filters;
   for (const QueryFilter& filter : std::initializer_list<QueryFilter>{allowed...}) {
     const std::string_view value = context.call.parameter(filter.parameter);
     if (!value.empty()) filters.push_back({filter.sql, std::string(value)});
   }
-  return list_objects(context, resource, filters);
+  return list_objects(context, kind, filters);
 }
 
 constexpr std::string_view kPage = "limit,cursor";
 constexpr std::string_view kTenant = "tenant_id";
+constexpr std::string_view kTenantPage = "limit,cursor,tenant_id";
+constexpr bool kOneState = true;
+constexpr bool kTakesYaml = true;
 
 constexpr std::array kRoutes{
-    Route{"GET", "/v1/admin/organizations", Permission::read, Level::tenant, &list<kOrganizations>, kPage},
+    Route{"GET", "/v1/admin/organizations", Permission::read, Level::tenant, &list<Kind::organization>, kPage},
     Route{"POST", "/v1/admin/organizations", Permission::found, Level::platform, &create<kOrganizations>},
-    Route{"GET", "/v1/admin/organizations/{id}", Permission::read, Level::tenant, &get<kOrganizations>},
+    Route{"GET", "/v1/admin/organizations/{id}", Permission::read, Level::tenant, &get<Kind::organization>},
     Route{"PUT", "/v1/admin/organizations/{id}", Permission::found, Level::platform, &put<kOrganizations>},
     Route{"PATCH", "/v1/admin/organizations/{id}", Permission::configure, Level::organization, &patch<kOrganizations>},
-    Route{"DELETE", "/v1/admin/organizations/{id}", Permission::found, Level::platform, &remove<kOrganizations>},
+    Route{"DELETE", "/v1/admin/organizations/{id}", Permission::found, Level::platform, &remove<Kind::organization>},
 
-    Route{"GET", "/v1/admin/tenants", Permission::read, Level::tenant, &list<kTenants, kByOrganization>,
+    Route{"GET", "/v1/admin/tenants", Permission::read, Level::tenant, &list<Kind::tenant, kByOrganization>,
           "limit,cursor,organization_id"},
     Route{"POST", "/v1/admin/tenants", Permission::configure, Level::organization, &create<kTenants>},
-    Route{"GET", "/v1/admin/tenants/{id}", Permission::read, Level::tenant, &get<kTenants>},
+    Route{"GET", "/v1/admin/tenants/{id}", Permission::read, Level::tenant, &get<Kind::tenant>},
     Route{"PUT", "/v1/admin/tenants/{id}", Permission::configure, Level::organization, &put<kTenants>},
     Route{"PATCH", "/v1/admin/tenants/{id}", Permission::configure, Level::tenant, &patch<kTenants>},
-    Route{"DELETE", "/v1/admin/tenants/{id}", Permission::configure, Level::organization, &remove<kTenants>},
+    Route{"DELETE", "/v1/admin/tenants/{id}", Permission::configure, Level::organization, &remove<Kind::tenant>},
 
-    Route{"GET", "/v1/admin/plans", Permission::read, Level::tenant, &list<kPlans, kByTenant>, "limit,cursor,tenant_id"},
+    Route{"GET", "/v1/admin/plans", Permission::read, Level::tenant, &list<Kind::plan, kByTenant>, "limit,cursor,tenant_id"},
     Route{"POST", "/v1/admin/plans", Permission::configure, Level::tenant, &create<kPlans>, kTenant},
-    Route{"GET", "/v1/admin/plans/{id}", Permission::read, Level::tenant, &get<kPlans>, kTenant},
+    Route{"GET", "/v1/admin/plans/{id}", Permission::read, Level::tenant, &get<Kind::plan>, kTenant},
     Route{"PUT", "/v1/admin/plans/{id}", Permission::configure, Level::tenant, &put<kPlans>, kTenant},
     Route{"PATCH", "/v1/admin/plans/{id}", Permission::configure, Level::tenant, &patch<kPlans>, kTenant},
-    Route{"DELETE", "/v1/admin/plans/{id}", Permission::configure, Level::tenant, &remove<kPlans>, kTenant},
+    Route{"DELETE", "/v1/admin/plans/{id}", Permission::configure, Level::tenant, &remove<Kind::plan>, kTenant},
+
+    Route{"GET", "/v1/admin/plans/{id}/versions", Permission::read, Level::tenant, &list_past<Kind::plan>, kTenantPage},
+    Route{"GET", "/v1/admin/plans/{id}/versions/{version}", Permission::read, Level::tenant, &get_past<Kind::plan>, kTenant},
+    Route{"POST", "/v1/admin/plans/{id}/rollback", Permission::configure, Level::tenant, &back<kPlans>, kTenant},
 
     Route{"GET", "/v1/admin/policies", Permission::read, Level::tenant,
-          &list<kPolicies, kByTenant, kByPlan, kByMode, kByEnabled>, "limit,cursor,tenant_id,plan_id,mode,enabled"},
+          &list<Kind::policy, kByTenant, kByPlan, kByMode, kByEnabled>, "limit,cursor,tenant_id,plan_id,mode,enabled"},
     Route{"POST", "/v1/admin/policies", Permission::configure, Level::tenant, &create<kPolicies>, kTenant},
-    Route{"GET", "/v1/admin/policies/{id}", Permission::read, Level::tenant, &get<kPolicies>, kTenant},
+    Route{"GET", "/v1/admin/policies/{id}", Permission::read, Level::tenant, &get<Kind::policy>, kTenant},
     Route{"PUT", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &put<kPolicies>, kTenant},
     Route{"PATCH", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &patch<kPolicies>, kTenant},
-    Route{"DELETE", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &remove<kPolicies>, kTenant},
+    Route{"DELETE", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &remove<Kind::policy>, kTenant},
+
+    Route{"GET", "/v1/admin/policies/{id}/versions", Permission::read, Level::tenant, &list_past<Kind::policy>, kTenantPage},
+    Route{"GET", "/v1/admin/policies/{id}/versions/{version}", Permission::read, Level::tenant, &get_past<Kind::policy>,
+          kTenant},
+    Route{"POST", "/v1/admin/policies/{id}/rollback", Permission::configure, Level::tenant, &back<kPolicies>, kTenant},
+    Route{"POST", "/v1/admin/policies/{id}/rollout", Permission::operate, Level::tenant, &roll_out, kTenant},
+
+    Route{"GET", "/v1/admin/keys", Permission::read, Level::tenant, &list<Kind::key, kByTenant, kByName>,
+          "limit,cursor,tenant_id,name"},
+    Route{"POST", "/v1/admin/keys", Permission::configure, Level::tenant, &create<kKeys>},
+    Route{"GET", "/v1/admin/keys/{id}", Permission::read, Level::tenant, &get<Kind::key>},
+    Route{"PUT", "/v1/admin/keys/{id}", Permission::configure, Level::tenant, &put<kKeys>},
+    Route{"PATCH", "/v1/admin/keys/{id}", Permission::configure, Level::tenant, &patch<kKeys>},
+    Route{"DELETE", "/v1/admin/keys/{id}", Permission::configure, Level::tenant, &remove<Kind::key>},
+
+    Route{"GET", "/v1/admin/whoami", Permission::read, Level::tenant, &who_am_i},
+    Route{"GET", "/v1/admin/tokens", Permission::read_tokens, Level::tenant, &list<Kind::token, kByOrganization>,
+          "limit,cursor,organization_id"},
+    Route{"POST", "/v1/admin/tokens", Permission::grant, Level::tenant, &create_a_token<TokenType::admin>},
+    Route{"GET", "/v1/admin/tokens/{id}", Permission::read_tokens, Level::tenant, &get<Kind::token>},
+    Route{"PATCH", "/v1/admin/tokens/{id}", Permission::grant, Level::tenant, &patch_a_token<TokenType::admin>},
+    Route{"DELETE", "/v1/admin/tokens/{id}", Permission::grant, Level::tenant, &remove_a_token<TokenType::admin>},
+
+    Route{"GET", "/v1/admin/agent-tokens", Permission::read_tokens, Level::tenant,
+          &list<Kind::agent_token, kByOrganization>, "limit,cursor,organization_id"},
+    Route{"POST", "/v1/admin/agent-tokens", Permission::grant, Level::tenant, &create_a_token<TokenType::agent>},
+    Route{"GET", "/v1/admin/agent-tokens/{id}", Permission::read_tokens, Level::tenant, &get<Kind::agent_token>},
+    Route{"PATCH", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &patch_a_token<TokenType::agent>},
+    Route{"DELETE", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &remove_a_token<TokenType::agent>},
+
+    Route{"GET", "/v1/admin/modes", Permission::read, Level::tenant, &list_modes, "limit,cursor,organization_id,mode"},
+    Route{"GET", "/v1/admin/modes/global", Permission::read, Level::tenant, &get_global_mode},
+    Route{"PUT", "/v1/admin/modes/global", Permission::operate, Level::platform, &put_global_mode},
+    Route{"GET", "/v1/admin/modes/tenants/{id}", Permission::read, Level::tenant, &get_tenant_mode},
+    Route{"PUT", "/v1/admin/modes/tenants/{id}", Permission::operate, Level::tenant, &put_tenant_mode},
+
+    Route{"GET", "/v1/admin/audit", Permission::read_audit, Level::tenant, &list_audit,
+          "limit,cursor,organization_id,tenant_id,kind,object_id,actor_id,since,until"},
+    Route{"GET", "/v1/admin/revision", Permission::read, Level::tenant, &get_revision},
+    Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
+          "organization_id,tenant_id,include", 1 << 20, kOneState},
+    Route{"POST", "/v1/admin/validate", Permission::read, Level::tenant, &validate_body, kTenant, kMaxJsonBytes,
+          !kOneState, kTakesYaml},
+    Route{"POST", "/v1/admin/explain", Permission::read, Level::tenant, &explain_request, kTenant, 1 << 20, kOneState},
 
     Route{"GET", "/v1/admin/overrides", Permission::read, Level::tenant, &list_overrides,
           "limit,cursor,tenant_id,policy_id,plan_id"},

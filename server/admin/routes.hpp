@@ -20,6 +20,8 @@ struct Route {
   RouteHandler handler;
   std::string_view parameters = "";  // names allowed in the query, with commas between
   std::size_t max_body = 1 << 20;    // bytes
+  bool one_state = false;            // all it reads is of one moment
+  bool takes_yaml = false;           // its body may be YAML
 
   bool changes() const { return method != "GET"; }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include <fmt/format.h>
 #include <boost/asio/post.hpp>
@@ -42,13 +43,21 @@ bool is_word(char c) {
          c == '-';
 }
 
+// Without its parameters, in lower case.
+std::string media_type(std::string_view header) {
+  std::string type(header.substr(0, header.find_first_of("; ")));
+  std::ranges::transform(type, type.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return type;
+}
+
 // Whether the media type of a body is one of ours; none at all is taken for JSON.
 bool is_json(std::string_view type, std::string_view method) {
-  type = type.substr(0, type.find(';'));
-  while (type.ends_with(' ')) type.remove_suffix(1);
-  std::string lower(type);
-  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return lower.empty() || lower == "application/json" || (method == "PATCH" && lower == "application/merge-patch+json");
+  return type.empty() || type == "application/json" || (method == "PATCH" && type == "application/merge-patch+json");
+}
+
+// RFC 9512, and what was usual before it.
+bool is_yaml(std::string_view type) {
+  return type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml" || type == "text/x-yaml";
 }
 
 bool is_among(std::string_view name, std::string_view list) {
@@ -103,8 +112,12 @@ void read_call(const http::Request& request, Found& found, Call& call) {
   call.route = found.route;
   call.path_values = std::move(found.path_values);
   read_query(request.query, call);
-  if (!request.body.empty() && !is_json(request.header("content-type"), request.method)) {
-    throw Refusal(415, "unsupported-media-type", "Bodies are JSON: content-type: application/json.");
+  const std::string type = media_type(request.header("content-type"));
+  call.yaml = call.route->takes_yaml && is_yaml(type);
+  if (!request.body.empty() && !call.yaml && !is_json(type, request.method)) {
+    throw Refusal(415, "unsupported-media-type",
+                  call.route->takes_yaml ? "Bodies are JSON or YAML: content-type: application/json or application/yaml."
+                                         : "Bodies are JSON: content-type: application/json.");
   }
   call.target = request.target;
   call.body.assign(request.body.data(), request.body.size());
@@ -126,10 +139,19 @@ std::string request_id_of(std::string_view given) {
 
 // One call between its arrival and its answer.
 struct AdminService::Pending {
+  enum class Stage : std::uint8_t { waiting, running, given_up };
+
   http::Reply reply;
   Call call;
-  std::string_view method;  // of the route; "" where none was found
   steady_clock::time_point begin = steady_clock::now();
+  bool answered = false;  // the loop's
+  std::atomic<Stage> stage{Stage::waiting};
+
+  // Which of the two comes first: the call begins, or it is given up and never will.
+  bool leave_queue(Stage next) {
+    Stage expected = Stage::waiting;
+    return stage.compare_exchange_strong(expected, next);
+  }
 };
 
 std::size_t AdminService::body_limit(std::string_view method, std::string_view path) const {
@@ -146,7 +168,7 @@ void AdminService::handle(http::Request& request, http::Reply reply) {
   if (request.path == "/v1/health" && reading) {
     return reply.send({.body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
   }
-  auto pending = std::make_unique<Pending>(Pending{.reply = std::move(reply), .call = {}, .method = {}});
+  auto pending = std::make_shared<Pending>(std::move(reply));
   pending->call.request_id = request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
   Found found = find_route(request.method, request.path);
@@ -158,10 +180,12 @@ void AdminService::handle(http::Request& request, http::Reply reply) {
   submit(std::move(pending));
 }
 
-void AdminService::submit(std::unique_ptr<Pending> pending) {
+void AdminService::submit(std::shared_ptr<Pending> pending) {
+  watch(pending);
   Pending& waiting = *pending;
   auto job = [this, pending = std::move(pending)](Session& session) mutable {
-    Answer answer = executor_.run(session, pending->call);
+    Answer answer;
+    if (pending->leave_queue(Pending::Stage::running)) answer = executor_.run(session, pending->call);
     boost::asio::post(loop_, [this, pending = std::move(pending), answer = std::move(answer)] { finish(*pending, answer); });
   };
   // A job that is not taken stays ours, and so does the call in it.
@@ -171,7 +195,49 @@ void AdminService::submit(std::unique_ptr<Pending> pending) {
                           waiting.call.request_id));
 }
 
+void AdminService::watch(const std::shared_ptr<Pending>& pending) {
+  while (!calls_.empty() && calls_.front().expired()) calls_.pop_front();
+  calls_.push_back(pending);
+  if (!timer_runs_) wake_at_next_deadline();
+}
+
+// All have the same time: the first to come is the first to be late.
+void AdminService::wake_at_next_deadline() {
+  timer_runs_ = false;
+  while (!calls_.empty()) {
+    const auto first = calls_.front().lock();
+    if (first != nullptr && !first->answered) {
+      timer_runs_ = true;
+      timer_.expires_at(first->begin + call_timeout_);
+      timer_.async_wait([this](const boost::system::error_code& stopped) {
+        if (!stopped) give_up_late_calls();
+      });
+      return;
+    }
+    calls_.pop_front();
+  }
+}
+
+void AdminService::give_up_late_calls() {
+  const auto now = steady_clock::now();
+  for (; !calls_.empty(); calls_.pop_front()) {
+    const auto call = calls_.front().lock();
+    if (call == nullptr || call->answered) continue;
+    if (call->begin + call_timeout_ > now) break;
+    const bool harmless = call->leave_queue(Pending::Stage::given_up) || !call->call.route->changes();
+    finish(*call, problem(Refusal(503, harmless ? "busy" : "in-doubt",
+                                  harmless ? "PostgreSQL did not answer in time; nothing was changed."
+                                           : "PostgreSQL did not answer in time: the change may or may not come. Repeat the "
+                                             "call with the same Idempotency-Key, or look.",
+                                  {}, "Retry-After: 1\r\n"),
+                          call->call.request_id));
+  }
+  wake_at_next_deadline();
+}
+
 void AdminService::finish(Pending& pending, const Answer& answer) {
+  if (pending.answered) return;  // given up
+  pending.answered = true;
   send(pending.reply, answer, pending.call.request_id);
   const auto took = steady_clock::now() - pending.begin;
   const Route* const route = pending.call.route;

@@ -1,14 +1,20 @@
 // The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL, hands the call to the pool, and
 // sends its answer when it comes.
 //
+// A call that takes too long is answered 503 whatever becomes of it: PostgreSQL's client waits for ever for a server that
+// neither answers nor goes away.
+//
 // Thread: handle() on the server's loop; calls run on the pool's threads, and their answers are posted back.
 #pragma once
 
 #include <chrono>
+#include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "common/base/clock.hpp"
 #include "common/http/server.hpp"
@@ -21,8 +27,15 @@ namespace sluice::server {
 
 class AdminService final : public http::Handler {
  public:
-  AdminService(boost::asio::io_context& loop, Pool& pool, Executor& executor, Metrics& metrics, telemetry::Log& log)
-      : loop_(loop), pool_(pool), executor_(executor), metrics_(metrics), log_(log) {}
+  AdminService(boost::asio::io_context& loop, Pool& pool, Executor& executor, Metrics& metrics, telemetry::Log& log,
+               std::chrono::milliseconds call_timeout)
+      : loop_(loop),
+        pool_(pool),
+        executor_(executor),
+        metrics_(metrics),
+        log_(log),
+        call_timeout_(call_timeout),
+        timer_(loop) {}
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void handle(http::Request& request, http::Reply reply) override;
@@ -30,7 +43,10 @@ class AdminService final : public http::Handler {
  private:
   struct Pending;
 
-  void submit(std::unique_ptr<Pending> pending);
+  void submit(std::shared_ptr<Pending> pending);
+  void watch(const std::shared_ptr<Pending>& pending);
+  void wake_at_next_deadline();
+  void give_up_late_calls();
   void finish(Pending& pending, const Answer& answer);
   static void send(http::Reply& reply, const Answer& answer, std::string_view request_id);
 
@@ -39,6 +55,10 @@ class AdminService final : public http::Handler {
   Executor& executor_;
   Metrics& metrics_;
   telemetry::Log& log_;
+  const std::chrono::milliseconds call_timeout_;
+  std::deque<std::weak_ptr<Pending>> calls_;  // on their way, in the order of their arrival
+  boost::asio::steady_timer timer_;
+  bool timer_runs_ = false;
 };
 
 // The caller's X-Request-Id where it is 1 to 128 of A-Z a-z 0-9 . _ : -, else a new random one.

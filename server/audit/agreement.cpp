@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <pqxx/pqxx>
 
-#include "common/domain/json_fields.hpp"
+#include "server/audit/shown.hpp"
 #include "server/audit/verify.hpp"
 #include "server/store/kind.hpp"
 
@@ -20,9 +20,9 @@ SELECT kind, tenant_id, id, version,
             WHEN a.revision IS NULL THEN 'is in versions, but not in audit'
             ELSE 'is another in versions than in audit' END
 FROM versions v FULL JOIN (SELECT kind, tenant_id, object_id AS id, version, organization_id, revision, actor_id, made_at,
-                                  after FROM audit) a USING (kind, tenant_id, id, version)
-WHERE (v.organization_id, v.revision, v.actor_id, v.made_at, v.document IS NULL)
-      IS DISTINCT FROM (a.organization_id, a.revision, a.actor_id, a.made_at, a.after IS NULL)
+                                  after FROM audit) a USING (kind, tenant_id, id, version, organization_id)
+WHERE (v.revision, v.actor_id, v.made_at, v.document IS NULL)
+      IS DISTINCT FROM (a.revision, a.actor_id, a.made_at, a.after IS NULL)
    OR (kind <> 'key' AND v.document::text IS DISTINCT FROM a.after))";
 
 constexpr std::string_view kChangesAndVersions = R"(
@@ -30,14 +30,15 @@ SELECT kind, tenant_id, id, version,
        CASE WHEN v.revision IS NULL THEN 'is in changes, but not in versions'
             WHEN c.revision IS NULL THEN 'is in versions, but not in changes'
             ELSE 'is another in versions than in changes' END
-FROM versions v FULL JOIN changes c USING (kind, tenant_id, id, version)
-WHERE (v.organization_id, v.revision, v.document IS NULL) IS DISTINCT FROM (c.organization_id, c.revision, c.removed))";
+FROM versions v FULL JOIN changes c USING (kind, tenant_id, id, version, organization_id)
+WHERE (v.revision, v.document IS NULL) IS DISTINCT FROM (c.revision, c.removed))";
 
 // The state before a change is what the version before it left.
 constexpr std::string_view kBeforeAndVersions = R"(
 SELECT a.kind, a.tenant_id, a.object_id, a.version, 'does not begin where the version before it ended'
 FROM audit a LEFT JOIN versions v
-  ON (v.kind, v.tenant_id, v.id, v.version) = (a.kind, a.tenant_id, a.object_id, a.version - 1)
+  ON (v.kind, v.tenant_id, v.id, v.version, v.organization_id) =
+     (a.kind, a.tenant_id, a.object_id, a.version - 1, a.organization_id)
 WHERE a.kind <> 'key' AND v.document::text IS DISTINCT FROM a.before AND a.kind <> 'setting')";
 
 // {} is an objects' table, {} its kind. What the schema itself brings has no history: version 1 of the settings.
@@ -46,11 +47,11 @@ SELECT '{1}', tenant_id, id, coalesce(o.version, v.version),
        CASE WHEN o.version IS NULL THEN 'is the last version, and the object is gone without one'
             WHEN v.version IS NULL THEN 'is an object without this version'
             ELSE 'is an object that differs from its last version' END
-FROM {0} o FULL JOIN (SELECT DISTINCT ON (tenant_id, id) tenant_id, id, organization_id, version, document FROM versions
-                      WHERE kind = '{1}' ORDER BY tenant_id, id, version DESC) v USING (tenant_id, id)
+FROM {0} o FULL JOIN (SELECT DISTINCT ON (tenant_id, id, organization_id) tenant_id, id, organization_id, version, document FROM versions
+                      WHERE kind = '{1}' ORDER BY tenant_id, id, organization_id, version DESC) v
+     USING (tenant_id, id, organization_id)
 WHERE CASE WHEN o.version IS NULL THEN v.document IS NOT NULL
-           ELSE (o.organization_id, o.version, o.document::text) IS DISTINCT FROM
-                (v.organization_id, v.version, v.document::text)
+           ELSE (o.version, o.document::text) IS DISTINCT FROM (v.version, v.document::text)
                 AND NOT ('{1}' = 'setting' AND v.version IS NULL AND o.version = 1) END)";
 
 // Every revision up to the newest has changes, numbered from 1 on.
@@ -67,9 +68,10 @@ FROM (SELECT revision.revision AS last FROM revision) head
 WHERE last > 0 AND NOT EXISTS (SELECT FROM changes WHERE revision = last))";
 
 std::string object_text(const pqxx::row& row) {
+  const std::string kind = kind_from(row[0].c_str()) ? row[0].c_str() : shown(row[0].c_str());
   const std::string tenant = row[1].c_str();
-  return fmt::format("version {} of {} {}{} {}", row[3].c_str(), row[0].c_str(), quoted(row[2].c_str()),
-                     tenant.empty() ? "" : fmt::format(" of tenant {}", quoted(tenant)), row[4].c_str());
+  return fmt::format("version {} of {} {}{} {}", row[3].c_str(), kind, shown(row[2].c_str()),
+                     tenant.empty() ? "" : fmt::format(" of tenant {}", shown(tenant)), row[4].c_str());
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ std::string rows_text(std::int64_t first, std::int64_t last) {
 ChainCheck::Kept::Kept(const TrailRow& row) : fields(row.fields), hash(row.hash) {
   std::size_t used = 0;
   for (std::string_view* const text :
-       {&fields.tenant_id, &fields.actor_id, &fields.actor_role, &fields.source, &fields.request_id, &fields.action,
-        &fields.kind, &fields.object_id, &fields.before, &fields.after}) {
+       {&fields.organization_id, &fields.tenant_id, &fields.actor_id, &fields.actor_role, &fields.source,
+        &fields.request_id, &fields.action, &fields.kind, &fields.object_id, &fields.before, &fields.after}) {
     *text = texts[used++] = *text;
   }
 }

@@ -75,7 +75,7 @@ class ChainCheck {
     // Its hash, were it row `seq` and behind a row of the hash `before`.
     Sha256Digest hash_at(std::int64_t seq, const Sha256Digest& before) const;
 
-    std::array<std::string, 10> texts;
+    std::array<std::string, 11> texts;
     AuditRow fields;
     Sha256Digest hash;
   };

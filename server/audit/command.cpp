@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_fields.hpp"
+#include "server/audit/shown.hpp"
 #include "server/audit/verify.hpp"
 #include "server/postgres/failure.hpp"
 #include "server/postgres/pool.hpp"
@@ -22,7 +22,7 @@ enum ExitStatus : int { kGood = 0, kBroken = 1, kCouldNotLook = 2 };
 // The trail may hold anything once somebody tampered with it: names are shown so that no terminal obeys them.
 std::string label(const std::string& organization) {
   if (organization.empty()) return "(platform)";
-  return is_id(organization) ? organization : quoted(organization);
+  return is_id(organization) ? organization : shown(organization);
 }
 
 std::string line(const ChainReport& chain) {

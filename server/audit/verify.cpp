@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <pqxx/pqxx>
 
-#include "common/domain/json_fields.hpp"
+#include "server/audit/shown.hpp"
 #include "server/audit/trail_reader.hpp"
 
 namespace sluice::server {
@@ -100,7 +100,7 @@ void name_origin(pqxx::transaction_base& work, ChainReport& chain) {
     const bool own = organization == chain.organization_id;
     fault.kind = own ? ChainFault::Kind::copied : ChainFault::Kind::foreign;
     fault.text = fmt::format("row {} is a copy of row {}{}", fault.seq, rows[0][1].c_str(),
-                             own ? "" : fmt::format(" of organization {}", quoted(organization)));
+                             own ? "" : fmt::format(" of organization {}", shown(organization)));
     return;
   }
   const pqxx::result versions = work.exec_params(
@@ -109,7 +109,7 @@ void name_origin(pqxx::transaction_base& work, ChainReport& chain) {
       stray.kind, stray.tenant_id, stray.object_id, stray.version, stray.revision, chain.organization_id);
   if (versions.empty()) return;
   fault.kind = ChainFault::Kind::foreign;
-  fault.text = fmt::format("row {} belongs to organization {}", fault.seq, quoted(versions[0][0].c_str()));
+  fault.text = fmt::format("row {} belongs to organization {}", fault.seq, shown(versions[0][0].c_str()));
 }
 
 }  // namespace

@@ -19,9 +19,10 @@ Result<TokenDocument> first_token(const std::string& name) {
   const std::string body = "{\"name\":" + json_string(name) + R"(,"role":"platform_admin"})";
   const auto value = tree.parse(body);
   if (!value) return failure("invalid_name", value.error().text);
-  auto token = read_token(*value, TokenType::admin, {});
-  if (!token) return failure("invalid_name", token.error().front().text);
-  return std::move(*token);
+  Faults faults;
+  TokenDocument token = read_token(*value, TokenType::admin, {}, faults);
+  if (!faults.empty()) return failure("invalid_name", faults.front().text);
+  return token;
 }
 
 // Throws what libpqxx throws.

@@ -61,6 +61,14 @@ std::string roles_with(Permission permission) {
   return names;
 }
 
+std::vector<std::string_view> permissions_of(Role role) {
+  std::vector<std::string_view> names;
+  for (const Grant& grant : kTable) {
+    if (allows(role, grant.permission)) names.push_back(to_string(grant.permission));
+  }
+  return names;
+}
+
 Scope Principal::scope() const {
   return {.organization = organization_id.empty() ? "*" : organization_id, .tenants = tenant_ids, .actor = token_id};
 }

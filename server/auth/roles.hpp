@@ -37,6 +37,8 @@ inline constexpr std::string_view kRoleNames = "platform_admin, org_admin, opera
 // Roles that have a permission, for texts: "platform_admin, org_admin".
 std::string roles_with(Permission permission);
 
+std::vector<std::string_view> permissions_of(Role role);
+
 // A caller who proved a token.
 struct Principal {
   std::string token_id;

@@ -77,7 +77,9 @@ class TokenReader {
         fields_.fault("tenant_ids", "a platform_admin is not limited to tenants: leave them out");
       }
     }
-    if (token_.role == Role::org_admin && token_.organization_id.empty() && !fields_.present("organization_id")) {
+    // The tenants of a body may say it too.
+    const bool placed = fields_.present("organization_id") || fields_.present("tenant_ids");
+    if (token_.role == Role::org_admin && token_.organization_id.empty() && !placed) {
       fields_.fault("organization_id", "organization_id is missing: an org_admin belongs to an organization");
     }
   }
@@ -90,12 +92,12 @@ class TokenReader {
 
 }  // namespace
 
-std::expected<TokenDocument, Faults> read_token(const JsonValue& body, TokenType type, const Principal& giver) {
-  FaultList faults;
-  TokenReader reader(body, type, faults);
+TokenDocument read_token(const JsonValue& body, TokenType type, const Principal& giver, Faults& faults) {
+  FaultList found;
+  TokenReader reader(body, type, found);
   TokenDocument token = reader.read(giver);
   reader.reject_unknown();
-  if (faults.count() > 0) return std::unexpected(faults.take());
+  for (Fault& fault : found.take()) faults.push_back(std::move(fault));
   return token;
 }
 

@@ -3,7 +3,6 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,8 +30,8 @@ struct TokenDocument {
 enum class TokenType : std::uint8_t { admin, agent };
 
 // What a body leaves out is as far as its giver reaches: `giver` fills organization_id and tenant_ids, never the role.
-// REQUIRES: an object. Error: every fault of form; whether what it names exists is for the caller to check.
-std::expected<TokenDocument, Faults> read_token(const JsonValue& body, TokenType type, const Principal& giver);
+// Adds every fault of form to `faults`; whether what it names exists is for the caller to check.
+TokenDocument read_token(const JsonValue& body, TokenType type, const Principal& giver, Faults& faults);
 
 // Canonical, compact.
 std::string write_token(const TokenDocument& token);

@@ -47,8 +47,25 @@ Result<> Publisher::start() {
                                  found->maxmemory_policy));
     }
   }
-  thread_ = std::thread([this] { run(); });
+  running_ = true;
+  thread_ = std::thread([this] {
+    run();
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+    changed_.notify_all();
+  });
   return {};
+}
+
+bool Publisher::stop_within(std::chrono::milliseconds patience) {
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+    if (!changed_.wait_for(lock, patience, [this] { return !running_; })) return false;
+  }
+  stop();
+  return true;
 }
 
 void Publisher::stop() {

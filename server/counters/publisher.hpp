@@ -45,6 +45,8 @@ class Publisher {
   // Begins to connect, and waits a little for the outcome. Error `evicts`: Redis may drop overrides, and that is not
   // allowed. A Redis that is away is none: it is waited for.
   Result<> start();
+  // False where the thread waits for PostgreSQL for longer: then only the end of the process ends it.
+  bool stop_within(std::chrono::milliseconds patience);
   void stop();
 
   // Publishes what a transaction has enqueued and committed: false where some of it is left to later. `done` is called in
@@ -99,6 +101,7 @@ class Publisher {
   std::condition_variable changed_;
   bool stopping_ = false;
   bool woken_ = false;
+  bool running_ = false;
   std::vector<CounterRef> uncertain_;
   std::thread thread_;
 };

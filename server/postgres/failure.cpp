@@ -24,6 +24,10 @@ FailureClass classify_state(std::string_view state) {
 
 FailureClass classify(const std::exception& error) {
   if (dynamic_cast<const pqxx::in_doubt_error*>(&error) != nullptr) return FailureClass::in_doubt;
+  // These are no sql_error to libpqxx 6.4, and have no SQLSTATE.
+  if (dynamic_cast<const pqxx::statement_completion_unknown*>(&error) != nullptr) return FailureClass::in_doubt;
+  if (dynamic_cast<const pqxx::transaction_rollback*>(&error) != nullptr) return FailureClass::conflict;
+  if (dynamic_cast<const pqxx::too_many_connections*>(&error) != nullptr) return FailureClass::full;
   if (const auto* sql = dynamic_cast<const pqxx::sql_error*>(&error)) {
     // A server that ends the session says why before it closes.
     return classify_state(sql->sqlstate());

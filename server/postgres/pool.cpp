@@ -36,6 +36,7 @@ std::unique_ptr<pqxx::connection> connect(const DatabaseOptions& options) {
 }
 
 Pool::Pool(DatabaseOptions options, std::size_t max_waiting) : options_(std::move(options)), max_waiting_(max_waiting) {
+  running_ = options_.connections;
   for (std::size_t i = 0; i < options_.connections; ++i) threads_.emplace_back([this] { work(); });
 }
 
@@ -52,16 +53,41 @@ bool Pool::submit(Job& job) {
   return true;
 }
 
-void Pool::stop() {
+void Pool::abandon() {
+  std::deque<Job> abandoned;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    abandoned.swap(jobs_);
   }
   changed_.notify_all();
+}
+
+void Pool::stop() {
+  abandon();
   threads_.clear();  // joins
 }
 
+bool Pool::stop_within(std::chrono::milliseconds patience) {
+  abandon();
+  {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, patience, [this] { return running_ == 0; })) return false;
+  }
+  threads_.clear();
+  return true;
+}
+
 void Pool::work() {
+  take_jobs();
+  {
+    const std::lock_guard lock(mutex_);
+    --running_;
+  }
+  changed_.notify_all();
+}
+
+void Pool::take_jobs() {
   Session session(*this);
   for (;;) {
     Job job;

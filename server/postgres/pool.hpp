@@ -69,8 +69,11 @@ class Pool {
   // Takes the job; or, where too many are waiting or the pool has stopped, leaves it as it is: false.
   bool submit(Job& job);
 
-  // Does what is waiting, then ends the threads.
+  // Ends the threads once they have done what they are at; what still waits is thrown away.
   void stop();
+  // As stop(), but waits no longer than that for calls in which PostgreSQL does not answer: false where some have not
+  // ended, and so cannot be joined.
+  bool stop_within(std::chrono::milliseconds patience);
 
   std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
   std::size_t busy() const { return busy_.load(std::memory_order_relaxed); }
@@ -88,16 +91,19 @@ class Pool {
  private:
   friend class Session;
 
+  void abandon();  // refuses what comes, throws away what waits
   void work();
+  void take_jobs();
   std::unique_ptr<pqxx::connection> make_connection();  // nullptr where PostgreSQL is away
 
   const DatabaseOptions options_;
   const std::size_t max_waiting_;
 
-  std::mutex mutex_;  // guards jobs_, stopping_ and away_until_
+  std::mutex mutex_;  // guards jobs_, stopping_, running_ and away_until_
   std::condition_variable changed_;
   std::deque<Job> jobs_;
   bool stopping_ = false;
+  std::size_t running_ = 0;  // threads that have not ended
   std::chrono::steady_clock::time_point away_until_{};
 
   std::atomic<std::size_t> waiting_{0};

@@ -29,6 +29,8 @@ class Transaction {
   // In no scope yet: nothing can be seen.
   explicit Transaction(pqxx::connection& connection) : work_(connection, "sluice") {}
 
+  // All it reads is of one moment. REQUIRES: nothing was read yet.
+  void see_one_state() { work_.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); }
   void enter(const Scope& scope);
   // Shows the one token of this id, for whoever has yet to prove it.
   void present(std::string_view token_id);

@@ -8,6 +8,7 @@
 
 #include "common/base/crypto.hpp"
 #include "server/audit/chain.hpp"
+#include "server/store/statement.hpp"
 
 namespace sluice::server {
 namespace {
@@ -61,11 +62,12 @@ struct Stamp {
 Stamp next_revision(Transaction& tx, const Sha256Digest& changes) {
   static const std::string kNext =
       "UPDATE revision SET revision = revision + 1, chain = sha256(chain || $1::bytea), made_at = clock_timestamp() "
-      "RETURNING revision, encode(chain, 'hex'), (extract(epoch FROM made_at) * 1000000)::bigint";
+      "RETURNING revision, encode(chain, 'hex'), " +
+      as_timestamp("made_at") + ", (extract(epoch FROM made_at) * 1000000)::bigint";
   const std::string_view bytes(reinterpret_cast<const char*>(changes.data()), changes.size());
   const pqxx::result rows = tx.exec(kNext, bytea(bytes));
-  return {.revision = {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str()},
-          .made_at_us = rows[0][2].as<std::int64_t>()};
+  return {.revision = {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str(), .made_at = rows[0][2].c_str()},
+          .made_at_us = rows[0][3].as<std::int64_t>()};
 }
 
 // The columns of many rows as arrays, for one INSERT … SELECT FROM unnest.
@@ -154,8 +156,9 @@ Revision ChangeLog::record(Transaction& tx, const Actor& actor) {
 }
 
 Revision head(Transaction& tx) {
-  const pqxx::result rows = tx.exec_text("SELECT revision, encode(chain, 'hex') FROM revision");
-  return {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str()};
+  const pqxx::result rows =
+      tx.exec_text("SELECT revision, encode(chain, 'hex'), " + as_timestamp("made_at") + " FROM revision");
+  return {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str(), .made_at = rows[0][2].c_str()};
 }
 
 std::string redacted(const Change& change, const std::string& document) {

@@ -36,7 +36,8 @@ struct Change {
 
 struct Revision {
   std::int64_t number = 0;
-  std::string chain;  // hex
+  std::string chain;    // hex
+  std::string made_at;  // RFC 3339, UTC
 };
 
 class ChangeLog {

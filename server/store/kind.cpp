@@ -31,6 +31,12 @@ std::optional<Kind> kind_from(std::string_view name) {
   return std::nullopt;
 }
 
+std::string kind_names() {
+  std::string names;
+  for (const KindInfo& kind : kKinds) names.append(names.empty() ? "" : ", ").append(kind.name);
+  return names;
+}
+
 std::string random_id(Kind kind) {
   std::array<std::uint8_t, 6> bytes;
   random_bytes(bytes);

@@ -21,6 +21,7 @@ struct KindInfo {
 
 const KindInfo& info(Kind kind);
 std::optional<Kind> kind_from(std::string_view name);
+std::string kind_names();  // "override, policy, …"
 
 // A new id: "key-3f9a0c41d2e7".
 std::string random_id(Kind kind);

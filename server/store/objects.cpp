@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 #include <pqxx/pqxx>
 
+#include "server/store/statement.hpp"
+
 namespace sluice::server {
 namespace {
 
-constexpr std::string_view kColumns =
-    "organization_id, tenant_id, id, version, document, "
-    "to_char(created_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'), to_char(updated_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
+const std::string kColumns = fmt::format("organization_id, tenant_id, id, version, document, {}, {}",
+                                         as_timestamp("created_at"), as_timestamp("updated_at"));
 
 StoredObject read(Kind kind, const pqxx::row& row) {
   return {.key = {kind, row[0].c_str(), row[1].c_str(), row[2].c_str()},
@@ -20,41 +21,16 @@ StoredObject read(Kind kind, const pqxx::row& row) {
 
 std::string_view lock_clause(Lock lock) {
   switch (lock) {
-    case Lock::none: return "";
-    case Lock::share: return " FOR SHARE";
-    case Lock::update: return " FOR UPDATE";
+    case Lock::none:
+      return "";
+    case Lock::share:
+      return " FOR SHARE";
+    // Keys never change: what refers to the row need not wait.
+    case Lock::update:
+      return " FOR NO KEY UPDATE";
   }
   return "";
 }
-
-// The statement's text grows with its parameters.
-class Statement {
- public:
-  explicit Statement(std::string text) : text_(std::move(text)) {}
-
-  Statement& add(std::string_view sql) {
-    text_ += sql;
-    return *this;
-  }
-  // Each '$' of `sql` becomes the number of this parameter.
-  Statement& add(std::string_view sql, std::optional<std::string> value) {
-    values_.push_back(std::move(value));
-    for (const char c : sql) {
-      text_ += c;
-      if (c == '$') text_ += std::to_string(values_.size());
-    }
-    return *this;
-  }
-  pqxx::result run(Transaction& tx) const {
-    std::vector<const char*> parameters;
-    for (const auto& value : values_) parameters.push_back(value ? value->c_str() : nullptr);
-    return tx.exec(text_, pqxx::prepare::make_dynamic_params(parameters));
-  }
-
- private:
-  std::string text_;
-  std::vector<std::optional<std::string>> values_;
-};
 
 void where_key(Statement& statement, const ObjectKey& key) {
   statement.add(" WHERE id = $", key.id);
@@ -66,7 +42,8 @@ void where_key(Statement& statement, const ObjectKey& key) {
 std::optional<StoredObject> find(Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock) {
   Statement statement(fmt::format("SELECT {} FROM {}", kColumns, info(kind).table));
-  where_key(statement, {.kind = kind, .organization_id = {}, .tenant_id = std::string(tenant_id), .id = std::string(id)});
+  where_key(statement,
+            {.kind = kind, .organization_id = {}, .tenant_id = std::string(tenant_id), .id = std::string(id)});
   const pqxx::result rows = statement.add(lock_clause(lock)).run(tx);
   if (rows.empty()) return std::nullopt;
   return read(kind, rows[0]);
@@ -102,7 +79,8 @@ StoredObject insert(Transaction& tx, const ObjectKey& key, const std::string& do
 
 StoredObject update(Transaction& tx, const StoredObject& before, const std::string& document,
                     const std::vector<ExtraColumn>& extra) {
-  Statement statement(fmt::format("UPDATE {} SET version = version + 1, updated_at = now()", info(before.key.kind).table));
+  Statement statement(
+      fmt::format("UPDATE {} SET version = version + 1, updated_at = now()", info(before.key.kind).table));
   statement.add(", document = $::json", document);
   for (const ExtraColumn& column : extra) {
     statement.add(", ").add(column.name).add(" = $::", column.value).add(column.type);

@@ -42,8 +42,8 @@ enum class Lock : std::uint8_t {
 std::optional<StoredObject> find(Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock = Lock::none);
 
-// A condition on a column or on a member of the document, as SQL with one parameter: "plan_id = $", "document ->> 'mode'
-// = $". The SQL is this program's own text, the value comes from outside.
+// A condition on a column or on a member of the document, as SQL with one parameter: "plan_id = $", "document ->>
+// 'mode' = $". The SQL is this program's own text, the value comes from outside.
 struct Filter {
   std::string_view sql;
   std::string value;

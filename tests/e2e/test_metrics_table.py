@@ -10,13 +10,26 @@ from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket
 from support.process import wait_until
 from support.redis_server import RedisServer
+from support.server import Server
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-ROWS = re.findall(r"^\| `((?:sluice|process)_\w+)` \| (\w+) \|(.*?)\| .+ \|$", README, re.M)
-TYPES = {name: kind for name, kind, _ in ROWS}
-# A label is in backquotes, the values it may have in parentheses behind it or after "such as".
-LABELS = {name: set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)|, such as.*|with `--[a-z-]+`", "", text)))
-          for name, _, text in ROWS}
+
+
+class Table:
+    """What README tells of a program's metrics."""
+
+    def __init__(self, program: str) -> None:
+        section = README.split(f"## Metrics of `{program}`")[1].split("\n## ")[0]
+        self.rows = re.findall(r"^\| `((?:sluice|process)_\w+)` \| (\w+) \|(.*?)\| .+ \|$", section, re.M)
+        self.types = {name: kind for name, kind, _ in self.rows}
+        # A label is in backquotes, the values it may have in parentheses behind it or after "such as".
+        self.labels = {name: set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)|, such as.*|with `--[a-z-]+`", "", text)))
+                       for name, _, text in self.rows}
+
+
+AGENT, SERVER = Table("sluice-agent"), Table("sluice-server")
+# README names these once, for both programs.
+PROCESS = {name: kind for name, kind in AGENT.types.items() if name.startswith("process_")}
 
 
 def types_of(metrics: str) -> dict[str, str]:
@@ -51,12 +64,12 @@ def scraped(redis: RedisServer, key: MintedKey, module_agent: Callable[..., Agen
 
 
 def test_every_metric_is_in_the_readme_and_every_row_is_a_metric(scraped: str) -> None:
-    assert len(TYPES) == len(ROWS), "a metric has two rows"
-    assert types_of(scraped) == TYPES
+    assert len(AGENT.types) == len(AGENT.rows), "a metric has two rows"
+    assert types_of(scraped) == AGENT.types
 
 
 def test_the_labels_are_those_of_the_readme(scraped: str) -> None:
-    assert labels_of(scraped) == LABELS
+    assert labels_of(scraped) == AGENT.labels
 
 
 def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
@@ -64,4 +77,15 @@ def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
     agent = make_agent(bundle_of(key), "memory").start()
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
-    assert types_of(agent.metrics()) == {name: kind for name, kind in TYPES.items() if "_redis_" not in name}
+    assert types_of(agent.metrics()) == {name: kind for name, kind in AGENT.types.items() if "_redis_" not in name}
+
+
+def test_every_metric_of_the_server_is_in_the_readme_and_every_row_is_a_metric(
+        module_server: Callable[..., Server]) -> None:
+    server = module_server().start()
+    with server.admin() as admin:
+        assert admin.get("/organizations").status == 200
+    scraped = str(server.probe("/metrics").body)
+    without_tls = {name: kind for name, kind in SERVER.types.items() if "_tls_" not in name}
+    assert types_of(scraped) == {**without_tls, **PROCESS}
+    assert labels_of(scraped) == {**{name: SERVER.labels[name] for name in without_tls}, **{name: set() for name in PROCESS}}

@@ -3,15 +3,16 @@
 import json
 import re
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from support.agent import Agent
-from support.bundle import MintedKey
 from support.process import free_port
 from support.redis_server import RedisServer
+from support.server import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -21,24 +22,37 @@ EXAMPLES = [block for block in re.findall(r"^```sh\n(.*?)^```", README, re.M | r
 PRINTED = [r"^HTTP/1\.1 200 OK\r$",
            r"^(200 ){10}(200 )?429 ",   # a token comes back each second: where curl is slow, one more passes
            r'"now_us": \d{16}', r'^\{"released":true\}$', r'"pointer": "/checks/2/cost"', r"^OK$",
-           r'^\{"status":"ready","degraded":\[\]\}$', r'^\{"allowed":true,',
+           r'^\{"status":"ready","degraded":\[\]\}$',
+           r'"key":"slk_', r'"rollout_percent":25(.|\n)*"version":3', r"^(200|429)$", r'"outcome": "decides"(.|\n)*"dry_run": true',
+           r"rows in \d+ chains: all as they were written",
+           r'^\{"allowed":true,',
            r"^8171$", r'"outcome": "decides"']
 
 
 @pytest.fixture
-def clone(program: Path, tmp_path: Path, key: MintedKey, make_redis: Callable[..., RedisServer]) -> Path:
-    """A folder as it is after scripts/up, with an agent of our own behind .run/env."""
-    (tmp_path / ".run").mkdir()
-    (tmp_path / "build/release/bin").mkdir(parents=True)
-    (tmp_path / "build/release/bin/sluice-agent").symlink_to(program.resolve())
-    document = json.loads((ROOT / "examples/demo.json").read_text())
-    document["keys"] = [{"tenant_id": "demo", "id": key.id, "name": "test", "key_hash": key.hash}]
-    bundle = tmp_path / ".run/bundle.json"
-    bundle.write_text(json.dumps(document))
-    agent = Agent(program, tmp_path / "agent", bundle, make_redis().counters, ["--redis-deadline", "2s"]).start()
-    agent.wait_for_redis(key.text, "pro")
-    (tmp_path / ".run/env").write_text(f"AGENT=http://127.0.0.1:{agent.port}\nAGENT_ADMIN=http://127.0.0.1:{agent.admin_port}\n"
-                                       f"KEY={key.text}\n")
+def clone(program: Path, server_program: Path, tmp_path: Path, make_redis: Callable[..., RedisServer],
+          make_server: Callable[..., Server]) -> Iterator[Path]:
+    """A folder as it is after scripts/up, with an agent and a server of our own behind .run/env."""
+    server = make_server().start()
+    run, programs = tmp_path / ".run", tmp_path / "build/release/bin"
+    run.mkdir()
+    programs.mkdir(parents=True)
+    (programs / "sluice-agent").symlink_to(program.resolve())
+    (programs / "sluice-server").symlink_to(server_program.resolve())
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "scripts").mkdir()
+    urls = tmp_path / "scripts/postgres"   # what scripts/postgres says of the one that scripts/up starts
+    urls.write_text(f"#!/bin/sh\necho '{server.database.url()}'\n")
+    urls.chmod(0o755)
+    (run / "admin-token").write_text(server.token)
+    subprocess.run([sys.executable, ROOT / "scripts/demo_tenant.py", "--server", f"http://127.0.0.1:{server.port}", "--token",
+                    run / "admin-token", "--example", ROOT / "examples/demo.json", "--key", run / "key", "--bundle",
+                    run / "bundle.json"], check=True, timeout=60)
+    key = (run / "key").read_text().strip()
+    agent = Agent(program, tmp_path / "agent", run / "bundle.json", make_redis().counters, ["--redis-deadline", "2s"]).start()
+    agent.wait_for_redis(key, "pro")
+    (run / "env").write_text(f"AGENT=http://127.0.0.1:{agent.port}\nAGENT_ADMIN=http://127.0.0.1:{agent.admin_port}\n"
+                             f"KEY={key}\nSERVER=http://127.0.0.1:{server.port}\nADMIN={server.token}\n")
     yield tmp_path
     agent.close()
 
@@ -53,14 +67,23 @@ def test_every_example_runs_as_it_is_pasted(clone: Path) -> None:
         assert re.search(printed, said, re.M), (example, said)
 
 
-def test_the_flags_are_those_of_help_with_their_defaults(program: Path) -> None:
-    told = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
-    rows = re.findall(r"^\| `(--[a-z-]+)[^|`]*(?:\\\|[^|`]*)*` \| (.*?) \|", README, re.M)
-    assert len(rows) >= 13
+def flags_told(program: str) -> list[tuple[str, str]]:
+    """The flags of README's table for a program, with their defaults."""
+    section = README.split(f"## Flags of `{program}`")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`--.*?) \| ([^|]*?) \| ", section, re.M)
+    return [(flag, default) for names, default in rows for flag in re.findall(r"`(--[a-z-]+)", names)]
+
+
+@pytest.mark.parametrize("which, least", [("sluice-agent", 13), ("sluice-server", 9)])
+def test_the_flags_are_those_of_help_with_their_defaults(which: str, least: int, program: Path, server_program: Path) -> None:
+    runs = {"sluice-agent": program, "sluice-server": server_program}[which]
+    told = subprocess.run([runs, "--help"], capture_output=True, text=True, check=True).stdout
+    rows = flags_told(which)
+    assert len(rows) >= least
     for flag, default in rows:
         found = re.search(rf"^  {flag} .*?\[(?:default: (.*?), )?env: (\w+)\]", told, re.M | re.S)
         assert found, f"{flag} is not in --help"
-        assert found[2] == "SLUICE_AGENT_" + flag[2:].replace("-", "_").upper()
+        assert found[2] == f"{which}{flag[1:]}".replace("-", "_").upper()
         expected = {"none": None, "off": "false"}.get(default, default.strip("`"))
         assert found[1] == expected, f"{flag}: README says {default}, --help {found[1]}"
 

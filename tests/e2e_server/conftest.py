@@ -1,10 +1,12 @@
 """The server, the clients and the tenants that most end-to-end tests of the server share."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from support.admin import AdminClient
+from support.program import is_sanitized
 from support.server import Server
 
 
@@ -32,3 +34,9 @@ def organization(server: Server) -> str:
 def tenant(admin: AdminClient, organization: str) -> str:
     """A tenant of one test."""
     return admin.tenant(organization)
+
+
+@pytest.fixture(scope="session")
+def sanitized_server(server_program: Path) -> bool:
+    """Whether times and memory of this binary mean little."""
+    return is_sanitized(server_program)

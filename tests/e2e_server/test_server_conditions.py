@@ -177,12 +177,12 @@ def test_simultaneous_puts_of_a_new_object_all_succeed_one_after_the_other(serve
     assert rows(server, tenant) == (4, 4, 4)
 
 
-@pytest.mark.parametrize("key", ["a" * 255, "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", "0"])
+@pytest.mark.parametrize("key", ["a" * 255, "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", "0"], ids=["longest", "every kind", "shortest"])
 def test_a_key_is_any_visible_ascii(admin: AdminClient, tenant: str, key: str) -> None:
     assert admin.post("/plans", bucket(), tenant=tenant, key=key).status == 201
 
 
-@pytest.mark.parametrize("key", ["a" * 256, "a b", "ä", "a\tb"])
+@pytest.mark.parametrize("key", ["a" * 256, "a b", "ä", "a\tb"], ids=["too long", "space", "no ASCII", "tab"])
 def test_a_key_of_another_form_is_400(admin: AdminClient, tenant: str, key: str) -> None:
     answer = admin.post("/plans", bucket(), tenant=tenant, headers={"idempotency-key": key})
     assert (answer.status, pointers(answer)) == (400, ["Idempotency-Key"]), answer

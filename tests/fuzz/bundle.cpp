@@ -3,7 +3,6 @@
 // of the type that an independent reading finds there.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -15,18 +14,11 @@
 #include "common/domain/json_tree.hpp"
 #include "common/domain/limit_numbers.hpp"
 #include "common/policy/match_expr.hpp"
+#include "tests/fuzz/require.hpp"
 
 namespace {
 
 using namespace sluice;
-
-#define REQUIRE_THAT(condition)                                                    \
-  do {                                                                             \
-    if (!(condition)) {                                                            \
-      std::fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                \
-    }                                                                              \
-  } while (false)
 
 // The bytes from a line and column on.
 std::string_view rest_of(std::string_view text, std::uint32_t line, std::uint32_t column) {

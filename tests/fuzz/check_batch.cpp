@@ -2,8 +2,6 @@
 // refused in an orderly way; what is accepted is, to an independent reader, an object with one list whose items are
 // the spans, but for those that parse_check refuses alone.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,30 +9,13 @@
 
 #include "common/domain/check_batch.hpp"
 #include "common/domain/json_tree.hpp"
+#include "tests/fuzz/orderly_refusal.hpp"
+#include "tests/fuzz/require.hpp"
 
 namespace {
 
 using namespace sluice;
-
-#define REQUIRE_THAT(condition)                                                    \
-  do {                                                                             \
-    if (!(condition)) {                                                            \
-      std::fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                \
-    }                                                                              \
-  } while (false)
-
-void require_orderly(const std::vector<RequestFault>& faults) {
-  REQUIRE_THAT(faults.size() <= 32);
-  unsigned status = 400;
-  for (const RequestFault& fault : faults) {
-    REQUIRE_THAT(fault.status == 400 || fault.status == 422);
-    REQUIRE_THAT(fault.status >= status);
-    status = fault.status;
-    REQUIRE_THAT(!fault.text.empty() && fault.text.size() < 512 && fault.pointer.size() < 512);
-    REQUIRE_THAT(fault.pointer.empty() || fault.pointer.front() == '/');
-  }
-}
+using namespace sluice::fuzz;
 
 bool parses(std::string_view text) {
   std::string copy(text);

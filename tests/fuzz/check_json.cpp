@@ -2,49 +2,19 @@
 // independent reading of the same JSON says; what is refused is refused in an orderly way; what is echoed stays JSON.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
-#include "common/base/json_text.hpp"
 #include "common/domain/check_request.hpp"
 #include "common/domain/decision.hpp"
 #include "common/domain/json_tree.hpp"
+#include "tests/fuzz/orderly_refusal.hpp"
+#include "tests/fuzz/require.hpp"
 
 namespace {
 
 using namespace sluice;
-
-#define REQUIRE_THAT(condition)                                                    \
-  do {                                                                             \
-    if (!(condition)) {                                                            \
-      std::fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                \
-    }                                                                              \
-  } while (false)
-
-bool reads_as_json(const std::string& text) {
-  JsonTree tree;
-  return tree.parse(text).has_value();
-}
-
-void require_orderly(const std::vector<RequestFault>& faults) {
-  REQUIRE_THAT(faults.size() <= 32);
-  unsigned status = 400;
-  for (const RequestFault& fault : faults) {
-    REQUIRE_THAT(fault.status == 400 || fault.status == 422);
-    REQUIRE_THAT(fault.status >= status);
-    status = fault.status;
-    REQUIRE_THAT(!fault.text.empty() && fault.text.size() < 512 && fault.pointer.size() < 512);
-    REQUIRE_THAT(fault.pointer.empty() || fault.pointer.front() == '/');
-    // Pointers quote names of the body, which are UTF-8: nothing of them is lost when they are written.
-    std::string written;
-    append_json_string(written, fault.pointer);
-    REQUIRE_THAT(reads_as_json(written));
-    REQUIRE_THAT(fault.pointer.find("\xEF\xBF\xBD") != std::string::npos ||
-                 written.find("\xEF\xBF\xBD") == std::string::npos);
-  }
-}
+using namespace sluice::fuzz;
 
 void require_named(std::span<const JsonMember> members, const CheckRequest& request, Dimension kind) {
   for (const JsonMember& member : members) {

@@ -2,26 +2,17 @@
 // asked, says the same each time, and stands in negations, conjunctions and disjunctions as their rules want it.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/policy/match_expr.hpp"
+#include "tests/fuzz/require.hpp"
 
 namespace {
 
 using namespace sluice;
 using policy::MatchExpr;
-
-#define REQUIRE_THAT(condition)                                                    \
-  do {                                                                             \
-    if (!(condition)) {                                                            \
-      std::fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                \
-    }                                                                              \
-  } while (false)
 
 constexpr std::size_t kMaxWords = 12;
 

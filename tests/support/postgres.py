@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
@@ -66,6 +66,11 @@ class PostgresServer:
         return f"postgresql:///{database}?host={self._home}&port=5432&user={role}"
 
     @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        return self._home / ".s.PGSQL.5432"
+
+    @property
     def pid(self) -> int:
         """The number of the server's first process."""
         assert self._process is not None
@@ -118,6 +123,20 @@ class PostgresServer:
             _send(pid, signal.SIGKILL)
         self._process.wait(10)
         wait_until("the end of PostgreSQL's processes", lambda: not any(map(_alive, children)))
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Neither it nor any of its processes does anything meanwhile; connections stay open."""
+        assert self._process is not None
+        self._process.send(signal.SIGSTOP)   # first, so that it starts no more
+        children = _children(self.pid)
+        for pid in children:
+            _send(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in (*children, self.pid):
+                _send(pid, signal.SIGCONT)
 
     def restart(self) -> "PostgresServer":
         """Starts it again at the same place, after kill9() or stop()."""

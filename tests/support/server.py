@@ -64,11 +64,11 @@ class Installation:
 class Server:
     """One server with a port for the admin API and one for probes, both chosen by the kernel at each start.
 
-    `allow`: events that may be logged as errors.
+    `allow`: events that may be logged as errors. `url`: another way to the database than the direct one.
     """
 
     def __init__(self, program: Path, folder: Path, database: Database, token: str = "", flags: Sequence[str] = (),
-                 env: Optional[Mapping[str, str]] = None, allow: Sequence[str] = ()) -> None:
+                 env: Optional[Mapping[str, str]] = None, allow: Sequence[str] = (), url: str = "") -> None:
         self.program = program
         self.folder = folder
         self.database = database
@@ -76,6 +76,7 @@ class Server:
         self.flags = list(flags)
         self.env = dict(env or {})
         self.allowed_errors = set(allow)
+        self.url = url or database.url(APP)
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "server.log"
         self._process: Optional[Process] = None
@@ -85,8 +86,9 @@ class Server:
     @staticmethod
     def environment() -> dict[str, str]:
         """Ours, without what would configure a server."""
-        return {name: value for name, value in os.environ.items()
-                if not name.startswith("SLUICE_SERVER_") or name == "SLUICE_SERVER_BIN"}
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_SERVER_")}
+        # Leaks of libraries that are known of are not worth a word in the log.
+        return {"LSAN_OPTIONS": "print_suppressions=0", **ours}
 
     @property
     def process(self) -> Process:
@@ -111,7 +113,7 @@ class Server:
 
     def _listening(self) -> bool:
         self._assert_alive()
-        self._ports = {line["listener"]: line["port"] for line in self.lines(since_start=True)
+        self._ports = {line["listener"].split()[0]: line["port"] for line in self.lines(since_start=True)
                        if line.get("event") == "listening"}
         return set(self._ports) >= {"API", "probes"}
 
@@ -120,14 +122,14 @@ class Server:
 
     def command(self) -> list[str]:
         """The command line it is started with."""
-        return [str(self.program), "--database-url", self.database.url(APP), "--listen", "127.0.0.1:0", "--admin",
+        return [str(self.program), "--database-url", self.url, "--listen", "127.0.0.1:0", "--admin",
                 "127.0.0.1:0", "--log-level", "debug", *self.flags]
 
     def launch(self) -> "Server":
         """Starts it without waiting."""
         self._begin = self.log.stat().st_size if self.log.exists() else 0
         self._ports = {}
-        self._process = Process(self.command(), self.log, self.env)
+        self._process = Process(self.command(), self.log, {**self.environment(), **self.env})
         return self
 
     def start(self) -> "Server":

@@ -126,7 +126,8 @@ CREATE TABLE settings (
 );
 INSERT INTO settings (id, version, document) VALUES ('global', 1, '{"mode":"enforce"}');
 
--- Every state an object ever had. A removal is a version too, without a document.
+-- Every state an object ever had. A removal is a version too, without a document. An id that one organization gave up
+-- may be taken by another, which must neither see nor run into the versions of the first.
 CREATE TABLE versions (
   kind            text NOT NULL,
   organization_id sluice_id NOT NULL,
@@ -138,7 +139,7 @@ CREATE TABLE versions (
   actor_id        text NOT NULL,
   made_at         timestamptz NOT NULL,
   -- With the organization: an id that was given up in one may begin anew in another.
-  PRIMARY KEY (kind, organization_id, tenant_id, id, version)
+  PRIMARY KEY (kind, tenant_id, id, version, organization_id)
 );
 
 -- What agents follow: which objects a revision changed.
@@ -239,7 +240,8 @@ BEGIN
   END LOOP;
   EXECUTE format('CREATE POLICY read_all ON settings FOR SELECT USING (true)');
   EXECUTE format('CREATE POLICY platform ON settings FOR UPDATE USING (%s = ''*'')', org);
-  EXECUTE 'CREATE POLICY old ON idempotency USING (made_at < now() - interval ''24 hours'')';
+  -- Who tidies up sees all of them, but not before their time.
+  EXECUTE format('CREATE POLICY old ON idempotency USING (%s = ''*'' AND made_at < now() - interval ''24 hours'')', org);
   EXECUTE 'CREATE POLICY own ON idempotency USING (actor_id = (SELECT current_setting(''sluice.actor'', true)))';
 
   FOREACH name IN ARRAY ARRAY['organizations', 'tenants', 'plans', 'policies', 'keys', 'overrides', 'tokens', 'agent_tokens',

@@ -26,7 +26,7 @@ def run(rig: Rig, report: Report) -> None:
     with rig.redis("redis-idle") as redis:
         for name, counters in (("Redis", redis.counters), ("memory", "memory")):
             with rig.agent(f"agent-idle-{name}", bundle, key, counters) as agent:
-                time.sleep(1)
+                time.sleep(1)   # the idle time itself: what it does on its own in it counts
                 found[f"{name}, idle"] = memory_mb(agent.process)
                 rig.wrk(agent.port, 64, 1 if rig.quick else 3, key.text)
                 found[f"{name}, after load"] = memory_mb(agent.process)

@@ -122,6 +122,7 @@ Answer AdminRig::ask_as(std::string_view token, std::string_view method, std::st
   Call call = make_call(method, target);
   call.body = body;
   call.authorization = fmt::format("Bearer {}", token);
+  call.yaml = call.route->takes_yaml && value_of(headers, "content-type") == "application/yaml";
   call.if_match = value_of(headers, "if-match");
   call.if_none_match = value_of(headers, "if-none-match");
   call.idempotency_key = value_of(headers, "idempotency-key");

@@ -38,7 +38,7 @@ class HandClock final : public Clock {
   std::int64_t now_us_ = SystemClock().now_us();
 };
 
-// Names as in HTTP, lower case: if-match, if-none-match, idempotency-key.
+// Names as in HTTP, lower case: if-match, if-none-match, idempotency-key; content-type application/yaml.
 using Headers = std::map<std::string, std::string>;
 
 class AdminRig {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "server/audit/verify.hpp"
 #include "tests/integration/server/admin_rig.hpp"
 
 namespace sluice::server::test {
@@ -102,6 +103,15 @@ TEST_CASE_FIXTURE(Acme, "an id that is used again goes on counting its versions"
   REQUIRE(ask("PUT", target, kBody).status == 201);
   REQUIRE(ask("DELETE", target).status == 204);
   CHECK(at(ask("PUT", target, kBody), "/version") == "3");
+}
+
+TEST_CASE_FIXTURE(Acme, "an id given up by one organization begins anew in another") {
+  REQUIRE(ask("DELETE", "/v1/admin/tenants/bank").status == 204);
+  const std::string token = this->token("org_admin", R"("organization_id":"other")");
+  const Answer made = ask_as(token, "PUT", "/v1/admin/tenants/bank", R"({"organization_id":"other"})");
+  CHECK(made.status == 201);
+  CHECK(at(made, "/version") == "1");
+  CHECK(verify(*connect(database_options())).good());
 }
 
 TEST_CASE_FIXTURE(Acme, "a list comes in pages that miss nothing") {

@@ -1,0 +1,178 @@
+#include "server/admin/audit_api.hpp"
+
+#include <charconv>
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/base/timestamp.hpp"
+#include "common/domain/json_fields.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/paging.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/store/statement.hpp"
+
+namespace sluice::server {
+namespace {
+
+// A query parameter that must equal a column.
+struct Equal {
+  std::string_view parameter;
+  std::string_view sql;
+};
+constexpr std::array kEqual{Equal{"tenant_id", " AND tenant_id = $"}, Equal{"kind", " AND kind = $"},
+                            Equal{"object_id", " AND object_id = $"}, Equal{"actor_id", " AND actor_id = $"}};
+
+// An instant of the query; adds a fault where it is none.
+std::optional<std::string> instant(const Call& call, std::string_view name, Faults& faults) {
+  const std::string_view text = call.parameter(name);
+  if (text.empty()) return std::nullopt;
+  const auto time = parse_timestamp(text);
+  if (time) return format_timestamp(*time);
+  faults.push_back({fmt::format("?{}", name), time.error().text});
+  return std::nullopt;
+}
+
+// Within one organization seq counts up as revisions do, so both orders are one; the shorter has an index.
+class Order {
+ public:
+  explicit Order(const Context& context) : organization_(context.call.parameter("organization_id")) {
+    if (organization_.empty()) organization_ = context.principal.organization_id;
+  }
+
+  void behind(const Page& page, Statement& statement) const {
+    if (!organization_.empty()) statement.add(" AND organization_id = $", organization_);
+    if (page.after_id.empty()) return;
+    const std::size_t separator = page.after_id.find(':');
+    if (separator == std::string::npos) refuse_cursor();
+    const std::string revision = number(page.after_id.substr(0, separator));
+    const std::string seq = number(page.after_id.substr(separator + 1));
+    if (organization_.empty()) {
+      statement.add(" AND (revision, organization_id, seq) < ($::bigint, ", revision);
+      statement.add("$, ", page.after_tenant_id).add("$::bigint)", seq);
+    } else {
+      statement.add(" AND seq < $::bigint", seq);
+    }
+  }
+  std::string_view sql() const {
+    return organization_.empty() ? " ORDER BY revision DESC, organization_id DESC, seq DESC" : " ORDER BY seq DESC";
+  }
+
+ private:
+  static std::string number(const std::string& text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) refuse_cursor();
+    return text;
+  }
+
+  std::string organization_;  // "": of all
+};
+
+void filter(const Call& call, Statement& statement) {
+  Faults faults;
+  const auto since = instant(call, "since", faults);
+  const auto until = instant(call, "until", faults);
+  if (const auto kind = call.parameter("kind"); !kind.empty() && !kind_from(kind)) {
+    faults.push_back({"?kind", fmt::format("there is no kind {}; there are {}", quoted(kind), kind_names())});
+  }
+  if (!faults.empty()) refuse_faults(400, std::move(faults));
+  if (since) statement.add(" AND made_at >= $::timestamptz", *since);
+  if (until) statement.add(" AND made_at < $::timestamptz", *until);
+  for (const auto& [parameter, sql] : kEqual) {
+    if (const auto value = call.parameter(parameter); !value.empty()) statement.add(sql, std::string(value));
+  }
+}
+
+// The columns in this order.
+enum Column : std::uint8_t {
+  organization_id,
+  seq,
+  at,
+  actor_id,
+  actor_role,
+  source,
+  request_id,
+  action,
+  kind,
+  tenant_id,
+  id,
+  version,
+  before,
+  after,
+  revision,
+  hash
+};
+const std::string& columns() {
+  static const std::string names = fmt::format(
+      "organization_id, seq, {}, actor_id, actor_role, source, request_id, action, kind, tenant_id, object_id, "
+      "version, before, after, revision, encode(hash, 'hex')",
+      as_timestamp("made_at"));
+  return names;
+}
+
+std::string entry(const pqxx::row& row) {
+  std::string text = "{";
+  const auto add = [&text](std::string_view name, std::string_view json) {
+    text.append(text.size() > 1 ? "," : "").append("\"").append(name).append("\":").append(json);
+  };
+  const auto add_text = [&](std::string_view name, Column column) { add(name, json_string(row[column].c_str())); };
+  // "" is what is above organizations or tenants.
+  const auto add_place = [&](std::string_view name, Column column) {
+    add(name, row[column].size() == 0 ? "null" : json_string(row[column].c_str()));
+  };
+  const auto add_document = [&](std::string_view name, Column column) {
+    add(name, row[column].is_null() ? "null" : row[column].c_str());
+  };
+  add_place("organization_id", organization_id);
+  add("seq", row[seq].c_str());
+  add_text("at", at);
+  add_text("actor_id", actor_id);
+  add_text("actor_role", actor_role);
+  add_text("source", source);
+  add_text("request_id", request_id);
+  add_text("action", action);
+  add_text("kind", kind);
+  add_place("tenant_id", tenant_id);
+  add_text("id", id);
+  add("version", row[version].c_str());
+  add_document("before", before);
+  add_document("after", after);
+  add("revision", row[revision].c_str());
+  add_text("hash", hash);
+  return text += '}';
+}
+
+}  // namespace
+
+Answer list_audit(Context& context) {
+  const Page page = read_page(context.call);
+  const Order order(context);
+  Statement statement(fmt::format("SELECT {} FROM audit WHERE true", columns()));
+  filter(context.call, statement);
+  order.behind(page, statement);
+  const pqxx::result rows = statement.add(order.sql()).add(fmt::format(" LIMIT {}", page.limit + 1)).run(context.tx);
+  std::vector<std::string> items;
+  std::string next;
+  for (const auto& row : rows) {
+    if (items.size() == page.limit) {
+      const pqxx::row last = rows[row.num() - 1];
+      next =
+          cursor_behind(last[organization_id].c_str(), fmt::format("{}:{}", last[revision].c_str(), last[seq].c_str()));
+      break;
+    }
+    items.push_back(entry(row));
+  }
+  Answer answer;
+  answer.body = list_document(items, next);
+  return answer;
+}
+
+Answer get_revision(Context& context) {
+  const Revision newest = head(context.tx);
+  Answer answer;
+  answer.body = fmt::format(R"({{"revision":{},"chain":"{}","at":"{}"}})", newest.number, newest.chain, newest.made_at);
+  return answer;
+}
+
+}  // namespace sluice::server

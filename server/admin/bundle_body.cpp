@@ -1,0 +1,62 @@
+#include "server/admin/bundle_body.hpp"
+
+#include <fmt/format.h>
+
+#include "common/domain/fault_place.hpp"
+#include "common/policy/match_expr.hpp"
+#include "common/policy/snapshot.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/refusal.hpp"
+
+namespace sluice::server {
+
+BundleBody::BundleBody(const Call& call, std::int64_t now_us) : call_(call) {
+  {
+    JsonTree tree;  // as large as the body, and of no use once it is read
+    const JsonValue document = parse(tree);
+    note_lists(document);
+    auto read = read_bundle(document, &policy::check_expression);
+    if (!read) refuse(std::move(read.error()));
+    bundle = std::move(*read);
+  }
+  if (auto built = policy::build_snapshot(bundle, 0, now_us); !built) refuse(std::move(built.error()));
+}
+
+JsonValue BundleBody::parse(JsonTree& tree) {
+  if (call_.yaml) {
+    auto converted = json_of_yaml(call_.body);
+    if (!converted) refuse_faults(400, {std::move(converted.error())});
+    yaml_ = std::move(*converted);
+  }
+  const auto document = tree.parse(call_.yaml ? yaml_.json : call_.body);
+  if (!document) {
+    Faults faults{document.error()};
+    if (call_.yaml) yaml_.locate(faults);
+    refuse_faults(400, std::move(faults));
+  }
+  return *document;
+}
+
+void BundleBody::note_lists(const JsonValue& document) {
+  for (const Kind kind : kBundleKinds) {
+    const JsonValue* const list = member(document, info(kind).table);
+    listed_[static_cast<std::size_t>(kind)] = list != nullptr && list->type() == JsonType::array;
+  }
+  const JsonValue* const mode = member(document, "mode");
+  has_mode_ = mode != nullptr && mode->type() != JsonType::null;
+}
+
+void BundleBody::locate(Faults& faults) const {
+  if (call_.yaml) {
+    yaml_.locate(faults);
+  } else {
+    locate_faults(call_.body, faults);
+  }
+}
+
+void BundleBody::refuse(Faults faults) const {
+  locate(faults);
+  refuse_faults(422, std::move(faults));
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,47 @@
+// The body of a call as a bundle: JSON or YAML in, every fault and warning with its place in what was sent.
+//
+// Thread safety: none; belongs to its call.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "common/domain/bundle.hpp"
+#include "server/admin/call.hpp"
+#include "server/admin/yaml.hpp"
+#include "server/store/kind.hpp"
+
+namespace sluice::server {
+
+class BundleBody {
+ public:
+  // Refuses what is neither JSON nor YAML (400), and a bundle with faults, naming all of them: those of the document, and
+  // what only shows when an agent would compile it (422). `call` outlives it.
+  BundleBody(const Call& call, std::int64_t now_us);
+
+  // Whether the bundle has a list of this kind, be it an empty one.
+  bool lists(Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }
+  bool has_mode() const { return has_mode_; }
+
+  // Gives faults their lines and columns in what was sent.
+  void locate(Faults& faults) const;
+  [[noreturn]] void refuse(Faults faults) const;  // 422
+
+  Bundle bundle;
+
+ private:
+  JsonValue parse(JsonTree& tree);
+  void note_lists(const JsonValue& document);
+
+  const Call& call_;
+  YamlDocument yaml_;
+  std::array<bool, 16> listed_{};
+  bool has_mode_ = false;
+};
+
+// What lists of a bundle are called, which is what their tables are.
+inline constexpr std::array kBundleKinds{Kind::organization, Kind::tenant, Kind::plan, Kind::policy, Kind::key,
+                                         Kind::override_};
+
+}  // namespace sluice::server

@@ -1,0 +1,74 @@
+#include "server/admin/bundle_text.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "common/domain/json_tree.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/store/objects.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::size_t kRows = 1000;  // read at once
+
+std::vector<Filter> filters_of(const BundlePart& part, Kind kind) {
+  std::vector<Filter> filters;
+  if (!part.organization_id.empty()) filters.push_back({"organization_id = $", part.organization_id});
+  if (!part.tenant_id.empty() && kind != Kind::organization) filters.push_back({"tenant_id = $", part.tenant_id});
+  // Whoever reads the export would drop what is over by now.
+  if (kind == Kind::override_) filters.push_back({"coalesce(expires_at, 'infinity') > $::timestamptz", "now"});
+  return filters;
+}
+
+// The version is the store's, not the document's: agents tell by it which of two equal policies wins.
+void append(std::string& out, const StoredObject& object) {
+  out += object.document;
+  if (object.key.kind != Kind::policy || object.version == 1) return;
+  out.pop_back();
+  out += fmt::format(R"(,"version":{}}})", object.version);
+}
+
+void append_list(Transaction& tx, const BundlePart& part, Kind kind, std::string& out) {
+  const std::vector<Filter> filters = filters_of(part, kind);
+  out += fmt::format(",\n\"{}\":[", info(kind).table);
+  Page page{.limit = kRows, .after_tenant_id = {}, .after_id = {}};
+  for (bool first = true;;) {
+    const std::vector<StoredObject> found = list(tx, kind, filters, page);
+    const std::size_t rows = std::min(found.size(), kRows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      out += first ? "\n" : ",\n";
+      first = false;
+      append(out, found[i]);
+    }
+    if (out.size() > kMaxJsonBytes) {
+      throw Refusal(422, "too-large",
+                    fmt::format("The bundle would be larger than the {} MiB that a bundle may have: export one organization or "
+                                "one tenant at a time.",
+                                kMaxJsonBytes >> 20));
+    }
+    if (found.size() <= kRows) break;
+    page.after_tenant_id = found[kRows - 1].key.tenant_id;
+    page.after_id = found[kRows - 1].key.id;
+  }
+  out += ']';
+}
+
+}  // namespace
+
+std::string bundle_text(Transaction& tx, const BundlePart& part) {
+  std::string out = R"({"format":"sluice/v1")";
+  JsonTree tree;
+  const auto settings = find(tx, Kind::setting, "", "global");
+  const auto global = tree.parse(settings ? std::string_view(settings->document) : std::string_view("{}"));
+  const std::string_view mode = global ? text_member(*global, "mode") : std::string_view();
+  if (!mode.empty() && mode != "enforce") out += fmt::format(R"(,"mode":"{}")", mode);
+  for (const Kind kind : {Kind::organization, Kind::tenant, Kind::plan, Kind::policy}) append_list(tx, part, kind, out);
+  if (part.keys) append_list(tx, part, Kind::key, out);
+  if (part.overrides) append_list(tx, part, Kind::override_, out);
+  return out += "}\n";
+}
+
+}  // namespace sluice::server

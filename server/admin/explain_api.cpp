@@ -1,0 +1,145 @@
+// A request in, and who would judge it: chosen by the agent's own code on the tenant's own policies. Nothing is counted, so
+// what a limit would say is left open.
+#include <fmt/format.h>
+
+#include "common/base/json_text.hpp"
+#include "common/domain/enum_text.hpp"
+#include "common/domain/identifiers.hpp"
+#include "common/domain/json_fields.hpp"
+#include "common/policy/counter_key.hpp"
+#include "common/policy/course.hpp"
+#include "server/admin/bundle_api.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/object_parts.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/admin/tenant_snapshots.hpp"
+
+namespace sluice::server {
+namespace {
+
+using policy::Course;
+
+// What is asked. `request` points into `text`.
+struct Question {
+  std::string tenant_id;
+  std::string key_id;
+  std::string text;
+  CheckRequest request;
+};
+
+void read_request(const JsonValue& value, Question& question) {
+  append_json(question.text, value);
+  const auto found = parse_check(question.text, question.request);
+  question.request.explain = true;
+  if (found.empty()) return;
+  Faults faults;
+  for (const RequestFault& fault : found) faults.push_back({"/request" + fault.pointer, fault.text});
+  refuse_faults(found.front().status, std::move(faults));
+}
+
+void read_question(Context& context, const JsonValue& body, Question& question) {
+  FaultList faults;
+  const Place root;
+  Fields fields(body, root, faults);
+  fields.text("tenant_id", kMaxIdBytes);
+  if (const auto key_id = fields.text("key_id", kMaxIdBytes)) question.key_id = *key_id;
+  fields.require("request", "a check request as agents take it: {\"subject\":\"user:42\",\"resource\":\"GET:/orders\"}");
+  const JsonValue* const request = fields.take("request");
+  fields.reject_unknown();
+  if (faults.count() > 0) refuse_faults(422, faults.take());
+  question.tenant_id = body_tenant(context, body, Kind::policy);
+  if (question.tenant_id.empty()) refuse_fault(422, "/tenant_id", "tenant_id is missing: whose policies shall judge it?");
+  read_request(*request, question);
+}
+
+void check_key(Context& context, const Question& question) {
+  if (question.key_id.empty()) return;
+  const auto key = find(context.tx, Kind::key, "", question.key_id);
+  if (key && key->key.tenant_id == question.tenant_id) return;
+  refuse_fault(422, "/key_id", fmt::format("tenant {} has no key {}", question.tenant_id, quoted(question.key_id)));
+}
+
+// In the agent's words where the answer does not depend on counters.
+std::string_view reason_of(const Course& course) {
+  switch (course.kind) {
+    case Course::Kind::judge: return course.deciding_is_shadow ? "shadow" : "judged";
+    case Course::Kind::no_policy: return "no_policy";
+    case Course::Kind::mode_off: return "mode_off";
+    case Course::Kind::unknown_plan: return "unknown_plan";
+    case Course::Kind::missing_key: return "missing_key";
+  }
+  return "";
+}
+
+// Whether the request passes: "null" where that is up to the counters.
+std::string_view allowed_text(const Course& course, const policy::TenantView& tenant) {
+  switch (course.kind) {
+    case Course::Kind::judge: return course.deciding_is_shadow ? "true" : "null";
+    case Course::Kind::no_policy: return tenant.tenant.default_deny ? "false" : "true";
+    case Course::Kind::mode_off: return "true";
+    case Course::Kind::unknown_plan:
+    case Course::Kind::missing_key: break;
+  }
+  return "false";
+}
+
+void append_text(std::string& out, std::string_view name, std::string_view value) {
+  out.append(",\"").append(name).append("\":");
+  append_json_string(out, value);
+}
+
+void append_rulebook(std::string& out, const Course& course, const policy::TenantView& tenant,
+                     const CheckRequest& request) {
+  const policy::Rulebook& rulebook = *course.deciding;
+  if (rulebook.is_policy) {
+    append_text(out, "policy_id", rulebook.owner_id);
+    out += fmt::format(R"(,"policy_version":{})", rulebook.version);
+  }
+  if (!rulebook.plan_id.empty()) append_text(out, "plan_id", rulebook.plan_id);
+  append_text(out, "mode", to_string(course.mode));
+  append_text(out, "action", to_string(rulebook.enforcement.action));
+  append_text(out, "failure_mode", to_string(rulebook.enforcement.failure_mode));
+  if (course.shadow != nullptr) append_text(out, "shadow_policy_id", course.shadow->owner_id);
+  if (!course.missing.empty()) append_text(out, "missing", course.missing);
+  if (course.kind != Course::Kind::judge) return;
+  std::vector<std::string> keys;
+  policy::counter_keys(tenant.key_head, rulebook, request, keys);
+  out += R"(,"counter_keys":[)";
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (i > 0) out += ',';
+    append_json_string(out, keys[i]);
+  }
+  out += ']';
+}
+
+std::string answer_of(const Course& course, const policy::TenantView& tenant, const Question& question,
+                      const Revision& revision) {
+  std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
+                                json_string(question.tenant_id), revision.number, allowed_text(course, tenant),
+                                reason_of(course), course.deciding_is_shadow);
+  if (course.deciding != nullptr) append_rulebook(out, course, tenant, question.request);
+  out += ',';
+  write_candidates(course.candidates, out);
+  return out += '}';
+}
+
+}  // namespace
+
+Answer explain_request(Context& context) {
+  JsonTree tree;
+  const JsonValue body = read_body(context.call, tree);
+  Question question;
+  read_question(context, body, question);
+  const auto tenant = find(context.tx, Kind::tenant, "", question.tenant_id);
+  if (!tenant) refuse_unknown("tenant", question.tenant_id);
+  check_key(context, question);
+  const Revision revision = head(context.tx);
+  const auto snapshot = context.snapshots.of(context.tx, *tenant, revision, context.now_us);
+  const policy::TenantView& view = *snapshot->tenants.find(question.tenant_id)->second;
+  const Course course = policy::choose_course(*snapshot, view, question.key_id, question.request, context.now_us);
+  Answer answer;
+  answer.body = answer_of(course, view, question, revision);
+  return answer;
+}
+
+}  // namespace sluice::server

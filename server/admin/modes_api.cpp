@@ -1,0 +1,106 @@
+#include "server/admin/modes_api.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/domain/enum_text.hpp"
+#include "common/domain/json_fields.hpp"
+#include "server/admin/drafts.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/object_parts.hpp"
+#include "server/admin/paging.hpp"
+#include "server/admin/refusal.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::string_view kGlobal = "global";
+
+Mode mode_of(const StoredObject& object) {
+  JsonTree tree;
+  const auto document = tree.parse(object.document);
+  return document ? mode_from(text_member(*document, "mode")).value_or(Mode::enforce) : Mode::enforce;
+}
+
+StoredObject global_setting(Context& context, Lock lock) {
+  auto found = find(context.tx, Kind::setting, "", kGlobal, lock);
+  if (!found) refuse_unknown("setting", kGlobal);
+  return std::move(*found);
+}
+
+std::string mode_document(const StoredObject& tenant, Mode global) {
+  const Mode mode = mode_of(tenant);
+  return fmt::format(R"({{"tenant_id":"{}","organization_id":"{}","mode":"{}","effective":"{}","version":{}}})",
+                     tenant.key.id, tenant.key.organization_id, to_string(mode), to_string(std::max(mode, global)),
+                     tenant.version);
+}
+
+Answer show_mode(Context& context, const StoredObject& tenant) {
+  Answer answer;
+  answer.body = mode_document(tenant, mode_of(global_setting(context, Lock::none)));
+  answer.headers = fmt::format("ETag: {}\r\n", etag(tenant));
+  return answer;
+}
+
+// Of {"mode":"shadow"}; what GET adds to it may come back.
+Mode read_mode(const Call& call) {
+  JsonTree tree;
+  FaultList faults;
+  const Place root;
+  Fields fields(read_body(call, tree), root, faults);
+  for (const std::string_view name : kReadOnly) fields.take(name);
+  for (const std::string_view name : {"tenant_id", "organization_id", "effective"}) fields.take(name);
+  fields.require("mode", kModeNames);
+  const auto mode = fields.choice("mode", &mode_from, kModeNames);
+  fields.reject_unknown();
+  if (faults.count() > 0) refuse_faults(422, faults.take());
+  return *mode;
+}
+
+}  // namespace
+
+Answer list_modes(Context& context) {
+  std::vector<Filter> filters;
+  if (const auto value = context.call.parameter("organization_id"); !value.empty()) {
+    filters.push_back({"organization_id = $", std::string(value)});
+  }
+  if (const auto value = context.call.parameter("mode"); !value.empty()) {
+    filters.push_back({"coalesce(document ->> 'mode', 'enforce') = $", std::string(value)});
+  }
+  const Page page = read_page(context.call);
+  const StoredObject global = global_setting(context, Lock::none);
+  std::vector<StoredObject> tenants = list(context.tx, Kind::tenant, filters, page);
+  const std::string next = cut_page(tenants, page);
+  std::vector<std::string> items;
+  for (const StoredObject& tenant : tenants) items.push_back(mode_document(tenant, mode_of(global)));
+  Answer answer;
+  answer.body = fmt::format(R"({{"global":{},)", show(global).body) + list_document(items, next).substr(1);
+  return answer;
+}
+
+Answer get_global_mode(Context& context) { return show(global_setting(context, Lock::none)); }
+
+Answer put_global_mode(Context& context) {
+  const Mode mode = read_mode(context.call);
+  const StoredObject before = global_setting(context, Lock::update);
+  check_conditions(context.call, &before);
+  const Draft draft{
+      .key = before.key, .document = fmt::format(R"({{"mode":"{}"}})", to_string(mode)), .extra = {}, .warnings = {}};
+  return store(context, draft, before, "mode");
+}
+
+Answer get_tenant_mode(Context& context) { return show_mode(context, require(context, Kind::tenant, Lock::none)); }
+
+Answer put_tenant_mode(Context& context) {
+  const Mode mode = read_mode(context.call);
+  const StoredObject before = require(context, Kind::tenant, Lock::update);
+  check_conditions(context.call, &before);
+  JsonTree tree;
+  const NamedText changed{"mode", json_string(to_string(mode))};
+  const Draft draft = draft_tenant(context.tx, edited(tree.parse(before.document).value(), {}, {&changed, 1}));
+  store(context, draft, before, "mode");
+  return show_mode(context, require(context, Kind::tenant, Lock::none));
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,60 @@
+// What the handlers of all kinds are made of: the body and its place, the object a path names, conditions, writing with
+// its record, the answer.
+//
+// Thread safety: none; each works in its caller's transaction. They throw Refusal.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/domain/json_tree.hpp"
+#include "server/admin/call.hpp"
+#include "server/admin/drafts.hpp"
+#include "server/store/objects.hpp"
+
+namespace sluice::server {
+
+// The tenant a call is about: of the query, else the only one of the caller's token; "" for kinds without.
+std::string tenant_of(const Context& context, Kind kind);
+// As tenant_of, and else the one the body names.
+std::string body_tenant(const Context& context, const JsonValue& body, Kind kind);
+
+// As tenant_of, for a path whose ids are unique within a tenant only: refuses 422 where nothing says which.
+std::string required_tenant(const Context& context, Kind kind);
+
+// The body as an object; refuses what is no JSON or no object.
+JsonValue read_body(const Call& call, JsonTree& tree);
+// Whether an object has a member that is not null.
+bool is_given(const JsonValue& body, std::string_view name);
+// The body without what is read-only, and with its place in it: what the path and the query say, where the body does
+// not say it. Refuses a body that says something else.
+std::string placed(const JsonValue& body, Kind kind, const std::string& tenant_id, const std::string& id);
+
+// What an answer that is repeated shows in place of a secret: a body may bring that back, but no secret of its own.
+std::vector<std::string_view> unshown(const JsonValue& body, std::string_view secret);
+
+// The object a path names; refuses 404 where it is not in the caller's scope.
+StoredObject require(Context& context, Kind kind, Lock lock);
+
+// Refuses 412 where If-Match or If-None-Match do not fit; `found` is nullptr where there is no object.
+void check_conditions(const Call& call, const StoredObject* found);
+// Whether a reader has the object as it is: If-None-Match names it.
+bool is_known(const Call& call, const StoredObject& found);
+
+// Stores a draft under a key that is free, and records it.
+Answer insert_draft(Context& context, const Draft& draft, std::string_view collection,
+                    std::string_view action = "create");
+// Stores a draft in place of `before` and records it, unless nothing changes.
+Answer store(Context& context, const Draft& draft, const StoredObject& before, std::string_view action);
+// Removes a row that is locked, and records it. Refuses 409 where something refers to it.
+Answer remove_object(Context& context, const StoredObject& before);
+
+// The object's document with what the store adds, its ETag, and `warnings` where there are some.
+Answer show(const StoredObject& object, const Faults& warnings = {});
+std::string etag(const StoredObject& object);
+
+// Puts a secret into an answer: shown this once, null where the call is repeated.
+void show_secret(Answer& answer, std::string_view member, std::string_view secret);
+
+}  // namespace sluice::server

@@ -1,0 +1,63 @@
+#include "server/admin/tenant_snapshots.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "server/admin/bundle_text.hpp"
+
+namespace sluice::server {
+namespace {
+
+std::shared_ptr<const policy::Snapshot> compile(Transaction& tx, const StoredObject& tenant, const Revision& revision,
+                                                std::int64_t now_us) {
+  const auto broken = [&](const Faults& faults) {
+    return std::runtime_error(fmt::format("tenant {} cannot be compiled: {}: {}", tenant.key.id, faults.front().pointer,
+                                          faults.front().text));
+  };
+  // What is stored was read by these very functions before.
+  const auto bundle = parse_bundle(bundle_text(
+      tx, {.organization_id = tenant.key.organization_id, .tenant_id = tenant.key.id, .keys = false, .overrides = false}));
+  if (!bundle) throw broken(bundle.error());
+  auto built = policy::build_snapshot(*bundle, static_cast<std::uint64_t>(revision.number), now_us, revision.chain);
+  if (!built) throw broken(built.error());
+  return std::move(*built);
+}
+
+}  // namespace
+
+std::shared_ptr<const policy::Snapshot> TenantSnapshots::of(Transaction& tx, const StoredObject& tenant,
+                                                            const Revision& revision, std::int64_t now_us) {
+  if (auto found = known(tenant.key.id, revision.chain)) return found;
+  auto made = compile(tx, tenant, revision, now_us);
+  keep({.tenant_id = tenant.key.id, .snapshot = made});
+  return made;
+}
+
+std::shared_ptr<const policy::Snapshot> TenantSnapshots::known(const std::string& tenant_id, const std::string& chain) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find_if(
+      entries_, [&](const Entry& entry) { return entry.tenant_id == tenant_id && entry.snapshot->chain == chain; });
+  if (found == entries_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found);
+  return entries_.front().snapshot;
+}
+
+void TenantSnapshots::keep(Entry entry) {
+  std::list<Entry> dropped;  // freed without the lock
+  const std::scoped_lock lock(mutex_);
+  const auto stale = std::ranges::find(entries_, entry.tenant_id, &Entry::tenant_id);
+  if (stale != entries_.end()) dropped.splice(dropped.begin(), entries_, stale);
+  entries_.push_front(std::move(entry));
+  std::size_t policies = 0;
+  std::size_t kept = 0;
+  auto at = entries_.begin();
+  for (; at != entries_.end() && kept < kTenants; ++at, ++kept) {
+    policies += at->snapshot->policy_count;
+    if (policies > kPolicies) break;
+  }
+  dropped.splice(dropped.end(), entries_, at, entries_.end());
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,166 @@
+#include "server/admin/tokens_api.hpp"
+
+#include <map>
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/domain/identifiers.hpp"
+#include "common/domain/json_fields.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/object_parts.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/auth/token_store.hpp"
+
+namespace sluice::server {
+namespace {
+
+// The organizations of those tenants that are there, locked so that they stay.
+std::map<std::string, std::string, std::less<>> organizations_of(Transaction& tx,
+                                                                 const std::vector<std::string>& tenants) {
+  std::map<std::string, std::string, std::less<>> found;
+  const pqxx::result rows = tx.exec(
+      "SELECT id, organization_id FROM tenants WHERE id = ANY ($1::text[]) ORDER BY id FOR SHARE", text_array(tenants));
+  for (const auto& row : rows) found.emplace(row[0].c_str(), row[1].c_str());
+  return found;
+}
+
+// Adds a fault for each place the token names that is not there; what is beyond the caller's scope looks the same.
+// Tenants without an organization say it: they are all of one.
+void check_places(Transaction& tx, const JsonValue& body, TokenDocument& token, Faults& faults) {
+  const auto found = organizations_of(tx, token.tenant_ids);
+  if (token.organization_id.empty() && !found.empty()) token.organization_id = found.begin()->second;
+  const std::string& organization = token.organization_id;
+  const JsonValue* const given = member(body, "tenant_ids");
+  const bool is_list = given != nullptr && given->type() == JsonType::array;
+  for (std::size_t i = 0; is_list && i < given->items().size(); ++i) {
+    const JsonValue& item = given->items()[i];
+    if (item.type() != JsonType::string || !is_id(item.text())) continue;  // its reader says so
+    const auto tenant = found.find(item.text());
+    if (tenant != found.end() && tenant->second == organization) continue;
+    const std::string where = organization.empty() ? "" : fmt::format(" in organization {}", quoted(organization));
+    faults.push_back(
+        {fmt::format("/tenant_ids/{}", i), fmt::format("there is no tenant {}{}", quoted(item.text()), where)});
+  }
+  if (is_id(organization) && !find(tx, Kind::organization, "", organization, Lock::share)) {
+    faults.push_back({"/organization_id", fmt::format("there is no organization {}", quoted(organization))});
+  }
+}
+
+void refuse_beyond(const Principal& giver, const TokenDocument& token) {
+  if (const auto fault = grant_fault(giver, principal_of(token))) {
+    throw Refusal(403, "forbidden", fmt::format("A token never hands out more than it has: {}.", *fault));
+  }
+}
+
+TokenDocument read_new(Context& context, const JsonValue& body, TokenType type) {
+  Faults faults;
+  TokenDocument token = read_token(body, type, context.principal, faults);
+  if (is_given(body, "id")) faults.push_back({"/id", "a token's id is made by the server: leave it out"});
+  if (token.expires_at && token.expires_at->time_since_epoch().count() <= context.now_us) {
+    faults.push_back({"/expires_at", "this is past: the token would open nothing"});
+  }
+  check_places(context.tx, body, token, faults);
+  if (!faults.empty()) refuse_faults(422, std::move(faults));
+  return token;
+}
+
+// What stays as it was made.
+void check_unchanged(const TokenDocument& before, const TokenDocument& after, Faults& faults) {
+  const auto check = [&faults](bool same, std::string_view name) {
+    if (same) return;
+    faults.push_back({fmt::format("/{}", name),
+                      fmt::format("{} stays as it was made: make another token, and revoke this one", name)});
+  };
+  check(after.id == before.id, "id");
+  check(after.role == before.role, "role");
+  check(after.organization_id == before.organization_id, "organization_id");
+  check(after.tenant_ids == before.tenant_ids, "tenant_ids");
+  if (before.revoked && !after.revoked) faults.push_back({"/revoked", "revoking is final: make another token"});
+}
+
+// A token that is about to be changed, and who else could do without it.
+struct Target {
+  StoredObject object;
+  TokenDocument token;
+  bool is_last;  // of the live platform_admins
+};
+
+Target lock_target(Context& context, TokenType type) {
+  // All of them are locked before the one, in one order: two who revoke each other's tokens must not both succeed.
+  std::vector<std::string> admins;
+  const bool everywhere = context.principal.reach() == Level::platform;
+  if (everywhere && type == TokenType::admin) admins = lock_platform_admins(context.tx, context.now_us);
+  StoredObject object = require(context, kind_of(type), Lock::update);
+  check_conditions(context.call, &object);
+  TokenDocument token = stored_token(object.document, type);
+  refuse_beyond(context.principal, token);
+  const bool is_last = admins.size() == 1 && admins.front() == object.key.id;
+  return {.object = std::move(object), .token = std::move(token), .is_last = is_last};
+}
+
+[[noreturn]] void refuse_last() {
+  throw Refusal(409, "last-admin",
+                "This is the last live platform_admin token: make another one first, or nobody could make any more.");
+}
+
+}  // namespace
+
+Answer create_token(Context& context, TokenType type) {
+  JsonTree tree;
+  JsonTree edited_tree;
+  const JsonValue body = read_body(context.call, tree);
+  const std::string text = edited(body, unshown(body, "token"), {});
+  const TokenDocument token = read_new(context, edited_tree.parse(text).value(), type);
+  refuse_beyond(context.principal, token);
+  const MintedToken made = insert_token(context.tx, context.log, token, type);
+  Answer answer = show(made.object);
+  show_secret(answer, "token", made.text);
+  answer.status = 201;
+  answer.headers += fmt::format("Location: /v1/admin/{}/{}\r\n", type == TokenType::admin ? "tokens" : "agent-tokens",
+                                made.object.key.id);
+  return answer;
+}
+
+Answer patch_token(Context& context, TokenType type) {
+  JsonTree patch_tree;
+  JsonTree old_tree;
+  JsonTree merged_tree;
+  JsonTree edited_tree;
+  const JsonValue patch = read_body(context.call, patch_tree);
+  const Target target = lock_target(context, type);
+  const std::string whole = merged(old_tree.parse(target.object.document).value(), patch);
+  const JsonValue body = merged_tree.parse(whole).value();
+  const std::string text = edited(body, unshown(body, "token"), {});
+  Faults faults;
+  const TokenDocument token = read_token(edited_tree.parse(text).value(), type, {}, faults);
+  check_unchanged(target.token, token, faults);
+  if (!faults.empty()) refuse_faults(422, std::move(faults));
+  if (target.is_last && !is_live(token, context.now_us)) refuse_last();
+  const Draft draft{.key = target.object.key, .document = write_token(token), .extra = {}, .warnings = {}};
+  return store(context, draft, target.object, token.revoked && !target.token.revoked ? "revoke" : "update");
+}
+
+Answer delete_token(Context& context, TokenType type) {
+  const Target target = lock_target(context, type);
+  if (target.is_last) refuse_last();
+  return remove_object(context, target.object);
+}
+
+Answer who_am_i(Context& context) {
+  const Principal& caller = context.principal;
+  const auto token = find(context.tx, Kind::token, "", caller.token_id);
+  if (!token) refuse_unknown("token", caller.token_id);  // deleted since it was proved
+  Answer answer = show(*token);
+  answer.body.pop_back();
+  answer.body += R"(,"permissions":[)";
+  bool first = true;
+  for (const std::string_view name : permissions_of(caller.role)) {
+    answer.body += fmt::format(R"({}"{}")", first ? "" : ",", name);
+    first = false;
+  }
+  answer.body += "]}";
+  return answer;
+}
+
+}  // namespace sluice::server

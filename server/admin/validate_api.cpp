@@ -1,0 +1,116 @@
+// A body in, and what storing it would say: nothing is stored.
+#include <fmt/format.h>
+
+#include "common/domain/identifiers.hpp"
+#include "common/domain/json_fields.hpp"
+#include "common/http/problem.hpp"
+#include "common/policy/warnings.hpp"
+#include "server/admin/bundle_api.hpp"
+#include "server/admin/bundle_body.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/keys_api.hpp"
+#include "server/admin/objects_api.hpp"
+#include "server/admin/refusal.hpp"
+
+namespace sluice::server {
+namespace {
+
+Answer valid(std::string_view canonical, const Faults& warnings) {
+  Answer answer;
+  answer.body.reserve(canonical.size() + 256);
+  answer.body.append(R"({"valid":true,"canonical":)").append(canonical).append(R"(,"warnings":)");
+  http::write_faults(warnings, answer.body);
+  answer.body += '}';
+  return answer;
+}
+
+Answer validate_bundle(Context& context) {
+  const BundleBody body(context.call, context.now_us);
+  Faults warnings = policy::warnings(body.bundle);
+  body.locate(warnings);
+  return valid(write_bundle(body.bundle), warnings);
+}
+
+const Resource* resource_of(std::string_view kind) {
+  for (const Resource* known : {&kPlans, &kPolicies, &kTenants, &kOrganizations, &kKeys}) {
+    if (info(known->kind).name == kind) return known;
+  }
+  return nullptr;
+}
+
+// The parts of {"kind","tenant_id","object"}.
+struct Question {
+  const Resource* resource = nullptr;
+  JsonValue object;
+  std::string tenant_id;
+};
+
+Question read_question(Context& context, const JsonValue& body) {
+  FaultList faults;
+  const Place root;
+  Fields fields(body, root, faults);
+  fields.text("tenant_id", kMaxIdBytes);
+  fields.require("kind", "what the object shall be: plan, policy, tenant, organization or key");
+  fields.require("object", "the body to be checked; or send a whole bundle, which has a format");
+  Question question;
+  if (const auto kind = fields.text("kind", 64)) {
+    question.resource = resource_of(*kind);
+    if (question.resource == nullptr) {
+      fields.fault("kind", fmt::format("{} is not a kind; there are plan, policy, tenant, organization and key", quoted(*kind)));
+    }
+  }
+  if (const JsonValue* const object = fields.take("object")) {
+    question.object = *object;
+    if (object->type() != JsonType::object) fields.fault("object", wrong_type_text("object", *object, "an object"));
+  }
+  fields.reject_unknown();
+  if (faults.count() > 0) refuse_faults(422, faults.take());
+  question.tenant_id = body_tenant(context, body, question.resource->kind);
+  if (question.tenant_id.empty()) question.tenant_id = body_tenant(context, question.object, question.resource->kind);
+  return question;
+}
+
+// What replacing or creating it would store. The secret of a key that would be made is nobody's: its hash is not shown.
+Answer draft(Context& context, const Question& question) {
+  const auto& [resource, object, tenant_id] = question;
+  const std::string_view given = text_member(object, "id");
+  const std::string id =
+      is_given(object, "id") ? std::string(given) : resource->make_id(context.tx, tenant_id, object);
+  std::string text = placed(object, resource->kind, tenant_id, id);
+  std::optional<Secret> secret;
+  if (resource->complete != nullptr) {
+    const auto before = find(context.tx, resource->kind, tenant_id, id);
+    secret = resource->complete(text, before ? &*before : nullptr);
+  }
+  const Draft made = resource->draft(context.tx, text);
+  if (!secret) return valid(made.document, made.warnings);
+  JsonTree tree;
+  static constexpr std::array<std::string_view, 1> kMade{"key_hash"};
+  return valid(edited(tree.parse(made.document).value(), kMade, {}), made.warnings);
+}
+
+Answer validate_object(Context& context, const JsonValue& body) {
+  const Question question = read_question(context, body);
+  try {
+    return draft(context, question);
+  } catch (Refusal& refusal) {
+    for (Fault& fault : refusal.faults) {
+      if (!fault.pointer.starts_with('?')) fault.pointer.insert(0, "/object");
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
+Answer validate_body(Context& context) {
+  if (context.call.yaml) return validate_bundle(context);
+  {
+    JsonTree tree;
+    const JsonValue body = read_body(context.call, tree);
+    if (member(body, "format") == nullptr) return validate_object(context, body);
+  }
+  return validate_bundle(context);
+}
+
+}  // namespace sluice::server

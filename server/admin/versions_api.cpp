@@ -1,0 +1,144 @@
+#include "server/admin/versions_api.hpp"
+
+#include <charconv>
+#include <limits>
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/domain/json_fields.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/paging.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/store/statement.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
+
+std::optional<std::int64_t> number_from(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < 1) return std::nullopt;
+  return number;
+}
+
+// The object whose past a path names; it may be gone, its tenant may not.
+ObjectKey past_of(Context& context, Kind kind) {
+  const std::string tenant_id = required_tenant(context, kind);
+  const std::string& id = context.call.path_values.front();
+  const auto tenant = find(context.tx, Kind::tenant, "", tenant_id);
+  if (!tenant) refuse_unknown(info(kind).name, id);
+  return {.kind = kind, .organization_id = tenant->key.organization_id, .tenant_id = tenant_id, .id = id};
+}
+
+// Versions up to `newest`, from that on back.
+pqxx::result versions(Transaction& tx, const ObjectKey& key, std::int64_t newest, std::size_t limit) {
+  Statement statement(
+      fmt::format("SELECT version, revision, {}, actor_id, document FROM versions", as_timestamp("made_at")));
+  statement.add(" WHERE kind = $", std::string(info(key.kind).name))
+      .add(" AND organization_id = $", key.organization_id);
+  statement.add(" AND tenant_id = $", key.tenant_id).add(" AND id = $", key.id);
+  statement.add(" AND version <= $::bigint ORDER BY version DESC", std::to_string(newest));
+  return statement.add(fmt::format(" LIMIT {}", limit)).run(tx);
+}
+
+std::string version_document(const pqxx::row& row) {
+  const bool removed = row[4].is_null();
+  return fmt::format(R"({{"version":{},"revision":{},"at":"{}","actor_id":{},"removed":{},"document":{}}})",
+                     row[0].c_str(), row[1].c_str(), row[2].c_str(), json_string(row[3].c_str()), removed,
+                     removed ? "null" : row[4].c_str());
+}
+
+std::int64_t read_version(const Call& call) {
+  JsonTree tree;
+  FaultList faults;
+  const Place root;
+  Fields fields(read_body(call, tree), root, faults);
+  fields.require("version", "the one to write anew, as versions lists them");
+  const auto version = fields.integer("version", 1, kNewest);
+  fields.reject_unknown();
+  if (faults.count() > 0) refuse_faults(422, faults.take());
+  return *version;
+}
+
+// The number as it was written.
+std::string read_percent(const Call& call) {
+  JsonTree tree;
+  FaultList faults;
+  const Place root;
+  const JsonValue body = read_body(call, tree);
+  Fields fields(body, root, faults);
+  fields.require("percent", "the share of subjects, from 0 to 100");
+  fields.number("percent", 0, 100, 2);
+  fields.reject_unknown();
+  if (faults.count() > 0) refuse_faults(422, faults.take());
+  return std::string(member(body, "percent")->text());
+}
+
+}  // namespace
+
+Answer list_versions(Context& context, Kind kind) {
+  const Page page = read_page(context.call);
+  const auto behind = page.after_id.empty() ? kNewest : number_from(page.after_id);
+  if (!behind) refuse_cursor();
+  const ObjectKey key = past_of(context, kind);
+  const pqxx::result rows = versions(context.tx, key, *behind == kNewest ? kNewest : *behind - 1, page.limit + 1);
+  if (rows.empty() && page.after_id.empty()) refuse_unknown(info(kind).name, key.id);
+  std::vector<std::string> items;
+  std::string next;
+  for (const auto& row : rows) {
+    if (items.size() == page.limit) {
+      next = cursor_behind("", rows[row.num() - 1][0].c_str());
+      break;
+    }
+    items.push_back(version_document(row));
+  }
+  Answer answer;
+  answer.body = list_document(items, next);
+  return answer;
+}
+
+Answer get_version(Context& context, Kind kind) {
+  const ObjectKey key = past_of(context, kind);
+  const std::string& text = context.call.path_values.back();
+  const auto version = number_from(text);
+  const pqxx::result rows = version ? versions(context.tx, key, *version, 1) : pqxx::result();
+  if (rows.empty() || rows[0][0].as<std::int64_t>() != *version) {
+    refuse_unknown(fmt::format("version {} of {}", quoted(text), info(kind).name), key.id);
+  }
+  Answer answer;
+  answer.body = version_document(rows[0]);
+  return answer;
+}
+
+Answer roll_back(Context& context, const Resource& resource) {
+  const std::int64_t version = read_version(context.call);
+  const ObjectKey key = past_of(context, resource.kind);
+  const auto before = find(context.tx, key.kind, key.tenant_id, key.id, Lock::update);
+  const pqxx::result rows = versions(context.tx, key, version, 1);
+  if (!before && rows.empty()) refuse_unknown(info(key.kind).name, key.id);
+  check_conditions(context.call, before ? &*before : nullptr);
+  if (rows.empty() || rows[0][0].as<std::int64_t>() != version) {
+    refuse_fault(422, "/version",
+                 fmt::format("there is no version {} of {} {}", version, info(key.kind).name, quoted(key.id)));
+  }
+  if (rows[0][4].is_null()) {
+    refuse_fault(422, "/version", fmt::format("version {} is the removal: name one before it, or delete it", version));
+  }
+  const Draft draft = resource.draft(context.tx, rows[0][4].c_str());
+  if (!before) return insert_draft(context, draft, resource.collection, "rollback");
+  return store(context, draft, *before, "rollback");
+}
+
+Answer roll_out(Context& context) {
+  const NamedText percent{"rollout_percent", read_percent(context.call)};
+  const StoredObject before = require(context, Kind::policy, Lock::update);
+  check_conditions(context.call, &before);
+  JsonTree tree;
+  const Draft draft = draft_policy(context.tx, edited(tree.parse(before.document).value(), {}, {&percent, 1}));
+  return store(context, draft, before, "rollout");
+}
+
+}  // namespace sluice::server

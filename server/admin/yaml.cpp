@@ -1,0 +1,256 @@
+#include "server/admin/yaml.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include "common/base/json_text.hpp"
+#include "common/base/utf8.hpp"
+#include "common/domain/fault_place.hpp"
+#include "common/domain/json_fields.hpp"
+#include "common/domain/json_tree.hpp"
+#include "server/admin/yaml_scalar.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::string_view kCore = "tag:yaml.org,2002:";
+
+struct Refused {
+  Fault fault;
+};
+
+// Marks count bytes, people characters.
+class Positions {
+ public:
+  explicit Positions(std::string_view text) : text_(text) {}
+
+  TextPosition of(const YAML::Mark& mark) {
+    if (mark.is_null()) return {1, 1};
+    const std::size_t at = std::min(static_cast<std::size_t>(mark.pos), text_.size());
+    const std::size_t column = std::min(static_cast<std::size_t>(mark.column), at);
+    // Most marks are on the line of the last one, behind it: from there on, so that long lines are not counted again.
+    if (mark.line != line_ || at < last_) {
+      line_ = mark.line;
+      last_ = at - column;
+      characters_ = 0;
+    }
+    characters_ += std::ranges::count_if(text_.substr(last_, at - last_), [](char c) {
+      return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    });
+    last_ = at;
+    return {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(characters_ + 1)};
+  }
+
+ private:
+  std::string_view text_;
+  int line_ = -1;
+  std::size_t last_ = 0;
+  std::ptrdiff_t characters_ = 0;  // of the line, before last_
+};
+
+// Writes the parser's events as JSON.
+class Writer final : public YAML::EventHandler {
+ public:
+  explicit Writer(std::string_view text) : positions_(text) {}
+
+  YamlDocument take() { return std::move(out_); }
+  Fault fault_at(const YAML::Mark& mark, std::string text) {
+    const TextPosition place = positions_.of(mark);
+    return {"", std::move(text), place.line, place.column};
+  }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (at_name()) refuse(mark, "a name must not be empty");
+    begin(mark, anchor);
+    out_.json += "null";
+    end(anchor, 0);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+    if (at_name()) return name(mark, tag, value);
+    begin(mark, anchor);
+    if (tag == "?") {
+      auto json = json_of_plain(value);
+      if (!json) refuse(mark, std::move(json.error()));
+      out_.json += *json;
+    } else {
+      if (tag != "!" && tag != std::string(kCore) + "str") refuse_tag(mark, tag);
+      append_json_string(out_.json, value);
+    }
+    end(anchor, 0);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, tag, "seq", anchor, '[');
+  }
+  void OnSequenceEnd() override { close(']'); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, tag, "map", anchor, '{');
+  }
+  void OnMapEnd() override { close('}'); }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (at_name()) refuse(mark, "a name must be written out: it cannot be an alias");
+    const Anchored* const target = anchor < anchors_.size() ? &anchors_[anchor] : nullptr;
+    if (target == nullptr || target->size == 0) refuse(mark, "the alias refers to what it is a part of, or to a name");
+    aliased_ += target->size;
+    if (aliased_ > kMaxAliasedBytes) {
+      refuse(mark, fmt::format("aliases add more than {} MiB: write less, or apply it in parts", kMaxAliasedBytes >> 20));
+    }
+    const Anchored copied = *target;
+    begin(mark, 0);
+    check_depth(mark, copied.depth);
+    // Both grow while they are read.
+    out_.json.reserve(out_.json.size() + copied.size);
+    out_.json.append(out_.json.data() + copied.offset, copied.size);
+    for (std::size_t i = 1; i < copied.places; ++i) out_.places.push_back(out_.places[copied.first_place + i]);
+    end(0, copied.depth);
+  }
+
+ private:
+  // The JSON of a node that an alias can repeat.
+  struct Anchored {
+    std::size_t offset = 0;
+    std::size_t size = 0;  // 0: it has not ended
+    std::size_t first_place = 0;
+    std::size_t places = 0;
+    std::size_t depth = 0;  // levels below
+  };
+  struct Open {
+    bool is_map = false;
+    bool at_name = false;
+    bool empty = true;
+    std::size_t depth = 1;  // levels, itself among them
+    YAML::anchor_t anchor = 0;
+  };
+
+  bool at_name() const { return !open_.empty() && open_.back().at_name; }
+
+  [[noreturn]] void refuse(const YAML::Mark& mark, std::string text) { throw Refused{fault_at(mark, std::move(text))}; }
+  [[noreturn]] void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
+    refuse(mark, fmt::format("the tag {} is not known here: of tags there are !!str, !!map and !!seq", quoted(tag)));
+  }
+
+  void check_depth(const YAML::Mark& mark, std::size_t below) {
+    if (open_.size() + below > kMaxJsonDepth) refuse(mark, fmt::format("nested more than {} deep", kMaxJsonDepth));
+  }
+
+  void separate() {
+    if (!open_.back().empty) out_.json += ',';
+    open_.back().empty = false;
+  }
+
+  void name(const YAML::Mark& mark, const std::string& tag, const std::string& value) {
+    if (tag == "?" && value == "<<") refuse(mark, "merge keys (<<) are not YAML 1.2: write the members out");
+    if (tag != "?" && tag != "!" && tag != std::string(kCore) + "str") refuse_tag(mark, tag);
+    separate();
+    append_json_string(out_.json, value);
+    out_.json += ':';
+    open_.back().at_name = false;
+  }
+
+  // A value begins, on a line of its own.
+  void begin(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (!open_.empty()) {
+      if (!open_.back().is_map) separate();
+      out_.json += '\n';
+    }
+    out_.places.push_back(positions_.of(mark));
+    if (anchor == 0) return;
+    if (anchor >= anchors_.size()) anchors_.resize(anchor + 1);
+    anchors_[anchor] = {.offset = out_.json.size(), .first_place = out_.places.size() - 1};
+  }
+
+  // The value has ended; it has so many levels.
+  void end(YAML::anchor_t anchor, std::size_t depth) {
+    if (anchor != 0) {
+      Anchored& ended = anchors_[anchor];
+      ended.size = out_.json.size() - ended.offset;
+      ended.places = out_.places.size() - ended.first_place;
+      ended.depth = depth;
+    }
+    if (open_.empty()) return;
+    Open& around = open_.back();
+    around.at_name = around.is_map;
+    around.depth = std::max(around.depth, depth + 1);
+  }
+
+  void open(const YAML::Mark& mark, const std::string& tag, std::string_view core, YAML::anchor_t anchor, char bracket) {
+    if (at_name()) refuse(mark, "a name must be a text, not a list or a map");
+    if (tag != "?" && tag != "!" && tag != std::string(kCore).append(core)) refuse_tag(mark, tag);
+    begin(mark, anchor);
+    open_.push_back({.is_map = bracket == '{', .at_name = bracket == '{', .anchor = anchor});
+    check_depth(mark, 0);
+    out_.json += bracket;
+  }
+
+  void close(char bracket) {
+    const Open closed = open_.back();
+    open_.pop_back();
+    out_.json += bracket;
+    end(closed.anchor, closed.depth);
+  }
+
+  Positions positions_;
+  YamlDocument out_;
+  std::vector<Open> open_;
+  std::vector<Anchored> anchors_;  // by the parser's number
+  std::size_t aliased_ = 0;
+};
+
+Fault too_large() {
+  return {"", fmt::format("YAML may have {} MiB: apply it in parts, or send JSON", kMaxYamlBytes >> 20), 1, 1};
+}
+
+// What the parser would not refuse but change.
+std::optional<Fault> fault_of_text(std::string_view text) {
+  if (text.size() > kMaxYamlBytes) return too_large();
+  if (!is_utf8(text)) return Fault{"", "the text is not UTF-8", 1, 1};
+  if (text.find('\0') != std::string_view::npos) return Fault{"", "the text holds the byte NUL", 1, 1};
+  return std::nullopt;
+}
+
+}  // namespace
+
+void YamlDocument::locate(Faults& faults) const {
+  locate_faults(json, faults);
+  for (Fault& fault : faults) {
+    if (fault.line == 0 || fault.line > places.size()) continue;
+    const TextPosition& place = places[fault.line - 1];
+    fault.line = place.line;
+    fault.column = place.column;
+  }
+}
+
+std::expected<YamlDocument, Fault> json_of_yaml(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  if (auto fault = fault_of_text(text)) return std::unexpected(std::move(*fault));
+  Writer writer(text);
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    if (!parser.HandleNextDocument(writer)) return std::unexpected(Fault{"", "there is no document in the text", 1, 1});
+    Writer rest(text);
+    if (parser.HandleNextDocument(rest)) {
+      return std::unexpected(Fault{"", "there is more than one document in the text: apply them one by one", 1, 1});
+    }
+    return writer.take();
+  } catch (Refused& refused) {
+    return std::unexpected(std::move(refused.fault));
+  } catch (const YAML::Exception& error) {
+    return std::unexpected(writer.fault_at(error.mark, fmt::format("the text is not YAML: {}", error.msg)));
+  }
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,34 @@
+// YAML as JSON, so that what people write is read by the one reader there is.
+//
+// What comes out is what was written: numbers keep their digits, quoted scalars are texts, plain ones follow the core
+// schema of YAML 1.2 (yaml_scalar.hpp). Anchors and aliases are followed, within bounds. Refused: tags but !!str, !!map and
+// !!seq, names that are no scalars, merge keys, more than one document, more levels than JSON may have.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.hpp"
+#include "common/domain/text_position.hpp"
+
+namespace sluice::server {
+
+inline constexpr std::size_t kMaxYamlBytes = std::size_t{16} << 20;     // it is read an order of magnitude slower than JSON
+inline constexpr std::size_t kMaxAliasedBytes = std::size_t{16} << 20;  // of JSON that aliases add
+
+struct YamlDocument {
+  std::string json;                  // each value begins on a line of its own
+  std::vector<TextPosition> places;  // by these lines: where the value is in the YAML
+
+  // Gives faults in the JSON, of which the pointer or the line is known, their line and column in the YAML.
+  void locate(Faults& faults) const;
+};
+
+// The fault has its line and column.
+std::expected<YamlDocument, Fault> json_of_yaml(std::string_view text);
+
+}  // namespace sluice::server

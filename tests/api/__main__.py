@@ -1,0 +1,104 @@
+"""Schemathesis against a live server: python3 -m api [--examples N] [--phases LIST] [-- MORE FOR SCHEMATHESIS].
+
+Starts PostgreSQL and the server, lets schemathesis (in a virtual environment of its own, see scripts/schemathesis.txt)
+call every operation of /openapi.json with valid and with faulty data, all checks on, and prints for each operation how
+many of the answers to valid data were successes. Fails where schemathesis does, where that share is below 30 %, or where
+an operation got fewer examples than asked for.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from support.postgres import PostgresServer
+from support.program import program_path
+from support.server import Installation, Server
+
+HERE = Path(__file__).resolve().parent
+SCHEMATHESIS = HERE.parents[1] / ".run/schemathesis/bin/schemathesis"
+LEAST_SHARE = 0.3
+WIDE = 100   # columns of a report
+
+
+def arguments() -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(prog="scripts/test --api", description=__doc__)
+    parser.add_argument("--examples", type=int, default=200, help="examples of each operation (default 200)")
+    parser.add_argument("--phases", default="examples,coverage,fuzzing,stateful")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("more", nargs="*", help="more arguments of schemathesis, after --")
+    return parser.parse_args()
+
+
+def run(server: Server, given: argparse.Namespace, folder: Path) -> tuple[int, dict[str, dict[str, int]]]:
+    """Runs schemathesis to its end: its exit status, and the answers by operation, kind of data and status."""
+    url = f"http://127.0.0.1:{server.port}"
+    counts = folder / "counts.json"
+    env = {**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1",
+           "SLUICE_API_URL": url, "SLUICE_API_TOKEN": server.token, "SLUICE_API_COUNTS": str(counts),
+           "SLUICE_API_SEED": str(given.seed), "COLUMNS": str(WIDE)}
+    command = [str(SCHEMATHESIS), "--no-color", "--config-file", str(HERE / "schemathesis.toml"), "run",
+               f"{url}/openapi.json", "--header", f"Authorization: Bearer {server.token}", "--phases", given.phases,
+               "--max-examples", str(given.examples), "--seed", str(given.seed), "--continue-on-failure",
+               "--generation-database", "none", "--request-timeout", "30", *given.more]
+    done = subprocess.run(command, cwd=folder, env=env, check=False)
+    return done.returncode, json.loads(counts.read_text()) if counts.exists() else {}
+
+
+def described() -> dict[str, bool]:
+    """Every operation of the document, and whether anything of a call to it can be chosen."""
+    document = json.loads((HERE.parents[1] / "server/admin/openapi.json").read_text())
+    return {f"{method.upper()} {path}": bool(operation.get("parameters") or "requestBody" in operation)
+            for path, item in document["paths"].items() for method, operation in item.items()}
+
+
+def judge(operations: dict[str, bool], counts: dict[str, dict[str, int]], examples: int) -> list[str]:
+    """Prints a line for each operation; what is wrong."""
+    faults = []
+    print(f"\n{'operation':<44} {'valid':>6} {'2xx':>6} {'share':>6} {'faulty':>7}")
+    for operation, has_input in operations.items():
+        found = counts.get(operation, {})
+        valid = {status: number for status, number in found.items() if status.startswith("valid ")}
+        asked = sum(valid.values())
+        good = sum(number for status, number in valid.items() if status[6] in "23")
+        share = good / asked if asked else 0.0
+        print(f"{operation:<44} {asked:>6} {good:>6} {share:>6.0%} {sum(found.values()) - asked:>7}")
+        if share < LEAST_SHARE:
+            seen = ", ".join(f"{status.split()[1]}: {number}" for status, number in sorted(valid.items()))
+            faults.append(f"{operation}: only {share:.0%} of the answers to valid data are 2xx ({seen or 'none at all'})")
+        # One without parameters and body can be called in one way only.
+        if has_input and sum(found.values()) < examples:
+            faults.append(f"{operation}: {sum(found.values())} examples, fewer than {examples}")
+    return faults
+
+
+def main() -> int:
+    """The exit status."""
+    given = arguments()
+    assert SCHEMATHESIS.is_file(), f"there is no {SCHEMATHESIS}: run scripts/test --api"
+    program = program_path("sluice-server")
+    with tempfile.TemporaryDirectory(prefix="sluice-api-") as name:
+        folder = Path(name)
+        postgres = PostgresServer(folder / "postgres").start()
+        try:
+            installation = Installation.make(program, postgres)
+            server = Server(program, folder / "server", installation.database, installation.token,
+                            flags=["--log-level", "info"]).start()
+            code, counts = run(server, given, folder)
+            faults = judge(described(), counts, given.examples)
+            server.close()
+        finally:
+            postgres.close()
+    for fault in faults:
+        print(f"failed: {fault}")
+    if code != 0:
+        print(f"failed: schemathesis ended with {code}")
+    return 1 if code != 0 or faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

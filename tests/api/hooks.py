@@ -1,0 +1,136 @@
+"""Schemathesis' hooks: let most valid calls name what exists, and count how they are answered.
+
+A schema says which bodies are well-formed, not which tenants there are. Four of five valid calls are given ids of
+existing objects, and bodies that keep the rules JSON Schema cannot say; the fifth goes out as it was made up. Calls of
+the stateful phase keep their ids: these are what it is about.
+"""
+
+import atexit
+import itertools
+import json
+import os
+import random
+import uuid
+from collections import Counter
+from pathlib import Path
+from typing import Any, Optional
+
+import schemathesis
+import urllib3.util.connection as connections
+from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation.meta import TestPhase
+
+from repair import repair
+from world import ADMIN, KINDS, LOCAL, Thing, World, fresh_id
+
+AS_MADE_UP = 0.2   # this share of valid calls stays what it was
+FLAGS = {"mode": ("enforce", "shadow", "off"), "enabled": ("true", "false")}
+
+world = World(os.environ["SLUICE_API_URL"], os.environ["SLUICE_API_TOKEN"])
+world.fill()
+random.seed(int(os.environ.get("SLUICE_API_SEED", "0")))
+counts: dict[str, Counter[str]] = {}
+_connect = connections.create_connection
+_sources = itertools.count(1)
+
+
+def connect_from_anywhere(address: Any, timeout: Any = None, source_address: Any = None,
+                          socket_options: Any = None) -> Any:
+    """Each connection comes from a loopback address of its own, or the checks without a token would be throttled."""
+    number = next(_sources) % (250 * 250 * 250)
+    source = f"127.{1 + number // 62500}.{1 + number // 250 % 250}.{1 + number % 250}"
+    return _connect(address, timeout, (source, 0), socket_options)
+
+
+connections.create_connection = connect_from_anywhere
+
+
+@atexit.register
+def write_counts() -> None:
+    """What was answered to valid data, for who runs this."""
+    Path(os.environ["SLUICE_API_COUNTS"]).write_text(json.dumps(counts))
+
+
+def kind_of(path: str) -> Optional[str]:
+    """"plans" for every path of plans."""
+    parts = path.removeprefix(f"{ADMIN}/").split("/")
+    return parts[0] if path.startswith(ADMIN) and parts[0] in KINDS else None
+
+
+def is_positive(case: Any, location: ParameterLocation) -> bool:
+    """Whether this part of the call is valid, or not there at all."""
+    component = case.meta.components.get(location)
+    return component is None or component.mode.is_positive
+
+
+def target_of(case: Any, kind: str) -> Optional[Thing]:
+    """An object for the path to name, and whose it is; a new one where a call may create it."""
+    if "{id}" not in case.operation.path:
+        return Thing("", world.any("tenants").id) if kind in LOCAL else None
+    if case.method.upper() == "DELETE":
+        return world.victim(kind)
+    if case.method.upper() == "PUT" and random.random() < 0.5:
+        return Thing(fresh_id(), world.any("tenants").id if kind in (*LOCAL, "keys") else "")
+    return world.any(kind)
+
+
+def place(case: Any, kind: str, target: Thing) -> None:
+    """Path and query name this object."""
+    if "{id}" in case.operation.path:
+        case.path_parameters["id"] = target.id
+    query = case.query
+    for name, value in list((query or {}).items()):
+        if name == "cursor" or value == "":
+            del query[name]
+        elif name in FLAGS:
+            query[name] = random.choice(FLAGS[name])
+    if kind in LOCAL and "{id}" in case.operation.path or query and "tenant_id" in query:
+        query["tenant_id"] = target.owner
+
+
+def settle_headers(case: Any) -> None:
+    """Conditions that hold, and a key of its own for each call."""
+    for name in [name for name in case.headers or {} if name.lower() in ("if-match", "if-none-match")]:
+        del case.headers[name]
+    for name in case.headers or {}:
+        if name.lower() == "idempotency-key":
+            case.headers[name] = str(uuid.uuid4())
+
+
+@schemathesis.hook
+def before_call(context: Any, case: Any, kwargs: Any) -> None:
+    """Puts what exists into most calls."""
+    case.headers["Connection"] = "close"   # the next call comes from elsewhere
+    kind = kind_of(case.operation.path)
+    if kind is None or case.meta is None or random.random() < AS_MADE_UP:
+        return
+    stateful = case.meta.phase.name == TestPhase.STATEFUL
+    valid = case.meta.generation.mode.is_positive
+    target = None
+    if not stateful and is_positive(case, ParameterLocation.PATH) and is_positive(case, ParameterLocation.QUERY):
+        target = target_of(case, kind)
+        if target is not None:
+            place(case, kind, target)
+    if valid and is_positive(case, ParameterLocation.HEADER):
+        settle_headers(case)
+    if valid and isinstance(case.body, dict):
+        path_id = (case.path_parameters or {}).get("id")
+        tenant = (case.query or {}).get("tenant_id") or (target.owner if target else "")
+        tenant = tenant or ("" if path_id and kind == "keys" else world.any("tenants").id)
+        owner = target.owner if target else ""
+        action = case.operation.path.rpartition("/")[2] in ("rollback", "rollout")
+        if not action:
+            repair(kind, case.body, world, Thing(str(path_id), owner) if path_id else None, str(tenant))
+
+
+@schemathesis.hook
+def after_call(context: Any, case: Any, response: Any) -> None:
+    """Counts the answer, and remembers what was made."""
+    kind = kind_of(case.operation.path)
+    if response.status_code == 201 and kind is not None:
+        world.made(kind, response.json())
+    # Calls that a check makes on its own, and those of other methods, are nobody's examples.
+    if case.meta is None or response.request.method != case.operation.method.upper():
+        return
+    mode = "valid" if case.meta.generation.mode.is_positive else "faulty"
+    counts.setdefault(case.operation.label, Counter())[f"{mode} {response.status_code}"] += 1

@@ -1,0 +1,145 @@
+"""Makes a body that fits the schema fit the rules as well that JSON Schema cannot say.
+
+Only what breaks such a rule is changed: texts too long in bytes, times and rates out of range, numbers that do not fit
+together, expressions that are none, names of what does not exist.
+"""
+
+import random
+from typing import Any, Optional
+
+from world import Thing, World, fresh_id
+
+Body = dict[str, Any]
+EXPRESSIONS = ("region==us-east-1", "tag.env==production && method!=DELETE", "", 'service in ("a","b") || !(user=~"^t")')
+DEFAULT_KEY_BY = ["resource", "subject"]
+MOST_BYTES = {"name": 256, "downgrade_to": 256, "match_expr": 4096}
+RATES = ("rate", "refill", "leak")
+PER_SECOND = ("refill_per_sec", "refill_rate_per_sec", "leak_per_sec", "leak_rate_per_sec")
+ADDRESSES = ("10.0.0.7", "10.0.0.0/8", "2001:db8::/32", "192.168.*")
+
+
+def shortened(text: str, size: int) -> str:
+    """The text in at most so many bytes."""
+    return text.encode()[:size].decode(errors="ignore")
+
+
+def _dimensions(value: Any, without: list[str]) -> Any:
+    """Names of dimensions that fit: not too many, not too long, and none of `without`."""
+    if value is None:
+        return None
+    names = dict.fromkeys([value] if isinstance(value, str) else value)
+    return [name for name in names if len(name.encode()) <= 256 and name not in without][:32]
+
+
+def _limit(limit: Body) -> None:
+    """The numbers of one limit."""
+    for name in ("limit", "capacity", "bucket_capacity"):
+        if name in limit:
+            limit[name] = int(limit[name]) % 10_000
+    for name in RATES:
+        if name in limit:
+            limit[name] = random.choice(("20/s", "10/minute", "7/3s", "1/hour"))
+    for name in PER_SECOND:
+        if name in limit:
+            limit[name] = random.choice((20, 0.5, 1e-3, 1000))
+    for name in ("window", "lease_ttl"):
+        if name in limit:
+            limit[name] = random.choice(("10s", "250ms", "1h", "7d"))
+    if limit.get("anchor"):
+        limit["anchor"] = "2027-03-31T09:30:00Z"
+
+
+def _limits(body: Body) -> None:
+    """A list of limits, or the one that stands in the body itself."""
+    if not isinstance(body.get("limits"), list):
+        _limit(body)
+        return
+    outer = body.get("key_by") or []
+    for limit in body["limits"]:
+        _limit(limit)
+        limit.pop("name", None)
+        if "key_by" in limit:
+            limit["key_by"] = _dimensions(limit["key_by"], [*outer, *DEFAULT_KEY_BY])
+
+
+def _scope_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [shortened(item, 256) for item in value]
+    return shortened(value, 256) if isinstance(value, str) else value
+
+
+def _policy(body: Body) -> None:
+    """What only policies have."""
+    for place in (body, body.get("scope") or {}):
+        for name in [name for name in place if name.startswith(("tag.", "attr."))]:
+            if len(name.encode()) > 256:
+                del place[name]
+        if place.get("source_ip"):
+            place["source_ip"] = random.choice(ADDRESSES)
+    scope = body["scope"] = {name: _scope_value(value) for name, value in (body.get("scope") or {}).items()}
+    for name in [name for name in body if name in scope and name not in ("org", "tenant", "priority")]:
+        del scope[name]   # it is there once already
+    # A scope that no index can use is for few policies of a tenant.
+    scope.pop("resource", None)
+    body["resource"] = fresh_id("/r")
+    if body.get("match_expr"):
+        body["match_expr"] = random.choice(EXPRESSIONS)
+    if body.get("metadata"):
+        body["metadata"] = {shortened(name, 64) or "n": value and shortened(value, 512)
+                            for name, value in body["metadata"].items()}
+    if body.get("valid_from") and body.get("valid_to"):
+        body["valid_from"], body["valid_to"] = "2027-01-01T00:00:00Z", "2027-06-01T00:00:00+02:00"
+
+
+def _settings(body: Body) -> None:
+    """What plans and policies share."""
+    if "key_by" in body:
+        body["key_by"] = _dimensions(body["key_by"], [])
+    if body.get("max_delay"):
+        body["max_delay"] = random.choice(("1s", "250ms"))
+    _limits(body)
+
+
+def _token(body: Body, world: World, patch: Optional[Thing]) -> None:
+    """What a token may reach: what exists, or, in a patch, what it reached before."""
+    if body.get("expires_at"):
+        body["expires_at"] = "2099-01-01T00:00:00Z"
+    if patch is not None:
+        for name in ("id", "role", "organization_id", "tenant_ids"):
+            body.pop(name, None)
+        return
+    body.pop("organization_id", None)
+    body.pop("tenant_ids", None)
+    if body.get("role") != "platform_admin":
+        tenant = world.any("tenants")
+        body["organization_id"] = tenant.owner
+        if random.random() < 0.5:
+            body["tenant_ids"] = [tenant.id]
+
+
+def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: str) -> None:
+    """Changes a body in place. `place`: the object its path names; `tenant`: the tenant of the call, "" for none."""
+    for name, size in MOST_BYTES.items():
+        if isinstance(body.get(name), str):
+            body[name] = shortened(body[name], size)
+    if kind in ("tokens", "agent-tokens"):
+        return _token(body, world, place)
+    if place is not None and "id" in body:
+        body["id"] = place.id
+    elif place is None and body.get("id"):
+        body["id"] = fresh_id()
+    if kind == "tenants":
+        body["organization_id"] = place.owner if place and place.owner else world.any("organizations").id
+    if kind in ("plans", "policies", "keys"):
+        if tenant:
+            body["tenant_id"] = tenant
+        else:
+            body.pop("tenant_id", None)
+    if kind in ("plans", "policies"):
+        _settings(body)
+    if kind == "policies":
+        _policy(body)
+        if body.get("plan_id"):
+            plans = [plan.id for plan in world.kept["plans"] if plan.owner == tenant]
+            body["plan_id"] = random.choice(plans or [body["plan_id"]])
+    return None

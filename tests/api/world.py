@@ -1,0 +1,101 @@
+"""What the server holds while its API is tested: ids to put in the place of made-up ones, and objects to spare."""
+
+import itertools
+import json
+import os
+import random
+import urllib.request
+from dataclasses import dataclass
+from typing import Any, Optional
+
+KINDS = ("organizations", "tenants", "plans", "policies", "keys", "tokens", "agent-tokens")
+LOCAL = ("plans", "policies")   # kinds whose ids are unique within a tenant only
+MOST_SPARE = 50
+ADMIN = "/v1/admin"
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Thing:
+    """An object by its place; `owner` is its tenant's id, or a tenant's organization."""
+
+    id: str
+    owner: str = ""
+
+
+def fresh_id(prefix: str = "t") -> str:
+    """An id nobody has used yet."""
+    return f"{prefix}-{os.getpid():x}-{next(_numbers)}"
+
+
+class World:
+    """Objects that stay, and others that may be deleted; more of these are made when they run out."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url
+        self._token = token
+        self.kept: dict[str, list[Thing]] = {kind: [] for kind in KINDS}
+        self._spare: dict[str, list[Thing]] = {kind: [] for kind in KINDS}
+
+    def call(self, method: str, path: str, body: Optional[dict[str, Any]] = None) -> dict[str, Any]:
+        """A call that has to succeed; its answer."""
+        request = urllib.request.Request(f"{self._url}{ADMIN}/{path}", method=method,
+                                         data=None if body is None else json.dumps(body).encode(),
+                                         headers={"Authorization": f"Bearer {self._token}",
+                                                  "Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            found: dict[str, Any] = json.loads(answer.read() or b"{}")
+        return found
+
+    def fill(self) -> None:
+        """Makes what stays: two organizations, four tenants, and two of each kind in every tenant."""
+        for organization in ("acme", "globex"):
+            self._keep("organizations", {"id": organization})
+            for tenant in ("shop", "forum"):
+                self._keep("tenants", {"id": f"{organization}-{tenant}", "organization_id": organization})
+        for tenant in self.kept["tenants"]:
+            for number in (1, 2):
+                for kind in ("plans", "policies", "keys"):
+                    self._keep(kind, {**self._body(kind, tenant.id), "id": f"{tenant.id}-{kind}-{number}"})
+            for kind in ("tokens", "agent-tokens"):
+                self._keep(kind, self._body(kind, tenant.id))
+
+    def _keep(self, kind: str, body: dict[str, Any]) -> None:
+        self.kept[kind].append(thing_of(kind, self.call("POST", kind, body)))
+
+    def _body(self, kind: str, tenant: str) -> dict[str, Any]:
+        """The least that makes one of a kind."""
+        organization = tenant.split("-")[0]
+        bodies: dict[str, dict[str, Any]] = {
+            "organizations": {"name": "spare"},
+            "tenants": {"organization_id": organization},
+            "plans": {"tenant_id": tenant, "capacity": 10, "refill": "1/s"},
+            "policies": {"tenant_id": tenant, "resource": fresh_id("/r"), "algorithm": "fixed_window", "rate": "9/minute"},
+            "keys": {"tenant_id": tenant},
+            "tokens": {"name": "spare", "role": "auditor", "organization_id": organization, "tenant_ids": [tenant]},
+            "agent-tokens": {"name": "spare", "organization_id": organization, "tenant_ids": [tenant]},
+        }
+        return bodies[kind]
+
+    def made(self, kind: str, document: dict[str, Any]) -> None:
+        """Remembers what a test made, as something to spare."""
+        if kind in self._spare and "id" in document and len(self._spare[kind]) < MOST_SPARE:
+            self._spare[kind].append(thing_of(kind, document))
+
+    def any(self, kind: str) -> Thing:
+        """One that stays, or one to spare."""
+        return random.choice(self.kept[kind] + self._spare[kind][-4:])
+
+    def victim(self, kind: str) -> Thing:
+        """One that nothing refers to and nobody needs; the caller may delete it."""
+        made = self._spare[kind].pop() if self._spare[kind] and random.random() < 0.5 else None
+        if made is not None:
+            return made
+        tenant = random.choice(self.kept["tenants"]).id
+        prefix = {"id": fresh_id("spare")} if kind not in ("tokens", "agent-tokens") else {}
+        return thing_of(kind, self.call("POST", kind, {**self._body(kind, tenant), **prefix}))
+
+
+def thing_of(kind: str, document: dict[str, Any]) -> Thing:
+    """Where an object is, by its document."""
+    return Thing(document["id"], document.get("organization_id" if kind == "tenants" else "tenant_id", ""))

@@ -1,0 +1,37 @@
+// How a body may be refused, whatever is in it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/json_text.hpp"
+#include "common/domain/check_request.hpp"
+#include "common/domain/json_tree.hpp"
+#include "tests/fuzz/require.hpp"
+
+namespace sluice::fuzz {
+
+inline bool reads_as_json(const std::string& text) {
+  JsonTree tree;
+  return tree.parse(text).has_value();
+}
+
+inline void require_orderly(const std::vector<RequestFault>& faults) {
+  REQUIRE_THAT(faults.size() <= 32);
+  unsigned status = 400;
+  for (const RequestFault& fault : faults) {
+    REQUIRE_THAT(fault.status == 400 || fault.status == 422);
+    REQUIRE_THAT(fault.status >= status);
+    status = fault.status;
+    REQUIRE_THAT(!fault.text.empty() && fault.text.size() < 512 && fault.pointer.size() < 512);
+    REQUIRE_THAT(fault.pointer.empty() || fault.pointer.front() == '/');
+    // Pointers quote names of the body, which are UTF-8: nothing of them is lost when they are written.
+    std::string written;
+    append_json_string(written, fault.pointer);
+    REQUIRE_THAT(reads_as_json(written));
+    REQUIRE_THAT(fault.pointer.find("\xEF\xBF\xBD") != std::string::npos ||
+                 written.find("\xEF\xBF\xBD") == std::string::npos);
+  }
+}
+
+}  // namespace sluice::fuzz

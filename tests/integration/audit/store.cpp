@@ -1,0 +1,112 @@
+#include "tests/integration/audit/store.hpp"
+
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "server/postgres/migrations.hpp"
+
+namespace sluice::test {
+
+using server::ChangeLog;
+using server::Kind;
+using server::ObjectKey;
+using server::Transaction;
+
+namespace {
+
+const server::Actor kActor{
+    .id = "token-tester", .role = "platform_admin", .source = "192.0.2.1", .request_id = "request-1"};
+
+void found(const std::string& url) {
+  Writer writer(url);
+  writer.update({Kind::setting, "", "", "global"}, R"({"mode":"shadow"})");
+  const std::vector<std::pair<std::string, std::vector<std::string>>> all = {{"acme", {"shop", "lab"}},
+                                                                             {"globex", {"mill"}}};
+  for (const auto& [organization, tenants] : all) {
+    writer.create({Kind::organization, organization, "", organization}, fmt::format(R"({{"id":"{}"}})", organization));
+    for (const std::string& tenant : tenants) {
+      writer.create({Kind::tenant, organization, tenant, tenant},
+                    fmt::format(R"({{"id":"{}","organization_id":"{}"}})", tenant, organization));
+    }
+  }
+}
+
+// What every test begins with; made once.
+const std::string& founded() {
+  static const TestDatabase database;
+  static const bool filled = [] {
+    const auto report = server::migrate({.owner_url = database.url("sluice_owner"), .app_role = "sluice_app"});
+    if (!report) throw std::runtime_error(report.error().text);
+    found(database.url());
+    return true;
+  }();
+  (void)filled;
+  return database.name();
+}
+
+server::StoredObject locked(Transaction& tx, const ObjectKey& key) {
+  auto object = find(tx, key.kind, key.tenant_id, key.id, server::Lock::update);
+  if (!object) throw std::runtime_error("no such object: " + key.id);
+  return *std::move(object);
+}
+
+}  // namespace
+
+Store::Store() : database_(founded()) {}
+
+ObjectKey plan_key(std::string_view tenant_id, std::string_view id) {
+  return {Kind::plan, tenant_id == "mill" ? "globex" : "acme", std::string(tenant_id), std::string(id)};
+}
+
+std::string plan_document(std::string_view id, int limit) {
+  return fmt::format(
+      R"({{"id":"{}","name":"Größe\t\"A\"\\N","limits":[{{"name":"n","algorithm":"fixed_window","limit":{},"window":"1s"}}]}})",
+      id, limit);
+}
+
+Writer::Writer(const std::string& url, std::chrono::milliseconds lock_timeout)
+    : connection_(server::connect({.url = url, .lock_timeout = lock_timeout})) {}
+
+server::Revision Writer::write(const std::function<void(Transaction&, ChangeLog&)>& change) {
+  Transaction tx(*connection_);
+  tx.enter(server::Scope::everything(kActor.id));
+  ChangeLog log;
+  change(tx, log);
+  const server::Revision revision = log.record(tx, kActor);
+  tx.commit();
+  return revision;
+}
+
+server::Revision Writer::create(const ObjectKey& key, const std::string& document,
+                                const std::vector<server::ExtraColumn>& extra) {
+  return write([&](Transaction& tx, ChangeLog& log) { create_in(tx, log, key, document, extra); });
+}
+
+server::Revision Writer::update(const ObjectKey& key, const std::string& document) {
+  return write([&](Transaction& tx, ChangeLog& log) { update_in(tx, log, key, document); });
+}
+
+server::Revision Writer::remove(const ObjectKey& key) {
+  return write([&](Transaction& tx, ChangeLog& log) { remove_in(tx, log, key); });
+}
+
+void create_in(Transaction& tx, ChangeLog& log, const ObjectKey& key, const std::string& document,
+               const std::vector<server::ExtraColumn>& extra) {
+  const auto made = insert(tx, key, document, extra);
+  log.add({.action = "create", .key = key, .version = made.version, .before = {}, .after = document});
+}
+
+void update_in(Transaction& tx, ChangeLog& log, const ObjectKey& key, const std::string& document) {
+  const auto before = locked(tx, key);
+  const auto after = server::update(tx, before, document);
+  log.add({.action = "update", .key = key, .version = after.version, .before = before.document, .after = document});
+}
+
+void remove_in(Transaction& tx, ChangeLog& log, const ObjectKey& key) {
+  const auto before = locked(tx, key);
+  server::remove(tx, key);
+  log.add({.action = "delete", .key = key, .version = before.version + 1, .before = before.document, .after = {}});
+}
+
+}  // namespace sluice::test

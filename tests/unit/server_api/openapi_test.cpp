@@ -1,0 +1,238 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "common/base/version.hpp"
+#include "server/admin/routes.hpp"
+#include "tests/unit/server_api/document.hpp"
+
+using namespace sluice;
+using namespace sluice::server;
+
+namespace {
+
+const Names kOpen{"/openapi.json", "/docs", "/v1/health"};
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return out;
+}
+
+std::string_view level_name(Level level) {
+  switch (level) {
+    case Level::tenant: return "tenant";
+    case Level::organization: return "organization";
+    case Level::platform: return "platform";
+  }
+  return "";
+}
+
+void split_into(Names& names, std::string_view list) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    names.insert("query " + std::string(list.substr(0, end)));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+}
+
+void add_variables(Names& names, std::string_view path) {
+  for (std::size_t begin = path.find('{'); begin != std::string_view::npos; begin = path.find('{', begin + 1)) {
+    names.insert("path " + std::string(path.substr(begin + 1, path.find('}', begin) - begin - 1)));
+  }
+}
+
+bool has_variable(const Route& route) { return route.path.find('{') != std::string_view::npos; }
+
+// What a route reads, as "query limit" and the like. That a route minds conditions shows in its answers.
+Names parameters_of(const Route& route, const Names& answers) {
+  Names names{"header X-Request-Id"};
+  split_into(names, route.parameters);
+  add_variables(names, route.path);
+  if (route.changes()) names.insert("header Idempotency-Key");
+  if (answers.contains("412")) names.insert("header If-Match");
+  const bool creates = route.method == "PUT" && answers.contains("201");
+  if (answers.contains("304") || creates) names.insert("header If-None-Match");
+  return names;
+}
+
+// The statuses that belong to every route, and to what kind of route it is.
+Names statuses_of(const Route& route) {
+  Names statuses{"400", "401", "403", "405", "408", "413", "415", "429", "431", "500", "503"};
+  if (has_variable(route) && route.method != "PUT") statuses.insert("404");
+  if (route.changes()) statuses.insert({"409", "422"});
+  if (route.changes() && route.method != "DELETE") statuses.insert("411");
+  if (route.method == "PUT" || route.method == "PATCH" || route.method == "DELETE") statuses.insert("412");
+  return statuses;
+}
+
+// Every value of the document, with what names it.
+template <class Visit>
+void walk(const JsonValue& value, std::string_view name, Visit visit) {
+  visit(name, value);
+  if (value.type() == JsonType::array) {
+    for (const JsonValue& item : value.items()) walk(item, "", visit);
+  } else if (value.type() == JsonType::object) {
+    for (const JsonMember& entry : value.members()) {
+      CAPTURE(entry.name);
+      CHECK_FALSE(entry.duplicate);
+      walk(entry.value, entry.name, visit);
+    }
+  }
+}
+
+template <class Visit>
+void each_operation(const Document& document, Visit visit) {
+  for (const JsonMember& path : document.get({"paths"}).members()) {
+    for (const JsonMember& operation : path.value.members()) visit(path.name, operation.name, operation.value);
+  }
+}
+
+const JsonValue& operation_of(const Document& document, const Route& route) {
+  return document.get({"paths", std::string(route.path), lower(route.method)});
+}
+
+}  // namespace
+
+TEST_CASE("The served description is OpenAPI 3.1 of this version") {
+  const Document document;
+  CHECK(document.get({"openapi"}).text() == "3.1.0");
+  CHECK(document.get({"info", "version"}).text() == version());
+}
+
+TEST_CASE("Every route is described, and nothing is described that is neither a route nor open to anybody") {
+  const Document document;
+  Names served;
+  for (const Route& route : routes()) served.insert(lower(route.method) + " " + std::string(route.path));
+  for (const std::string& path : kOpen) served.insert({"get " + path, "head " + path});
+  Names described;
+  each_operation(document, [&](std::string_view path, std::string_view method, const JsonValue&) {
+    described.insert(std::string(method) + " " + std::string(path));
+  });
+  CHECK(described == served);
+}
+
+TEST_CASE("An operation has the parameters that its route reads, and no other") {
+  const Document document;
+  for (const Route& route : routes()) {
+    CAPTURE(route.method);
+    CAPTURE(route.path);
+    const JsonValue& operation = operation_of(document, route);
+    Names described;
+    for (const JsonValue& item : Document::get(operation, {"parameters"}).items()) {
+      const JsonValue& parameter = document.resolve(item);
+      described.insert(std::string(text_member(parameter, "in")) + " " + std::string(text_member(parameter, "name")));
+      CHECK_FALSE(text_member(parameter, "description").empty());
+    }
+    CHECK(described == parameters_of(route, names_of(Document::get(operation, {"responses"}))));
+  }
+}
+
+TEST_CASE("An operation says which permission and scope its route asks for") {
+  const Document document;
+  for (const Route& route : routes()) {
+    CAPTURE(route.method);
+    CAPTURE(route.path);
+    const JsonValue& operation = operation_of(document, route);
+    CHECK(text_member(operation, "x-permission") == to_string(route.permission));
+    CHECK(text_member(operation, "x-level") == level_name(route.level));
+    const std::string needs = "Needs the permission " + std::string(to_string(route.permission)) + " (";
+    const std::string text(text_member(operation, "description"));
+    CHECK(text.find(needs) != std::string::npos);
+    const std::string roles = roles_with(route.permission);
+    const bool all = roles == kRoleNames;
+    CHECK(text.find(needs + (all ? "every role" : roles) + ")") != std::string::npos);
+    CHECK(member(operation, "security") == nullptr);  // the document's own: a token
+  }
+  for (const std::string& path : kOpen) CHECK(document.get({"paths", path, "get", "security"}).items().empty());
+}
+
+TEST_CASE("An operation documents every status it can answer, each with its problem") {
+  const Document document;
+  for (const Route& route : routes()) {
+    CAPTURE(route.method);
+    CAPTURE(route.path);
+    const JsonValue& answers = Document::get(operation_of(document, route), {"responses"});
+    const Names described = names_of(answers);
+    for (const std::string& status : statuses_of(route)) {
+      CAPTURE(status);
+      CHECK(described.contains(status));
+    }
+    CHECK((described.contains("200") || described.contains("201") || described.contains("204")));
+    for (const JsonMember& answer : answers.members()) {
+      CAPTURE(answer.name);
+      const JsonValue& response = document.resolve(answer.value);
+      CHECK_FALSE(text_member(response, "description").empty());
+      if (answer.name < "400") continue;
+      CHECK(text_member(Document::get(response, {"content", "application/problem+json", "schema"}), "$ref") ==
+            "#/components/schemas/Problem");
+      CHECK(Document::get(response, {"content", "application/problem+json", "example", "status"}).text() == answer.name);
+    }
+  }
+}
+
+TEST_CASE("An operation that reads a body shows what one looks like") {
+  const Document document;
+  for (const Route& route : routes()) {
+    const bool reads = route.changes() && route.method != "DELETE";
+    CAPTURE(route.method);
+    CAPTURE(route.path);
+    const JsonValue* const body = member(operation_of(document, route), "requestBody");
+    CHECK((body != nullptr) == reads);
+    if (body == nullptr) continue;
+    CHECK(Document::get(*body, {"required"}).boolean());
+    const JsonValue& content = Document::get(*body, {"content"});
+    const Names types = route.method == "PATCH" ? Names{"application/json", "application/merge-patch+json"}
+                                                : Names{"application/json"};
+    CHECK(names_of(content) == types);
+    for (const JsonMember& type : content.members()) {
+      CHECK_FALSE(text_member(Document::get(type.value, {"schema"}), "$ref").empty());
+      CHECK_FALSE(Document::get(type.value, {"examples"}).members().empty());
+    }
+  }
+}
+
+TEST_CASE("Every reference of the description leads somewhere, and every component is referred to") {
+  const Document document;
+  Names used;
+  walk(document.root(), "", [&](std::string_view name, const JsonValue& value) {
+    if (name == "$ref") used.insert(std::string(value.text()));
+  });
+  for (const std::string& reference : used) {
+    CAPTURE(reference);
+    CHECK(document.find(Document::steps(reference)) != nullptr);
+  }
+  for (const JsonMember& part : document.get({"components"}).members()) {
+    if (part.name == "securitySchemes") continue;
+    for (const std::string& name : names_of(part.value)) {
+      const std::string reference = "#/components/" + std::string(part.name) + "/" + name;
+      CAPTURE(reference);
+      CHECK(used.contains(reference));
+    }
+  }
+}
+
+TEST_CASE("Operations have ids of their own, a tag that is explained, and links that lead to operations") {
+  const Document document;
+  Names tags;
+  for (const JsonValue& tag : document.get({"tags"}).items()) tags.insert(std::string(text_member(tag, "name")));
+  Names ids;
+  Names used_tags;
+  each_operation(document, [&](std::string_view path, std::string_view method, const JsonValue& operation) {
+    CAPTURE(path);
+    CAPTURE(method);
+    CHECK(ids.insert(std::string(text_member(operation, "operationId"))).second);
+    CHECK_FALSE(text_member(operation, "summary").empty());
+    for (const std::string& tag : texts_of(Document::get(operation, {"tags"}))) {
+      CHECK(tags.contains(tag));
+      used_tags.insert(tag);
+    }
+  });
+  CHECK(used_tags == tags);
+  for (const JsonMember& link : document.get({"components", "links"}).members()) {
+    CAPTURE(link.name);
+    CHECK(ids.contains(std::string(text_member(link.value, "operationId"))));
+  }
+}

@@ -1,0 +1,139 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "common/domain/dimension.hpp"
+#include "common/domain/enum_text.hpp"
+#include "common/domain/limit_fields.hpp"
+#include "common/domain/limit_numbers.hpp"
+#include "server/admin/drafts.hpp"
+#include "server/admin/paging.hpp"
+#include "server/auth/roles.hpp"
+#include "tests/unit/server_api/document.hpp"
+
+using namespace sluice;
+using namespace sluice::server;
+
+namespace {
+
+template <class Enum>
+Names all_names(Enum last) {
+  Names names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.insert(std::string(to_string(static_cast<Enum>(i))));
+  return names;
+}
+
+// "sliding_window_log" → "SlidingWindowLog"
+std::string camel(std::string_view name) {
+  std::string out;
+  bool begins = true;
+  for (const char c : name) {
+    if (c != '_') out += begins && c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    begins = c == '_';
+  }
+  return out;
+}
+
+template <class Visit>
+void each_algorithm(Visit visit) {
+  for (int i = 0; i <= static_cast<int>(Algorithm::quota); ++i) visit(static_cast<Algorithm>(i));
+}
+
+Names properties(const Document& document, const std::string& schema) {
+  return names_of(document.get({"components", "schemas", schema, "properties"}));
+}
+
+std::string_view number(const Document& document, const std::string& schema, const std::string& bound) {
+  return document.get({"components", "schemas", schema, bound}).text();
+}
+
+}  // namespace
+
+TEST_CASE("Each algorithm is described with the fields it takes, and its canonical form with those it has") {
+  const Document document;
+  each_algorithm([&](Algorithm algorithm) {
+    const std::string name(to_string(algorithm));
+    CAPTURE(name);
+    Names taken{"algorithm", "strategy"};
+    for (const LimitField& field : limit_fields()) {
+      if (goes_with(field, algorithm)) taken.insert(std::string(field.name));
+    }
+    CHECK(properties(document, camel(name) + "Fields") == taken);
+    CHECK(document.get({"components", "schemas", camel(name) + "Limit", "properties", "algorithm", "const"}).text() == name);
+    for (const std::string& field : properties(document, camel(name) + "Limit")) {
+      CAPTURE(field);
+      CHECK((taken.contains(field) || field == "name" || field == "unit" || field == "key_by"));
+    }
+    const JsonValue& mapping = document.get({"components", "schemas", "Limit", "discriminator", "mapping"});
+    CHECK(text_member(mapping, name) == "#/components/schemas/" + camel(name) + "Limit");
+  });
+}
+
+TEST_CASE("A list, a plan, a policy and their patches take a limit of any algorithm") {
+  const Document document;
+  for (const char* schema : {"LimitBody", "PlanBody", "PolicyBody", "PlanPatch", "PolicyPatch"}) {
+    CAPTURE(schema);
+    Names references;
+    for (const JsonValue& way : document.get({"components", "schemas", schema, "anyOf"}).items()) {
+      for (const JsonValue& part : Document::get(way, {"allOf"}).items()) {
+        references.insert(std::string(text_member(part, "$ref")));
+      }
+      CHECK_FALSE(Document::get(way, {"unevaluatedProperties"}).boolean());
+    }
+    each_algorithm([&](Algorithm algorithm) {
+      CHECK(references.contains("#/components/schemas/" + camel(to_string(algorithm)) + "Fields"));
+    });
+  }
+}
+
+TEST_CASE("The description names every mode, action, dimension and role as the program does") {
+  const Document document;
+  CHECK(texts_of(document.get({"components", "schemas", "Mode", "enum"})) == all_names(Mode::off));
+  for (const std::string& name : texts_of(document.get({"components", "schemas", "ModeBody", "enum"}))) {
+    CHECK(mode_from(name).has_value());
+  }
+  CHECK(texts_of(document.get({"components", "schemas", "EnforcementPatch", "properties", "action", "enum"})) ==
+        all_names(Action::shadow_only));
+  CHECK(texts_of(document.get({"components", "schemas", "Role", "enum"})) == all_names(Role::auditor));
+  Names dimensions;
+  for (std::size_t i = 0; i < kNamedDimensions; ++i) {
+    dimensions.insert(std::string(dimension_name(static_cast<Dimension>(i))));
+  }
+  CHECK(properties(document, "Scope") == dimensions);
+  const std::string pattern(number(document, "Dimension", "pattern"));
+  for (const std::string& name : dimensions) CHECK(pattern.find(name) != std::string::npos);
+  // These say something else beside a policy's other fields.
+  for (const char* name : {"org", "tenant", "priority"}) dimensions.erase(name);
+  CHECK(properties(document, "ShorthandScope") == dimensions);
+}
+
+TEST_CASE("The description has the program's bounds") {
+  const Document document;
+  CHECK(number(document, "Amount", "maximum") == std::to_string(kMaxLimit));
+  CHECK(number(document, "EntryAmount", "maximum") == std::to_string(kMaxLogLimit));
+  CHECK(number(document, "LimitListBody", "maxItems") == std::to_string(kMaxLimitsPerPlan));
+  CHECK(document.get({"components", "parameters", "Limit", "schema", "maximum"}).text() == std::to_string(kMaxPage));
+  CHECK(document.get({"components", "parameters", "Limit", "schema", "default"}).text() == std::to_string(kDefaultPage));
+}
+
+TEST_CASE("What answers add is what bodies may bring back") {
+  const Document document;
+  Names ignored;
+  for (const std::string_view name : kReadOnly) ignored.insert(std::string(name));
+  CHECK(properties(document, "ReadOnlyFields") == ignored);
+  for (const std::string& name : properties(document, "Stored")) CHECK(ignored.contains(name));
+}
+
+TEST_CASE("Bodies and answers are described whole: a member that is not there is none") {
+  const Document document;
+  for (const JsonMember& schema : document.get({"components", "schemas"}).members()) {
+    const bool body = schema.name.ends_with("Body") && member(schema.value, "allOf") != nullptr;
+    const bool page = member(schema.value, "properties") != nullptr &&
+                      names_of(Document::get(schema.value, {"properties"})) == Names{"items", "next"};
+    if (!body && !page) continue;
+    CAPTURE(schema.name);
+    const JsonValue* const others = member(schema.value, body ? "unevaluatedProperties" : "additionalProperties");
+    REQUIRE(others != nullptr);
+    CHECK_FALSE(others->boolean());
+  }
+}
