@@ -26,7 +26,7 @@ std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
 
 // The body with `expires_at` in the place of `ttl`; what is wrong with either goes to `faults`.
 std::string with_end(const JsonValue& body, std::int64_t now_us, Faults& faults) {
-  static constexpr std::array<std::string_view, 2> kDropped{"ttl", ""};
+  static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};  // the second as an answer has it
   const JsonValue* const ttl = body.find("ttl");
   const JsonValue* const given = body.find("expires_at");
   if (given != nullptr && given->type() == JsonType::string) {
