@@ -9,7 +9,6 @@
 #include "common/base/crypto.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/domain/json_fields.hpp"
-#include "common/domain/json_writer.hpp"
 #include "common/domain/override_json.hpp"
 #include "common/domain/policy_json.hpp"
 #include "common/domain/tenant_json.hpp"
@@ -122,13 +121,6 @@ void Surroundings::refuse(Faults faults) const {
   refuse_faults(422, mine.empty() ? std::move(elsewhere) : std::move(mine));
 }
 
-template <class Item, class Write>
-std::string canonical(const Item& item, Write write) {
-  JsonWriter out(JsonWriter::Layout::compact);
-  write(out, item);
-  return out.take();
-}
-
 // Of the whole bundle's warnings, those about the body.
 Faults warnings_about(const Bundle& bundle, std::string_view list) {
   const std::string own = fmt::format("/{}/0", list);
@@ -146,15 +138,11 @@ std::string digest_text(const std::string& text) {
   return bytea({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-std::vector<ExtraColumn> columns_of(const Policy& policy) {
-  const bool indexable = policy::is_indexable(policy::compile_scope(policy.scope));
-  return {{"place", "bytea", digest_text(policy::place_of(policy))},
-          {"unindexed", "boolean", indexable ? "false" : "true"}};
-}
-
 // Every request asks every policy without an indexable dimension: there may be few.
 void check_unindexed(Transaction& tx, const Policy& item) {
   if (policy::is_indexable(policy::compile_scope(item.scope))) return;
+  // Two that count at the same time would both find room for one more.
+  find(tx, Kind::tenant, "", item.tenant_id, Lock::update);
   const pqxx::result rows = tx.exec("SELECT count(*) FROM policies WHERE tenant_id = $1 AND unindexed AND id <> $2",
                                     item.tenant_id, item.id);
   if (rows[0][0].as<std::size_t>() < policy::kMaxUnindexedPolicies) return;
@@ -210,6 +198,12 @@ void check_target(Transaction& tx, const Override& item, const std::string& targ
 }
 
 }  // namespace
+
+std::vector<ExtraColumn> policy_columns(const Policy& policy) {
+  const bool indexable = policy::is_indexable(policy::compile_scope(policy.scope));
+  return {{"place", "bytea", digest_text(policy::place_of(policy))},
+          {"unindexed", "boolean", indexable ? "false" : "true"}};
+}
 
 Draft draft_organization(Transaction& tx, const std::string& body) {
   const Bundle bundle = Surroundings(tx, "organizations", body).read();
@@ -277,7 +271,7 @@ Draft draft_policy(Transaction& tx, const std::string& body) {
   for (Fault& conflict : policy_warnings(tx, item)) warnings.push_back(std::move(conflict));
   return {.key = {Kind::policy, surroundings.organization_id(), item.tenant_id, item.id},
           .document = canonical(item, write_policy),
-          .extra = columns_of(item),
+          .extra = policy_columns(item),
           .warnings = std::move(warnings)};
 }
 

@@ -66,6 +66,7 @@ Answer list_modes(Context& context) {
     filters.push_back({"organization_id = $", std::string(value)});
   }
   if (const auto value = context.call.parameter("mode"); !value.empty()) {
+    check_choice("mode", value, kModeChoices);
     filters.push_back({"coalesce(document ->> 'mode', 'enforce') = $", std::string(value)});
   }
   const Page page = read_page(context.call);

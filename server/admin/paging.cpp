@@ -1,11 +1,14 @@
 #include "server/admin/paging.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "common/base/crypto.hpp"
 #include "common/base/utf8.hpp"
+#include "common/domain/json_fields.hpp"
 #include "server/admin/json_edit.hpp"
 #include "server/admin/refusal.hpp"
 
@@ -43,6 +46,12 @@ std::string cut_page(std::vector<StoredObject>& found, const Page& page) {
 }
 
 void refuse_cursor() { refuse_fault(400, "?cursor", "cursor is the text `next` of the page before, unchanged"); }
+
+void check_choice(std::string_view parameter, std::string_view value, std::span<const std::string_view> choices) {
+  if (std::ranges::find(choices, value) != choices.end()) return;
+  refuse_fault(400, fmt::format("?{}", parameter),
+               fmt::format("{} is one of {}, not {}", parameter, fmt::join(choices, ", "), quoted(value)));
+}
 
 std::string list_document(const std::vector<std::string>& items, const std::string& next) {
   std::string body = R"({"items":[)";

@@ -1,7 +1,10 @@
 // Lists: pages with a cursor.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/admin/call.hpp"
@@ -23,6 +26,10 @@ std::string cut_page(std::vector<StoredObject>& found, const Page& page);
 
 // 400 for a cursor that is none of ours.
 [[noreturn]] void refuse_cursor();
+
+// 400 for a value of a filter that nothing can have: it is a slip of the caller's, and an empty list would hide it.
+void check_choice(std::string_view parameter, std::string_view value, std::span<const std::string_view> choices);
+inline constexpr std::array<std::string_view, 3> kModeChoices{"enforce", "shadow", "off"};
 
 // {"items":[…],"next":…}: `items` are JSON texts, `next` a cursor or "".
 std::string list_document(const std::vector<std::string>& items, const std::string& next);

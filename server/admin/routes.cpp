@@ -11,6 +11,7 @@
 #include "server/admin/modes_api.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/overrides_api.hpp"
+#include "server/admin/paging.hpp"
 #include "server/admin/tokens_api.hpp"
 #include "server/admin/versions_api.hpp"
 
@@ -69,20 +70,24 @@ Answer back(Context& context) {
 struct QueryFilter {
   std::string_view parameter;
   std::string_view sql;
+  std::span<const std::string_view> values = {};  // all there are; none: any text
 };
+constexpr std::array<std::string_view, 2> kBooleans{"true", "false"};
 constexpr QueryFilter kByOrganization{"organization_id", "organization_id = $"};
 constexpr QueryFilter kByTenant{"tenant_id", "tenant_id = $"};
 constexpr QueryFilter kByName{"name", "document ->> 'name' = $"};
 constexpr QueryFilter kByPlan{"plan_id", "plan_id = $"};
-constexpr QueryFilter kByMode{"mode", "coalesce(document ->> 'mode', 'enforce') = $"};
-constexpr QueryFilter kByEnabled{"enabled", "coalesce(document ->> 'enabled', 'true') = $"};
+constexpr QueryFilter kByMode{"mode", "coalesce(document ->> 'mode', 'enforce') = $", kModeChoices};
+constexpr QueryFilter kByEnabled{"enabled", "coalesce(document ->> 'enabled', 'true') = $", kBooleans};
 
 template <Kind kind, const QueryFilter&... allowed>
 Answer list(Context& context) {
   std::vector<Filter> filters;
   for (const QueryFilter& filter : std::initializer_list<QueryFilter>{allowed...}) {
     const std::string_view value = context.call.parameter(filter.parameter);
-    if (!value.empty()) filters.push_back({filter.sql, std::string(value)});
+    if (value.empty()) continue;
+    if (!filter.values.empty()) check_choice(filter.parameter, value, filter.values);
+    filters.push_back({filter.sql, std::string(value)});
   }
   return list_objects(context, kind, filters);
 }
@@ -166,8 +171,11 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/audit", Permission::read_audit, Level::tenant, &list_audit,
           "limit,cursor,organization_id,tenant_id,kind,object_id,actor_id,since,until"},
     Route{"GET", "/v1/admin/revision", Permission::read, Level::tenant, &get_revision},
+
     Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
           "organization_id,tenant_id,include", 1 << 20, kOneState},
+    Route{"POST", "/v1/admin/apply", Permission::configure, Level::tenant, &apply_bundle,
+          "dry_run,prune,organization_id", kMaxJsonBytes, !kOneState, kTakesYaml},
     Route{"POST", "/v1/admin/validate", Permission::read, Level::tenant, &validate_body, kTenant, kMaxJsonBytes,
           !kOneState, kTakesYaml},
     Route{"POST", "/v1/admin/explain", Permission::read, Level::tenant, &explain_request, kTenant, 1 << 20, kOneState},

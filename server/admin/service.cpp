@@ -38,6 +38,12 @@ constexpr std::string_view kPageHeaders =
 constexpr std::array kOpenPages{OpenPage{"/openapi.json", "application/json", "", embedded::openapi},
                                 OpenPage{"/docs", "text/html; charset=utf-8", kPageHeaders, embedded::docs}};
 
+constexpr std::string_view kHealth = "/v1/health";
+
+bool is_open(std::string_view path) {
+  return path == kHealth || std::ranges::find(kOpenPages, path, &OpenPage::path) != kOpenPages.end();
+}
+
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == ':' ||
          c == '-';
@@ -165,13 +171,14 @@ void AdminService::handle(http::Request& request, http::Reply reply) {
     if (request.path != page.path || !reading) continue;
     return reply.send({.status = 200, .content_type = page.content_type, .headers = page.headers, .body = page.body});
   }
-  if (request.path == "/v1/health" && reading) {
+  if (request.path == kHealth && reading) {
     return reply.send({.body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
   }
   auto pending = std::make_shared<Pending>(std::move(reply));
   pending->call.request_id = request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
   Found found = find_route(request.method, request.path);
+  if (is_open(request.path)) found.allow = "GET, HEAD";
   try {
     read_call(request, found, pending->call);
   } catch (const Refusal& refusal) {

@@ -1,6 +1,7 @@
 // The kinds of objects, and what the store must know of each.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,8 @@ namespace sluice::server {
 // In the order in which a transaction locks rows: what refers comes before what it refers to. A counter is in Redis and has
 // no row; each time it is reset is an object of its own to versions, changes and audit.
 enum class Kind : std::uint8_t { override_, policy, plan, key, agent_token, token, tenant, organization, setting, counter };
+
+inline constexpr std::size_t kKinds = 10;
 
 struct KindInfo {
   std::string_view name;   // "policy": in versions, changes, audit and texts

@@ -17,19 +17,21 @@ from typing import Any, Optional
 
 import schemathesis
 import urllib3.util.connection as connections
+from urllib3.connectionpool import HTTPConnectionPool
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.meta import TestPhase
 
 from repair import repair
+from special import SPECIAL
 from world import ADMIN, KINDS, LOCAL, Thing, World, fresh_id
 
 AS_MADE_UP = 0.2   # this share of valid calls stays what it was
-FLAGS = {"mode": ("enforce", "shadow", "off"), "enabled": ("true", "false")}
 
 world = World(os.environ["SLUICE_API_URL"], os.environ["SLUICE_API_TOKEN"])
 world.fill()
 random.seed(int(os.environ.get("SLUICE_API_SEED", "0")))
 counts: dict[str, Counter[str]] = {}
+cursors: dict[str, list[str]] = {}   # those of each list that the server gave out
 _connect = connections.create_connection
 _sources = itertools.count(1)
 
@@ -42,7 +44,14 @@ def connect_from_anywhere(address: Any, timeout: Any = None, source_address: Any
     return _connect(address, timeout, (source, 0), socket_options)
 
 
+def close_connection(pool: HTTPConnectionPool, connection: Any) -> None:
+    """Keeps none for the next call, so that it comes from elsewhere."""
+    if connection is not None:
+        connection.close()
+
+
 connections.create_connection = connect_from_anywhere
+HTTPConnectionPool._put_conn = close_connection  # type: ignore[method-assign]
 
 
 @atexit.register
@@ -52,9 +61,14 @@ def write_counts() -> None:
 
 
 def kind_of(path: str) -> Optional[str]:
-    """"plans" for every path of plans."""
-    parts = path.removeprefix(f"{ADMIN}/").split("/")
+    """"plans" for every path of plans; the mode of a tenant is about tenants."""
+    parts = path.removeprefix(f"{ADMIN}/").removeprefix("modes/").split("/")
     return parts[0] if path.startswith(ADMIN) and parts[0] in KINDS else None
+
+
+def is_plain(path: str, kind: str) -> bool:
+    """Whether a body of this path is an object of the kind, or a patch of one."""
+    return path in (f"{ADMIN}/{kind}", f"{ADMIN}/{kind}/{{id}}")
 
 
 def is_positive(case: Any, location: ParameterLocation) -> bool:
@@ -69,7 +83,7 @@ def target_of(case: Any, kind: str) -> Optional[Thing]:
         return Thing("", world.any("tenants").id) if kind in LOCAL else None
     if case.method.upper() == "DELETE":
         return world.victim(kind)
-    if case.method.upper() == "PUT" and random.random() < 0.5:
+    if case.method.upper() == "PUT" and is_plain(case.operation.path, kind) and random.random() < 0.5:
         return Thing(fresh_id(), world.any("tenants").id if kind in (*LOCAL, "keys") else "")
     return world.any(kind)
 
@@ -79,13 +93,28 @@ def place(case: Any, kind: str, target: Thing) -> None:
     if "{id}" in case.operation.path:
         case.path_parameters["id"] = target.id
     query = case.query
-    for name, value in list((query or {}).items()):
-        if name == "cursor" or value == "":
-            del query[name]
-        elif name in FLAGS:
-            query[name] = random.choice(FLAGS[name])
     if kind in LOCAL and "{id}" in case.operation.path or query and "tenant_id" in query:
         query["tenant_id"] = target.owner
+
+
+def settle_cursor(case: Any) -> None:
+    """A cursor is what the server gave out, or none: no schema can say so."""
+    if "cursor" not in (case.query or {}):
+        return
+    known = cursors.get(case.operation.path, [])
+    if case.query["cursor"] in known:
+        return
+    if known and random.random() < 0.5:
+        case.query["cursor"] = random.choice(known)
+    else:
+        del case.query["cursor"]
+
+
+def without_fractions(value: Any) -> Any:
+    """10.0 is an integer to JSON Schema, and none to who reads checks."""
+    if isinstance(value, dict):
+        return {name: without_fractions(item) for name, item in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def settle_headers(case: Any) -> None:
@@ -100,12 +129,25 @@ def settle_headers(case: Any) -> None:
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
     """Puts what exists into most calls."""
-    case.headers["Connection"] = "close"   # the next call comes from elsewhere
     kind = kind_of(case.operation.path)
-    if kind is None or case.meta is None or random.random() < AS_MADE_UP:
+    if case.meta is None:
         return
-    stateful = case.meta.phase.name == TestPhase.STATEFUL
+    if is_positive(case, ParameterLocation.QUERY):
+        settle_cursor(case)
+    if case.operation.path == f"{ADMIN}/explain" and isinstance(case.body, dict) and "request" in case.body:
+        case.body["request"] = without_fractions(case.body["request"])
+    if random.random() < AS_MADE_UP:
+        return
     valid = case.meta.generation.mode.is_positive
+    if kind is not None:
+        settle(case, kind, valid)
+    if valid and case.operation.path in SPECIAL and case.meta.phase.name != TestPhase.STATEFUL:
+        SPECIAL[case.operation.path](case, world)
+
+
+def settle(case: Any, kind: str, valid: bool) -> None:
+    """Lets a call name an object of its kind, meet its conditions, and bring a body that keeps the rules."""
+    stateful = case.meta.phase.name == TestPhase.STATEFUL
     target = None
     if not stateful and is_positive(case, ParameterLocation.PATH) and is_positive(case, ParameterLocation.QUERY):
         target = target_of(case, kind)
@@ -113,14 +155,23 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
             place(case, kind, target)
     if valid and is_positive(case, ParameterLocation.HEADER):
         settle_headers(case)
-    if valid and isinstance(case.body, dict):
+    if valid and isinstance(case.body, dict) and is_plain(case.operation.path, kind):
         path_id = (case.path_parameters or {}).get("id")
         tenant = (case.query or {}).get("tenant_id") or (target.owner if target else "")
         tenant = tenant or ("" if path_id and kind == "keys" else world.any("tenants").id)
         owner = target.owner if target else ""
-        action = case.operation.path.rpartition("/")[2] in ("rollback", "rollout")
-        if not action:
-            repair(kind, case.body, world, Thing(str(path_id), owner) if path_id else None, str(tenant))
+        named = Thing(str(path_id), owner) if path_id else None
+        repair(kind, case.body, world, named, str(tenant), patches=case.method.upper() == "PATCH")
+
+
+def remember_cursor(path: str, response: Any) -> None:
+    """Keeps the cursor of the next page, if this is a page."""
+    if not path.startswith(ADMIN):
+        return
+    document = response.json()
+    following = document.get("next") if isinstance(document, dict) else None
+    if following:
+        cursors[path] = [*cursors.get(path, [])[-20:], following]
 
 
 @schemathesis.hook
@@ -129,6 +180,8 @@ def after_call(context: Any, case: Any, response: Any) -> None:
     kind = kind_of(case.operation.path)
     if response.status_code == 201 and kind is not None:
         world.made(kind, response.json())
+    if response.status_code == 200 and "{id}" not in case.operation.path and case.method.upper() == "GET":
+        remember_cursor(case.operation.path, response)
     # Calls that a check makes on its own, and those of other methods, are nobody's examples.
     if case.meta is None or response.request.method != case.operation.method.upper():
         return

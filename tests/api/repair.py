@@ -12,6 +12,10 @@ from world import Thing, World, fresh_id
 Body = dict[str, Any]
 EXPRESSIONS = ("region==us-east-1", "tag.env==production && method!=DELETE", "", 'service in ("a","b") || !(user=~"^t")')
 DEFAULT_KEY_BY = ["resource", "subject"]
+DIMENSIONS = frozenset(("application", "service", "environment", "signal", "operation", "endpoint", "resource", "method",
+                        "user", "subject", "api_key", "client", "client_id", "source_ip", "region", "severity",
+                        "span_name", "topic", "consumer_group", "job_type"))
+PARAMETERS = {"sample_rate": "sample", "max_delay": "delay", "downgrade_to": "downgrade"}   # of which action
 MOST_BYTES = {"name": 256, "downgrade_to": 256, "match_expr": 4096}
 RATES = ("rate", "refill", "leak")
 PER_SECOND = ("refill_per_sec", "refill_rate_per_sec", "leak_per_sec", "leak_rate_per_sec")
@@ -34,16 +38,16 @@ def _dimensions(value: Any, without: list[str]) -> Any:
 def _limit(limit: Body) -> None:
     """The numbers of one limit."""
     for name in ("limit", "capacity", "bucket_capacity"):
-        if name in limit:
+        if limit.get(name) is not None:
             limit[name] = int(limit[name]) % 10_000
     for name in RATES:
-        if name in limit:
+        if limit.get(name) is not None:
             limit[name] = random.choice(("20/s", "10/minute", "7/3s", "1/hour"))
     for name in PER_SECOND:
-        if name in limit:
+        if limit.get(name) is not None:
             limit[name] = random.choice((20, 0.5, 1e-3, 1000))
     for name in ("window", "lease_ttl"):
-        if name in limit:
+        if limit.get(name) is not None:
             limit[name] = random.choice(("10s", "250ms", "1h", "7d"))
     if limit.get("anchor"):
         limit["anchor"] = "2027-03-31T09:30:00Z"
@@ -80,8 +84,8 @@ def _policy(body: Body) -> None:
     for name in [name for name in body if name in scope and name not in ("org", "tenant", "priority")]:
         del scope[name]   # it is there once already
     # A scope that no index can use is for few policies of a tenant.
-    scope.pop("resource", None)
-    body["resource"] = fresh_id("/r")
+    scope["resource"] = fresh_id("/r")
+    body.pop("resource", None)
     if body.get("match_expr"):
         body["match_expr"] = random.choice(EXPRESSIONS)
     if body.get("metadata"):
@@ -98,6 +102,31 @@ def _settings(body: Body) -> None:
     if body.get("max_delay"):
         body["max_delay"] = random.choice(("1s", "250ms"))
     _limits(body)
+
+
+def _patch(body: Body) -> None:
+    """What a patch must say together, so that the whole fits whatever it was."""
+    for name in [name for name in body if name in DIMENSIONS or name.startswith(("tag.", "attr."))]:
+        del body[name]   # the scope may have it already
+    if isinstance(body.get("limits"), list):
+        body["plan_id"] = None
+    elif body.get("plan_id"):
+        body["limits"] = None
+    elif not {"limit", "rate", "capacity", "bucket_capacity"} & set(body):
+        body.pop("limits", None)
+        body.pop("plan_id", None)
+    action = body.get("action")
+    for name, owner in PARAMETERS.items():
+        if "action" in body and action != owner:
+            body[name] = None
+        elif action == owner:
+            body[name] = {"sample_rate": 0.5, "max_delay": "1s", "downgrade_to": "slow"}[name]
+        else:
+            body.pop(name, None)
+    if body.get("fail_open") is not None:
+        body["failure_mode"] = None
+    if {"valid_from", "valid_to"} & set(body):
+        body["valid_from"], body["valid_to"] = "2027-01-01T00:00:00Z", "2028-01-01T00:00:00Z"
 
 
 def _token(body: Body, world: World, patch: Optional[Thing]) -> None:
@@ -117,13 +146,14 @@ def _token(body: Body, world: World, patch: Optional[Thing]) -> None:
             body["tenant_ids"] = [tenant.id]
 
 
-def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: str) -> None:
+def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: str, patches: bool) -> None:
     """Changes a body in place. `place`: the object its path names; `tenant`: the tenant of the call, "" for none."""
     for name, size in MOST_BYTES.items():
         if isinstance(body.get(name), str):
             body[name] = shortened(body[name], size)
     if kind in ("tokens", "agent-tokens"):
-        return _token(body, world, place)
+        _token(body, world, place)
+        return
     if place is not None and "id" in body:
         body["id"] = place.id
     elif place is None and body.get("id"):
@@ -137,9 +167,12 @@ def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: 
             body.pop("tenant_id", None)
     if kind in ("plans", "policies"):
         _settings(body)
+        if patches:
+            _patch(body)
+        if kind == "plans":
+            body.pop("plan_id", None)
     if kind == "policies":
         _policy(body)
         if body.get("plan_id"):
             plans = [plan.id for plan in world.kept["plans"] if plan.owner == tenant]
             body["plan_id"] = random.choice(plans or [body["plan_id"]])
-    return None

@@ -1,0 +1,87 @@
+"""What makes calls of other operations than create, read, replace, patch and delete succeed."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from repair import repair, shortened
+from world import ADMIN, World, fresh_id
+
+
+def _export(case: Any, world: World) -> None:
+    """An organization or a tenant that is there."""
+    tenant = world.any("tenants")
+    for name, value in (("tenant_id", tenant.id), ("organization_id", tenant.owner)):
+        if name in (case.query or {}):
+            case.query[name] = value
+
+
+def _version(case: Any, _: World) -> None:
+    """The first version, which everything has."""
+    case.path_parameters["version"] = 1
+
+
+def _rollback(case: Any, _: World) -> None:
+    case.body = {"version": 1}
+
+
+def _bundle(body: dict[str, Any]) -> None:
+    """The form of a list's items is not in the schema: these are ours."""
+    organization, tenant = fresh_id("o"), fresh_id("t")
+    items = {
+        "organizations": [{"id": organization, "name": "An organization"}],
+        "tenants": [{"id": tenant, "organization_id": organization, "mode": "monitor"}],
+        "plans": [{"tenant_id": tenant, "id": "pro", "capacity": 100, "refill": "20/s"}],
+        "policies": [{"tenant_id": tenant, "endpoint": "/v1/pay", "limit": 100, "window": "10s"}],
+        "keys": [],
+        "overrides": [],
+    }
+    lists = random.choice((list(items), list(items)[:2]))
+    for name in items:
+        body.pop(name, None)
+        if name in lists:
+            body[name] = items[name]
+
+
+def _validate(case: Any, world: World) -> None:
+    """An object that fits, in a tenant that is there."""
+    body = case.body
+    if not isinstance(body, dict):
+        case.body = "format: sluice/v1\nmode: shadow\n"
+        return
+    if "format" in body:
+        _bundle(body)
+        return
+    tenant = world.any("tenants").id
+    for place in (body, case.query or {}):
+        if place.get("tenant_id"):
+            place["tenant_id"] = tenant
+    kinds = {"plan": "plans", "policy": "policies", "tenant": "tenants", "organization": "organizations", "key": "keys"}
+    repair(kinds[body["kind"]], body["object"], world, None, tenant, patches=False)
+
+
+def _explain(case: Any, world: World) -> None:
+    """A tenant that is there, and a key of it."""
+    body = case.body
+    tenant = world.any("tenants").id
+    body["tenant_id"] = tenant
+    if "tenant_id" in (case.query or {}):
+        case.query["tenant_id"] = tenant
+    if body.get("key_id"):
+        body["key_id"] = f"{tenant}-keys-1"
+    request = body["request"]
+    for name, value in request.items():
+        if isinstance(value, str):
+            request[name] = shortened(value, 256)
+        elif isinstance(value, dict):
+            request[name] = {shortened(key, 256): shortened(item, 256) if isinstance(item, str) else item
+                             for key, item in value.items()}
+
+
+SPECIAL: dict[str, Callable[[Any, World], None]] = {
+    f"{ADMIN}/export": _export,
+    f"{ADMIN}/validate": _validate,
+    f"{ADMIN}/explain": _explain,
+    **{f"{ADMIN}/{kind}/{{id}}/{what}": change for kind in ("plans", "policies")
+       for what, change in (("versions/{version}", _version), ("rollback", _rollback))},
+}
