@@ -32,8 +32,10 @@ class Positions {
 
   TextPosition of(const YAML::Mark& mark) {
     if (mark.is_null()) return {1, 1};
-    const std::size_t at = std::min(static_cast<std::size_t>(mark.pos), text_.size());
-    const std::size_t column = std::min(static_cast<std::size_t>(mark.column), at);
+    const auto at = static_cast<std::size_t>(mark.pos);
+    const auto column = static_cast<std::size_t>(mark.column);
+    // The parser counts on behind the end.
+    if (at > text_.size() || column > at) return PositionCounter(text_).at(text_.size());
     // Most marks are on the line of the last one, behind it: from there on, so that long lines are not counted again.
     if (mark.line != line_ || at < last_) {
       line_ = mark.line;
