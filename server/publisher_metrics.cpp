@@ -14,7 +14,8 @@ void add_publisher_metrics(Metrics& metrics, Publisher& publisher) {
       MetricType::Counter, counted.failed);
   add("sluice_overrides_republished_total", "How often Redis had lost its data, and all overrides were written.",
       MetricType::Counter, counted.republished);
-  add("sluice_overrides_waiting", "Rows of the outbox: what Redis is yet to be told.", MetricType::Gauge, counted.waiting);
+  add("sluice_overrides_waiting", "Rows of the outbox: what Redis is yet to be told.", MetricType::Gauge,
+      counted.waiting);
   metrics.add("sluice_redis_connected", "1 while there is a connection to Redis.", MetricType::Gauge,
               [&publisher] { return publisher.link().ready() ? 1.0 : 0.0; });
   metrics.add("sluice_redis_eviction_policy_ok", "1 unless Redis may drop overrides and counters.", MetricType::Gauge,

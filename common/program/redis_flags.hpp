@@ -24,8 +24,9 @@ inline constexpr FlagSpec kRedisTlsKey{"redis-tls-key", "Counters", "FILE", "",
 // What a program has where it has no Redis.
 struct WithoutRedis {
   std::string_view value;  // of --counters: "memory", or "" for a flag that is left out
-  std::string_view rule;   // of --counters, completed by what is wrong with the URL: "must be memory or the URL of a Redis"
-  std::string_view use;    // why a password is no use then: "has no use with --counters memory; leave it out"
+  std::string_view
+      rule;  // of --counters, completed by what is wrong with the URL: "must be memory or the URL of a Redis"
+  std::string_view use;  // why a password is no use then: "has no use with --counters memory; leave it out"
 };
 
 // Nothing where --counters says that there is no Redis.

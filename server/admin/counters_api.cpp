@@ -48,13 +48,14 @@ struct Subject {
   }
   std::string document() const {
     return fmt::format(R"({{"tenant_id":{},"{}":{},"identity":{}}})", json_string(tenant_id),
-                       policy_id.empty() ? "plan_id" : "policy_id", json_string(policy_id.empty() ? plan_id : policy_id),
-                       identity_text());
+                       policy_id.empty() ? "plan_id" : "policy_id",
+                       json_string(policy_id.empty() ? plan_id : policy_id), identity_text());
   }
 };
 
 void read_identity(Fields& fields, Subject& subject) {
-  fields.require("identity", "whose counters: the value of each dimension of the key, such as {\"subject\":\"user:42\"}");
+  fields.require("identity",
+                 "whose counters: the value of each dimension of the key, such as {\"subject\":\"user:42\"}");
   const JsonValue* const value = fields.take("identity");
   if (value == nullptr) return;
   const Place at = fields.at().member("identity");
@@ -82,7 +83,9 @@ Subject read_subject(Context& context) {
   FaultList faults;
   const Place root;
   Fields fields(body, root, faults);
-  const auto text = [&fields](std::string_view name) { return std::string(fields.text(name, kMaxTextBytes).value_or("")); };
+  const auto text = [&fields](std::string_view name) {
+    return std::string(fields.text(name, kMaxTextBytes).value_or(""));
+  };
   Subject subject;
   subject.tenant_id = text("tenant_id");
   subject.policy_id = text("policy_id");
@@ -108,7 +111,8 @@ StoredObject require_stored(Context& context, Kind kind, const std::string& tena
 }
 
 Rules load_rules(Context& context, Subject& subject) {
-  subject.organization_id = require_stored(context, Kind::tenant, subject.tenant_id, subject.tenant_id).key.organization_id;
+  subject.organization_id =
+      require_stored(context, Kind::tenant, subject.tenant_id, subject.tenant_id).key.organization_id;
   RulesDraft draft(subject.organization_id, subject.tenant_id);
   std::string plan_id = subject.plan_id;
   if (!subject.policy_id.empty()) {
@@ -138,8 +142,8 @@ std::string list_of(const std::vector<DimensionRef>& dimensions) {
   return text.empty() ? "none" : text;
 }
 
-// Every dimension of the key has to be said, also that it is absent: who leaves one out would read somebody else's numbers.
-// One that only some limits add may be left out, and with it these limits.
+// Every dimension of the key has to be said, also that it is absent: who leaves one out would read somebody else's
+// numbers. One that only some limits add may be left out, and with it these limits.
 void check_identity(Question& question) {
   const std::vector<DimensionRef>& key_by = question.rulebook->enforcement.key_by;
   std::vector<DimensionRef> known = key_by;

@@ -57,7 +57,8 @@ Answer write_override(Context& context, Write write) {
   if (const auto body = tree.parse(call.body); body && body->type() == JsonType::object) {
     call.body = with_end(*body, context.now_us, faults);
   }
-  Context changed{call, context.principal, context.tx, context.log, context.now_us, context.snapshots, context.publisher};
+  Context changed{call,           context.principal, context.tx,       context.log,
+                  context.now_us, context.snapshots, context.publisher};
   Answer answer;
   try {
     answer = write(changed, kOverrides);
@@ -85,7 +86,9 @@ Cleared read_cleared(Context& context) {
   FaultList faults;
   const Place root;
   Fields fields(body, root, faults);
-  const auto text = [&fields](std::string_view name) { return std::string(fields.text(name, kMaxIdBytes).value_or("")); };
+  const auto text = [&fields](std::string_view name) {
+    return std::string(fields.text(name, kMaxIdBytes).value_or(""));
+  };
   Cleared cleared{.tenant_id = text("tenant_id"), .policy_id = text("policy_id"), .plan_id = text("plan_id")};
   if (cleared.tenant_id.empty()) cleared.tenant_id = tenant_of(context, Kind::override_);
   if (cleared.tenant_id.empty()) fields.require("tenant_id", "whose overrides are removed");

@@ -1,5 +1,5 @@
-// Overrides: as every kind, and beyond that a time to live instead of an end, whether Redis knows already ("published" in
-// every answer), and clear.
+// Overrides: as every kind, and beyond that a time to live instead of an end, whether Redis knows already ("published"
+// in every answer), and clear.
 #pragma once
 
 #include "server/admin/call.hpp"

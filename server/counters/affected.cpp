@@ -71,7 +71,8 @@ class Comparison {
   }
   void add_policies_on(RulesDraft& draft, const std::string& tenant, const std::string& plan, Side side) {
     if (!document(Kind::plan, tenant, plan, side)) return;
-    for (const auto& row : tx_.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2", tenant, plan)) {
+    for (const auto& row :
+         tx_.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2", tenant, plan)) {
       if (!is_changed(Kind::policy, tenant, row[0].c_str())) draft.add_policy(row[0].c_str(), row[1].c_str());
     }
     for (const auto& [name, both] : changed_) {

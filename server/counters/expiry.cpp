@@ -9,7 +9,8 @@ namespace sluice::server {
 
 std::size_t remove_expired(Transaction& tx, std::size_t most) {
   const pqxx::result rows = tx.exec_text(fmt::format(
-      "SELECT tenant_id, id FROM overrides WHERE expires_at <= now() ORDER BY tenant_id, id LIMIT {} FOR UPDATE", most));
+      "SELECT tenant_id, id FROM overrides WHERE expires_at <= now() ORDER BY tenant_id, id LIMIT {} FOR UPDATE",
+      most));
   ChangeLog log;
   for (const auto& row : rows) {
     const auto ended = find(tx, Kind::override_, row[0].c_str(), row[1].c_str());

@@ -20,7 +20,8 @@ Result<Marker::Look> Marker::look() {
   }
   const auto marker = link_.ask({"GET", kMarker});
   if (!marker) return std::unexpected(marker.error());
-  return Look{.intact = *marker && **marker == info.run_id, .run_id = info.run_id, .maxmemory_policy = info.maxmemory_policy};
+  return Look{
+      .intact = *marker && **marker == info.run_id, .run_id = info.run_id, .maxmemory_policy = info.maxmemory_policy};
 }
 
 Result<> Marker::begin(const Look& look) {

@@ -1,7 +1,7 @@
 // Tells when Redis lost what was written into it: a key that only stands there while all overrides do.
 //
-// Its value is the run id of the Redis it was written to, which changes with every start: so it is missing after FLUSHALL
-// or an empty start, and another after a restart or a failover, where the last writes may be lost too.
+// Its value is the run id of the Redis it was written to, which changes with every start: so it is missing after
+// FLUSHALL or an empty start, and another after a restart or a failover, where the last writes may be lost too.
 #pragma once
 
 #include <string>

@@ -38,8 +38,9 @@ void enqueue(Transaction& tx, std::span<const CounterRef> counters) {
   std::vector<std::string> columns[7];
   for (const CounterRef& counter : counters) {
     std::size_t column = 0;
-    for (const std::string& text : {counter.organization_id, counter.tenant_id, counter.policy_id, counter.plan_id,
-                                    counter.identity, counter.state_key, std::string(counter.reset ? "true" : "false")}) {
+    for (const std::string& text :
+         {counter.organization_id, counter.tenant_id, counter.policy_id, counter.plan_id, counter.identity,
+          counter.state_key, std::string(counter.reset ? "true" : "false")}) {
       columns[column++].push_back(text);
     }
   }
@@ -67,9 +68,10 @@ std::vector<Identities> identities_of(Transaction& tx, std::span<const CounterRe
 
 std::vector<Identities> identities_waiting(Transaction& tx, std::int64_t& seq, std::size_t most) {
   const pqxx::result rows = tx.exec(
-      fmt::format("SELECT tenant_id, organization_id, identity_hash, max(seq) FROM (SELECT * FROM outbox WHERE seq > $1 "
-                  "ORDER BY seq LIMIT {}) oldest GROUP BY 1, 2, 3",
-                  most),
+      fmt::format(
+          "SELECT tenant_id, organization_id, identity_hash, max(seq) FROM (SELECT * FROM outbox WHERE seq > $1 "
+          "ORDER BY seq LIMIT {}) oldest GROUP BY 1, 2, 3",
+          most),
       seq);
   for (const auto& row : rows) seq = std::max(seq, row[3].as<std::int64_t>());
   return by_tenant(rows);
@@ -77,26 +79,27 @@ std::vector<Identities> identities_waiting(Transaction& tx, std::int64_t& seq, s
 
 // In one order, so that two publishers never wait for each other.
 void lock(Transaction& tx, const Identities& identities) {
-  tx.exec(fmt::format("SELECT pg_advisory_xact_lock(number) FROM (SELECT DISTINCT {} AS number FROM unnest($2::bigint[]) "
-                      "AS i (hash) ORDER BY number) n",
-                      kLockNumber),
-          identities.tenant_id, number_array(identities.hashes));
+  tx.exec(
+      fmt::format("SELECT pg_advisory_xact_lock(number) FROM (SELECT DISTINCT {} AS number FROM unnest($2::bigint[]) "
+                  "AS i (hash) ORDER BY number) n",
+                  kLockNumber),
+      identities.tenant_id, number_array(identities.hashes));
 }
 
 void lock_free(Transaction& tx, Identities& identities) {
-  const pqxx::result rows =
-      tx.exec(fmt::format("SELECT hash FROM unnest($2::bigint[]) AS i (hash) WHERE pg_try_advisory_xact_lock({})",
-                          kLockNumber),
-              identities.tenant_id, number_array(identities.hashes));
+  const pqxx::result rows = tx.exec(
+      fmt::format("SELECT hash FROM unnest($2::bigint[]) AS i (hash) WHERE pg_try_advisory_xact_lock({})", kLockNumber),
+      identities.tenant_id, number_array(identities.hashes));
   identities.hashes.clear();
   for (const auto& row : rows) identities.hashes.push_back(row[0].as<std::int64_t>());
 }
 
 std::vector<OutboxRow> waiting(Transaction& tx, const Identities& identities) {
   std::vector<OutboxRow> found;
-  for (const auto& row : tx.exec("SELECT seq, organization_id, tenant_id, policy_id, plan_id, identity, state_key, reset "
-                                 "FROM outbox WHERE tenant_id = $1 AND identity_hash = ANY ($2::bigint[]) ORDER BY seq",
-                                 identities.tenant_id, number_array(identities.hashes))) {
+  for (const auto& row :
+       tx.exec("SELECT seq, organization_id, tenant_id, policy_id, plan_id, identity, state_key, reset "
+               "FROM outbox WHERE tenant_id = $1 AND identity_hash = ANY ($2::bigint[]) ORDER BY seq",
+               identities.tenant_id, number_array(identities.hashes))) {
     found.push_back({.seq = row[0].as<std::int64_t>(),
                      .counter = {.organization_id = row[1].c_str(),
                                  .tenant_id = row[2].c_str(),

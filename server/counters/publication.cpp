@@ -30,19 +30,19 @@ struct Wanted {
 // The live overrides of the identities, and what they belong to.
 Rules load_rules(Transaction& tx, const Identities& identities, Wanted wanted, std::int64_t now_us) {
   RulesDraft draft(identities.organization_id, identities.tenant_id);
-  const pqxx::result overrides =
-      tx.exec("SELECT document, coalesce(policy_id, ''), coalesce(plan_id, '') FROM overrides WHERE tenant_id = $1 AND "
-              "identity_hash = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > now())",
-              identities.tenant_id, fmt::format("{{{}}}", fmt::join(identities.hashes, ",")));
+  const pqxx::result overrides = tx.exec(
+      "SELECT document, coalesce(policy_id, ''), coalesce(plan_id, '') FROM overrides WHERE tenant_id = $1 AND "
+      "identity_hash = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > now())",
+      identities.tenant_id, fmt::format("{{{}}}", fmt::join(identities.hashes, ",")));
   Ids owning;
   for (const auto& row : overrides) {
     add_unless_empty(wanted.policies, row[1].c_str());
     add_unless_empty(owning, row[2].c_str());
   }
-  for (const auto& row :
-       tx.exec("SELECT id, document, coalesce(plan_id, '') FROM policies WHERE tenant_id = $1 AND (id = ANY ($2::text[]) "
-               "OR plan_id = ANY ($3::text[]))",
-               identities.tenant_id, array(wanted.policies), array(wanted.all_on_plans ? owning : Ids()))) {
+  for (const auto& row : tx.exec(
+           "SELECT id, document, coalesce(plan_id, '') FROM policies WHERE tenant_id = $1 AND (id = ANY ($2::text[]) "
+           "OR plan_id = ANY ($3::text[]))",
+           identities.tenant_id, array(wanted.policies), array(wanted.all_on_plans ? owning : Ids()))) {
     draft.add_policy(row[0].c_str(), row[1].c_str());
     add_unless_empty(wanted.plans, row[2].c_str());
   }
@@ -168,9 +168,10 @@ std::vector<Identities> tenants_with_overrides(Transaction& tx) {
 
 void read_live_identities(Transaction& tx, Identities& tenant) {
   tenant.hashes.clear();
-  for (const auto& row : tx.exec("SELECT DISTINCT identity_hash FROM overrides WHERE tenant_id = $1 AND (expires_at IS NULL "
-                                 "OR expires_at > now()) ORDER BY identity_hash",
-                                 tenant.tenant_id)) {
+  for (const auto& row :
+       tx.exec("SELECT DISTINCT identity_hash FROM overrides WHERE tenant_id = $1 AND (expires_at IS NULL "
+               "OR expires_at > now()) ORDER BY identity_hash",
+               tenant.tenant_id)) {
     tenant.hashes.push_back(row[0].as<std::int64_t>());
   }
 }

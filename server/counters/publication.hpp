@@ -12,7 +12,7 @@
 namespace sluice::server {
 
 struct Published {
-  std::size_t written = 0;            // counter keys
+  std::size_t written = 0;  // counter keys
   std::size_t failed = 0;
   bool unreachable = false;           // Redis, not one key, is at fault: more of it is no use now
   std::vector<CounterRef> uncertain;  // of the failed ones, those that may be written still, whenever Redis goes on

@@ -41,10 +41,11 @@ Result<> Publisher::start() {
   if (found) {
     see_policy(found->maxmemory_policy);
     if (!keeps(found->maxmemory_policy) && !options_.allow_evicting) {
-      return failure("evicts",
-                     fmt::format("Redis' maxmemory-policy is \"{}\": it may drop overrides and counters, and limits with "
-                                 "them. Set it to noeviction, or start with --allow-evicting-redis.",
-                                 found->maxmemory_policy));
+      return failure(
+          "evicts",
+          fmt::format("Redis' maxmemory-policy is \"{}\": it may drop overrides and counters, and limits with "
+                      "them. Set it to noeviction, or start with --allow-evicting-redis.",
+                      found->maxmemory_policy));
     }
   }
   running_ = true;
@@ -193,11 +194,12 @@ void Publisher::see_policy(const std::string& maxmemory_policy) {
     log_.info("redis_keeps", "Redis' maxmemory-policy is noeviction by now.");
     return;
   }
-  log_.write(options_.allow_evicting ? telemetry::LogLevel::warn : telemetry::LogLevel::error, "redis_evicts",
-             options_.allow_evicting
-                 ? "Redis may drop overrides and counters, and limits with them: --allow-evicting-redis allows that."
-                 : "Redis may drop overrides and counters: nothing is published until its maxmemory-policy is noeviction.",
-             {{"maxmemory_policy", maxmemory_policy}});
+  log_.write(
+      options_.allow_evicting ? telemetry::LogLevel::warn : telemetry::LogLevel::error, "redis_evicts",
+      options_.allow_evicting
+          ? "Redis may drop overrides and counters, and limits with them: --allow-evicting-redis allows that."
+          : "Redis may drop overrides and counters: nothing is published until its maxmemory-policy is noeviction.",
+      {{"maxmemory_policy", maxmemory_policy}});
 }
 
 void Publisher::tidy(pqxx::connection& connection) {
@@ -244,7 +246,8 @@ bool Publisher::republish_tenant(pqxx::connection& connection, Identities tenant
   for (std::size_t from = 0; from < tenant.hashes.size(); from += kAtOnce) {
     if (stopping()) return false;
     const auto begin = tenant.hashes.begin() + static_cast<std::ptrdiff_t>(from);
-    const auto end = tenant.hashes.begin() + static_cast<std::ptrdiff_t>(std::min(from + kAtOnce, tenant.hashes.size()));
+    const auto end =
+        tenant.hashes.begin() + static_cast<std::ptrdiff_t>(std::min(from + kAtOnce, tenant.hashes.size()));
     const Identities part{tenant.organization_id, tenant.tenant_id, {begin, end}};
     Transaction tx(connection);
     tx.enter(everything());

@@ -1,8 +1,8 @@
 // Keeps Redis told of overrides: at once after the commit that changed them, again until Redis has answered where that
 // failed (also what an earlier run or another server left in the outbox), and all of them where Redis lost its data.
 //
-// Thread safety: publish() and the statistics from any thread. A thread of its own, with a connection to PostgreSQL of its
-// own, does the rest; any number of servers may do so beside each other.
+// Thread safety: publish() and the statistics from any thread. A thread of its own, with a connection to PostgreSQL of
+// its own, does the rest; any number of servers may do so beside each other.
 #pragma once
 
 #include <atomic>
@@ -49,8 +49,8 @@ class Publisher {
   bool stop_within(std::chrono::milliseconds patience);
   void stop();
 
-  // Publishes what a transaction has enqueued and committed: false where some of it is left to later. `done` is called in
-  // the transaction that takes it out of the outbox. Never throws.
+  // Publishes what a transaction has enqueued and committed: false where some of it is left to later. `done` is called
+  // in the transaction that takes it out of the outbox. Never throws.
   bool publish(pqxx::connection& connection, const Scope& scope, std::span<const CounterRef> counters,
                const std::function<void(Transaction&)>& done);
 
@@ -94,7 +94,7 @@ class Publisher {
   Marker marker_{link_};
   Statistics statistics_;
 
-  std::unique_ptr<pqxx::connection> connection_;        // the thread's
+  std::unique_ptr<pqxx::connection> connection_;  // the thread's
   std::chrono::steady_clock::time_point tidied_{};
 
   std::mutex mutex_;  // guards what follows

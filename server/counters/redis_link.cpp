@@ -13,8 +13,8 @@ constexpr std::size_t kAtOnce = 64;  // a deadline runs from when a write begins
 
 constexpr limiter::StoreError kStopped{limiter::StoreFault::unavailable, false};
 
-// What one thread tells another that waits for it, and that may be gone as soon as it knows: so not a std::promise, whose
-// set_value() may still be at work then.
+// What one thread tells another that waits for it, and that may be gone as soon as it knows: so not a std::promise,
+// whose set_value() may still be at work then.
 template <class T>
 class Told {
  public:
@@ -118,7 +118,9 @@ class RedisLink::Question final : public redis::ReplyHandler {
 };
 
 RedisLink::RedisLink(redis::Options options, const Clock& clock, telemetry::Log& log)
-    : log_(log), client_(context_, named(options), observer()), store_(context_, client_, clock, options.deadline, {}) {}
+    : log_(log),
+      client_(context_, named(options), observer()),
+      store_(context_, client_, clock, options.deadline, {}) {}
 
 RedisLink::~RedisLink() { stop(); }
 

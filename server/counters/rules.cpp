@@ -60,7 +60,8 @@ std::string Rules::key_of(const policy::Rulebook& rulebook, std::size_t group, c
 
 void RulesDraft::add_override(const std::string& document) {
   const std::string policy_id = member_of(document, "policy_id");
-  const bool known = policy_id.empty() ? plans_.contains(member_of(document, "plan_id")) : policies_.contains(policy_id);
+  const bool known =
+      policy_id.empty() ? plans_.contains(member_of(document, "plan_id")) : policies_.contains(policy_id);
   if (known) overrides_.push_back(document);
 }
 

@@ -1,5 +1,5 @@
-// A part of one tenant's rules, compiled by the code that agents decide by: which counters there are, what they are called,
-// and which overrides are theirs.
+// A part of one tenant's rules, compiled by the code that agents decide by: which counters there are, what they are
+// called, and which overrides are theirs.
 //
 // Thread safety: none; values of the caller's.
 #pragma once

@@ -41,8 +41,10 @@ CounterRig::CounterRig() {
   make("/v1/admin/policies", fmt::format(R"({{"tenant_id":"shop","id":"orders","scope":{{"resource":"orders"}},)"
                                          R"("key_by":"subject",{}}})",
                                          kLimits));
-  make("/v1/admin/policies", R"({"tenant_id":"shop","id":"paid","scope":{"resource":"paid"},"key_by":"subject","plan_id":"pro"})");
-  make("/v1/admin/policies", R"({"tenant_id":"shop","id":"free","scope":{"resource":"free"},"key_by":"user","plan_id":"pro"})");
+  make("/v1/admin/policies",
+       R"({"tenant_id":"shop","id":"paid","scope":{"resource":"paid"},"key_by":"subject","plan_id":"pro"})");
+  make("/v1/admin/policies",
+       R"({"tenant_id":"shop","id":"free","scope":{"resource":"free"},"key_by":"user","plan_id":"pro"})");
   const auto started = start_publisher();
   if (!started) throw std::runtime_error(started.error().text);
 }
@@ -72,7 +74,8 @@ Answer CounterRig::get_override(std::string_view id) {
 
 // From the rules that are stored, with the keys that an agent makes of a request.
 limiter::Outcome CounterRig::ask_agent(const std::string& judge, const std::string& subject, std::uint32_t cost) {
-  std::string text = R"({"format":"sluice/v1","organizations":[{"id":"acme"}],"tenants":[{"id":"shop","organization_id":"acme"}])";
+  std::string text =
+      R"({"format":"sluice/v1","organizations":[{"id":"acme"}],"tenants":[{"id":"shop","organization_id":"acme"}])";
   for (const std::string_view list : {"plans", "policies"}) {
     std::string rows = execute(fmt::format("SELECT document FROM {} WHERE tenant_id = 'shop'", list));
     while (rows.ends_with('\n')) rows.pop_back();

@@ -1,7 +1,8 @@
 // The admin API with a Redis of its own, and an agent that counts in it.
 //
 //   CounterRig rig;
-//   rig.put_override("vip", R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"u"},"set":{"limit":50})");
+//   rig.put_override("vip",
+//   R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"u"},"set":{"limit":50})");
 //   CHECK(rig.ask_agent("orders", "u", 0).report.limit == 50);
 #pragma once
 
@@ -20,13 +21,14 @@ namespace sluice::server::test {
 
 using sluice::test::RedisServer;
 
-// The organization acme with the tenants shop and bank; of shop: the plan pro (burst: 10 a minute; daily: 100 a day), the
-// policy orders with the same limits as its own, the policies paid and free on pro, free counting by user instead.
+// The organization acme with the tenants shop and bank; of shop: the plan pro (burst: 10 a minute; daily: 100 a day),
+// the policy orders with the same limits as its own, the policies paid and free on pro, free counting by user instead.
 class CounterRig : public AdminRig {
  public:
   CounterRig();
 
-  // A publisher as a server has one; the one before ends first. Does the API say what it wrote? From now on to this one.
+  // A publisher as a server has one; the one before ends first. Does the API say what it wrote? From now on to this
+  // one.
   Result<> start_publisher(bool allow_evicting = false);
   std::unique_ptr<Publisher> make_publisher(const std::string& redis_url, bool allow_evicting = false);
   Publisher& publisher() { return *publisher_; }

@@ -11,8 +11,8 @@ constexpr std::string_view kVip =
     R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"user:42"},"set":{"limit":500})";
 
 std::string for_plan(std::string_view subject, int limit) {
-  return fmt::format(R"("plan_id":"pro","limit_name":"burst","identity":{{"subject":"{}"}},"set":{{"limit":{}}})", subject,
-                     limit);
+  return fmt::format(R"("plan_id":"pro","limit_name":"burst","identity":{{"subject":"{}"}},"set":{{"limit":{}}})",
+                     subject, limit);
 }
 
 }  // namespace
@@ -51,7 +51,8 @@ TEST_CASE_FIXTURE(CounterRig, "an override that is changed or removed is so for 
   CHECK(get_override("vip").status == 404);
 }
 
-TEST_CASE_FIXTURE(CounterRig, "a plan's override is for calls by plan and for every policy that counts by the same dimensions") {
+TEST_CASE_FIXTURE(CounterRig,
+                  "a plan's override is for calls by plan and for every policy that counts by the same dimensions") {
   CHECK(put_override("gold", for_plan("ann", 77)).status == 201);
   CHECK(burst("plan:pro", "ann") == 77);
   CHECK(burst("paid", "ann") == 77);
@@ -119,21 +120,25 @@ TEST_CASE_FIXTURE(CounterRig, "a time to live becomes an end when it is written"
 
 TEST_CASE_FIXTURE(CounterRig, "every fault of an override is named at once") {
   const Answer faults = put_override(
-      "vip", R"("policy_id":"orders","limit_name":"brust","identity":{"user":"x"},"set":{"limit":1},"ttl":"soon","colour":1)");
+      "vip",
+      R"("policy_id":"orders","limit_name":"brust","identity":{"user":"x"},"set":{"limit":1},"ttl":"soon","colour":1)");
   CHECK(faults.status == 422);
   CHECK(faulty(faults).find("/ttl") != std::string::npos);
   CHECK(faulty(faults).find("/limit_name") != std::string::npos);
   CHECK(faulty(faults).find("/colour") != std::string::npos);
-  CHECK(faulty(put_override("vip", fmt::format(R"({},"ttl":"1h","expires_at":"2999-01-01T00:00:00Z")", kVip))) == "/ttl");
+  CHECK(faulty(put_override("vip", fmt::format(R"({},"ttl":"1h","expires_at":"2999-01-01T00:00:00Z")", kVip))) ==
+        "/ttl");
   CHECK(faulty(put_override("vip", fmt::format(R"({},"expires_at":"2020-01-01T00:00:00Z")", kVip))) == "/expires_at");
   CHECK(faulty(put_override("vip", fmt::format(R"({},"ttl":"0s")", kVip))) == "/ttl");
-  CHECK(put_override("vip", R"("policy_id":"ordres","limit_name":"burst","identity":{"subject":"x"},"set":{"limit":1})").status ==
-        422);
-  CHECK(put_override("vip", R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"a\u0000b"},"set":{"limit":1})").status ==
-        422);
+  CHECK(put_override("vip", R"("policy_id":"ordres","limit_name":"burst","identity":{"subject":"x"},"set":{"limit":1})")
+            .status == 422);
+  CHECK(put_override("vip",
+                     R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"a\u0000b"},"set":{"limit":1})")
+            .status == 422);
 }
 
-TEST_CASE_FIXTURE(CounterRig, "a second override of the same limit for the same identity is refused, naming the first") {
+TEST_CASE_FIXTURE(CounterRig,
+                  "a second override of the same limit for the same identity is refused, naming the first") {
   put_override("vip", kVip);
   const Answer second = put_override("vip2", kVip);
   CHECK(second.status == 409);
@@ -145,7 +150,8 @@ TEST_CASE_FIXTURE(CounterRig, "what an override belongs to cannot be changed so 
   put_override("vip", kVip);
   const std::string target = "/v1/admin/policies/orders?tenant_id=shop";
   CHECK(ask("PATCH", target, R"({"key_by":["user"]})").status == 422);
-  CHECK(ask("PATCH", target, R"({"limits":[{"name":"other","algorithm":"fixed_window","limit":10,"window":"1m"}]})").status == 422);
+  CHECK(ask("PATCH", target, R"({"limits":[{"name":"other","algorithm":"fixed_window","limit":10,"window":"1m"}]})")
+            .status == 422);
   const Answer removed = ask("DELETE", target);
   CHECK(removed.status == 409);
   CHECK(removed.body.find("override vip of tenant shop uses it") != std::string::npos);

@@ -10,8 +10,8 @@ namespace {
 using namespace std::chrono_literals;
 
 std::string vip(int limit) {
-  return fmt::format(
-      R"("policy_id":"orders","limit_name":"burst","identity":{{"subject":"ann"}},"set":{{"limit":{}}})", limit);
+  return fmt::format(R"("policy_id":"orders","limit_name":"burst","identity":{{"subject":"ann"}},"set":{{"limit":{}}})",
+                     limit);
 }
 
 // As an operator sees them: members of one override.
@@ -21,9 +21,10 @@ std::string published(const Answer& answer) { return at(answer, "/published"); }
 
 TEST_CASE_FIXTURE(CounterRig, "after FLUSHALL every live override is back within five seconds") {
   for (int i = 0; i < 200; ++i) {
-    put_override(fmt::format("o{}", i),
-                 fmt::format(R"("policy_id":"orders","limit_name":"burst","identity":{{"subject":"s{}"}},"set":{{"limit":{}}})",
-                             i, 1000 + i));
+    put_override(
+        fmt::format("o{}", i),
+        fmt::format(R"("policy_id":"orders","limit_name":"burst","identity":{{"subject":"s{}"}},"set":{{"limit":{}}})",
+                    i, 1000 + i));
   }
   put_override("gold", R"("plan_id":"pro","limit_name":"burst","identity":{"subject":"ann"},"set":{"limit":77})");
   CHECK(eventually([&] { return redis.command({"EXISTS", "sl:{marker}"}) == "1"; }));
