@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint64_t kModulus = std::uint64_t{1} << 63;
 
 // Of a key the trail has a fingerprint instead of its hash, and of the settings' first version it has nothing: their
-// documents are compared row by row.
-constexpr std::string_view kByRow = "('key', 'setting')";
+// documents are compared row by row. A counter is no object here: each of its resets stands for itself.
+constexpr std::string_view kByRow = "('key', 'setting', 'counter')";
 
 std::int64_t random_seed() {
   std::array<std::uint8_t, 8> bytes;

@@ -13,7 +13,8 @@ import pytest
 from support.admin import ADMIN, AdminClient, bucket, fresh_id
 from support.client import Answer
 from support.postgres import SUPERUSER
-from support.roles import PERMISSIONS, ROUTES, Ask, Caller, Place, Row
+from support.redis_server import RedisServer
+from support.roles import PERMISSIONS, ROUTES, Ask, Caller, Place, Row, override
 from support.server import Server, run_command
 
 _sources = count(2)
@@ -47,6 +48,7 @@ def _place(admin: AdminClient, organization: str) -> Place:
     tenant = admin.tenant(organization)
     assert admin.put("/plans/pro", bucket(), tenant=tenant).status == 201
     assert admin.put("/policies/pro", {"resource": "x", "limit": 1, "window": "1s"}, tenant=tenant).status == 201
+    assert admin.put("/overrides/pro", override(), tenant=tenant).status == 201
     owners = {"name": "n", "organization_id": organization, "tenant_ids": [tenant]}
     return Place(organization, tenant, admin.create("/keys", {"tenant_id": tenant, "name": "k"})["id"],
                  admin.create("/tokens", {**owners, "role": "auditor"})["id"], admin.create("/agent-tokens", owners)["id"])
@@ -60,6 +62,12 @@ def _caller(admin: AdminClient, role: str, scope: str, place: Place) -> Caller:
         body["tenant_ids"] = [place.tenant]
     made = admin.create("/tokens", body)
     return Caller(role, scope, body.get("organization_id", ""), tuple(body.get("tenant_ids", ())), made["token"])
+
+
+@pytest.fixture(scope="module")
+def server(module_server: Callable[..., Server], redis: RedisServer) -> Server:
+    """One for the module, with a Redis: there are no overrides without."""
+    return module_server("--counters", redis.counters).start()
 
 
 @pytest.fixture(scope="module")

@@ -136,6 +136,35 @@ def _tokens(kind: str, fields: dict[str, Any], own: Callable[[Place], str]) -> d
             f"DELETE {path}/{{id}}": Row("grant", "tenant", sacrifice)}
 
 
+def override(**fields: Any) -> dict[str, Any]:
+    """An override of the policy that every place has."""
+    return {"policy_id": "pro", "limit_name": "token_bucket", "identity": {"subject": fresh_id("s"), "resource": "x"},
+            "set": {"capacity": 5}, **fields}
+
+
+def _overrides() -> dict[str, Row]:
+    path, one = "/overrides", "/overrides/pro"
+
+    def sacrifice(admin: AdminClient, place: Place) -> Ask:
+        name = fresh_id("x")
+        assert admin.put(f"{path}/{name}", override(), tenant=place.tenant).status == 201
+        return Ask(f"{path}/{name}", None, {"tenant_id": place.tenant})
+
+    return {f"GET {path}": Row("read", "tenant", lambda *_: Ask(path), of="any", lists="tenant_id"),
+            f"POST {path}": Row("operate", "tenant", lambda _, place: Ask(path, override(tenant_id=place.tenant)), 422),
+            f"POST {path}/clear": Row("operate", "tenant", lambda _, place: Ask(
+                f"{path}/clear", {"tenant_id": place.tenant, "plan_id": "pro"})),
+            f"GET {path}/{{id}}": Row("read", "tenant", _at(one)),
+            f"PUT {path}/{{id}}": Row("operate", "tenant", lambda _, place: Ask(one, override(), {"tenant_id": place.tenant}), 422),
+            f"PATCH {path}/{{id}}": Row("operate", "tenant", _at(one, {"ttl": "1h"})),
+            f"DELETE {path}/{{id}}": Row("operate", "tenant", sacrifice)}
+
+
+def _counters(name: str, permission: str) -> dict[str, Row]:
+    return {f"POST /counters/{name}": Row(permission, "tenant", lambda _, place: Ask(f"/counters/{name}", {
+        "tenant_id": place.tenant, "policy_id": "pro", "identity": {"subject": "user:42", "resource": "x"}}))}
+
+
 def _organization_to_delete(admin: AdminClient, _: Place) -> Ask:
     return Ask(f"/organizations/{admin.organization()}")
 
@@ -176,6 +205,10 @@ ROUTES: dict[str, Row] = {
     **_local("plans", {"limit": 10, "window": "10s"}),
     **_local("policies", {"scope": {"resource": "x"}, "limit": 10, "window": "10s"}),
     "POST /policies/{id}/rollout": Row("operate", "tenant", _at("/policies/pro/rollout", {"percent": 25})),
+
+    **_overrides(),
+    **_counters("read", "read"),
+    **_counters("reset", "operate"),
 
     "GET /keys": Row("read", "tenant", lambda *_: Ask("/keys"), of="any", lists="tenant_id"),
     "POST /keys": Row("configure", "tenant", lambda _, place: Ask("/keys", {"tenant_id": place.tenant, "name": "k"}), 422),
