@@ -32,8 +32,10 @@ class Positions {
 
   TextPosition of(const YAML::Mark& mark) {
     if (mark.is_null()) return {1, 1};
-    const std::size_t at = std::min(static_cast<std::size_t>(mark.pos), text_.size());
-    const std::size_t column = std::min(static_cast<std::size_t>(mark.column), at);
+    const auto at = static_cast<std::size_t>(mark.pos);
+    const auto column = static_cast<std::size_t>(mark.column);
+    // The parser counts on behind the end.
+    if (at > text_.size() || column > at) return PositionCounter(text_).at(text_.size());
     // Most marks are on the line of the last one, behind it: from there on, so that long lines are not counted again.
     if (mark.line != line_ || at < last_) {
       line_ = mark.line;
@@ -213,11 +215,25 @@ Fault too_large() {
   return {"", fmt::format("YAML may have {} MiB: apply it in parts, or send JSON", kMaxYamlBytes >> 20), 1, 1};
 }
 
+// The most that stand open at once, also those in texts: the parser keeps all of them, long before it says how deep they are.
+std::size_t open_brackets(std::string_view text) {
+  std::size_t open = 0;
+  std::size_t most = 0;
+  for (const char c : text) {
+    if (c == '[' || c == '{') most = std::max(most, ++open);
+    if ((c == ']' || c == '}') && open > 0) --open;
+  }
+  return most;
+}
+
 // What the parser would not refuse but change.
 std::optional<Fault> fault_of_text(std::string_view text) {
   if (text.size() > kMaxYamlBytes) return too_large();
   if (!is_utf8(text)) return Fault{"", "the text is not UTF-8", 1, 1};
   if (text.find('\0') != std::string_view::npos) return Fault{"", "the text holds the byte NUL", 1, 1};
+  if (open_brackets(text) > kMaxOpenBrackets) {
+    return Fault{"", fmt::format("more than {} brackets stand open at once", kMaxOpenBrackets), 1, 1};
+  }
   return std::nullopt;
 }
 
