@@ -75,10 +75,13 @@ def main() -> None:
     options = parser.parse_args()
 
     admin = Admin(options.server, options.token.read_text().strip())
-    admin.ask("POST", "/apply", json.loads(options.example.read_text()))
+    example = json.loads(options.example.read_text())
+    overrides = example.pop("overrides", [])   # the server does not keep them yet
+    admin.ask("POST", "/apply", example)
     if not options.key.exists():
         write_private(options.key, make_key(admin) + "\n")
-    write_private(options.bundle, admin.ask("GET", "/export"))
+    bundle = admin.get("/export")
+    write_private(options.bundle, json.dumps({**bundle, "overrides": overrides}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

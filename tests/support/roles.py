@@ -198,6 +198,10 @@ ROUTES: dict[str, Row] = {
     "GET /audit": Row("read_audit", "tenant", lambda *_: Ask("/audit"), of="any", lists="tenant_id"),
     "GET /revision": Row("read", "tenant", lambda *_: Ask("/revision"), of="any"),
     "GET /export": Row("read", "tenant", _at("/export")),
+    "POST /apply": Row("configure", "tenant", lambda _, place: Ask("/apply", {
+        "format": "sluice/v1", "organizations": [{"id": place.organization}],
+        "tenants": [{"id": place.tenant, "organization_id": place.organization}],
+        "plans": [{"tenant_id": place.tenant, **bucket(id=fresh_id("applied"))}]}), 422),
     "POST /validate": Row("read", "tenant", lambda _, place: Ask("/validate", {
         "kind": "plan", "tenant_id": place.tenant, "object": bucket(id="pro")}), 422),
     "POST /explain": Row("read", "tenant", lambda _, place: Ask("/explain", {
