@@ -1,5 +1,5 @@
-// Any bytes as YAML: no crash, no endless work; what is refused says where, in the text; what is accepted is JSON, with a
-// value at the beginning of each line, and a place in the text for each line.
+// Any bytes as YAML: no crash, no endless work; what is refused says where, in the text; what is accepted is JSON, with
+// a value at the beginning of each line, and a place in the text for each line.
 #include <algorithm>
 #include <cstdint>
 #include <string>
