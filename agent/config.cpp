@@ -11,6 +11,7 @@
 #include "common/base/version.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/program/config_reader.hpp"
+#include "common/program/redis_flags.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -32,35 +33,9 @@ void read_policies(ConfigReader& reader, Config& config) {
 }
 
 void read_counters(ConfigReader& reader, Config& config) {
-  const std::string& url = reader.value("counters").text;
-  const bool memory = url == "memory";
-  redis::Options options;
-  bool tls = url.starts_with("rediss://");
-  if (!memory) {
-    auto endpoint = redis::parse_endpoint(url);
-    if (endpoint) options.endpoint = *std::move(endpoint);
-    // The URL may hold a password: it is not shown.
-    else
-      reader.fault_of_secret("counters",
-                             fmt::format("must be memory or the URL of a Redis: {}", endpoint.error().text));
-  }
-  options.password_file = reader.file("redis-password-file");
-  options.tls_ca_file = reader.file("redis-tls-ca");
-  options.tls_cert_file = reader.file("redis-tls-cert");
-  options.tls_key_file = reader.file("redis-tls-key");
-  options.deadline = reader.duration("redis-deadline", 1ms, 10s, "1ms to 10s");
-
-  reader.require_use("redis-password-file", !memory, "has no use with --counters memory; leave it out");
-  for (const std::string_view flag : {"redis-tls-ca", "redis-tls-cert", "redis-tls-key"}) {
-    reader.require_use(flag, tls, "has no use without TLS; write --counters rediss://… or leave it out");
-  }
-  reader.require_use("redis-tls-cert", !options.tls_key_file.empty(), "needs its key; add --redis-tls-key");
-  reader.require_use("redis-tls-key", !options.tls_cert_file.empty(), "needs its certificate; add --redis-tls-cert");
-  if (!options.password_file.empty() && !options.endpoint.password.empty()) {
-    reader.fault("redis-password-file",
-                 "is a second password beside the one in --counters; take that one out: rediss://USER:@HOST");
-  }
-  if (!memory) config.redis = std::move(options);
+  config.redis = program::read_redis(reader, {.value = "memory",
+                                              .rule = "must be memory or the URL of a Redis",
+                                              .use = "has no use with --counters memory; leave it out"});
 }
 
 void read_unix_path(ConfigReader& reader, Config& config) {

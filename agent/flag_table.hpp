@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/program/flags.hpp"
+#include "common/program/redis_flags.hpp"
 
 namespace sluice::agent {
 
@@ -23,13 +24,10 @@ inline constexpr std::array kFlags{
     FlagSpec{"counters", "Counters", "memory|URL", "redis://127.0.0.1:6379/0",
              "Where counters live: memory (this process only), redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://… "
              "(TLS) or unix:PATH[?db=N]."},
-    FlagSpec{
-        "redis-password-file", "Counters", "FILE", "",
-        "File with Redis' password, read at each connect. Keeps the password out of the URL and the process list."},
-    FlagSpec{"redis-tls-ca", "Counters", "FILE", "", "CA certificates for rediss:// (PEM). Default: the system's."},
-    FlagSpec{"redis-tls-cert", "Counters", "FILE", "",
-             "Client certificate for rediss:// (PEM); needs --redis-tls-key."},
-    FlagSpec{"redis-tls-key", "Counters", "FILE", "", "Key of the client certificate (PEM); needs --redis-tls-cert."},
+    program::kRedisPasswordFile,
+    program::kRedisTlsCa,
+    program::kRedisTlsCert,
+    program::kRedisTlsKey,
     FlagSpec{"redis-deadline", "Counters", "DURATION", "25ms",
              "How long a decision waits for Redis before its failure mode answers: 1ms to 10s."},
 

@@ -22,6 +22,8 @@
 #include "server/admin/idempotency.hpp"
 #include "server/admin/service.hpp"
 #include "server/auth/bootstrap.hpp"
+#include "server/counters/publisher.hpp"
+#include "server/publisher_metrics.hpp"
 #include "server/metrics.hpp"
 #include "server/postgres/migrations.hpp"
 #include "server/postgres/url.hpp"
@@ -61,12 +63,13 @@ class App {
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
     log_.info("starting", "The server is starting.", {{"version", version()}, {"connections", config_.database.connections}});
-    if (!load_certificates() || !prepare_schema() || !listen()) return 1;
+    if (!load_certificates() || !prepare_schema() || !start_publisher() || !listen()) return 1;
     shutdown_.await_signal(1, [this] { drain(); });
     tidy();
     probes_.set_ready();
     loop_.run();
-    const bool ended = pool_.stop_within(kLastCalls);
+    bool ended = pool_.stop_within(kLastCalls);
+    if (publisher_) ended = publisher_->stop_within(kLastCalls) && ended;
     shutdown_.ignore_signals();
     if (!ended) leave();
     log_.info("stopped", "The server has stopped.");
@@ -83,6 +86,7 @@ class App {
   bool load_certificates();
   void look_at_certificates();
   bool prepare_schema();
+  bool start_publisher();
   bool listen();
   bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag, const std::string& where);
   void drain();
@@ -98,6 +102,7 @@ class App {
   boost::asio::io_context loop_{1};
   Pool pool_;
   Metrics metrics_;
+  std::unique_ptr<Publisher> publisher_;  // nullptr: no Redis, no overrides
   Executor executor_;
   AdminService service_;
   http::Server server_;
@@ -161,6 +166,19 @@ bool App::prepare_schema() {
   return away;
 }
 
+// Before calls are served; a Redis that is away is waited for.
+bool App::start_publisher() {
+  if (!config_.redis) return true;
+  publisher_ = std::make_unique<Publisher>(
+      Publisher::Options{.database = config_.database, .redis = *config_.redis, .allow_evicting = config_.allow_evicting},
+      clock_, log_);
+  add_publisher_metrics(metrics_, *publisher_);
+  executor_.publish_through(*publisher_);
+  const auto started = publisher_->start();
+  if (!started) log_.error("redis_refused", started.error().text, {{"code", started.error().code}});
+  return started.has_value();
+}
+
 bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
                    const std::string& where) {
   if (!port) {
@@ -217,8 +235,10 @@ void App::tidy() {
 }
 
 std::vector<std::string> App::degraded() const {
-  if (pool_.reachable()) return {};
-  return {"PostgreSQL is not reachable: admin calls are answered 503"};
+  std::vector<std::string> found;
+  if (publisher_) found = publisher_->degraded();
+  if (!pool_.reachable()) found.emplace_back("PostgreSQL is not reachable: admin calls are answered 503");
+  return found;
 }
 
 }  // namespace

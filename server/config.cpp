@@ -8,6 +8,7 @@
 
 #include "common/base/version.hpp"
 #include "common/program/config_reader.hpp"
+#include "common/program/redis_flags.hpp"
 #include "server/flag_table.hpp"
 #include "server/postgres/url.hpp"
 
@@ -65,6 +66,17 @@ void read_tuning(ConfigReader& reader, Config& config) {
   config.database.statement_timeout = reader.duration("database-statement-timeout", 100ms, 10min, "100ms to 10m");
 }
 
+void read_counters(ConfigReader& reader, Config& config) {
+  config.redis = program::read_redis(reader, {.value = "",
+                                              .rule = "must be the URL of the Redis that the agents count in",
+                                              .use = "has no use without --counters; name the Redis, or leave it out"});
+  config.allow_evicting = reader.boolean("allow-evicting-redis");
+  reader.require_use("allow-evicting-redis", config.redis.has_value(), "has no use without --counters; leave it out");
+  if (config.redis && is_placeholder(config.redis->endpoint.password)) {
+    reader.fault_of_secret("counters", "has a placeholder for a password; choose a real one");
+  }
+}
+
 void read_listeners(ConfigReader& reader, Config& config) {
   config.listen = reader.value("listen").text;
   config.admin = reader.value("admin").text;
@@ -108,6 +120,7 @@ void read_command(ConfigReader& reader, Config& config) {
       read_database(reader, config);
       read_tuning(reader, config);
       config.owner_url = read_url(reader, "database-owner-url", false);
+      read_counters(reader, config);
       read_listeners(reader, config);
       read_log_level(reader, config);
       return;

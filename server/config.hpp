@@ -6,10 +6,12 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 
 #include "common/base/error.hpp"
 #include "common/program/flags.hpp"
+#include "common/redis/client.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/postgres/pool.hpp"
 
@@ -24,6 +26,9 @@ struct Config {
   DatabaseOptions database;
   std::size_t max_waiting = 1000;  // calls that wait for a connection
   std::string owner_url;           // "": the schema is not ours to change
+
+  std::optional<redis::Options> redis;  // of the counters; absent: no overrides
+  bool allow_evicting = false;
 
   std::string listen;
   std::string tls_cert;  // "": no TLS

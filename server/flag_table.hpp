@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/program/flags.hpp"
+#include "common/program/redis_flags.hpp"
 
 namespace sluice::server {
 
@@ -35,6 +36,18 @@ inline constexpr std::array kFlags{
              "How long a call waits for what another one changes: 10ms to 1m."},
     FlagSpec{"database-statement-timeout", "PostgreSQL", "DURATION", "30s",
              "How long one statement may take: 100ms to 10m."},
+
+    FlagSpec{"counters", "Counters", "URL", "",
+             "The Redis that the agents count in, where overrides are written: redis://[USER:PASSWORD@]HOST[:PORT][/DB], "
+             "rediss://… (TLS) or unix:PATH[?db=N]. Without it there are no overrides and no counters."},
+    program::kRedisPasswordFile,
+    program::kRedisTlsCa,
+    program::kRedisTlsCert,
+    program::kRedisTlsKey,
+    FlagSpec{"redis-deadline", "Counters", "DURATION", "250ms",
+             "How long a call waits for Redis; overrides are then published later: 1ms to 10s."},
+    FlagSpec{"allow-evicting-redis", "Counters", "", "false",
+             "Work with a Redis whose maxmemory-policy is not noeviction: it may drop overrides and counters."},
 
     FlagSpec{"listen", "Listeners", "ADDR:PORT", "127.0.0.1:8080",
              "Where the admin API is served. Port 0 takes any free port and logs which."},

@@ -165,16 +165,7 @@ class BundleReader {
 
   // Two overrides of one limit for one identity would contradict each other.
   void check_single(Fields& fields, const Override& item) {
-    std::string target;
-    const auto part = [&target](std::string_view text) {
-      target.append(std::to_string(text.size())).append(":").append(text);  // lengths keep the parts apart
-    };
-    part(item.tenant_id);
-    part(item.policy_id);
-    part(item.plan_id);
-    part(item.limit_name);
-    for (const auto& [dimension, value] : item.identity) part(value);
-    const auto [other, is_new] = targets_.try_emplace(std::move(target), item.id);
+    const auto [other, is_new] = targets_.try_emplace(target_of(item), item.id);
     if (is_new) return;
     fields.fault("identity",
                  fmt::format("override {} replaces numbers of the same limit for the same identity: keep one",

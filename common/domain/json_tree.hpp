@@ -43,6 +43,8 @@ class JsonValue {
   std::string_view text() const { return {text_, size_}; }  // a string's value, or a number as it was written
   std::span<JsonValue> items() const { return {items_, size_}; }
   std::span<JsonMember> members() const;
+  // A member's value: nullptr where there is none of this name, or where this is no object.
+  const JsonValue* find(std::string_view name) const;
 
  private:
   JsonType type_ = JsonType::null;
@@ -63,6 +65,13 @@ struct JsonMember {
 };
 
 inline std::span<JsonMember> JsonValue::members() const { return {members_, size_}; }
+inline const JsonValue* JsonValue::find(std::string_view name) const {
+  if (type_ != JsonType::object) return nullptr;
+  for (const JsonMember& member : members()) {
+    if (member.name == name) return &member.value;
+  }
+  return nullptr;
+}
 
 // Owns the memory of one parsed document.
 class JsonTree {

@@ -169,6 +169,25 @@ void read_override(Fields& fields, const TenantIndex& tenants, const OverrideOwn
   fields.reject_unknown();
 }
 
+std::string target_of(const Override& item) {
+  std::string target;
+  const auto part = [&target](std::string_view text) {
+    target.append(std::to_string(text.size())).append(":").append(text);  // lengths keep the parts apart
+  };
+  part(item.tenant_id);
+  part(item.policy_id);
+  part(item.plan_id);
+  part(item.limit_name);
+  for (const auto& [dimension, value] : item.identity) part(value);
+  return target;
+}
+
+void write_identity(JsonWriter& out, const Override& item) {
+  out.begin_object();
+  for (const auto& [dimension, value] : item.identity) out.field(to_string(dimension), value);
+  out.end_object();
+}
+
 void write_override(JsonWriter& out, const Override& item, Algorithm algorithm) {
   out.begin_object();
   out.field("tenant_id", item.tenant_id);
@@ -177,9 +196,7 @@ void write_override(JsonWriter& out, const Override& item, Algorithm algorithm) 
   out.optional_field("plan_id", item.plan_id);
   out.field("limit_name", item.limit_name);
   out.key("identity");
-  out.begin_object();
-  for (const auto& [dimension, value] : item.identity) out.field(to_string(dimension), value);
-  out.end_object();
+  write_identity(out, item);
   out.key("set");
   out.begin_object();
   if (item.limit) out.field(capacity_name(algorithm), *item.limit);

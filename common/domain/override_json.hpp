@@ -3,6 +3,7 @@
 // Thread safety: pure functions; all state is the caller's.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "common/domain/json_fields.hpp"
@@ -24,6 +25,12 @@ struct OverrideOwners {
 // dimensions of the counter's key, the numbers fit the limit's algorithm and its other numbers.
 // Where the owner has faults of its own, what depends on it is left unjudged.
 void read_override(Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out);
+
+// Names what an override replaces: the limit of one owner for one identity. There is at most one override of each.
+std::string target_of(const Override& item);
+
+// Its identity as a JSON object: part of what write_override() writes.
+void write_identity(JsonWriter& out, const Override& item);
 
 // `algorithm` of the limit it replaces numbers of.
 void write_override(JsonWriter& out, const Override& item, Algorithm algorithm);

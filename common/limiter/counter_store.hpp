@@ -84,6 +84,8 @@ struct OverrideEntry {
   double limit = -1;
   double p = -1;
   double q = -1;
+
+  bool operator==(const OverrideEntry&) const = default;
 };
 
 class JudgeListener {

@@ -48,7 +48,7 @@ class Builder {
       out_.tenants.emplace(id, making.view);
     }
     for (std::size_t i = 0; i < bundle_.keys.size(); ++i) add_key(bundle_.keys[i], i);
-    for (const Override& entry : bundle_.overrides) add_override(entry);
+    for (std::size_t i = 0; i < bundle_.overrides.size(); ++i) add_override(bundle_.overrides[i], i);
     return std::move(faults_);
   }
 
@@ -64,8 +64,8 @@ class Builder {
   void add_policy(const Policy& policy, std::size_t index);
   void settle(TenantInMaking& tenant);
   void add_key(const ApiKey& key, std::size_t index);
-  void add_override(const Override& entry);
-  void publish(const TenantView& tenant, const Rulebook& rulebook, const Override& entry);
+  void add_override(const Override& entry, std::size_t index);
+  void publish(const TenantView& tenant, const Rulebook& rulebook, std::size_t index);
   void check_enforceable(const Enforcement& enforcement, const std::string& pointer);
   void check_groups(const Policy& policy, const std::vector<Limit>& limits, std::size_t index);
   void check_indexable(TenantInMaking& tenant, const CompiledPolicy& policy, std::size_t index);
@@ -237,31 +237,32 @@ limiter::OverrideEntry entry_of(const Override& entry, Limit limit) {
 }
 
 // Writes the override into the key of the group its limit belongs to.
-void Builder::publish(const TenantView& tenant, const Rulebook& rulebook, const Override& entry) {
+void Builder::publish(const TenantView& tenant, const Rulebook& rulebook, std::size_t index) {
+  const Override& entry = bundle_.overrides[index];
   const limiter::Program& program = *rulebook.program;
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
     if (program.limits[i].name != entry.limit_name) continue;
     std::string key = counter_key(tenant.key_head, rulebook, program.rules[i].group, entry.identity);
     auto [at, added] = override_index_.try_emplace(key, out_.overrides.size());
-    if (added) out_.overrides.push_back({key, {}});
+    if (added) out_.overrides.push_back({key, {}, index});
     out_.overrides[at->second].entries.push_back(entry_of(entry, program.limits[i]));
   }
 }
 
-void Builder::add_override(const Override& entry) {
+void Builder::add_override(const Override& entry, std::size_t index) {
   if (entry.expires_at && entry.expires_at->time_since_epoch().count() <= out_.made_at_us) return;
   const TenantView& tenant = *tenants_.find(entry.tenant_id)->second.view;
   if (!entry.policy_id.empty()) {
     const Rulebook* rulebook = policies_.find(scoped(entry.tenant_id, entry.policy_id))->second;
-    return publish(tenant, *rulebook, entry);
+    return publish(tenant, *rulebook, index);
   }
   // A plan's: for calls that name it, and for every policy on it that counts by the same dimensions.
   const Rulebook& plan = *tenant.plans.find(entry.plan_id)->second;
-  publish(tenant, plan, entry);
+  publish(tenant, plan, index);
   auto on_it = policies_on_.find(scoped(entry.tenant_id, entry.plan_id));
   if (on_it == policies_on_.end()) return;
   for (const Rulebook* policy : on_it->second) {
-    if (policy->enforcement.key_by == plan.enforcement.key_by) publish(tenant, *policy, entry);
+    if (policy->enforcement.key_by == plan.enforcement.key_by) publish(tenant, *policy, index);
   }
 }
 

@@ -56,6 +56,7 @@ struct KeyView {
 struct KeyOverrides {
   std::string state_key;
   std::vector<limiter::OverrideEntry> entries;
+  std::size_t source = 0;  // the first of them, as an index into Bundle::overrides
 };
 
 struct Snapshot {

@@ -85,6 +85,7 @@ struct ServerInfo {
   std::string version;  // of the protocol's implementation: "7.0.15", "9.1.0"
   std::string role;     // "master", "slave"
   std::string maxmemory_policy;
+  std::string run_id;  // another one after each start of the server
 };
 
 class Client {

@@ -42,6 +42,8 @@ void read_info(std::string_view text, ServerInfo& info) {
       info.role = value;
     } else if (name == "maxmemory_policy") {
       info.maxmemory_policy = value;
+    } else if (name == "run_id") {
+      info.run_id = value;
     }
   }
 }

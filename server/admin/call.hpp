@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "server/auth/roles.hpp"
+#include "server/counters/rules.hpp"
 #include "server/postgres/transaction.hpp"
 #include "server/store/change_log.hpp"
 
 namespace sluice::server {
 
 struct Route;
+class Publisher;
 class TenantSnapshots;
 
 // Everything of a request that outlives the connection's buffers.
@@ -47,6 +49,9 @@ struct Answer {
   std::string_view content_type = "application/json";
   // Of an answer that shows a secret: what a replay of the call shows instead.
   std::optional<std::string> body_without_secret;
+  // Of an answer that says whether Redis knows: whether it knew what was written before. What this call wrote is seen to
+  // after the commit; then the body gets its member "published".
+  std::optional<bool> published;
 };
 
 // What a handler works with. Everything it changes through `log` becomes one revision after it returns.
@@ -57,6 +62,8 @@ struct Context {
   ChangeLog& log;
   std::int64_t now_us;
   TenantSnapshots& snapshots;
+  Publisher* publisher = nullptr;    // to Redis; nullptr: the server was told of none
+  std::vector<CounterRef> resets{};  // counters to be reset after the commit
 };
 
 // Throws Refusal, Raced, or what libpqxx throws; nothing of what it did remains then.

@@ -7,7 +7,9 @@
 
 #include "common/base/clock.hpp"
 #include "common/base/crypto.hpp"
+#include "common/base/timestamp.hpp"
 #include "common/domain/json_fields.hpp"
+#include "common/domain/override_json.hpp"
 #include "common/domain/policy_json.hpp"
 #include "common/domain/tenant_json.hpp"
 #include "common/policy/match_expr.hpp"
@@ -22,6 +24,22 @@ namespace sluice::server {
 namespace {
 
 constexpr std::size_t kMaxConflicts = 20;  // of the policies in the same place, how many are looked at
+
+// The ids of the body, as far as they can be read; what is wrong with them the bundle's reader says.
+struct BodyIds {
+  std::string tenant_id;
+  std::string id;
+  std::string plan_id;
+  std::string policy_id;
+  std::string action;
+};
+BodyIds ids_of(const std::string& body) {
+  JsonTree tree;
+  const auto value = tree.parse(body);
+  if (!value) return {};
+  return {std::string(text_member(*value, "tenant_id")), std::string(text_member(*value, "id")),
+          std::string(text_member(*value, "plan_id")), std::string(text_member(*value, "policy_id")), std::string(text_member(*value, "action"))};
+}
 
 // A bundle in the making: the body first in its list, and around it what belongs to it.
 class Surroundings {
@@ -45,6 +63,12 @@ class Surroundings {
     organization_id_ = tenant->key.organization_id;
     add("organizations", fmt::format(R"({{"id":{}}})", json_string(organization_id_)));
     add("tenants", tenant->document);
+  }
+  void add_policy(const std::string& tenant_id, std::string_view policy_id) {
+    const auto policy = find(tx_, Kind::policy, tenant_id, policy_id, Lock::share);
+    if (!policy) return;
+    add("policies", policy->document);
+    if (const std::string plan_id = ids_of(policy->document).plan_id; !plan_id.empty()) add_plan(tenant_id, plan_id);
   }
   void add_plan(const std::string& tenant_id, std::string_view plan_id) {
     if (const auto plan = find(tx_, Kind::plan, tenant_id, plan_id, Lock::share)) add("plans", plan->document);
@@ -97,20 +121,6 @@ void Surroundings::refuse(Faults faults) const {
   refuse_faults(422, mine.empty() ? std::move(elsewhere) : std::move(mine));
 }
 
-// The ids of the body, as far as they can be read; what is wrong with them the bundle's reader says.
-struct BodyIds {
-  std::string tenant_id;
-  std::string id;
-  std::string plan_id;
-};
-BodyIds ids_of(const std::string& body) {
-  JsonTree tree;
-  const auto value = tree.parse(body);
-  if (!value) return {};
-  return {std::string(text_member(*value, "tenant_id")), std::string(text_member(*value, "id")),
-          std::string(text_member(*value, "plan_id"))};
-}
-
 // Of the whole bundle's warnings, those about the body.
 Faults warnings_about(const Bundle& bundle, std::string_view list) {
   const std::string own = fmt::format("/{}/0", list);
@@ -158,6 +168,33 @@ Faults policy_warnings(Transaction& tx, const Policy& item) {
                                      row[0].c_str())});
   }
   return found;
+}
+
+// REQUIRES: it was read with the bundle, so the limit is there.
+const Limit& overridden_limit(const Bundle& bundle, const Override& item) {
+  std::string plan_id = item.plan_id;
+  const std::vector<Limit>* limits = nullptr;
+  if (!item.policy_id.empty()) {
+    const auto policy = std::ranges::find(bundle.policies, item.policy_id, &Policy::id);
+    plan_id = policy->plan_id;
+    limits = &policy->limits;
+  }
+  if (!plan_id.empty()) limits = &std::ranges::find(bundle.plans, plan_id, &Plan::id)->limits;
+  return *std::ranges::find(*limits, item.limit_name, &Limit::name);
+}
+
+// There is one override of a limit for an identity; one that has ended stands in the way until it is removed.
+void check_target(Transaction& tx, const Override& item, const std::string& target) {
+  const pqxx::result rows =
+      tx.exec("SELECT id, coalesce(expires_at <= now(), false) FROM overrides WHERE tenant_id = $1 AND target = $2::bytea "
+              "AND id <> $3",
+              item.tenant_id, target, item.id);
+  if (rows.empty()) return;
+  const std::string text =
+      fmt::format("override {} replaces numbers of the same limit for the same identity: {}", quoted(rows[0][0].c_str()),
+                  rows[0][1].as<bool>() ? "it has ended and is about to be removed, so try again in some seconds"
+                                        : "change that one, or delete it");
+  throw Refusal(409, "exists", text, {{"/identity", text}});
 }
 
 }  // namespace
@@ -221,6 +258,12 @@ Draft draft_policy(Transaction& tx, const std::string& body) {
   if (!ids.plan_id.empty()) surroundings.add_plan(ids.tenant_id, ids.plan_id);
   surroundings.add(tx.exec("SELECT document FROM overrides WHERE tenant_id = $1 AND policy_id = $2", ids.tenant_id, ids.id),
                    "overrides");
+  // One that delays bounds how far the numbers of its plan's overrides may go.
+  if (ids.action == "delay" && !ids.plan_id.empty()) {
+    surroundings.add(tx.exec("SELECT document FROM overrides WHERE tenant_id = $1 AND plan_id = $2", ids.tenant_id,
+                             ids.plan_id),
+                     "overrides");
+  }
   const Bundle bundle = surroundings.read();
   const Policy& item = bundle.policies.front();
   check_unindexed(tx, item);
@@ -240,6 +283,34 @@ Draft draft_key(Transaction& tx, const std::string& body) {
   return {.key = {Kind::key, surroundings.organization_id(), item.tenant_id, item.id},
           .document = canonical(item, write_key),
           .extra = {},
+          .warnings = {}};
+}
+
+Draft draft_override(Transaction& tx, const std::string& body) {
+  Surroundings surroundings(tx, "overrides", body);
+  const BodyIds ids = ids_of(body);
+  surroundings.add_tenant(ids.tenant_id);
+  if (!ids.policy_id.empty()) surroundings.add_policy(ids.tenant_id, ids.policy_id);
+  if (!ids.plan_id.empty()) {
+    surroundings.add_plan(ids.tenant_id, ids.plan_id);
+    // Those that delay bound how far the plan's numbers go.
+    surroundings.add(tx.exec("SELECT document FROM policies WHERE tenant_id = $1 AND plan_id = $2 AND document ->> 'action' "
+                             "= 'delay'",
+                             ids.tenant_id, ids.plan_id),
+                     "policies");
+  }
+  const Bundle bundle = surroundings.read();
+  const Override& item = bundle.overrides.front();
+  const std::string target = digest_text(target_of(item));
+  check_target(tx, item, target);
+  const Limit& limit = overridden_limit(bundle, item);
+  return {.key = {Kind::override_, surroundings.organization_id(), item.tenant_id, item.id},
+          .document = canonical(item, [&limit](JsonWriter& out, const Override& written) {
+            write_override(out, written, limit.algorithm);
+          }),
+          .extra = {{"target", "bytea", target},
+                    {"expires_at", "timestamptz",
+                     item.expires_at ? std::optional(format_timestamp(*item.expires_at)) : std::nullopt}},
           .warnings = {}};
 }
 

@@ -34,6 +34,7 @@ Draft draft_organization(Transaction& tx, const std::string& body);
 Draft draft_tenant(Transaction& tx, const std::string& body);
 Draft draft_plan(Transaction& tx, const std::string& body);
 Draft draft_policy(Transaction& tx, const std::string& body);
+Draft draft_override(Transaction& tx, const std::string& body);
 Draft draft_key(Transaction& tx, const std::string& body);  // with its key_hash
 
 // The canonical form that is stored. `write`: write_plan and the like.

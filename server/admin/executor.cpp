@@ -1,5 +1,9 @@
 #include "server/admin/executor.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include <fmt/format.h>
 #include <pqxx/pqxx>
 
@@ -7,6 +11,8 @@
 #include "server/admin/idempotency.hpp"
 #include "server/admin/routes.hpp"
 #include "server/auth/authenticate.hpp"
+#include "server/counters/affected.hpp"
+#include "server/counters/outbox.hpp"
 
 namespace sluice::server {
 namespace {
@@ -23,15 +29,26 @@ Answer raced(const Call& call) {
                  call.request_id);
 }
 
-// The revision a change became, where a reader of the answer finds it.
-void add_revision(Answer& answer, const Revision& revision) {
-  answer.headers += fmt::format("Sluice-Revision: {}\r\n", revision.number);
-  const std::string member = fmt::format(R"(,"revision":{}}})", revision.number);
+// One more member of an answer's body, whatever of it is shown.
+void add_member(Answer& answer, std::string_view name, std::string_view value) {
+  const std::string member = fmt::format(R"(,"{}":{}}})", name, value);
   for (std::string* body : {&answer.body, answer.body_without_secret ? &*answer.body_without_secret : nullptr}) {
     if (body == nullptr || !body->ends_with('}')) continue;
     body->pop_back();
     body->append(body->size() == 1 ? std::string_view(member).substr(1) : std::string_view(member));
   }
+}
+
+// The revision a change became, where a reader of the answer finds it.
+void add_revision(Answer& answer, const Revision& revision) {
+  answer.headers += fmt::format("Sluice-Revision: {}\r\n", revision.number);
+  add_member(answer, "revision", std::to_string(revision.number));
+}
+
+// The answer where what this call wrote is published, or is not; other answers as they are.
+Answer told(Answer answer, bool published) {
+  if (answer.published) add_member(answer, "published", *answer.published && published ? "true" : "false");
+  return answer;
 }
 
 void check_permission(const Principal& principal, const Route& route) {
@@ -105,27 +122,52 @@ Principal Executor::admit(Transaction& tx, const Call& call) {
   return std::move(*principal);
 }
 
-Answer Executor::attempt(pqxx::connection& connection, const Call& call) {
+// A call that was committed.
+struct Executor::Performed {
+  Answer answer;
+  Principal principal;
+  bool idempotent = false;            // the answer was kept
+  std::vector<CounterRef> counters;  // of which Redis is yet to be told
+};
+
+Executor::Performed Executor::perform(pqxx::connection& connection, const Call& call) {
   Transaction tx(connection);
   if (call.route->one_state) tx.see_one_state();
-  const Principal principal = admit(tx, call);
+  Performed done{.answer = {}, .principal = admit(tx, call), .idempotent = false, .counters = {}};
   const bool idempotent = !call.idempotency_key.empty() && call.route->changes();
   if (idempotent) {
-    if (auto earlier = begin_idempotent(tx, principal, call)) return std::move(*earlier);
+    if (auto earlier = begin_idempotent(tx, done.principal, call)) {
+      done.answer = std::move(*earlier);
+      return done;
+    }
   }
   ChangeLog log;
-  Context context{call, principal, tx, log, clock_.now_us(), snapshots_};
-  Answer answer = call.route->handler(context);
+  Context context{call, done.principal, tx, log, clock_.now_us(), snapshots_, publisher_};
+  done.answer = call.route->handler(context);
   if (!log.empty()) {
-    const Revision revision = log.record(tx, {.id = principal.token_id,
-                                              .role = std::string(to_string(principal.role)),
+    done.counters = affected_counters(tx, log.changes(), context.now_us);
+    std::ranges::move(context.resets, std::back_inserter(done.counters));
+    enqueue(tx, done.counters);
+    const Revision revision = log.record(tx, {.id = done.principal.token_id,
+                                              .role = std::string(to_string(done.principal.role)),
                                               .source = call.source,
                                               .request_id = call.request_id});
-    add_revision(answer, revision);
+    add_revision(done.answer, revision);
   }
-  if (idempotent) finish_idempotent(tx, principal, call, answer);
+  if (idempotent) finish_idempotent(tx, done.principal, call, told(done.answer, done.counters.empty()));
   if (idempotent || !log.empty()) tx.commit();
-  return answer;
+  done.idempotent = idempotent;
+  return done;
+}
+
+Answer Executor::attempt(pqxx::connection& connection, const Call& call) {
+  const Performed done = perform(connection, call);
+  if (done.counters.empty() || publisher_ == nullptr) return told(done.answer, done.counters.empty());
+  Answer answer = told(done.answer, true);
+  const bool published = publisher_->publish(connection, done.principal.scope(), done.counters, [&](Transaction& tx) {
+    if (done.idempotent && done.answer.published) finish_idempotent(tx, done.principal, call, answer);
+  });
+  return published ? answer : told(done.answer, false);
 }
 
 Answer Executor::failed(const std::exception& error, const Call& call) {

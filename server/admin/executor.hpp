@@ -11,6 +11,7 @@
 #include "server/admin/refusal.hpp"
 #include "server/admin/tenant_snapshots.hpp"
 #include "server/auth/throttle.hpp"
+#include "server/counters/publisher.hpp"
 #include "server/postgres/pool.hpp"
 
 namespace sluice::server {
@@ -21,11 +22,17 @@ class Executor {
   Executor(Pool& pool, FailureThrottle& throttle, const Clock& clock, telemetry::Log& log)
       : pool_(pool), throttle_(throttle), clock_(clock), log_(log) {}
 
+  // Before the first run(): to whom overrides are told.
+  void publish_through(Publisher& publisher) { publisher_ = &publisher; }
+
   // Never throws.
   Answer run(Session& session, const Call& call);
 
  private:
+  struct Performed;
+
   Answer attempt(pqxx::connection& connection, const Call& call);
+  Performed perform(pqxx::connection& connection, const Call& call);
   Principal admit(Transaction& tx, const Call& call);
   Answer failed(const std::exception& error, const Call& call);
 
@@ -34,6 +41,7 @@ class Executor {
   const Clock& clock_;
   telemetry::Log& log_;
   TenantSnapshots snapshots_;
+  Publisher* publisher_ = nullptr;
 };
 
 // A refusal as it is answered.

@@ -98,11 +98,7 @@ void append_json(std::string& out, const JsonValue& value) {
 }
 
 const JsonValue* member(const JsonValue& object, std::string_view name) {
-  if (object.type() != JsonType::object) return nullptr;
-  for (const JsonMember& item : object.members()) {
-    if (item.name == name) return &item.value;
-  }
-  return nullptr;
+  return object.find(name);
 }
 
 std::string_view text_member(const JsonValue& object, std::string_view name) {

@@ -56,6 +56,7 @@ const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &dr
 const Resource kTenants{Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<Kind::tenant>};
 const Resource kPlans{Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<Kind::plan>};
 const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id};
+const Resource kOverrides{Kind::override_, "/v1/admin/overrides", &draft_override, &id_from_name<Kind::override_>};
 
 Answer list_objects(Context& context, Kind kind, const std::vector<Filter>& filters) {
   const Page page = read_page(context.call);

@@ -35,6 +35,7 @@ extern const Resource kOrganizations;
 extern const Resource kTenants;
 extern const Resource kPlans;
 extern const Resource kPolicies;
+extern const Resource kOverrides;
 
 Answer list_objects(Context& context, Kind kind, const std::vector<Filter>& filters);
 Answer create_object(Context& context, const Resource& resource);

@@ -6,9 +6,11 @@
 #include "common/http/query.hpp"
 #include "server/admin/audit_api.hpp"
 #include "server/admin/bundle_api.hpp"
+#include "server/admin/counters_api.hpp"
 #include "server/admin/keys_api.hpp"
 #include "server/admin/modes_api.hpp"
 #include "server/admin/objects_api.hpp"
+#include "server/admin/overrides_api.hpp"
 #include "server/admin/paging.hpp"
 #include "server/admin/tokens_api.hpp"
 #include "server/admin/versions_api.hpp"
@@ -177,6 +179,18 @@ constexpr std::array kRoutes{
     Route{"POST", "/v1/admin/validate", Permission::read, Level::tenant, &validate_body, kTenant, kMaxJsonBytes,
           !kOneState, kTakesYaml},
     Route{"POST", "/v1/admin/explain", Permission::read, Level::tenant, &explain_request, kTenant, 1 << 20, kOneState},
+
+    Route{"GET", "/v1/admin/overrides", Permission::read, Level::tenant, &list_overrides,
+          "limit,cursor,tenant_id,policy_id,plan_id"},
+    Route{"POST", "/v1/admin/overrides", Permission::operate, Level::tenant, &create_override, kTenant},
+    Route{"POST", "/v1/admin/overrides/clear", Permission::operate, Level::tenant, &clear_overrides},
+    Route{"GET", "/v1/admin/overrides/{id}", Permission::read, Level::tenant, &get_override, kTenant},
+    Route{"PUT", "/v1/admin/overrides/{id}", Permission::operate, Level::tenant, &put_override, kTenant},
+    Route{"PATCH", "/v1/admin/overrides/{id}", Permission::operate, Level::tenant, &patch_override, kTenant},
+    Route{"DELETE", "/v1/admin/overrides/{id}", Permission::operate, Level::tenant, &delete_override, kTenant},
+
+    Route{"POST", "/v1/admin/counters/read", Permission::read, Level::tenant, &read_counters},
+    Route{"POST", "/v1/admin/counters/reset", Permission::operate, Level::tenant, &reset_counters},
 };
 
 std::vector<std::string_view> segments(std::string_view path) {

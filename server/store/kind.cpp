@@ -17,7 +17,8 @@ constexpr std::array<KindInfo, kKinds> kInfos{{{"override", "overrides", true, t
                                           {"token", "tokens", false, false},
                                           {"tenant", "tenants", false, false},
                                           {"organization", "organizations", false, false},
-                                          {"setting", "settings", false, false}}};
+                                          {"setting", "settings", false, false},
+                                          {"counter", "", true, true}}};
 
 }  // namespace
 

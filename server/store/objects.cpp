@@ -89,6 +89,14 @@ StoredObject update(Transaction& tx, const StoredObject& before, const std::stri
   return read(before.key.kind, statement.add(" RETURNING ").add(kColumns).run(tx)[0]);
 }
 
+std::vector<StoredObject> remove_all(Transaction& tx, Kind kind, const std::vector<Filter>& filters) {
+  Statement statement(fmt::format("DELETE FROM {} WHERE true", info(kind).table));
+  for (const Filter& filter : filters) statement.add(" AND ").add(filter.sql, filter.value);
+  std::vector<StoredObject> removed;
+  for (const auto& row : statement.add(" RETURNING ").add(kColumns).run(tx)) removed.push_back(read(kind, row));
+  return removed;
+}
+
 void remove(Transaction& tx, const ObjectKey& key) {
   Statement statement(fmt::format("DELETE FROM {}", info(key.kind).table));
   where_key(statement, key);

@@ -72,5 +72,7 @@ StoredObject insert(Transaction& tx, const ObjectKey& key, const std::string& do
 StoredObject update(Transaction& tx, const StoredObject& before, const std::string& document,
                     const std::vector<ExtraColumn>& extra = {});
 void remove(Transaction& tx, const ObjectKey& key);
+// All that fit; what they were.
+std::vector<StoredObject> remove_all(Transaction& tx, Kind kind, const std::vector<Filter>& filters);
 
 }  // namespace sluice::server

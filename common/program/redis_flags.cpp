@@ -1,0 +1,43 @@
+#include "common/program/redis_flags.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace sluice::program {
+
+using namespace std::chrono_literals;
+
+std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedis& without) {
+  const std::string& url = reader.value("counters").text;
+  const bool none = url == without.value;
+  const bool tls = url.starts_with("rediss://");
+  redis::Options options;
+  if (!none) {
+    auto endpoint = redis::parse_endpoint(url);
+    if (endpoint) options.endpoint = *std::move(endpoint);
+    // The URL may hold a password: it is not shown.
+    else
+      reader.fault_of_secret("counters", fmt::format("{}: {}", without.rule, endpoint.error().text));
+  }
+  options.password_file = reader.file("redis-password-file");
+  options.tls_ca_file = reader.file("redis-tls-ca");
+  options.tls_cert_file = reader.file("redis-tls-cert");
+  options.tls_key_file = reader.file("redis-tls-key");
+  options.deadline = reader.duration("redis-deadline", 1ms, 10s, "1ms to 10s");
+
+  reader.require_use("redis-password-file", !none, without.use);
+  for (const std::string_view flag : {"redis-tls-ca", "redis-tls-cert", "redis-tls-key"}) {
+    reader.require_use(flag, tls, "has no use without TLS; write --counters rediss://… or leave it out");
+  }
+  reader.require_use("redis-tls-cert", !options.tls_key_file.empty(), "needs its key; add --redis-tls-key");
+  reader.require_use("redis-tls-key", !options.tls_cert_file.empty(), "needs its certificate; add --redis-tls-cert");
+  if (!options.password_file.empty() && !options.endpoint.password.empty()) {
+    reader.fault("redis-password-file",
+                 "is a second password beside the one in --counters; take that one out: rediss://USER:@HOST");
+  }
+  if (none) return std::nullopt;
+  return options;
+}
+
+}  // namespace sluice::program

@@ -1,0 +1,237 @@
+#include "server/admin/counters_api.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "common/domain/json_fields.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/objects_api.hpp"
+#include "server/admin/overrides_api.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/counters/publisher.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::size_t kMaxTextBytes = 256;
+
+// Somebody's counters under a policy or a plan.
+struct Subject {
+  std::string organization_id;
+  std::string tenant_id;
+  std::string policy_id;
+  std::string plan_id;
+  std::vector<std::pair<DimensionRef, std::optional<std::string>>> given;  // sorted; nothing: requests do not have it
+
+  bool names(const DimensionRef& dimension) const {
+    return std::ranges::find(given, dimension, [](const auto& pair) { return pair.first; }) != given.end();
+  }
+  Identity identity() const {
+    Identity known;
+    for (const auto& [dimension, value] : given) {
+      if (value) known.emplace_back(dimension, *value);
+    }
+    return known;
+  }
+  // As it is answered, kept in the outbox and in the audit trail.
+  std::string identity_text() const {
+    std::string text = "{";
+    for (const auto& [dimension, value] : given) {
+      text.append(text.size() > 1 ? "," : "").append(json_string(to_string(dimension))).append(":");
+      text += value ? json_string(*value) : "null";
+    }
+    return text += '}';
+  }
+  std::string document() const {
+    return fmt::format(R"({{"tenant_id":{},"{}":{},"identity":{}}})", json_string(tenant_id),
+                       policy_id.empty() ? "plan_id" : "policy_id", json_string(policy_id.empty() ? plan_id : policy_id),
+                       identity_text());
+  }
+};
+
+void read_identity(Fields& fields, Subject& subject) {
+  fields.require("identity", "whose counters: the value of each dimension of the key, such as {\"subject\":\"user:42\"}");
+  const JsonValue* const value = fields.take("identity");
+  if (value == nullptr) return;
+  const Place at = fields.at().member("identity");
+  Fields identity(*value, at, fields.faults());
+  for (JsonMember& member : identity.members()) {
+    if (member.taken) continue;  // given twice
+    const auto dimension = parse_dimension(member.name);
+    const bool absent = member.value.type() == JsonType::null;
+    const auto text = identity.text(member.name, kMaxTextBytes);
+    member.taken = true;
+    if (!dimension) {
+      identity.fault(member.name, fmt::format("{} is not a dimension", quoted(member.name)));
+    } else if (absent) {
+      subject.given.emplace_back(*dimension, std::nullopt);
+    } else if (text) {
+      subject.given.emplace_back(*dimension, std::string(*text));
+    }
+  }
+  std::ranges::sort(subject.given);
+}
+
+Subject read_subject(Context& context) {
+  JsonTree tree;
+  const JsonValue body = read_body(context.call, tree);
+  FaultList faults;
+  const Place root;
+  Fields fields(body, root, faults);
+  const auto text = [&fields](std::string_view name) { return std::string(fields.text(name, kMaxTextBytes).value_or("")); };
+  Subject subject;
+  subject.tenant_id = text("tenant_id");
+  subject.policy_id = text("policy_id");
+  subject.plan_id = text("plan_id");
+  if (subject.tenant_id.empty()) subject.tenant_id = tenant_of(context, Kind::override_);
+  if (subject.tenant_id.empty()) fields.require("tenant_id", "whose policy or plan it is");
+  if (subject.policy_id.empty() && subject.plan_id.empty()) {
+    fields.require("policy_id", "counters belong to a policy, or with plan_id to the calls that name a plan");
+  }
+  if (!subject.policy_id.empty() && !subject.plan_id.empty()) {
+    fields.fault("plan_id", "policy_id and plan_id are both given: counters belong to one of them");
+  }
+  read_identity(fields, subject);
+  fields.reject_unknown();
+  if (faults.count() != 0) refuse_faults(422, faults.take());
+  return subject;
+}
+
+StoredObject require_stored(Context& context, Kind kind, const std::string& tenant, const std::string& id) {
+  auto found = find(context.tx, kind, tenant, id);
+  if (!found) refuse_unknown(info(kind).name, id);
+  return std::move(*found);
+}
+
+Rules load_rules(Context& context, Subject& subject) {
+  subject.organization_id = require_stored(context, Kind::tenant, subject.tenant_id, subject.tenant_id).key.organization_id;
+  RulesDraft draft(subject.organization_id, subject.tenant_id);
+  std::string plan_id = subject.plan_id;
+  if (!subject.policy_id.empty()) {
+    const StoredObject policy = require_stored(context, Kind::policy, subject.tenant_id, subject.policy_id);
+    plan_id = member_of(policy.document, "plan_id");
+    draft.add_policy(subject.policy_id, policy.document);
+  }
+  if (!plan_id.empty()) {
+    draft.add_plan(plan_id, require_stored(context, Kind::plan, subject.tenant_id, plan_id).document);
+  }
+  return draft.compile(context.now_us);
+}
+
+// What was asked for, by the rules that are in force.
+struct Question {
+  Subject subject;
+  Rules rules;
+  const policy::Rulebook* rulebook;
+  std::vector<bool> groups;  // of the rulebook's program: whether the identity names its counter
+
+  std::string key_of(std::size_t group) const { return rules.key_of(*rulebook, group, subject.identity()); }
+};
+
+std::string list_of(const std::vector<DimensionRef>& dimensions) {
+  std::string text;
+  for (const DimensionRef& dimension : dimensions) text.append(text.empty() ? "" : ", ").append(to_string(dimension));
+  return text.empty() ? "none" : text;
+}
+
+// Every dimension of the key has to be said, also that it is absent: who leaves one out would read somebody else's numbers.
+// One that only some limits add may be left out, and with it these limits.
+void check_identity(Question& question) {
+  const std::vector<DimensionRef>& key_by = question.rulebook->enforcement.key_by;
+  std::vector<DimensionRef> known = key_by;
+  for (const limiter::Group& group : question.rulebook->program->groups) {
+    known.insert(known.end(), group.added.begin(), group.added.end());
+    question.groups.push_back(
+        std::ranges::all_of(group.added, [&](const DimensionRef& added) { return question.subject.names(added); }));
+  }
+  Faults faults;
+  for (const DimensionRef& dimension : key_by) {
+    if (question.subject.names(dimension)) continue;
+    faults.push_back({fmt::format("/identity/{}", to_string(dimension)),
+                      fmt::format("is missing: the key has the dimensions {}; write null for requests without it",
+                                  list_of(key_by))});
+  }
+  for (const auto& [dimension, value] : question.subject.given) {
+    if (std::ranges::find(known, dimension) != known.end()) continue;
+    faults.push_back({fmt::format("/identity/{}", to_string(dimension)),
+                      fmt::format("is no dimension of the key, which has {}", list_of(known))});
+  }
+  if (!faults.empty()) refuse_faults(422, std::move(faults));
+}
+
+Question read_question(Context& context) {
+  Subject subject = read_subject(context);
+  Rules rules = load_rules(context, subject);
+  const policy::Rulebook* const rulebook = rules.find(subject.policy_id, subject.plan_id);
+  Question question{std::move(subject), std::move(rules), rulebook, {}};
+  check_identity(question);
+  return question;
+}
+
+std::string limit_json(const Limit& limit, const LimitReport& report) {
+  return fmt::format(
+      R"({{"name":{},"algorithm":"{}","unit":{},"limit":{},"remaining":{},"spent":{},"reset_after_us":{}}})",
+      json_string(limit.name), to_string(limit.algorithm), json_string(limit.unit), report.limit, report.remaining,
+      report.limit - report.remaining, report.reset_after_us);
+}
+
+}  // namespace
+
+Answer read_counters(Context& context) {
+  RedisLink& link = require_publisher(context).link();
+  const Question question = read_question(context);
+  const limiter::Program& program = *question.rulebook->program;
+  limiter::Call call;
+  call.program = &program;
+  call.explain = true;
+  for (std::size_t g = 0; g < program.groups.size(); ++g) call.keys.push_back(question.key_of(g));
+  const auto outcome = link.judge(call);
+  if (!outcome) {
+    throw Refusal(503, "counters-unavailable",
+                  fmt::format("Redis could not be asked ({}); try again.", to_string(outcome.error().fault)), {},
+                  "Retry-After: 1\r\n");
+  }
+  std::vector<std::string> limits(program.limits.size());  // in the order of the plan
+  for (std::size_t i = 0; i < program.limits.size(); ++i) {
+    if (!question.groups[program.rules[i].group]) continue;
+    limits[program.plan_position[i]] = limit_json(program.limits[i], outcome->limits[i]);
+  }
+  std::erase(limits, "");
+  Answer answer;
+  answer.body = question.subject.document();
+  answer.body.pop_back();
+  answer.body += fmt::format(R"(,"now_us":{},"limits":[{}]}})", outcome->now_us, fmt::join(limits, ","));
+  return answer;
+}
+
+Answer reset_counters(Context& context) {
+  require_publisher(context);
+  const Question question = read_question(context);
+  const Subject& subject = question.subject;
+  for (std::size_t g = 0; g < question.groups.size(); ++g) {
+    if (!question.groups[g]) continue;
+    context.resets.push_back({.organization_id = subject.organization_id,
+                              .tenant_id = subject.tenant_id,
+                              .policy_id = subject.policy_id,
+                              .plan_id = question.rulebook->plan_id,
+                              .identity = subject.identity_text(),
+                              .state_key = question.key_of(g),
+                              .reset = true});
+  }
+  const std::string document = subject.document();
+  context.log.add({.action = "reset",
+                   .key = {Kind::counter, subject.organization_id, subject.tenant_id, random_id(Kind::counter)},
+                   .version = 1,
+                   .before = std::nullopt,
+                   .after = document});
+  Answer answer;
+  answer.body = document;
+  answer.published = true;
+  return answer;
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,195 @@
+#include "server/admin/overrides_api.hpp"
+
+#include <fmt/format.h>
+
+#include "common/base/duration.hpp"
+#include "common/base/timestamp.hpp"
+#include "common/domain/json_fields.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/objects_api.hpp"
+#include "server/admin/paging.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/counters/outbox.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr Micros kLongestTtl = std::chrono::days(36'500);
+constexpr std::size_t kMaxIdBytes = 64;  // read before they are looked up: longer ones cannot be there
+
+// When an override ends that has `ttl` to live.
+std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
+  const auto duration = parse_duration(ttl);
+  if (!duration || *duration < std::chrono::milliseconds(1) || *duration > kLongestTtl) return std::nullopt;
+  return WallTime(Micros(now_us)) + *duration;
+}
+
+// The body with `expires_at` in the place of `ttl`; what is wrong with either goes to `faults`.
+std::string with_end(const JsonValue& body, std::int64_t now_us, Faults& faults) {
+  static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};  // the second as an answer has it
+  const JsonValue* const ttl = body.find("ttl");
+  const JsonValue* const given = body.find("expires_at");
+  if (given != nullptr && given->type() == JsonType::string) {
+    const auto end = parse_timestamp(given->text());
+    if (end && end->time_since_epoch().count() <= now_us) {
+      faults.push_back({"/expires_at", "lies in the past: the override would never be in force"});
+    }
+  }
+  if (ttl == nullptr || ttl->type() == JsonType::null) return edited(body, kDropped, {});
+  const auto end = ttl->type() == JsonType::string ? end_of(ttl->text(), now_us) : std::nullopt;
+  if (!end) faults.push_back({"/ttl", "must be a duration from 1ms to 36500d, such as \"24h\""});
+  if (given != nullptr && given->type() != JsonType::null) {
+    faults.push_back({"/ttl", "ttl and expires_at are both given: say one of them"});
+  }
+  if (!end || !faults.empty()) return edited(body, kDropped, {});
+  const std::array<NamedText, 1> added{NamedText{"expires_at", json_string(format_timestamp(*end))}};
+  return edited(body, kDropped, added);
+}
+
+using Write = Answer (*)(Context&, const Resource&);
+
+// As every kind is written, with what this one has beyond it. All faults are named at once.
+Answer write_override(Context& context, Write write) {
+  require_publisher(context);
+  JsonTree tree;
+  Faults faults;
+  Call call = context.call;
+  if (const auto body = tree.parse(call.body); body && body->type() == JsonType::object) {
+    call.body = with_end(*body, context.now_us, faults);
+  }
+  Context changed{call, context.principal, context.tx, context.log, context.now_us, context.snapshots, context.publisher};
+  Answer answer;
+  try {
+    answer = write(changed, kOverrides);
+  } catch (Refusal& refusal) {
+    if (refusal.status != 422 || faults.empty()) throw;
+    for (Fault& fault : refusal.faults) faults.push_back(std::move(fault));
+  }
+  if (!faults.empty()) refuse_faults(422, std::move(faults));
+  return answer;
+}
+
+// Whether Redis knows of what was written before this call.
+bool is_published(Context& context, const StoredObject& item) { return unpublished(context.tx, {&item, 1}).empty(); }
+
+// What `clear` is to remove.
+struct Cleared {
+  std::string tenant_id;
+  std::string policy_id;
+  std::string plan_id;
+};
+
+Cleared read_cleared(Context& context) {
+  JsonTree tree;
+  const JsonValue body = read_body(context.call, tree);
+  FaultList faults;
+  const Place root;
+  Fields fields(body, root, faults);
+  const auto text = [&fields](std::string_view name) { return std::string(fields.text(name, kMaxIdBytes).value_or("")); };
+  Cleared cleared{.tenant_id = text("tenant_id"), .policy_id = text("policy_id"), .plan_id = text("plan_id")};
+  if (cleared.tenant_id.empty()) cleared.tenant_id = tenant_of(context, Kind::override_);
+  if (cleared.tenant_id.empty()) fields.require("tenant_id", "whose overrides are removed");
+  if (!cleared.policy_id.empty() && !cleared.plan_id.empty()) {
+    fields.fault("plan_id", "policy_id and plan_id are both given: an override belongs to one of them");
+  }
+  fields.reject_unknown();
+  if (faults.count() != 0) refuse_faults(422, faults.take());
+  return cleared;
+}
+
+void require_known(Context& context, Kind kind, const std::string& tenant, const std::string& id) {
+  if (!id.empty() && !find(context.tx, kind, tenant, id)) refuse_unknown(info(kind).name, id);
+}
+
+}  // namespace
+
+Publisher& require_publisher(Context& context) {
+  if (context.publisher != nullptr) return *context.publisher;
+  throw Refusal(503, "no-counters",
+                "This server was told of no Redis, so it has no counters and no overrides: start it with --counters "
+                "redis://HOST:PORT/DB, the Redis that the agents count in.");
+}
+
+Answer list_overrides(Context& context) {
+  require_publisher(context);
+  std::vector<Filter> filters;
+  for (const auto& [parameter, sql] : {std::pair{"tenant_id", "tenant_id = $"}, std::pair{"policy_id", "policy_id = $"},
+                                       std::pair{"plan_id", "plan_id = $"}}) {
+    const std::string_view value = context.call.parameter(parameter);
+    if (!value.empty()) filters.push_back({sql, std::string(value)});
+  }
+  const Page page = read_page(context.call);
+  std::vector<StoredObject> found = list(context.tx, Kind::override_, filters, page);
+  const std::string next = cut_page(found, page);
+  const auto waiting = unpublished(context.tx, found);
+  std::vector<std::string> items;
+  for (const StoredObject& item : found) {
+    std::string body = show(item).body;
+    body.pop_back();
+    const bool published = !waiting.contains({item.key.tenant_id, item.key.id});
+    items.push_back(body.append(fmt::format(R"(,"published":{}}})", published)));
+  }
+  Answer answer;
+  answer.body = list_document(items, next);
+  return answer;
+}
+
+Answer get_override(Context& context) {
+  require_publisher(context);
+  Answer answer = get_object(context, Kind::override_);
+  if (answer.status == 200) answer.published = is_published(context, require(context, Kind::override_, Lock::none));
+  return answer;
+}
+
+Answer create_override(Context& context) {
+  Answer answer = write_override(context, &create_object);
+  answer.published = true;
+  return answer;
+}
+
+Answer put_override(Context& context) {
+  Answer answer = write_override(context, &put_object);
+  // Where nothing changed an earlier change may still wait.
+  answer.published = !context.log.empty() || is_published(context, require(context, Kind::override_, Lock::none));
+  return answer;
+}
+
+Answer patch_override(Context& context) {
+  Answer answer = write_override(context, &patch_object);
+  answer.published = !context.log.empty() || is_published(context, require(context, Kind::override_, Lock::none));
+  return answer;
+}
+
+Answer delete_override(Context& context) {
+  require_publisher(context);
+  delete_object(context, Kind::override_);
+  Answer answer;
+  answer.body = "{}";
+  answer.published = true;
+  return answer;
+}
+
+Answer clear_overrides(Context& context) {
+  require_publisher(context);
+  const Cleared wanted = read_cleared(context);
+  require_known(context, Kind::tenant, wanted.tenant_id, wanted.tenant_id);
+  require_known(context, Kind::policy, wanted.tenant_id, wanted.policy_id);
+  require_known(context, Kind::plan, wanted.tenant_id, wanted.plan_id);
+  std::vector<Filter> filters{{"tenant_id = $", wanted.tenant_id}};
+  if (!wanted.policy_id.empty()) filters.push_back({"policy_id = $", wanted.policy_id});
+  if (!wanted.plan_id.empty()) filters.push_back({"plan_id = $", wanted.plan_id});
+  const std::vector<StoredObject> removed = remove_all(context.tx, Kind::override_, filters);
+  for (const StoredObject& item : removed) {
+    context.log.add({.action = "delete",
+                     .key = item.key,
+                     .version = item.version + 1,
+                     .before = item.document,
+                     .after = std::nullopt});
+  }
+  Answer answer;
+  answer.body = fmt::format(R"({{"cleared":{}}})", removed.size());
+  answer.published = true;
+  return answer;
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,188 @@
+#include "server/counters/affected.hpp"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include <pqxx/pqxx>
+
+namespace sluice::server {
+namespace {
+
+// The two sides of a transaction.
+enum class Side : std::uint8_t { before, after };
+
+class Comparison {
+ public:
+  Comparison(Transaction& tx, const std::vector<Change>& changes, std::int64_t now_us) : tx_(tx), now_us_(now_us) {
+    for (const Change& change : changes) {
+      const auto [at, first] = changed_.try_emplace(name_of(change.key.kind, change.key.tenant_id, change.key.id),
+                                                    Both{change.before, change.after, change.key.organization_id});
+      if (!first) at->second.after = change.after;
+    }
+  }
+
+  std::vector<CounterRef> run() {
+    for (const auto& [name, both] : changed_) {
+      const auto& [kind, tenant, id] = name;
+      if (kind == Kind::override_) compare_override(tenant, both);
+      if (kind == Kind::policy) compare_policy(tenant, id, both);
+      if (kind == Kind::plan) compare_plan(tenant, id, both);
+    }
+    std::vector<CounterRef> found;
+    for (auto& [key, counter] : found_) found.push_back(std::move(counter));
+    return found;
+  }
+
+ private:
+  using Name = std::tuple<Kind, std::string, std::string>;  // kind, tenant, id
+  struct Both {
+    std::optional<std::string> before;
+    std::optional<std::string> after;
+    std::string organization_id;
+
+    const std::optional<std::string>& of(Side side) const { return side == Side::before ? before : after; }
+  };
+
+  static Name name_of(Kind kind, const std::string& tenant, const std::string& id) { return {kind, tenant, id}; }
+  bool is_changed(Kind kind, const std::string& tenant, const std::string& id) const {
+    return changed_.contains(name_of(kind, tenant, id));
+  }
+
+  // Plans and policies as they stand on one side.
+
+  std::optional<std::string> document(Kind kind, const std::string& tenant, const std::string& id, Side side) {
+    const auto found = changed_.find(name_of(kind, tenant, id));
+    if (found != changed_.end()) return found->second.of(side);
+    const auto stored = find(tx_, kind, tenant, id);
+    return stored ? std::optional(stored->document) : std::nullopt;
+  }
+  void add_plan(RulesDraft& draft, const std::string& tenant, const std::string& id, Side side) {
+    if (id.empty()) return;
+    if (auto plan = document(Kind::plan, tenant, id, side)) draft.add_plan(id, std::move(*plan));
+  }
+  void add_policy(RulesDraft& draft, const std::string& tenant, const std::string& id, Side side) {
+    auto policy = document(Kind::policy, tenant, id, side);
+    if (!policy) return;
+    add_plan(draft, tenant, member_of(*policy, "plan_id"), side);
+    draft.add_policy(id, std::move(*policy));
+  }
+  void add_policies_on(RulesDraft& draft, const std::string& tenant, const std::string& plan, Side side) {
+    if (!document(Kind::plan, tenant, plan, side)) return;
+    for (const auto& row : tx_.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2", tenant, plan)) {
+      if (!is_changed(Kind::policy, tenant, row[0].c_str())) draft.add_policy(row[0].c_str(), row[1].c_str());
+    }
+    for (const auto& [name, both] : changed_) {
+      const auto& [kind, its_tenant, id] = name;
+      const auto& policy = both.of(side);
+      if (kind != Kind::policy || its_tenant != tenant || !policy || member_of(*policy, "plan_id") != plan) continue;
+      draft.add_policy(id, *policy);
+    }
+  }
+
+  // Those that are in `rows` (id, document) and are the same on both sides.
+  std::vector<std::string> unchanged(const pqxx::result& rows, const std::string& tenant) const {
+    std::vector<std::string> documents;
+    for (const auto& row : rows) {
+      if (!is_changed(Kind::override_, tenant, row[0].c_str())) documents.emplace_back(row[1].c_str());
+    }
+    return documents;
+  }
+
+  void compare_override(const std::string& tenant, const Both& both) {
+    compare(tenant, both.organization_id, [&](RulesDraft& draft, Side side) {
+      const auto& item = both.of(side);
+      if (!item) return;
+      const std::string plan = member_of(*item, "plan_id");
+      if (plan.empty()) {
+        add_policy(draft, tenant, member_of(*item, "policy_id"), side);
+      } else {
+        add_plan(draft, tenant, plan, side);
+        add_policies_on(draft, tenant, plan, side);
+      }
+      draft.add_override(*item);
+    });
+  }
+
+  void compare_policy(const std::string& tenant, const std::string& id, const Both& both) {
+    std::vector<std::string> plans;
+    for (const auto* document : {&both.before, &both.after}) {
+      if (*document) plans.push_back(member_of(**document, "plan_id"));
+    }
+    const std::vector<std::string> overrides =
+        unchanged(tx_.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (policy_id = $2 OR plan_id = "
+                           "ANY ($3::text[]))",
+                           tenant, id, text_array(plans)),
+                  tenant);
+    if (overrides.empty()) return;
+    compare(
+        tenant, both.organization_id,
+        [&](RulesDraft& draft, Side side) {
+          add_policy(draft, tenant, id, side);
+          for (const std::string& plan : plans) add_plan(draft, tenant, plan, side);
+          for (const std::string& item : overrides) draft.add_override(item);
+        },
+        id);
+  }
+
+  void compare_plan(const std::string& tenant, const std::string& id, const Both& both) {
+    const std::vector<std::string> overrides =
+        unchanged(tx_.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (plan_id = $2 OR policy_id IN "
+                           "(SELECT id FROM policies WHERE tenant_id = $1 AND plan_id = $2))",
+                           tenant, id),
+                  tenant);
+    if (overrides.empty()) return;
+    compare(tenant, both.organization_id, [&](RulesDraft& draft, Side side) {
+      add_plan(draft, tenant, id, side);
+      add_policies_on(draft, tenant, id, side);
+      for (const std::string& item : overrides) draft.add_override(item);
+    });
+  }
+
+  // Notes every key whose overrides differ between the sides; of one policy's counters only, where `policy` names one.
+  void compare(const std::string& tenant, const std::string& organization,
+               const std::function<void(RulesDraft&, Side)>& collect, const std::string& policy = {}) {
+    struct Held {
+      std::vector<limiter::OverrideEntry> entries;
+      CounterRef counter;
+    };
+    std::map<std::string, Held> before;
+    const auto counted = [&policy](const CounterRef& counter) { return policy.empty() || counter.policy_id == policy; };
+    const Rules old = compiled(tenant, organization, collect, Side::before);
+    for (const policy::KeyOverrides& key : old.overrides()) {
+      CounterRef counter = old.ref_of(key);
+      if (counted(counter)) before.emplace(key.state_key, Held{key.entries, std::move(counter)});
+    }
+    const Rules now = compiled(tenant, organization, collect, Side::after);
+    for (const policy::KeyOverrides& key : now.overrides()) {
+      CounterRef counter = now.ref_of(key);
+      if (!counted(counter)) continue;
+      const auto known = before.find(key.state_key);
+      const bool same = known != before.end() && known->second.entries == key.entries;
+      if (known != before.end()) before.erase(known);
+      if (!same) found_.insert_or_assign(key.state_key, std::move(counter));
+    }
+    for (auto& [key, left] : before) found_.try_emplace(key, std::move(left.counter));
+  }
+  Rules compiled(const std::string& tenant, const std::string& organization,
+                 const std::function<void(RulesDraft&, Side)>& collect, Side side) const {
+    RulesDraft draft(organization, tenant);
+    collect(draft, side);
+    return draft.compile(now_us_);
+  }
+
+  Transaction& tx_;
+  const std::int64_t now_us_;
+  std::map<Name, Both> changed_;
+  std::map<std::string, CounterRef> found_;  // by counter key
+};
+
+}  // namespace
+
+std::vector<CounterRef> affected_counters(Transaction& tx, const std::vector<Change>& changes, std::int64_t now_us) {
+  return Comparison(tx, changes, now_us).run();
+}
+
+}  // namespace sluice::server

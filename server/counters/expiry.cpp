@@ -1,0 +1,29 @@
+#include "server/counters/expiry.hpp"
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "server/store/change_log.hpp"
+
+namespace sluice::server {
+
+std::size_t remove_expired(Transaction& tx, std::size_t most) {
+  const pqxx::result rows = tx.exec_text(fmt::format(
+      "SELECT tenant_id, id FROM overrides WHERE expires_at <= now() ORDER BY tenant_id, id LIMIT {} FOR UPDATE", most));
+  ChangeLog log;
+  for (const auto& row : rows) {
+    const auto ended = find(tx, Kind::override_, row[0].c_str(), row[1].c_str());
+    if (!ended) continue;
+    remove(tx, ended->key);
+    log.add({.action = "expire",
+             .key = ended->key,
+             .version = ended->version + 1,
+             .before = ended->document,
+             .after = std::nullopt});
+  }
+  if (log.empty()) return 0;
+  log.record(tx, {.id = "sluice-server", .role = "system", .source = "", .request_id = ""});
+  return log.changes().size();
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,13 @@
+// Overrides whose time is over: Redis forgets them by itself; their rows are removed here, as a change like any other.
+#pragma once
+
+#include <cstddef>
+
+#include "server/postgres/transaction.hpp"
+
+namespace sluice::server {
+
+// At most `most` of them; the caller commits. How many were removed. Throws what libpqxx throws.
+std::size_t remove_expired(Transaction& tx, std::size_t most);
+
+}  // namespace sluice::server

@@ -1,0 +1,178 @@
+#include "server/counters/publication.hpp"
+
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pqxx/pqxx>
+
+namespace sluice::server {
+namespace {
+
+using Ids = std::set<std::string>;
+
+std::string array(const Ids& ids) { return text_array({ids.begin(), ids.end()}); }
+
+void add_unless_empty(Ids& ids, const char* id) {
+  if (*id != '\0') ids.insert(id);
+}
+
+// Which policies are needed beside those that overrides name.
+struct Wanted {
+  Ids policies;
+  Ids plans;
+  bool all_on_plans = false;  // every policy on a plan that has overrides
+};
+
+// The live overrides of the identities, and what they belong to.
+Rules load_rules(Transaction& tx, const Identities& identities, Wanted wanted, std::int64_t now_us) {
+  RulesDraft draft(identities.organization_id, identities.tenant_id);
+  const pqxx::result overrides =
+      tx.exec("SELECT document, coalesce(policy_id, ''), coalesce(plan_id, '') FROM overrides WHERE tenant_id = $1 AND "
+              "identity_hash = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > now())",
+              identities.tenant_id, fmt::format("{{{}}}", fmt::join(identities.hashes, ",")));
+  Ids owning;
+  for (const auto& row : overrides) {
+    add_unless_empty(wanted.policies, row[1].c_str());
+    add_unless_empty(owning, row[2].c_str());
+  }
+  for (const auto& row :
+       tx.exec("SELECT id, document, coalesce(plan_id, '') FROM policies WHERE tenant_id = $1 AND (id = ANY ($2::text[]) "
+               "OR plan_id = ANY ($3::text[]))",
+               identities.tenant_id, array(wanted.policies), array(wanted.all_on_plans ? owning : Ids()))) {
+    draft.add_policy(row[0].c_str(), row[1].c_str());
+    add_unless_empty(wanted.plans, row[2].c_str());
+  }
+  wanted.plans.merge(owning);
+  for (const auto& row : tx.exec("SELECT id, document FROM plans WHERE tenant_id = $1 AND id = ANY ($2::text[])",
+                                 identities.tenant_id, array(wanted.plans))) {
+    draft.add_plan(row[0].c_str(), row[1].c_str());
+  }
+  for (const auto& row : overrides) draft.add_override(row[0].c_str());
+  return draft.compile(now_us);
+}
+
+// The logs and leases beside a counter's key, where the rules still know it.
+std::vector<std::string> collections_of(const Rules& rules, const CounterRef& counter) {
+  const policy::Rulebook* const rulebook = rules.find(counter.policy_id, counter.plan_id);
+  if (rulebook == nullptr) return {};
+  const Identity identity = parse_identity(counter.identity);
+  for (std::size_t g = 0; g < rulebook->program->groups.size(); ++g) {
+    if (rules.key_of(*rulebook, g, identity) != counter.state_key) continue;
+    return limiter::collection_keys(*rulebook->program, g, counter.state_key);
+  }
+  return {};
+}
+
+// Whether the fault is of this one key, and others may well be written.
+bool is_of_the_key(limiter::StoreFault fault) {
+  using limiter::StoreFault;
+  return fault == StoreFault::wrong_type || fault == StoreFault::script || fault == StoreFault::cluster_down;
+}
+
+// `counters[i]` is what `writes[i]` is about. Says for each whether it was written.
+std::vector<bool> write_all(RedisLink& link, const std::vector<KeyWrite>& writes,
+                            const std::vector<const CounterRef*>& counters, Published& out) {
+  std::vector<bool> written;
+  const auto results = link.write(writes);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    written.push_back(results[i].has_value());
+    if (results[i]) {
+      ++out.written;
+      continue;
+    }
+    ++out.failed;
+    if (!is_of_the_key(results[i].error().fault)) out.unreachable = true;
+    if (results[i].error().executed_unknown) out.uncertain.push_back(*counters[i]);
+  }
+  return written;
+}
+
+}  // namespace
+
+void Published::add(Published more) {
+  written += more.written;
+  failed += more.failed;
+  unreachable = unreachable || more.unreachable;
+  std::ranges::move(more.uncertain, std::back_inserter(uncertain));
+}
+
+Published publish_waiting(Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us) {
+  const std::vector<OutboxRow> rows = waiting(tx, identities);
+  Published out;
+  if (rows.empty()) return out;
+  Wanted wanted;
+  for (const OutboxRow& row : rows) {
+    add_unless_empty(wanted.policies, row.counter.policy_id.c_str());
+    add_unless_empty(wanted.plans, row.counter.plan_id.c_str());
+  }
+  const Rules rules = load_rules(tx, identities, std::move(wanted), now_us);
+  std::map<std::string_view, const std::vector<limiter::OverrideEntry>*> live;
+  for (const policy::KeyOverrides& key : rules.overrides()) live.emplace(key.state_key, &key.entries);
+
+  std::vector<KeyWrite> writes;
+  std::vector<const CounterRef*> counters;
+  std::map<std::pair<std::string_view, bool>, std::size_t> index;  // state key, reset → in writes
+  for (const OutboxRow& row : rows) {
+    const CounterRef& counter = row.counter;
+    if (!index.try_emplace({counter.state_key, counter.reset}, writes.size()).second) continue;
+    KeyWrite& write = writes.emplace_back();
+    write.state_key = counter.state_key;
+    write.reset = counter.reset;
+    counters.push_back(&counter);
+    if (counter.reset) {
+      write.collections = collections_of(rules, counter);
+    } else if (const auto found = live.find(counter.state_key); found != live.end()) {
+      write.overrides = *found->second;
+    }
+  }
+  const std::vector<bool> written = write_all(link, writes, counters, out);
+  std::vector<std::int64_t> done;
+  for (const OutboxRow& row : rows) {
+    if (written[index.at({row.counter.state_key, row.counter.reset})]) done.push_back(row.seq);
+  }
+  remove(tx, done);
+  return out;
+}
+
+Published publish_live(Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us) {
+  const Rules rules = load_rules(tx, identities, {.policies = {}, .plans = {}, .all_on_plans = true}, now_us);
+  std::vector<KeyWrite> writes;
+  std::vector<CounterRef> named;
+  for (const policy::KeyOverrides& key : rules.overrides()) {
+    writes.push_back({.state_key = key.state_key, .overrides = key.entries, .reset = false, .collections = {}});
+    named.push_back(rules.ref_of(key));
+  }
+  std::vector<const CounterRef*> counters;
+  for (const CounterRef& counter : named) counters.push_back(&counter);
+  Published out;
+  const std::vector<bool> written = write_all(link, writes, counters, out);
+  std::vector<CounterRef> failed;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (!written[i]) failed.push_back(std::move(named[i]));
+  }
+  if (!out.unreachable) enqueue(tx, failed);  // else all of it is done anew
+  return out;
+}
+
+std::vector<Identities> tenants_with_overrides(Transaction& tx) {
+  std::vector<Identities> found;
+  for (const auto& row : tx.exec_text("SELECT DISTINCT tenant_id, organization_id FROM overrides ORDER BY tenant_id")) {
+    found.push_back({.organization_id = row[1].c_str(), .tenant_id = row[0].c_str(), .hashes = {}});
+  }
+  return found;
+}
+
+void read_live_identities(Transaction& tx, Identities& tenant) {
+  tenant.hashes.clear();
+  for (const auto& row : tx.exec("SELECT DISTINCT identity_hash FROM overrides WHERE tenant_id = $1 AND (expires_at IS NULL "
+                                 "OR expires_at > now()) ORDER BY identity_hash",
+                                 tenant.tenant_id)) {
+    tenant.hashes.push_back(row[0].as<std::int64_t>());
+  }
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,309 @@
+#include "server/counters/publisher.hpp"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/base/backoff.hpp"
+#include "server/counters/expiry.hpp"
+#include "server/postgres/failure.hpp"
+
+namespace sluice::server {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kFirstAttempt{3'000};
+constexpr std::chrono::seconds kTidyEvery{5};
+constexpr std::size_t kExpiredAtOnce = 500;
+constexpr std::size_t kAtOnce = 500;            // rows, or identities, of one transaction
+constexpr std::size_t kBeforeTheAnswer = 1000;  // counters that a call publishes itself; more is the thread's
+constexpr std::int64_t kRepublishLock = 0x736c75696365'02;
+
+Scope everything() { return Scope::everything("sluice-server"); }
+
+bool keeps(const std::string& maxmemory_policy) { return maxmemory_policy == "noeviction"; }
+
+}  // namespace
+
+Publisher::Publisher(Options options, const Clock& clock, telemetry::Log& log)
+    : options_(std::move(options)), clock_(clock), log_(log), link_(options_.redis, clock, log) {}
+
+Publisher::~Publisher() { stop(); }
+
+Result<> Publisher::start() {
+  link_.start([this] { wake(); });
+  const auto found = link_.first_attempt(kFirstAttempt);
+  if (found) {
+    see_policy(found->maxmemory_policy);
+    if (!keeps(found->maxmemory_policy) && !options_.allow_evicting) {
+      return failure("evicts",
+                     fmt::format("Redis' maxmemory-policy is \"{}\": it may drop overrides and counters, and limits with "
+                                 "them. Set it to noeviction, or start with --allow-evicting-redis.",
+                                 found->maxmemory_policy));
+    }
+  }
+  running_ = true;
+  thread_ = std::thread([this] {
+    run();
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+    changed_.notify_all();
+  });
+  return {};
+}
+
+bool Publisher::stop_within(std::chrono::milliseconds patience) {
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+    if (!changed_.wait_for(lock, patience, [this] { return !running_; })) return false;
+  }
+  stop();
+  return true;
+}
+
+void Publisher::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  link_.stop();
+}
+
+void Publisher::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  changed_.notify_all();
+}
+
+bool Publisher::wait(std::chrono::nanoseconds time) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, time, [this] { return stopping_ || woken_; });
+  woken_ = false;
+  return !stopping_;
+}
+
+bool Publisher::publish(pqxx::connection& connection, const Scope& scope, std::span<const CounterRef> counters,
+                        const std::function<void(Transaction&)>& done) {
+  if (!may_publish()) return false;
+  if (counters.size() > kBeforeTheAnswer) {
+    wake();
+    return false;
+  }
+  try {
+    Transaction tx(connection);
+    tx.enter(scope);
+    bool all = true;
+    for (const Identities& identities : identities_of(tx, counters)) {
+      lock(tx, identities);
+      Published published = publish_waiting(tx, link_, identities, clock_.now_us());
+      all = all && published.failed == 0;
+      note(std::move(published));
+    }
+    if (all) done(tx);
+    tx.commit();
+    return all;
+  } catch (const std::exception& error) {
+    log_.warn("publish_failed", "Overrides are published later.", {{"error", describe(error)}});
+    return false;
+  }
+}
+
+void Publisher::note(Published published) {
+  statistics_.published += published.written;
+  statistics_.failed += published.failed;
+  if (published.uncertain.empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (CounterRef& counter : published.uncertain) uncertain_.push_back(std::move(counter));
+}
+
+void Publisher::run() {
+  std::minstd_rand random(std::random_device{}());
+  std::uniform_real_distribution<double> share(0, 1);
+  Backoff retry(200ms, 5s);
+  std::chrono::nanoseconds delay{0};
+  while (wait(delay)) {
+    if (turn()) {
+      retry.reset();
+      delay = options_.look_every;
+    } else {
+      delay = retry.next(share(random));
+    }
+  }
+}
+
+// False: something failed, and is tried again after a while.
+bool Publisher::turn() {
+  try {
+    if (!connection_ || !connection_->is_open()) connection_ = connect(options_.database);
+    const bool good = serve(*connection_);
+    tidy(*connection_);
+    return good;
+  } catch (const std::exception& error) {
+    log_.warn("publisher_failed", "The publisher begins anew.",
+              {{"class", to_string(classify(error))}, {"error", describe(error)}});
+    connection_.reset();
+    return false;
+  }
+}
+
+bool Publisher::serve(pqxx::connection& connection) {
+  if (!link_.ready()) return true;  // a connect wakes us
+  const auto look = marker_.look();
+  if (!look) return false;
+  see_policy(look->maxmemory_policy);
+  if (!may_publish()) return true;
+  if (!look->intact && !republish(connection, *look)) return false;
+  enqueue_uncertain(connection);
+  return publish_outbox(connection);
+}
+
+Published Publisher::guarded(Published (*publish)(Transaction&, RedisLink&, const Identities&, std::int64_t),
+                             Transaction& tx, const Identities& identities) {
+  try {
+    return publish(tx, link_, identities, clock_.now_us());
+  } catch (const RulesFault& fault) {
+    log_.error("rules_broken", "Overrides of this tenant cannot be published.",
+               {{"tenant", identities.tenant_id}, {"error", fault.what()}});
+    Published none;
+    none.failed = 1;
+    return none;
+  }
+}
+
+bool Publisher::stopping() {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+void Publisher::see_policy(const std::string& maxmemory_policy) {
+  const bool evicts = !keeps(maxmemory_policy);
+  if (statistics_.evicts.exchange(evicts) == evicts) return;
+  if (!evicts) {
+    log_.info("redis_keeps", "Redis' maxmemory-policy is noeviction by now.");
+    return;
+  }
+  log_.write(options_.allow_evicting ? telemetry::LogLevel::warn : telemetry::LogLevel::error, "redis_evicts",
+             options_.allow_evicting
+                 ? "Redis may drop overrides and counters, and limits with them: --allow-evicting-redis allows that."
+                 : "Redis may drop overrides and counters: nothing is published until its maxmemory-policy is noeviction.",
+             {{"maxmemory_policy", maxmemory_policy}});
+}
+
+void Publisher::tidy(pqxx::connection& connection) {
+  Transaction tx(connection);
+  tx.enter(everything());
+  statistics_.waiting = count_waiting(tx);
+  if (steady_clock::now() - tidied_ >= kTidyEvery) {
+    // As long as there is a whole page of them, the next turn goes on.
+    if (remove_expired(tx, kExpiredAtOnce) < kExpiredAtOnce) tidied_ = steady_clock::now();
+  }
+  tx.commit();
+}
+
+// One server does it; the others find the marker back.
+bool Publisher::republish(pqxx::connection& connection, const Marker::Look& look) {
+  const auto locked = [&](const char* function) {
+    pqxx::nontransaction work(connection);
+    return work.exec(fmt::format("SELECT {}({})", function, kRepublishLock))[0][0].as<bool>();
+  };
+  if (!locked("pg_try_advisory_lock")) return true;
+  log_.warn("redis_lost_data", "Redis does not hold all overrides any more: all are published again.");
+  bool all = marker_.begin(look).has_value();
+  std::vector<Identities> tenants;
+  {
+    Transaction tx(connection);
+    tx.enter(everything());
+    tenants = tenants_with_overrides(tx);
+  }
+  for (std::size_t i = 0; all && i < tenants.size(); ++i) all = republish_tenant(connection, std::move(tenants[i]));
+  all = all && marker_.end().has_value();
+  locked("pg_advisory_unlock");
+  if (!all) return false;
+  ++statistics_.republished;
+  log_.info("overrides_republished", "Redis holds all overrides again.", {{"tenants", tenants.size()}});
+  return true;
+}
+
+bool Publisher::republish_tenant(pqxx::connection& connection, Identities tenant) {
+  {
+    Transaction tx(connection);
+    tx.enter(everything());
+    read_live_identities(tx, tenant);
+  }
+  for (std::size_t from = 0; from < tenant.hashes.size(); from += kAtOnce) {
+    if (stopping()) return false;
+    const auto begin = tenant.hashes.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto end = tenant.hashes.begin() + static_cast<std::ptrdiff_t>(std::min(from + kAtOnce, tenant.hashes.size()));
+    const Identities part{tenant.organization_id, tenant.tenant_id, {begin, end}};
+    Transaction tx(connection);
+    tx.enter(everything());
+    lock(tx, part);
+    Published published = guarded(&publish_live, tx, part);
+    const bool unreachable = published.unreachable;
+    note(std::move(published));
+    tx.commit();
+    if (unreachable) return false;
+  }
+  return true;
+}
+
+// A write whose answer did not come may be carried out late, over what somebody else wrote meanwhile. By now Redis has
+// answered others, so it is over: what is live is written once more.
+void Publisher::enqueue_uncertain(pqxx::connection& connection) {
+  std::vector<CounterRef> uncertain;
+  {
+    const std::lock_guard lock(mutex_);
+    uncertain.swap(uncertain_);
+  }
+  if (uncertain.empty()) return;
+  Transaction tx(connection);
+  tx.enter(everything());
+  enqueue(tx, uncertain);
+  tx.commit();
+}
+
+bool Publisher::publish_outbox(pqxx::connection& connection) {
+  bool good = true;
+  for (std::int64_t seq = 0;;) {
+    Transaction tx(connection);
+    tx.enter(everything());
+    std::vector<Identities> waiting = identities_waiting(tx, seq, kAtOnce);
+    if (waiting.empty() || stopping()) return good;
+    Published all;
+    for (Identities& identities : waiting) {
+      lock_free(tx, identities);
+      if (!identities.hashes.empty()) all.add(guarded(&publish_waiting, tx, identities));
+      if (all.unreachable) break;
+    }
+    tx.commit();
+    good = good && all.failed == 0;
+    if (all.failed > 0) {
+      log_.warn("overrides_not_published", "Some overrides could not be written; they are written again.",
+                {{"failed", all.failed}});
+    }
+    const bool unreachable = all.unreachable;
+    note(std::move(all));
+    if (unreachable) return false;
+  }
+}
+
+std::vector<std::string> Publisher::degraded() const {
+  if (!link_.ready()) return {"Redis is not reachable: changes of overrides wait until it is"};
+  if (!may_publish()) {
+    return {"Redis may drop overrides, so none are published: set its maxmemory-policy to noeviction"};
+  }
+  return {};
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,223 @@
+#include "server/counters/redis_link.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+namespace sluice::server {
+namespace {
+
+constexpr std::size_t kAtOnce = 64;  // a deadline runs from when a write begins: not too many wait for each other
+
+constexpr limiter::StoreError kStopped{limiter::StoreFault::unavailable, false};
+
+// What one thread tells another that waits for it, and that may be gone as soon as it knows: so not a std::promise, whose
+// set_value() may still be at work then.
+template <class T>
+class Told {
+ public:
+  void tell(T value) {
+    const std::lock_guard lock(mutex_);
+    value_ = std::move(value);
+    changed_.notify_one();
+  }
+  T wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return value_.has_value(); });
+    return std::move(*value_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<T> value_;
+};
+
+redis::Options named(redis::Options options) {
+  options.client_name = "sluice-server";
+  return options;
+}
+
+}  // namespace
+
+// Lives on the stack of the thread that waits for it; everything happens on the loop but wait().
+class RedisLink::Batch {
+ public:
+  Batch(limiter::RedisStore& store, std::span<const KeyWrite> writes) : store_(store), writes_(writes) {
+    slots_.reserve(writes.size());
+    for (std::size_t i = 0; i < writes.size(); ++i) slots_.emplace_back(*this);
+  }
+
+  void begin() {
+    while (open_ < kAtOnce && next_ < writes_.size()) {
+      ++open_;
+      Slot& slot = slots_[next_];
+      const KeyWrite& write = writes_[next_++];
+      if (write.reset) {
+        store_.reset(write.state_key, write.collections, slot);
+      } else {
+        store_.put_overrides(write.state_key, write.overrides, slot);
+      }
+    }
+    if (open_ == 0) done_.tell(true);
+  }
+
+  std::vector<limiter::StoreResult<void>> wait() {
+    done_.wait();
+    std::vector<limiter::StoreResult<void>> results;
+    results.reserve(slots_.size());
+    for (Slot& slot : slots_) results.push_back(slot.result);
+    return results;
+  }
+
+ private:
+  struct Slot final : limiter::OverrideListener {
+    explicit Slot(Batch& its_batch) : batch(&its_batch) {}
+    void stored(const limiter::StoreResult<void>& told) override {
+      result = told;
+      --batch->open_;
+      batch->begin();
+    }
+    Batch* batch;
+    limiter::StoreResult<void> result;
+  };
+
+  limiter::RedisStore& store_;
+  const std::span<const KeyWrite> writes_;
+  std::vector<Slot> slots_;
+  std::size_t next_ = 0;
+  std::size_t open_ = 0;
+  Told<bool> done_;
+};
+
+class RedisLink::Judgement final : public limiter::JudgeListener {
+ public:
+  void judged(const limiter::StoreResult<limiter::Outcome>& result) override { done_.tell(result); }
+  limiter::StoreResult<limiter::Outcome> wait() { return done_.wait(); }
+
+ private:
+  Told<limiter::StoreResult<limiter::Outcome>> done_;
+};
+
+class RedisLink::Question final : public redis::ReplyHandler {
+ public:
+  using Answer = Result<std::optional<std::string>>;
+
+  void on_reply(const redis::Reply& reply) override {
+    if (reply.is_error()) return done_.tell(failure("redis", std::string(reply.text)));
+    if (reply.type == redis::Reply::Type::nil) return done_.tell(std::nullopt);
+    done_.tell(std::optional<std::string>(reply.text));
+  }
+  void on_failure(redis::Failure) override { done_.tell(failure("unavailable", "Redis did not answer")); }
+  Answer wait() { return done_.wait(); }
+
+ private:
+  Told<Answer> done_;
+};
+
+RedisLink::RedisLink(redis::Options options, const Clock& clock, telemetry::Log& log)
+    : log_(log), client_(context_, named(options), observer()), store_(context_, client_, clock, options.deadline, {}) {}
+
+RedisLink::~RedisLink() { stop(); }
+
+redis::Observer RedisLink::observer() {
+  const auto lost = [this](const Error& error, std::string_view event, std::string_view message) {
+    ready_.store(false, std::memory_order_relaxed);
+    log_.warn(event, message, {{"code", error.code}, {"reason", error.text}});
+  };
+  return {.connected =
+              [this](const redis::ServerInfo& server) {
+                log_.info("redis_connected", "Overrides are published to this Redis.",
+                          {{"product", server.product}, {"version", server.version}, {"role", server.role}});
+                store_.load_scripts();
+                ready_.store(true, std::memory_order_relaxed);
+                attempted(server);
+                if (connected_) connected_();
+              },
+          .connect_failed =
+              [this, lost](const Error& error) {
+                lost(error, "redis_connect_failed", "Redis cannot be used yet; overrides wait in the outbox.");
+                attempted(std::nullopt);
+              },
+          .disconnected =
+              [lost](const Error& error) {
+                lost(error, "redis_disconnected", "The connection to Redis is lost; it is made anew.");
+              }};
+}
+
+void RedisLink::attempted(std::optional<redis::ServerInfo> found) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (attempted_) return;
+    attempted_ = true;
+    first_ = std::move(found);
+  }
+  changed_.notify_all();
+}
+
+void RedisLink::start(std::function<void()> connected) {
+  connected_ = std::move(connected);
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = false;
+  }
+  work_.emplace(context_.get_executor());
+  boost::asio::post(context_, [this] { client_.start(); });
+  thread_ = std::thread([this] { context_.run(); });
+}
+
+void RedisLink::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return;
+    stopped_ = true;
+    // Behind everything that was posted before: whoever waits is told.
+    boost::asio::post(context_, [this] {
+      client_.stop();
+      work_.reset();
+    });
+  }
+  thread_.join();
+  ready_.store(false, std::memory_order_relaxed);
+}
+
+std::optional<redis::ServerInfo> RedisLink::first_attempt(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, patience, [this] { return attempted_; });
+  return first_;
+}
+
+bool RedisLink::post(std::move_only_function<void()> begin) {
+  const std::lock_guard lock(mutex_);
+  if (stopped_) return false;
+  boost::asio::post(context_, std::move(begin));
+  return true;
+}
+
+std::vector<limiter::StoreResult<void>> RedisLink::write(std::span<const KeyWrite> writes) {
+  if (writes.empty()) return {};
+  Batch batch(store_, writes);
+  if (!post([&batch] { batch.begin(); })) return {writes.size(), std::unexpected(kStopped)};
+  return batch.wait();
+}
+
+limiter::StoreResult<limiter::Outcome> RedisLink::judge(const limiter::Call& call) {
+  Judgement judgement;
+  if (!post([this, &call, &judgement] { store_.judge(call, judgement); })) return std::unexpected(kStopped);
+  return judgement.wait();
+}
+
+Result<std::optional<std::string>> RedisLink::ask(std::vector<std::string> words) {
+  Question question;
+  const bool posted = post([this, &words, &question] {
+    redis::CommandWriter& out = client_.begin(question);
+    out.array(words.size());
+    for (const std::string& word : words) out.bulk(std::string_view(word));
+  });
+  if (!posted) return failure("unavailable", "the server is stopping");
+  return question.wait();
+}
+
+}  // namespace sluice::server
