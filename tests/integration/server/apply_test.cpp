@@ -330,11 +330,4 @@ TEST_CASE_FIXTURE(Platform, "thousands of objects are one revision, numbered wit
         std::to_string(kMany));
 }
 
-TEST_CASE_FIXTURE(Applied, "overrides of a bundle are sent to their own route") {
-  const Answer answer = apply(shop(
-      R"("policies":[{"id":"o","scope":{"resource":"r"},"limits":[{"name":"n","algorithm":"fixed_window","limit":5,"window":"1s"}],"key_by":["subject"]}],"overrides":[{"id":"vip","policy_id":"o","limit_name":"n","identity":{"subject":"u"},"set":{"limit":9}}])"));
-  CHECK(answer.status == 422);
-  CHECK(faulty(answer) == "/overrides");
-}
-
 }  // namespace sluice::server::test
