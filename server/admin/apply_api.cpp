@@ -5,7 +5,6 @@
 #include "common/domain/json_fields.hpp"
 #include "common/http/problem.hpp"
 #include "common/policy/snapshot.hpp"
-#include "common/policy/warnings.hpp"
 #include "server/admin/apply_plan.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/json_edit.hpp"
@@ -175,9 +174,7 @@ class Writer {
 
 Answer apply_bundle(Context& context) {
   const ApplyOptions options = read_options(context.call);
-  const BundleBody body(context.call, context.now_us);
-  Faults warnings = policy::warnings(body.bundle);
-  body.locate(warnings);
+  const BundleBody body = BundleBody::read(context);
   WantedState wanted = wanted_by(context, body, options);
   const std::optional<std::string> setting = std::move(wanted.setting);
   ApplyPlan plan = plan_apply(context, body, std::move(wanted), options);
@@ -197,7 +194,7 @@ Answer apply_bundle(Context& context) {
   Answer answer;
   answer.body = fmt::format(R"({{"dry_run":{},"changes":[)", options.dry_run);
   answer.body.append(writer.changes()).append(fmt::format(R"(],"unchanged":{},"warnings":)", unchanged));
-  http::write_faults(warnings, answer.body);
+  http::write_faults(body.warnings, answer.body);
   if (publishes && !options.dry_run) answer.published = true;
   answer.body += context.log.empty() ? R"(,"revision":null})" : "}";
   return answer;
