@@ -5,10 +5,10 @@
 #include "common/domain/json_fields.hpp"
 #include "common/http/problem.hpp"
 #include "common/policy/snapshot.hpp"
-#include "common/policy/warnings.hpp"
 #include "server/admin/apply_plan.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/json_edit.hpp"
+#include "server/admin/overrides_api.hpp"
 #include "server/admin/references.hpp"
 #include "server/admin/refusal.hpp"
 
@@ -49,6 +49,8 @@ class Writer {
       create(kind);
       update(kind);
     }
+    create(Kind::override_);
+    update(Kind::override_);
     for (const Kind kind : {Kind::policy, Kind::plan, Kind::key, Kind::tenant}) remove(kind);
     if (setting) update_setting(*setting);
     check_unindexed();
@@ -59,7 +61,8 @@ class Writer {
 
  private:
   void add(std::string_view action, const ObjectKey& key, const std::string& diff = {}) {
-    changes_ += fmt::format(R"({}{{"action":"{}","kind":"{}",)", changes_.empty() ? "" : ",", action, info(key.kind).name);
+    changes_ +=
+        fmt::format(R"({}{{"action":"{}","kind":"{}",)", changes_.empty() ? "" : ",", action, info(key.kind).name);
     if (info(key.kind).in_tenant) changes_ += fmt::format(R"("tenant_id":"{}",)", key.tenant_id);
     changes_ += fmt::format(R"("id":"{}"{}{}}})", key.id, diff.empty() ? "" : R"(,"diff":)", diff);
   }
@@ -71,10 +74,7 @@ class Writer {
     for (std::size_t i = 0; i < versions.size(); ++i) {
       RowDraft& row = changes.create[i];
       if (versions[i] == 0) {
-        // Somebody was quicker; or whoever has the id is not in scope.
-        if (info(kind).local_id || find(tx_, kind, "", row.key.id)) throw Raced();
-        taken.push_back({fmt::format("/{}/{}/id", info(kind).table, changes.create_index[i]),
-                         fmt::format("the id {} is taken: choose another", quoted(row.key.id))});
+        taken.push_back(taken_by_another(kind, row.key, changes.create_index[i]));
         continue;
       }
       add("create", row.key);
@@ -85,6 +85,20 @@ class Writer {
                 .after = std::move(row.document)});
     }
     if (!taken.empty()) body_.refuse(std::move(taken));
+  }
+
+  // Why a row could not be made: somebody was quicker; or whoever has the id is not in scope.
+  Fault taken_by_another(Kind kind, const ObjectKey& key, std::size_t index) {
+    if (find(tx_, kind, key.tenant_id, key.id)) throw Raced();
+    if (kind == Kind::override_) {
+      return {"/overrides",
+              fmt::format("override {} of tenant {} replaces numbers of a limit and for an identity for which an "
+                          "override outside of the bundle does, or did until a moment ago",
+                          key.id, key.tenant_id)};
+    }
+    if (info(kind).local_id) throw Raced();
+    return {fmt::format("/{}/{}/id", info(kind).table, index),
+            fmt::format("the id {} is taken: choose another", quoted(key.id))};
   }
 
   void update(Kind kind) {
@@ -137,12 +151,14 @@ class Writer {
     std::vector<std::string> tenants;
     for (const Tenant& tenant : body_.bundle.tenants) tenants.push_back(tenant.id);
     Faults faults;
-    for (const auto& row : tx_.exec("SELECT tenant_id, count(*) FROM policies WHERE unindexed AND tenant_id = ANY ($1::text[]) "
-                                    "GROUP BY tenant_id HAVING count(*) > $2 ORDER BY tenant_id",
-                                    text_array(tenants), policy::kMaxUnindexedPolicies)) {
-      faults.push_back({"/policies", fmt::format("tenant {} would have {} policies whose scope no index can use, and so are "
-                                                 "asked for every request; there may be {}: name another dimension",
-                                                 row[0].c_str(), row[1].c_str(), policy::kMaxUnindexedPolicies)});
+    for (const auto& row :
+         tx_.exec("SELECT tenant_id, count(*) FROM policies WHERE unindexed AND tenant_id = ANY ($1::text[]) "
+                  "GROUP BY tenant_id HAVING count(*) > $2 ORDER BY tenant_id",
+                  text_array(tenants), policy::kMaxUnindexedPolicies)) {
+      faults.push_back(
+          {"/policies", fmt::format("tenant {} would have {} policies whose scope no index can use, and so are "
+                                    "asked for every request; there may be {}: name another dimension",
+                                    row[0].c_str(), row[1].c_str(), policy::kMaxUnindexedPolicies)});
     }
     if (!faults.empty()) body_.refuse(std::move(faults));
   }
@@ -158,16 +174,14 @@ class Writer {
 
 Answer apply_bundle(Context& context) {
   const ApplyOptions options = read_options(context.call);
-  const BundleBody body(context.call, context.now_us);
-  if (!body.bundle.overrides.empty()) {
-    body.refuse({{"/overrides", "overrides are not applied with a bundle: put them one by one to /v1/admin/overrides"}});
-  }
-  Faults warnings = policy::warnings(body.bundle);
-  body.locate(warnings);
+  const BundleBody body = BundleBody::read(context);
   WantedState wanted = wanted_by(context, body, options);
   const std::optional<std::string> setting = std::move(wanted.setting);
   ApplyPlan plan = plan_apply(context, body, std::move(wanted), options);
   const std::size_t unchanged = plan.unchanged;
+  const KindChanges& overrides = plan.of(Kind::override_);
+  const bool publishes = !overrides.create.empty() || !overrides.update.empty() || !overrides.remove.empty();
+  if (publishes) require_publisher(context);
   // A dry run does it all, so that nothing can be wrong only later; and then takes it back.
   if (options.dry_run) context.tx.exec_text("SAVEPOINT dry_run");
   Writer writer(context, body, std::move(plan));
@@ -180,7 +194,8 @@ Answer apply_bundle(Context& context) {
   Answer answer;
   answer.body = fmt::format(R"({{"dry_run":{},"changes":[)", options.dry_run);
   answer.body.append(writer.changes()).append(fmt::format(R"(],"unchanged":{},"warnings":)", unchanged));
-  http::write_faults(warnings, answer.body);
+  http::write_faults(body.warnings, answer.body);
+  if (publishes && !options.dry_run) answer.published = true;
   answer.body += context.log.empty() ? R"(,"revision":null})" : "}";
   return answer;
 }

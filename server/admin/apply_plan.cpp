@@ -50,7 +50,8 @@ class Planner {
   bool prunes(Kind kind) const { return options_.prune && body_.lists(kind) && info(kind).in_tenant; }
 
   std::vector<StoredObject> stored(Kind kind) {
-    return prunes(kind) ? find_of_tenants(tx_, kind, wanted_.tenant_ids) : find_all(tx_, kind, keys_of(wanted_.of(kind)));
+    return prunes(kind) ? find_of_tenants(tx_, kind, wanted_.tenant_ids)
+                        : find_all(tx_, kind, keys_of(wanted_.of(kind)));
   }
 
   void compare(Kind kind) {
@@ -68,7 +69,10 @@ class Planner {
       }
       if (found->second->document == rows[i].document) {
         ++plan_.unchanged;
-        if (kind == Kind::plan) same_plans_.emplace(found->first, *found->second);
+        if (kind == Kind::plan || kind == Kind::policy) {
+          found->second->document.clear();
+          same_.emplace(found->first, std::move(*found->second));
+        }
       } else {
         changes.before.push_back(std::move(*found->second));
         changes.update.push_back(std::move(rows[i]));
@@ -89,26 +93,49 @@ class Planner {
     std::vector<StoredObject> rows;
     for (const auto* list : {&changes.before, &changes.remove}) {
       for (const StoredObject& object : *list) {
-        rows.push_back({.key = object.key, .version = object.version, .document = {}, .created_at = {}, .updated_at = {}});
+        rows.push_back(
+            {.key = object.key, .version = object.version, .document = {}, .created_at = {}, .updated_at = {}});
       }
     }
     if (!lock_all(tx_, kind, rows, Lock::update)) throw Raced();
-    if (kind == Kind::plan) lock_used_plans();
+    note_used(kind);
+    if (kind == Kind::policy) lock_used(kind, used_policies_);
+    if (kind == Kind::plan) lock_used(kind, used_plans_);
   }
 
-  // The bundle's policies were checked against its plans: those that stay as they are must do so until the end.
-  void lock_used_plans() {
-    std::unordered_set<std::string> changing;
-    for (const auto* list : {&plan_.of(Kind::policy).create, &plan_.of(Kind::policy).update}) {
+  bool changes(Kind kind, const std::string& place) const {
+    return changing_[static_cast<std::size_t>(kind)].contains(place);
+  }
+
+  // The bundle's objects were checked against each other: what those that change refer to must stay as it is.
+  void note_used(Kind kind) {
+    std::unordered_set<std::string>& changing = changing_[static_cast<std::size_t>(kind)];
+    for (const auto* list : {&plan_.of(kind).create, &plan_.of(kind).update}) {
       for (const RowDraft& row : *list) changing.insert(place_of(row.key));
     }
-    std::vector<StoredObject> used;
-    for (const Policy& policy : body_.bundle.policies) {
-      if (policy.plan_id.empty() || !changing.contains(place_of(policy.tenant_id, policy.id))) continue;
-      const auto found = same_plans_.extract(place_of(policy.tenant_id, policy.plan_id));
-      if (!found.empty()) used.push_back(std::move(found.mapped()));
+    if (kind == Kind::override_) {
+      for (const Override& item : body_.bundle.overrides) {
+        if (!changes(kind, place_of(item.tenant_id, item.id))) continue;
+        if (!item.policy_id.empty()) used_policies_.insert(place_of(item.tenant_id, item.policy_id));
+        if (!item.plan_id.empty()) used_plans_.insert(place_of(item.tenant_id, item.plan_id));
+      }
     }
-    if (!lock_all(tx_, Kind::plan, used, Lock::share)) throw Raced();
+    if (kind != Kind::policy) return;
+    for (const Policy& policy : body_.bundle.policies) {
+      const std::string own = place_of(policy.tenant_id, policy.id);
+      const bool matters = changes(kind, own) || used_policies_.contains(own);
+      if (matters && !policy.plan_id.empty()) used_plans_.insert(place_of(policy.tenant_id, policy.plan_id));
+    }
+  }
+
+  void lock_used(Kind kind, const std::unordered_set<std::string>& used) {
+    std::vector<StoredObject> rows;
+    for (const std::string& place : used) {
+      const auto found = same_.extract(place);
+      if (!found.empty()) rows.push_back(std::move(found.mapped()));
+    }
+    same_.clear();
+    if (!lock_all(tx_, kind, rows, Lock::share)) throw Raced();
   }
 
   Transaction& tx_;
@@ -117,7 +144,10 @@ class Planner {
   const ApplyOptions& options_;
   ApplyPlan plan_;
   std::vector<std::string> doomed_;
-  std::unordered_map<std::string, StoredObject> same_plans_;  // as in the bundle; by place
+  std::unordered_map<std::string, StoredObject> same_;  // of the kind at hand, as in the bundle; by place
+  std::array<std::unordered_set<std::string>, kKinds> changing_;
+  std::unordered_set<std::string> used_policies_;
+  std::unordered_set<std::string> used_plans_;
 };
 
 }  // namespace

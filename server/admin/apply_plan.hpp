@@ -1,5 +1,5 @@
-// What has to change so that the store is as a bundle says. Everything that is going to change is locked, and so is what the
-// rules of the changes depend on.
+// What has to change so that the store is as a bundle says. Everything that is going to change is locked, and so is
+// what the rules of the changes depend on.
 //
 // Thread safety: none; it belongs to its call.
 #pragma once
@@ -29,10 +29,10 @@ struct ApplyPlan {
   std::size_t unchanged = 0;
 };
 
-// With `prune`, what is missing from a list that the bundle has is removed, in the bundle's tenants; and, where the call
-// names its organization, the tenants of it that the bundle does not list, with all that is theirs. Organizations are never
-// removed, nor what has no list.
-// Refuses what something outside of the bundle depends on. Throws Raced where somebody else was quicker.
+// With `prune`, what is missing from a list that the bundle has is removed, in the bundle's tenants; and, where the
+// call names its organization, the tenants of it that the bundle does not list, with all that is theirs. Organizations
+// are never removed, nor what has no list. Refuses what something outside of the bundle depends on. Throws Raced where
+// somebody else was quicker.
 ApplyPlan plan_apply(Context& context, const BundleBody& body, WantedState wanted, const ApplyOptions& options);
 
 }  // namespace sluice::server

@@ -68,16 +68,18 @@ class Check {
 
  private:
   void refer(const Kept& from, std::string_view kind, std::string_view id) {
-    faults_.push_back({"", fmt::format("{} {} of tenant {} is not in the bundle and would be removed, but {} {} uses it: keep "
-                                       "the one, or remove the other first",
-                                       kind, id, from.tenant_id, from.kind, from.id)});
+    faults_.push_back(
+        {"", fmt::format("{} {} of tenant {} is not in the bundle and would be removed, but {} {} uses it: keep "
+                         "the one, or remove the other first",
+                         kind, id, from.tenant_id, from.kind, from.id)});
   }
 
   void read_policies() {
     if (updated_plans_.empty() && removed_plans_.empty()) return;
-    for (const auto& row : tx_.exec("SELECT tenant_id, id, plan_id, document FROM policies WHERE tenant_id = ANY ($1::text[]) "
-                                    "AND plan_id IS NOT NULL ORDER BY tenant_id, id",
-                                    tenants())) {
+    for (const auto& row :
+         tx_.exec("SELECT tenant_id, id, plan_id, document FROM policies WHERE tenant_id = ANY ($1::text[]) "
+                  "AND plan_id IS NOT NULL ORDER BY tenant_id, id",
+                  tenants())) {
       Kept policy{.kind = "policy", .tenant_id = row[0].c_str(), .id = row[1].c_str(), .document = row[3].c_str()};
       const std::string own = place_of(policy.tenant_id, policy.id);
       if (own_policies_.contains(own) || removed_policies_.contains(own)) continue;
@@ -92,9 +94,10 @@ class Check {
   }
 
   void read_overrides() {
-    for (const auto& row : tx_.exec("SELECT tenant_id, id, coalesce(policy_id, ''), coalesce(plan_id, ''), document FROM "
-                                    "overrides WHERE tenant_id = ANY ($1::text[]) ORDER BY tenant_id, id",
-                                    tenants())) {
+    for (const auto& row :
+         tx_.exec("SELECT tenant_id, id, coalesce(policy_id, ''), coalesce(plan_id, ''), document FROM "
+                  "overrides WHERE tenant_id = ANY ($1::text[]) ORDER BY tenant_id, id",
+                  tenants())) {
       Kept item{.kind = "override", .tenant_id = row[0].c_str(), .id = row[1].c_str(), .document = row[4].c_str()};
       if (gone_overrides_.contains(place_of(item.tenant_id, item.id))) continue;
       const std::string policy = place_of(item.tenant_id, row[2].c_str());
@@ -103,7 +106,8 @@ class Check {
         refer(item, "policy", row[2].c_str());
       } else if (removed_plans_.contains(plan)) {
         refer(item, "plan", row[3].c_str());
-      } else if (updated_policies_.contains(policy) || updated_plans_.contains(plan) || delaying_plans_.contains(plan)) {
+      } else if (updated_policies_.contains(policy) || updated_plans_.contains(plan) ||
+                 delaying_plans_.contains(plan)) {
         kept_.push_back(std::move(item));
       }
     }
@@ -158,8 +162,8 @@ class Check {
     if (!fault.pointer.starts_with(list)) return false;
     const std::size_t index = std::strtoull(fault.pointer.c_str() + list.size(), nullptr, 10);
     if (index >= items.size()) return false;
-    faults_.push_back({"", fmt::format("{} {} of tenant {}, which is not in the bundle, would break: {}", items[index]->kind,
-                                       items[index]->id, items[index]->tenant_id, fault.text)});
+    faults_.push_back({"", fmt::format("{} {} of tenant {}, which is not in the bundle, would break: {}",
+                                       items[index]->kind, items[index]->id, items[index]->tenant_id, fault.text)});
     return true;
   }
 

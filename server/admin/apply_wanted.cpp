@@ -1,10 +1,12 @@
 #include "server/admin/apply_wanted.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "common/domain/json_fields.hpp"
+#include "common/domain/override_json.hpp"
 #include "common/domain/policy_json.hpp"
 #include "common/domain/tenant_json.hpp"
 #include "server/admin/drafts.hpp"
@@ -45,6 +47,7 @@ class Reader {
       add_local(Kind::policy, policy, canonical(policy, write_policy), policy_columns(policy));
     }
     read_keys();
+    read_overrides();
     if (!faults_.empty()) body_.refuse(std::move(faults_));
     return std::move(wanted_);
   }
@@ -63,8 +66,9 @@ class Reader {
     if (caller.reach() == Level::platform && allows(caller.role, Permission::operate)) {
       wanted_.setting = std::move(document);
     } else {
-      faults_.push_back({"/mode", "the mode of the whole platform is another one, and is not this token's to change: leave "
-                                  "mode out, or let it be what it is"});
+      faults_.push_back({"/mode",
+                         "the mode of the whole platform is another one, and is not this token's to change: leave "
+                         "mode out, or let it be what it is"});
     }
   }
 
@@ -77,11 +81,14 @@ class Reader {
       std::string document = canonical(item, write_organization);
       const auto found = known.find(item.id);
       if (found == known.end() && !founds) {
-        fault("organizations", i, "id", fmt::format("there is no organization {}, and only {} can make one", quoted(item.id),
-                                                    roles_with(Permission::found)));
+        fault("organizations", i, "id",
+              fmt::format("there is no organization {}, and only {} can make one", quoted(item.id),
+                          roles_with(Permission::found)));
       } else if (found != known.end() && found->second.document != document && caller.reach() < Level::organization) {
-        fault("organizations", i, "name", fmt::format("organization {} differs, and the token is limited to tenants: leave "
-                                                      "organizations out, or as they are", quoted(item.id)));
+        fault("organizations", i, "name",
+              fmt::format("organization {} differs, and the token is limited to tenants: leave "
+                          "organizations out, or as they are",
+                          quoted(item.id)));
       }
       wanted_.of(Kind::organization)
           .push_back({.key = {Kind::organization, item.id, "", item.id}, .document = std::move(document), .extra = {}});
@@ -139,7 +146,8 @@ class Reader {
     } else if (!options_.organization_id.empty() && item.organization_id != options_.organization_id) {
       fault("tenants", i, "organization_id",
             fmt::format("the call is about organization {} only", quoted(options_.organization_id)));
-    } else if (!context_.principal.organization_id.empty() && item.organization_id != context_.principal.organization_id) {
+    } else if (!context_.principal.organization_id.empty() &&
+               item.organization_id != context_.principal.organization_id) {
       fault("tenants", i, "organization_id", fmt::format("there is no organization {}", quoted(item.organization_id)));
     }
   }
@@ -157,10 +165,35 @@ class Reader {
       const ApiKey& item = bundle_.keys[i];
       const auto found = known.find(item.id);
       if (found != known.end() && found->second.key.tenant_id != item.tenant_id) {
-        fault("keys", i, "tenant_id", fmt::format("key {} belongs to tenant {}, and does not move to another", quoted(item.id),
-                                                  found->second.key.tenant_id));
+        fault("keys", i, "tenant_id",
+              fmt::format("key {} belongs to tenant {}, and does not move to another", quoted(item.id),
+                          found->second.key.tenant_id));
       }
       add_local(Kind::key, item, canonical(item, write_key), {});
+    }
+  }
+
+  // Those that have ended are over: the server removes them by itself.
+  void read_overrides() {
+    std::unordered_map<std::string, const std::vector<Limit>*> plans;
+    std::unordered_map<std::string, const std::vector<Limit>*> policies;
+    if (bundle_.overrides.empty()) return;
+    for (const Plan& plan : bundle_.plans) plans.emplace(place_of(plan.tenant_id, plan.id), &plan.limits);
+    for (const Policy& policy : bundle_.policies) {
+      const auto* const limits =
+          policy.plan_id.empty() ? &policy.limits : plans.at(place_of(policy.tenant_id, policy.plan_id));
+      policies.emplace(place_of(policy.tenant_id, policy.id), limits);
+    }
+    for (const Override& item : bundle_.overrides) {
+      if (item.expires_at && item.expires_at->time_since_epoch().count() <= context_.now_us) continue;
+      const std::vector<Limit>& limits = item.policy_id.empty()
+                                             ? *plans.at(place_of(item.tenant_id, item.plan_id))
+                                             : *policies.at(place_of(item.tenant_id, item.policy_id));
+      const Algorithm algorithm = std::ranges::find(limits, item.limit_name, &Limit::name)->algorithm;
+      const auto write = [algorithm](JsonWriter& out, const Override& written) {
+        write_override(out, written, algorithm);
+      };
+      add_local(Kind::override_, item, canonical(item, write), override_columns(item));
     }
   }
 

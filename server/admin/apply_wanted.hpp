@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/admin/bundle_body.hpp"
@@ -13,6 +14,12 @@
 #include "server/store/bulk.hpp"
 
 namespace sluice::server {
+
+// A key of an object within its kind, for maps.
+inline std::string place_of(std::string_view tenant_id, std::string_view id) {
+  return std::string(tenant_id).append("/").append(id);
+}
+inline std::string place_of(const ObjectKey& key) { return place_of(key.tenant_id, key.id); }
 
 struct ApplyOptions {
   bool dry_run = false;

@@ -5,6 +5,7 @@
 #include "common/domain/fault_place.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/snapshot.hpp"
+#include "common/policy/warnings.hpp"
 #include "server/admin/json_edit.hpp"
 #include "server/admin/refusal.hpp"
 
@@ -20,6 +21,8 @@ BundleBody::BundleBody(const Call& call, std::int64_t now_us) : call_(call) {
     bundle = std::move(*read);
   }
   if (auto built = policy::build_snapshot(bundle, 0, now_us); !built) refuse(std::move(built.error()));
+  warnings = policy::warnings(bundle);
+  locate(warnings);
 }
 
 JsonValue BundleBody::parse(JsonTree& tree) {

@@ -16,8 +16,13 @@ namespace sluice::server {
 
 class BundleBody {
  public:
-  // Refuses what is neither JSON nor YAML (400), and a bundle with faults, naming all of them: those of the document, and
-  // what only shows when an agent would compile it (422). `call` outlives it.
+  // Reads the body of the call; it takes seconds where that is large.
+  static BundleBody read(Context& context) {
+    return context.tx.unhurried([&] { return BundleBody(context.call, context.now_us); });
+  }
+
+  // Refuses what is neither JSON nor YAML (400), and a bundle with faults, naming all of them: those of the document,
+  // and what only shows when an agent would compile it (422). `call` outlives it.
   BundleBody(const Call& call, std::int64_t now_us);
 
   // Whether the bundle has a list of this kind, be it an empty one.
@@ -29,6 +34,7 @@ class BundleBody {
   [[noreturn]] void refuse(Faults faults) const;  // 422
 
   Bundle bundle;
+  Faults warnings;  // what is allowed and most likely not meant
 
  private:
   JsonValue parse(JsonTree& tree);
@@ -41,7 +47,7 @@ class BundleBody {
 };
 
 // What lists of a bundle are called, which is what their tables are.
-inline constexpr std::array kBundleKinds{Kind::organization, Kind::tenant, Kind::plan, Kind::policy, Kind::key,
-                                         Kind::override_};
+inline constexpr std::array kBundleKinds{Kind::organization, Kind::tenant, Kind::plan,
+                                         Kind::policy,       Kind::key,    Kind::override_};
 
 }  // namespace sluice::server

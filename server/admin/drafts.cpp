@@ -38,7 +38,8 @@ BodyIds ids_of(const std::string& body) {
   const auto value = tree.parse(body);
   if (!value) return {};
   return {std::string(text_member(*value, "tenant_id")), std::string(text_member(*value, "id")),
-          std::string(text_member(*value, "plan_id")), std::string(text_member(*value, "policy_id")), std::string(text_member(*value, "action"))};
+          std::string(text_member(*value, "plan_id")), std::string(text_member(*value, "policy_id")),
+          std::string(text_member(*value, "action"))};
 }
 
 // A bundle in the making: the body first in its list, and around it what belongs to it.
@@ -143,8 +144,8 @@ void check_unindexed(Transaction& tx, const Policy& item) {
   if (policy::is_indexable(policy::compile_scope(item.scope))) return;
   // Two that count at the same time would both find room for one more.
   find(tx, Kind::tenant, "", item.tenant_id, Lock::update);
-  const pqxx::result rows = tx.exec("SELECT count(*) FROM policies WHERE tenant_id = $1 AND unindexed AND id <> $2",
-                                    item.tenant_id, item.id);
+  const pqxx::result rows =
+      tx.exec("SELECT count(*) FROM policies WHERE tenant_id = $1 AND unindexed AND id <> $2", item.tenant_id, item.id);
   if (rows[0][0].as<std::size_t>() < policy::kMaxUnindexedPolicies) return;
   refuse_fault(422, "/scope",
                fmt::format("tenant {} has {} policies already whose scope no index can use (none but org, tenant and "
@@ -156,16 +157,18 @@ void check_unindexed(Transaction& tx, const Policy& item) {
 // place come behind the body, as a conflict is reported where it is found second.
 Faults policy_warnings(Transaction& tx, const Policy& item) {
   const pqxx::result rows = tx.exec(
-      fmt::format("SELECT id FROM policies WHERE tenant_id = $1 AND place = $2::bytea AND id <> $3 AND coalesce(document "
-                  "->> 'enabled', 'true') = 'true' ORDER BY id LIMIT {}",
-                  kMaxConflicts),
+      fmt::format(
+          "SELECT id FROM policies WHERE tenant_id = $1 AND place = $2::bytea AND id <> $3 AND coalesce(document "
+          "->> 'enabled', 'true') = 'true' ORDER BY id LIMIT {}",
+          kMaxConflicts),
       item.tenant_id, digest_text(policy::place_of(item)), item.id);
   Faults found;
   if (!item.enabled) return found;
   for (const auto& row : rows) {
-    found.push_back({"", fmt::format("conflicts with policy {}: both apply to the same requests with the same priority, "
-                                     "so only version and id decide; give one a priority, or remove it",
-                                     row[0].c_str())});
+    found.push_back(
+        {"", fmt::format("conflicts with policy {}: both apply to the same requests with the same priority, "
+                         "so only version and id decide; give one a priority, or remove it",
+                         row[0].c_str())});
   }
   return found;
 }
@@ -185,15 +188,15 @@ const Limit& overridden_limit(const Bundle& bundle, const Override& item) {
 
 // There is one override of a limit for an identity; one that has ended stands in the way until it is removed.
 void check_target(Transaction& tx, const Override& item, const std::string& target) {
-  const pqxx::result rows =
-      tx.exec("SELECT id, coalesce(expires_at <= now(), false) FROM overrides WHERE tenant_id = $1 AND target = $2::bytea "
-              "AND id <> $3",
-              item.tenant_id, target, item.id);
+  const pqxx::result rows = tx.exec(
+      "SELECT id, coalesce(expires_at <= now(), false) FROM overrides WHERE tenant_id = $1 AND target = $2::bytea "
+      "AND id <> $3",
+      item.tenant_id, target, item.id);
   if (rows.empty()) return;
-  const std::string text =
-      fmt::format("override {} replaces numbers of the same limit for the same identity: {}", quoted(rows[0][0].c_str()),
-                  rows[0][1].as<bool>() ? "it has ended and is about to be removed, so try again in some seconds"
-                                        : "change that one, or delete it");
+  const std::string text = fmt::format(
+      "override {} replaces numbers of the same limit for the same identity: {}", quoted(rows[0][0].c_str()),
+      rows[0][1].as<bool>() ? "it has ended and is about to be removed, so try again in some seconds"
+                            : "change that one, or delete it");
   throw Refusal(409, "exists", text, {{"/identity", text}});
 }
 
@@ -203,6 +206,12 @@ std::vector<ExtraColumn> policy_columns(const Policy& policy) {
   const bool indexable = policy::is_indexable(policy::compile_scope(policy.scope));
   return {{"place", "bytea", digest_text(policy::place_of(policy))},
           {"unindexed", "boolean", indexable ? "false" : "true"}};
+}
+
+std::vector<ExtraColumn> override_columns(const Override& item) {
+  return {{"target", "bytea", digest_text(target_of(item))},
+          {"expires_at", "timestamptz",
+           item.expires_at ? std::optional(format_timestamp(*item.expires_at)) : std::nullopt}};
 }
 
 Draft draft_organization(Transaction& tx, const std::string& body) {
@@ -237,8 +246,9 @@ Draft draft_plan(Transaction& tx, const std::string& body) {
   Surroundings surroundings(tx, "plans", body);
   const BodyIds ids = ids_of(body);
   surroundings.add_tenant(ids.tenant_id);
-  surroundings.add(tx.exec("SELECT document FROM policies WHERE tenant_id = $1 AND plan_id = $2", ids.tenant_id, ids.id),
-                   "policies");
+  surroundings.add(
+      tx.exec("SELECT document FROM policies WHERE tenant_id = $1 AND plan_id = $2", ids.tenant_id, ids.id),
+      "policies");
   surroundings.add(tx.exec("SELECT o.document FROM overrides o WHERE tenant_id = $1 AND (plan_id = $2 OR policy_id IN "
                            "(SELECT id FROM policies WHERE tenant_id = $1 AND plan_id = $2))",
                            ids.tenant_id, ids.id),
@@ -256,13 +266,14 @@ Draft draft_policy(Transaction& tx, const std::string& body) {
   const BodyIds ids = ids_of(body);
   surroundings.add_tenant(ids.tenant_id);
   if (!ids.plan_id.empty()) surroundings.add_plan(ids.tenant_id, ids.plan_id);
-  surroundings.add(tx.exec("SELECT document FROM overrides WHERE tenant_id = $1 AND policy_id = $2", ids.tenant_id, ids.id),
-                   "overrides");
+  surroundings.add(
+      tx.exec("SELECT document FROM overrides WHERE tenant_id = $1 AND policy_id = $2", ids.tenant_id, ids.id),
+      "overrides");
   // One that delays bounds how far the numbers of its plan's overrides may go.
   if (ids.action == "delay" && !ids.plan_id.empty()) {
-    surroundings.add(tx.exec("SELECT document FROM overrides WHERE tenant_id = $1 AND plan_id = $2", ids.tenant_id,
-                             ids.plan_id),
-                     "overrides");
+    surroundings.add(
+        tx.exec("SELECT document FROM overrides WHERE tenant_id = $1 AND plan_id = $2", ids.tenant_id, ids.plan_id),
+        "overrides");
   }
   const Bundle bundle = surroundings.read();
   const Policy& item = bundle.policies.front();
@@ -294,24 +305,22 @@ Draft draft_override(Transaction& tx, const std::string& body) {
   if (!ids.plan_id.empty()) {
     surroundings.add_plan(ids.tenant_id, ids.plan_id);
     // Those that delay bound how far the plan's numbers go.
-    surroundings.add(tx.exec("SELECT document FROM policies WHERE tenant_id = $1 AND plan_id = $2 AND document ->> 'action' "
-                             "= 'delay'",
-                             ids.tenant_id, ids.plan_id),
-                     "policies");
+    surroundings.add(
+        tx.exec("SELECT document FROM policies WHERE tenant_id = $1 AND plan_id = $2 AND document ->> 'action' "
+                "= 'delay'",
+                ids.tenant_id, ids.plan_id),
+        "policies");
   }
   const Bundle bundle = surroundings.read();
   const Override& item = bundle.overrides.front();
-  const std::string target = digest_text(target_of(item));
-  check_target(tx, item, target);
+  check_target(tx, item, digest_text(target_of(item)));
   const Limit& limit = overridden_limit(bundle, item);
-  return {.key = {Kind::override_, surroundings.organization_id(), item.tenant_id, item.id},
-          .document = canonical(item, [&limit](JsonWriter& out, const Override& written) {
-            write_override(out, written, limit.algorithm);
-          }),
-          .extra = {{"target", "bytea", target},
-                    {"expires_at", "timestamptz",
-                     item.expires_at ? std::optional(format_timestamp(*item.expires_at)) : std::nullopt}},
-          .warnings = {}};
+  return {
+      .key = {Kind::override_, surroundings.organization_id(), item.tenant_id, item.id},
+      .document = canonical(
+          item, [&limit](JsonWriter& out, const Override& written) { write_override(out, written, limit.algorithm); }),
+      .extra = override_columns(item),
+      .warnings = {}};
 }
 
 }  // namespace sluice::server

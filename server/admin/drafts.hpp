@@ -45,7 +45,8 @@ std::string canonical(const Item& item, Write write) {
   return out.take();
 }
 
-// What is stored beside a policy's document.
+// What is stored beside the documents.
 std::vector<ExtraColumn> policy_columns(const Policy& policy);
+std::vector<ExtraColumn> override_columns(const Override& item);
 
 }  // namespace sluice::server

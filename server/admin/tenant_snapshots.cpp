@@ -12,17 +12,21 @@ namespace {
 
 std::shared_ptr<const policy::Snapshot> compile(Transaction& tx, const StoredObject& tenant, const Revision& revision,
                                                 std::int64_t now_us) {
-  const auto broken = [&](const Faults& faults) {
-    return std::runtime_error(fmt::format("tenant {} cannot be compiled: {}: {}", tenant.key.id, faults.front().pointer,
-                                          faults.front().text));
-  };
-  // What is stored was read by these very functions before.
-  const auto bundle = parse_bundle(bundle_text(
-      tx, {.organization_id = tenant.key.organization_id, .tenant_id = tenant.key.id, .keys = false, .overrides = false}));
-  if (!bundle) throw broken(bundle.error());
-  auto built = policy::build_snapshot(*bundle, static_cast<std::uint64_t>(revision.number), now_us, revision.chain);
-  if (!built) throw broken(built.error());
-  return std::move(*built);
+  const std::string text = bundle_text(
+      tx,
+      {.organization_id = tenant.key.organization_id, .tenant_id = tenant.key.id, .keys = false, .overrides = false});
+  return tx.unhurried([&] {
+    // What is stored was read by these very functions before.
+    const auto broken = [&](const Faults& faults) {
+      return std::runtime_error(fmt::format("tenant {} cannot be compiled: {}: {}", tenant.key.id,
+                                            faults.front().pointer, faults.front().text));
+    };
+    const auto bundle = parse_bundle(text);
+    if (!bundle) throw broken(bundle.error());
+    auto built = policy::build_snapshot(*bundle, static_cast<std::uint64_t>(revision.number), now_us, revision.chain);
+    if (!built) throw broken(built.error());
+    return std::move(*built);
+  });
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include "common/domain/identifiers.hpp"
 #include "common/domain/json_fields.hpp"
 #include "common/http/problem.hpp"
-#include "common/policy/warnings.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/bundle_body.hpp"
 #include "server/admin/json_edit.hpp"
@@ -25,10 +24,8 @@ Answer valid(std::string_view canonical, const Faults& warnings) {
 }
 
 Answer validate_bundle(Context& context) {
-  const BundleBody body(context.call, context.now_us);
-  Faults warnings = policy::warnings(body.bundle);
-  body.locate(warnings);
-  return valid(write_bundle(body.bundle), warnings);
+  const BundleBody body = BundleBody::read(context);
+  return valid(write_bundle(body.bundle), body.warnings);
 }
 
 const Resource* resource_of(std::string_view kind) {

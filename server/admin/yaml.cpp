@@ -215,11 +215,25 @@ Fault too_large() {
   return {"", fmt::format("YAML may have {} MiB: apply it in parts, or send JSON", kMaxYamlBytes >> 20), 1, 1};
 }
 
+// The most that stand open at once, also those in texts: the parser keeps all of them, long before it says how deep they are.
+std::size_t open_brackets(std::string_view text) {
+  std::size_t open = 0;
+  std::size_t most = 0;
+  for (const char c : text) {
+    if (c == '[' || c == '{') most = std::max(most, ++open);
+    if ((c == ']' || c == '}') && open > 0) --open;
+  }
+  return most;
+}
+
 // What the parser would not refuse but change.
 std::optional<Fault> fault_of_text(std::string_view text) {
   if (text.size() > kMaxYamlBytes) return too_large();
   if (!is_utf8(text)) return Fault{"", "the text is not UTF-8", 1, 1};
   if (text.find('\0') != std::string_view::npos) return Fault{"", "the text holds the byte NUL", 1, 1};
+  if (open_brackets(text) > kMaxOpenBrackets) {
+    return Fault{"", fmt::format("more than {} brackets stand open at once", kMaxOpenBrackets), 1, 1};
+  }
   return std::nullopt;
 }
 

@@ -17,7 +17,9 @@
 
 namespace sluice::server {
 
-inline constexpr std::size_t kMaxYamlBytes = std::size_t{16} << 20;     // it is read an order of magnitude slower than JSON
+// The parser takes up to a hundred times the size of a text in flow style, and half a second for each MiB.
+inline constexpr std::size_t kMaxYamlBytes = std::size_t{4} << 20;
+inline constexpr std::size_t kMaxOpenBrackets = 10'000;                 // more than it would ever see closed
 inline constexpr std::size_t kMaxAliasedBytes = std::size_t{16} << 20;  // of JSON that aliases add
 
 struct YamlDocument {

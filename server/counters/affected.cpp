@@ -1,8 +1,11 @@
 #include "server/counters/affected.hpp"
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -25,8 +28,10 @@ class Comparison {
   }
 
   std::vector<CounterRef> run() {
+    if (changed_.size() > kMany) find_overridden();
     for (const auto& [name, both] : changed_) {
       const auto& [kind, tenant, id] = name;
+      if (!may_matter(kind, tenant, id, both)) continue;
       if (kind == Kind::override_) compare_override(tenant, both);
       if (kind == Kind::policy) compare_policy(tenant, id, both);
       if (kind == Kind::plan) compare_plan(tenant, id, both);
@@ -49,6 +54,30 @@ class Comparison {
   static Name name_of(Kind kind, const std::string& tenant, const std::string& id) { return {kind, tenant, id}; }
   bool is_changed(Kind kind, const std::string& tenant, const std::string& id) const {
     return changed_.contains(name_of(kind, tenant, id));
+  }
+
+  static constexpr std::size_t kMany = 16;
+
+  // Of many changes, such as a bundle's, most have nothing to do with any override: what has is asked for once.
+  void find_overridden() {
+    std::set<std::string> tenants;
+    for (const auto& [name, both] : changed_) tenants.insert(std::get<1>(name));
+    overridden_.emplace();
+    for (const auto& row :
+         tx_.exec("SELECT DISTINCT o.tenant_id, coalesce(o.policy_id, ''), coalesce(o.plan_id, p.plan_id, '') "
+                  "FROM overrides o LEFT JOIN policies p ON p.tenant_id = o.tenant_id AND p.id = o.policy_id "
+                  "WHERE o.tenant_id = ANY ($1::text[])",
+                  text_array({tenants.begin(), tenants.end()}))) {
+      overridden_->insert(name_of(Kind::policy, row[0].c_str(), row[1].c_str()));
+      overridden_->insert(name_of(Kind::plan, row[0].c_str(), row[2].c_str()));
+    }
+  }
+  bool may_matter(Kind kind, const std::string& tenant, const std::string& id, const Both& both) const {
+    if (!overridden_ || kind == Kind::override_ || overridden_->contains(name_of(kind, tenant, id))) return true;
+    if (kind != Kind::policy) return false;
+    return std::ranges::any_of(std::array{&both.before, &both.after}, [&](const auto* document) {
+      return *document && overridden_->contains(name_of(Kind::plan, tenant, member_of(**document, "plan_id")));
+    });
   }
 
   // Plans and policies as they stand on one side.
@@ -177,7 +206,8 @@ class Comparison {
   Transaction& tx_;
   const std::int64_t now_us_;
   std::map<Name, Both> changed_;
-  std::map<std::string, CounterRef> found_;  // by counter key
+  std::optional<std::set<Name>> overridden_;  // policies and plans with overrides; nothing: it was not asked for
+  std::map<std::string, CounterRef> found_;   // by counter key
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <pqxx/pqxx>
 
 #include "common/base/crypto.hpp"
 
@@ -18,6 +19,13 @@ void Transaction::enter(const Scope& scope) {
   set("actor", scope.actor, sql);
   set("presented", "", sql);
   work_.exec(sql);
+}
+
+std::string Transaction::limit_idling(const std::string& limit) {
+  static constexpr const char* kSwap =
+      "SELECT current_setting('idle_in_transaction_session_timeout'), "
+      "set_config('idle_in_transaction_session_timeout', $1, true)";
+  return work_.exec_params(kSwap, limit)[0][0].c_str();
 }
 
 void Transaction::present(std::string_view token_id) {

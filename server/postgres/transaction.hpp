@@ -42,11 +42,22 @@ class Transaction {
   // Exactly as written, several statements at once too. REQUIRES: no text of a caller in it.
   pqxx::result exec_text(const std::string& sql) { return work_.exec(sql); }
 
+  // Does what takes long and asks nothing of PostgreSQL, which would end a session that is idle meanwhile.
+  // REQUIRES: no lock is held that others wait for.
+  template <class Work>
+  auto unhurried(Work work) {
+    const std::string limit = limit_idling("0");
+    auto done = work();
+    limit_idling(limit);
+    return done;
+  }
+
   pqxx::work& work() { return work_; }  // for streams
 
   void commit() { work_.commit(); }
 
  private:
+  std::string limit_idling(const std::string& limit);  // what it was
   void set(std::string_view name, std::string_view value, std::string& sql);
 
   pqxx::work work_;

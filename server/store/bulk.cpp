@@ -140,7 +140,8 @@ std::string drafts_table(const RowDraft& first) {
 
 std::vector<StoredObject> find_all(Transaction& tx, Kind kind, std::span<const ObjectKey> keys) {
   std::vector<StoredObject> found;
-  const std::string sql = fmt::format("SELECT {} FROM {} t JOIN {} ON {}", kRead, info(kind).table, kWanted, same_row(kind));
+  const std::string sql =
+      fmt::format("SELECT {} FROM {} t JOIN {} ON {}", kRead, info(kind).table, kWanted, same_row(kind));
   in_parts(keys, [&](std::span<const ObjectKey> part) { read(kind, keys_of(part).run(tx, sql), found); });
   std::ranges::sort(found, {}, [](const StoredObject& row) { return std::tie(row.key.tenant_id, row.key.id); });
   return found;
@@ -148,8 +149,8 @@ std::vector<StoredObject> find_all(Transaction& tx, Kind kind, std::span<const O
 
 std::vector<StoredObject> find_of_tenants(Transaction& tx, Kind kind, const std::vector<std::string>& tenant_ids) {
   std::vector<StoredObject> found;
-  const std::string sql =
-      fmt::format("SELECT {} FROM {} t WHERE t.tenant_id = $1 AND t.id > $2 ORDER BY t.id LIMIT {}", kRead, info(kind).table, kRows);
+  const std::string sql = fmt::format("SELECT {} FROM {} t WHERE t.tenant_id = $1 AND t.id > $2 ORDER BY t.id LIMIT {}",
+                                      kRead, info(kind).table, kRows);
   for (const std::string& tenant_id : tenant_ids) {
     std::string after;
     for (std::size_t before = found.size();; before = found.size()) {
@@ -168,8 +169,9 @@ bool lock_all(Transaction& tx, Kind kind, std::span<const StoredObject> rows, Lo
     return StoredObject{.key = row.key, .version = row.version, .document = {}, .created_at = {}, .updated_at = {}};
   });
   std::ranges::sort(sorted, {}, [](const StoredObject& row) { return std::tie(row.key.tenant_id, row.key.id); });
-  const std::string sql = fmt::format("SELECT t.version FROM {} t JOIN {} ON {} ORDER BY t.tenant_id, t.id FOR {} OF t",
-                                      info(kind).table, kWanted, same_row(kind), lock == Lock::share ? "SHARE" : "UPDATE");
+  const std::string sql =
+      fmt::format("SELECT t.version FROM {} t JOIN {} ON {} ORDER BY t.tenant_id, t.id FOR {} OF t", info(kind).table,
+                  kWanted, same_row(kind), lock == Lock::share ? "SHARE" : "UPDATE");
   bool same = true;
   in_parts(std::span<const StoredObject>(sorted), [&](std::span<const StoredObject> part) {
     const pqxx::result locked = keys_of(part).run(tx, sql);
@@ -190,13 +192,14 @@ std::vector<std::int64_t> insert_all(Transaction& tx, Kind kind, std::span<const
     names.append(", ").append(column.name);
     values += fmt::format(", r.{}::{}", column.name, column.type);
   }
-  return write(tx,
-               fmt::format("INSERT INTO {0} (organization_id, tenant_id, id, version, document{1}) SELECT r.organization_id, "
-                           "r.tenant_id, r.id, coalesce((SELECT max(v.version) FROM versions v WHERE v.kind = '{2}' AND "
-                           "v.tenant_id = r.tenant_id AND v.id = r.id), 0) + 1, r.document::json{3} FROM {4} ON CONFLICT DO "
-                           "NOTHING RETURNING tenant_id, id, version",
-                           info(kind).table, names, info(kind).name, values, drafts_table(rows.front())),
-               rows);
+  return write(
+      tx,
+      fmt::format("INSERT INTO {0} (organization_id, tenant_id, id, version, document{1}) SELECT r.organization_id, "
+                  "r.tenant_id, r.id, coalesce((SELECT max(v.version) FROM versions v WHERE v.kind = '{2}' AND "
+                  "v.tenant_id = r.tenant_id AND v.id = r.id), 0) + 1, r.document::json{3} FROM {4} ON CONFLICT DO "
+                  "NOTHING RETURNING tenant_id, id, version",
+                  info(kind).table, names, info(kind).name, values, drafts_table(rows.front())),
+      rows);
 }
 
 std::vector<std::int64_t> update_all(Transaction& tx, Kind kind, std::span<const RowDraft> rows) {
@@ -205,11 +208,12 @@ std::vector<std::int64_t> update_all(Transaction& tx, Kind kind, std::span<const
   for (const ExtraColumn& column : rows.front().extra) {
     changes += fmt::format(", {0} = r.{0}::{1}", column.name, column.type);
   }
-  return write(tx,
-               fmt::format("UPDATE {} t SET version = t.version + 1, updated_at = now(), document = r.document::json{} FROM {} "
-                           "WHERE {} RETURNING t.tenant_id, t.id, t.version",
-                           info(kind).table, changes, drafts_table(rows.front()), same_row(kind)),
-               rows);
+  return write(
+      tx,
+      fmt::format("UPDATE {} t SET version = t.version + 1, updated_at = now(), document = r.document::json{} FROM {} "
+                  "WHERE {} RETURNING t.tenant_id, t.id, t.version",
+                  info(kind).table, changes, drafts_table(rows.front()), same_row(kind)),
+      rows);
 }
 
 void remove_rows(Transaction& tx, Kind kind, std::span<const StoredObject> rows) {

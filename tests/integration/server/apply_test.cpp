@@ -30,8 +30,8 @@ std::string changes_of(const Answer& answer) {
   if (list == nullptr) return answer.body;
   std::string text;
   for (const JsonValue& change : list->items()) {
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", text_member(change, "action"), text_member(change, "kind"),
-                        text_member(change, "id"));
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", text_member(change, "action"),
+                        text_member(change, "kind"), text_member(change, "id"));
   }
   return text;
 }
@@ -51,18 +51,22 @@ constexpr std::string_view kOne = R"("limits":[{"name":"n","algorithm":"fixed_wi
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Platform, "a bundle is created whole: one revision, a version, a change and an audit row for each object") {
+TEST_CASE_FIXTURE(Platform,
+                  "a bundle is created whole: one revision, a version, a change and an audit row for each object") {
   const long before = std::stol(revision());
   const Answer answer = apply(kBundle);
   REQUIRE_MESSAGE(answer.status == 200, answer.body);
-  CHECK(changes_of(answer) == "create organization acme, create tenant shop, create plan pro, create policy orders, "
-                              "create policy pay, create key k1");
+  CHECK(changes_of(answer) ==
+        "create organization acme, create tenant shop, create plan pro, create policy orders, "
+        "create policy pay, create key k1");
   CHECK(at(answer, "/unchanged") == "0");
   CHECK(at(answer, "/revision") == std::to_string(before + 1));
   CHECK(header(answer, "Sluice-Revision") == std::to_string(before + 1));
   CHECK(revision() == std::to_string(before + 1));
-  CHECK(execute(fmt::format("SELECT count(*), min(ordinal), max(ordinal) FROM changes WHERE revision = {}", before + 1)) == "6|1|6");
-  CHECK(execute(fmt::format("SELECT count(*) FROM audit WHERE revision = {} AND action = 'create'", before + 1)) == "6");
+  CHECK(execute(fmt::format("SELECT count(*), min(ordinal), max(ordinal) FROM changes WHERE revision = {}",
+                            before + 1)) == "6|1|6");
+  CHECK(execute(fmt::format("SELECT count(*) FROM audit WHERE revision = {} AND action = 'create'", before + 1)) ==
+        "6");
   CHECK(execute(fmt::format("SELECT count(*) FROM versions WHERE revision = {} AND version = 1", before + 1)) == "6");
   CHECK(at(ask("GET", "/v1/admin/policies/orders?tenant_id=shop"), "/plan_id") == "pro");
   CHECK(execute("SELECT count(DISTINCT place) FROM policies WHERE NOT unindexed") == "2");
@@ -117,11 +121,14 @@ TEST_CASE_FIXTURE(Applied, "a dry run says what would be changed, and changes no
   CHECK(execute("SELECT string_agg(id, ' ' ORDER BY id) FROM policies") == "orders pay");
 }
 
-TEST_CASE_FIXTURE(Applied, "prune removes what is missing from the lists there are, in the tenants there are, and no more") {
+TEST_CASE_FIXTURE(Applied,
+                  "prune removes what is missing from the lists there are, in the tenants there are, and no more") {
   REQUIRE(ask("POST", "/v1/admin/tenants", R"({"id":"bank","organization_id":"acme"})").status == 201);
-  REQUIRE(ask("PUT", "/v1/admin/policies/loan?tenant_id=bank", fmt::format(R"({{"scope":{{"resource":"r"}},{}}})", kOne)).status ==
-          201);
-  const std::string only_policies = shop(fmt::format(R"("policies":[{{"id":"orders","scope":{{"resource":"r"}},{}}}])", kOne));
+  REQUIRE(
+      ask("PUT", "/v1/admin/policies/loan?tenant_id=bank", fmt::format(R"({{"scope":{{"resource":"r"}},{}}})", kOne))
+          .status == 201);
+  const std::string only_policies =
+      shop(fmt::format(R"("policies":[{{"id":"orders","scope":{{"resource":"r"}},{}}}])", kOne));
   CHECK(changes_of(apply(only_policies)) == "update policy orders");
   CHECK(changes_of(apply(only_policies, "?prune=true")) == "delete policy pay");
   CHECK(changes_of(apply(shop(R"("plans":[])"), "?prune=true")) == "delete plan pro");
@@ -129,13 +136,15 @@ TEST_CASE_FIXTURE(Applied, "prune removes what is missing from the lists there a
   CHECK(execute("SELECT count(*) FROM policies WHERE tenant_id = 'bank'") == "1");
 }
 
-TEST_CASE_FIXTURE(Applied, "prune removes tenants only of the organization that the call names, with all that is theirs") {
+TEST_CASE_FIXTURE(Applied,
+                  "prune removes tenants only of the organization that the call names, with all that is theirs") {
   REQUIRE(ask("POST", "/v1/admin/tenants", R"({"id":"bank","organization_id":"acme"})").status == 201);
   REQUIRE(ask("PUT", "/v1/admin/plans/b?tenant_id=bank", fmt::format("{{{}}}", kOne)).status == 201);
   const std::string bank = R"({"format":"sluice/v1","tenants":[{"id":"bank"}]})";
   CHECK(changes_of(apply(bank, "?prune=true")) == "");
   const Answer answer = apply(bank, "?prune=true&organization_id=acme");
-  CHECK(changes_of(answer) == "delete policy orders, delete policy pay, delete plan pro, delete key k1, delete tenant shop");
+  CHECK(changes_of(answer) ==
+        "delete policy orders, delete policy pay, delete plan pro, delete key k1, delete tenant shop");
   CHECK(execute("SELECT string_agg(id, ' ') FROM tenants") == "bank");
   CHECK(execute("SELECT count(*) FROM plans") == "1");
 }
@@ -147,7 +156,8 @@ TEST_CASE_FIXTURE(Applied, "a tenant that a token is for is not pruned") {
   CHECK(execute("SELECT count(*) FROM policies") == "2");
 }
 
-TEST_CASE_FIXTURE(Applied, "what is used outside of the bundle is not removed, and not changed so that it breaks its user") {
+TEST_CASE_FIXTURE(Applied,
+                  "what is used outside of the bundle is not removed, and not changed so that it breaks its user") {
   const Answer removed = apply(shop(R"("plans":[])"), "?prune=true");
   CHECK(removed.status == 422);
   CHECK(removed.body.find("policy orders uses it") != std::string::npos);
@@ -156,8 +166,11 @@ TEST_CASE_FIXTURE(Applied, "what is used outside of the bundle is not removed, a
       R"("plans":[{"id":"pro","key_by":[],"limits":[{"name":"n","algorithm":"fixed_window","limit":5,"window":"1s","key_by":["subject"]}]}])"));
   CHECK(changed.status == 422);
   CHECK(changed.body.find("policy pay of tenant shop, which is not in the bundle, would break") != std::string::npos);
-  CHECK(apply(shop(R"("plans":[{"id":"pro","limits":[{"name":"burst","algorithm":"token_bucket","capacity":5,"refill_per_sec":1}]}])"))
-            .status == 200);
+  CHECK(
+      apply(
+          shop(
+              R"("plans":[{"id":"pro","limits":[{"name":"burst","algorithm":"token_bucket","capacity":5,"refill_per_sec":1}]}])"))
+          .status == 200);
 }
 
 TEST_CASE_FIXTURE(Applied, "all faults of a bundle are named at once, with lines and columns, and nothing is changed") {
@@ -177,7 +190,8 @@ TEST_CASE_FIXTURE(Applied, "all faults of a bundle are named at once, with lines
   CHECK(faulty(apply(kBundle, "?dry_run=yes")) == "?dry_run");
 }
 
-TEST_CASE_FIXTURE(Applied, "a tenant of many policies that no index can use is refused, counting what stays beside the bundle") {
+TEST_CASE_FIXTURE(Applied,
+                  "a tenant of many policies that no index can use is refused, counting what stays beside the bundle") {
   const auto unindexed = [](int from, int to) {
     std::string list;
     for (int i = from; i < to; ++i) {
@@ -193,22 +207,29 @@ TEST_CASE_FIXTURE(Applied, "a tenant of many policies that no index can use is r
   CHECK(apply(unindexed(0, 65), "?prune=true").status == 422);
 }
 
-TEST_CASE_FIXTURE(Applied, "what a bundle does not say of a tenant's organization follows from where it is, or who calls") {
+TEST_CASE_FIXTURE(Applied,
+                  "what a bundle does not say of a tenant's organization follows from where it is, or who calls") {
   CHECK(changes_of(apply(shop(R"("plans":[])"))) == "");
   const std::string acme = token("org_admin", R"("organization_id":"acme")");
   const Answer made = ask_as(acme, "POST", "/v1/admin/apply", R"({"format":"sluice/v1","tenants":[{"id":"bank"}]})");
   CHECK(changes_of(made) == "create tenant bank");
   CHECK(at(ask("GET", "/v1/admin/tenants/bank"), "/organization_id") == "acme");
   CHECK(faulty(apply(R"({"format":"sluice/v1","tenants":[{"id":"lone"}]})")) == "/tenants/0/organization_id");
-  CHECK(changes_of(apply(R"({"format":"sluice/v1","tenants":[{"id":"lone"}]})", "?organization_id=acme")) == "create tenant lone");
-  CHECK(faulty(apply(R"({"format":"sluice/v1","tenants":[{"id":"t"}]})", "?organization_id=none")) == "?organization_id");
+  CHECK(changes_of(apply(R"({"format":"sluice/v1","tenants":[{"id":"lone"}]})", "?organization_id=acme")) ==
+        "create tenant lone");
+  CHECK(faulty(apply(R"({"format":"sluice/v1","tenants":[{"id":"t"}]})", "?organization_id=none")) ==
+        "?organization_id");
 }
 
 TEST_CASE_FIXTURE(Applied, "nobody applies beyond his scope: what is foreign is as what is not there") {
-  REQUIRE(apply(R"({"format":"sluice/v1","organizations":[{"id":"other"}],"tenants":[{"id":"kiosk","organization_id":"other"}]})").status ==
-          200);
+  REQUIRE(
+      apply(
+          R"({"format":"sluice/v1","organizations":[{"id":"other"}],"tenants":[{"id":"kiosk","organization_id":"other"}]})")
+          .status == 200);
   const std::string acme = token("org_admin", R"("organization_id":"acme")");
-  const auto as = [&](const std::string& who, std::string_view body) { return ask_as(who, "POST", "/v1/admin/apply", body); };
+  const auto as = [&](const std::string& who, std::string_view body) {
+    return ask_as(who, "POST", "/v1/admin/apply", body);
+  };
   for (const std::string_view id : {"other", "nobody"}) {
     const Answer answer = as(acme, fmt::format(R"({{"format":"sluice/v1","organizations":[{{"id":"{}"}}]}})", id));
     CHECK(answer.status == 422);
@@ -234,12 +255,16 @@ TEST_CASE_FIXTURE(Applied, "nobody applies beyond his scope: what is foreign is 
 
 TEST_CASE_FIXTURE(Applied, "a key or a tenant does not move to another owner") {
   REQUIRE(apply(R"({"format":"sluice/v1","organizations":[{"id":"other"}]})").status == 200);
-  const std::string hash = "sha256:00112233445566778899aabbccddeeff:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
-  CHECK(faulty(apply(fmt::format(
-            R"({{"format":"sluice/v1","tenants":[{{"id":"bank","organization_id":"acme"}}],"organizations":[{{"id":"acme","name":"Acme"}}],"keys":[{{"tenant_id":"bank","id":"k1","key_hash":"{}"}}]}})",
-            hash))) == "/keys/0/tenant_id");
-  CHECK(faulty(apply(R"({"format":"sluice/v1","organizations":[{"id":"other"}],"tenants":[{"id":"shop","organization_id":"other"}]})")) ==
-        "/tenants/0/organization_id");
+  const std::string hash =
+      "sha256:00112233445566778899aabbccddeeff:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+  CHECK(
+      faulty(apply(fmt::format(
+          R"({{"format":"sluice/v1","tenants":[{{"id":"bank","organization_id":"acme"}}],"organizations":[{{"id":"acme","name":"Acme"}}],"keys":[{{"tenant_id":"bank","id":"k1","key_hash":"{}"}}]}})",
+          hash))) == "/keys/0/tenant_id");
+  CHECK(
+      faulty(apply(
+          R"({"format":"sluice/v1","organizations":[{"id":"other"}],"tenants":[{"id":"shop","organization_id":"other"}]})")) ==
+      "/tenants/0/organization_id");
 }
 
 TEST_CASE_FIXTURE(Applied, "the mode of a bundle is the platform's to set") {
@@ -290,23 +315,19 @@ TEST_CASE_FIXTURE(Platform, "thousands of objects are one revision, numbered wit
   for (int i = 0; i < kMany; ++i) {
     list += fmt::format(R"({}{{"id":"p{}","scope":{{"resource":"r{}"}},{}}})", i == 0 ? "" : ",", i, i, kOne);
   }
-  const std::string head = R"({"format":"sluice/v1","organizations":[{"id":"acme"}],"tenants":[{"id":"shop","organization_id":"acme"}],)";
+  const std::string head =
+      R"({"format":"sluice/v1","organizations":[{"id":"acme"}],"tenants":[{"id":"shop","organization_id":"acme"}],)";
   const Answer made = apply(fmt::format(R"({}"policies":[{}]}})", head, list));
   REQUIRE(made.status == 200);
   const std::string revision_made = at(made, "/revision");
-  CHECK(execute(fmt::format("SELECT count(*), max(ordinal) FROM changes WHERE revision = {}", revision_made)) == "4502|4502");
+  CHECK(execute(fmt::format("SELECT count(*), max(ordinal) FROM changes WHERE revision = {}", revision_made)) ==
+        "4502|4502");
   CHECK(execute("SELECT count(*), max(seq) FROM audit WHERE organization_id = 'acme'") == "4502|4502");
   CHECK(at(apply(fmt::format(R"({}"policies":[{}]}})", head, list)), "/unchanged") == "4502");
   CHECK(apply(head + R"("policies":[]})", "?prune=true").status == 200);
   CHECK(execute("SELECT count(*) FROM policies") == "0");
-  CHECK(execute("SELECT count(*) FROM versions WHERE kind = 'policy' AND version = 2 AND document IS NULL") == std::to_string(kMany));
-}
-
-TEST_CASE_FIXTURE(Applied, "overrides of a bundle are sent to their own route") {
-  const Answer answer = apply(shop(
-      R"("policies":[{"id":"o","scope":{"resource":"r"},"limits":[{"name":"n","algorithm":"fixed_window","limit":5,"window":"1s"}],"key_by":["subject"]}],"overrides":[{"id":"vip","policy_id":"o","limit_name":"n","identity":{"subject":"u"},"set":{"limit":9}}])"));
-  CHECK(answer.status == 422);
-  CHECK(faulty(answer) == "/overrides");
+  CHECK(execute("SELECT count(*) FROM versions WHERE kind = 'policy' AND version = 2 AND document IS NULL") ==
+        std::to_string(kMany));
 }
 
 }  // namespace sluice::server::test

@@ -13,7 +13,8 @@ namespace {
 struct Shop : AdminRig {
   Shop() {
     found_acme();
-    must("PUT", "/v1/admin/plans/pro?tenant_id=shop", R"({"algorithm":"token_bucket","capacity":10,"refill_per_sec":1})");
+    must("PUT", "/v1/admin/plans/pro?tenant_id=shop",
+         R"({"algorithm":"token_bucket","capacity":10,"refill_per_sec":1})");
     must("PUT", "/v1/admin/policies/orders?tenant_id=shop",
          R"({"scope":{"resource":"GET:/orders"},"plan_id":"pro","match_expr":"region==eu"})");
     must("PUT", "/v1/admin/policies/orders?tenant_id=shop", R"({"scope":{"resource":"GET:/orders"},"plan_id":"pro"})");
@@ -42,7 +43,8 @@ std::string tenants_of(const Bundle& bundle) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Shop, "an export is a bundle that agents load: everything, keys as hashes, policies with their version") {
+TEST_CASE_FIXTURE(Shop,
+                  "an export is a bundle that agents load: everything, keys as hashes, policies with their version") {
   const Answer answer = ask("GET", "/v1/admin/export");
   REQUIRE(answer.status == 200);
   const Bundle bundle = bundle_of(answer);
@@ -107,7 +109,8 @@ TEST_CASE_FIXTURE(Shop, "an export of more rows than are read at once has each o
       "SELECT 'acme', CASE WHEN i < 1500 THEN 'shop' ELSE 'bank' END, 'p-' || i, 1, "
       "('{\"tenant_id\":\"' || CASE WHEN i < 1500 THEN 'shop' ELSE 'bank' END || '\",\"id\":\"p-' || i || "
       "'\",\"scope\":{\"resource\":\"r-' || i || '\"},\"limits\":[{\"name\":\"quota\",\"algorithm\":\"fixed_window\","
-      "\"limit\":5,\"window\":\"1s\"}]}')::json, sha256(convert_to(i::text, 'UTF8')), false FROM generate_series(1, 3000) i");
+      "\"limit\":5,\"window\":\"1s\"}]}')::json, sha256(convert_to(i::text, 'UTF8')), false FROM generate_series(1, "
+      "3000) i");
   CHECK(bundle_of(ask("GET", "/v1/admin/export")).policies.size() == 3001);
   CHECK(bundle_of(ask("GET", "/v1/admin/export?tenant_id=bank")).policies.size() == 1501);
 }

@@ -1,0 +1,124 @@
+// Overrides in bundles: as the agents' next decision finds them.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "tests/integration/server/counter_rig.hpp"
+
+namespace sluice::server::test {
+namespace {
+
+struct Exported : CounterRig {
+  Exported() {
+    const std::string text = ask("GET", "/v1/admin/export?tenant_id=shop").body;
+    head = text.substr(0, text.rfind('}'));
+  }
+  // The tenant's own bundle, with these overrides.
+  Answer apply(std::string_view overrides, std::string_view query = "") {
+    return ask("POST", fmt::format("/v1/admin/apply{}", query),
+               fmt::format(R"({},"overrides":[{}]}})", head, overrides));
+  }
+  std::string head;
+};
+
+std::string vip(std::string_view id, int limit, std::string_view more = "") {
+  return fmt::format(
+      R"({{"id":"{}","policy_id":"orders","limit_name":"burst","identity":{{"subject":"user:42"}},"set":{{"limit":{}}}{}}})",
+      id, limit, more);
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Exported, "overrides of a bundle are in force on the next decision, and the answer says so") {
+  CHECK(burst("orders", "user:42") == 10);
+  const Answer made = apply(vip("vip", 500));
+  REQUIRE_MESSAGE(made.status == 200, made.body);
+  CHECK(at(made, "/changes/0/kind") == "override");
+  CHECK(at(made, "/changes/0/action") == "create");
+  CHECK(at(made, "/published") == "true");
+  CHECK(burst("orders", "user:42") == 500);
+  const Answer same = apply(vip("vip", 500));
+  CHECK(at(same, "/changes") == "[]");
+  CHECK(at(same, "/published") == "(absent)");
+  CHECK(at(apply(vip("vip", 700)), "/changes/0/diff/set/limit") == "700");
+  CHECK(burst("orders", "user:42") == 700);
+}
+
+TEST_CASE_FIXTURE(Exported, "an export with overrides, applied again with prune, changes nothing") {
+  REQUIRE(
+      put_override("vip", R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"u"},"set":{"limit":50})")
+          .status == 201);
+  const Answer again = ask("POST", "/v1/admin/apply?prune=true", ask("GET", "/v1/admin/export?include=overrides").body);
+  REQUIRE_MESSAGE(again.status == 200, again.body);
+  CHECK(at(again, "/changes") == "[]");
+}
+
+TEST_CASE_FIXTURE(Exported, "overrides are pruned only where the bundle has a list of them") {
+  REQUIRE(apply(vip("vip", 500)).status == 200);
+  CHECK(at(ask("POST", "/v1/admin/apply?prune=true", head + "}"), "/changes") == "[]");
+  CHECK(burst("orders", "user:42") == 500);
+  const Answer replaced = apply(vip("other", 300), "?prune=true");
+  REQUIRE_MESSAGE(replaced.status == 200, replaced.body);
+  CHECK(at(replaced, "/changes/0/action") == "delete");
+  CHECK(at(replaced, "/changes/1/action") == "create");
+  CHECK(burst("orders", "user:42") == 300);
+}
+
+TEST_CASE_FIXTURE(Exported,
+                  "a second override for the same identity is refused, also beside one that is not in the bundle") {
+  REQUIRE(apply(vip("vip", 500)).status == 200);
+  const Answer answer = apply(vip("other", 300));
+  CHECK(answer.status == 422);
+  CHECK(faulty(answer) == "/overrides");
+  CHECK(burst("orders", "user:42") == 500);
+}
+
+TEST_CASE_FIXTURE(Exported, "an override that has ended is left out") {
+  const Answer answer = apply(vip("old", 500, R"(,"expires_at":"2020-01-01T00:00:00Z")"));
+  CHECK(answer.status == 200);
+  CHECK(at(answer, "/changes") == "[]");
+}
+
+TEST_CASE_FIXTURE(Exported, "a policy is not removed under its override, nor changed so that the override breaks") {
+  REQUIRE(apply(vip("vip", 500)).status == 200);
+  const Answer removed =
+      ask("POST", "/v1/admin/apply?prune=true", R"({"format":"sluice/v1","tenants":[{"id":"shop"}],"policies":[]})");
+  CHECK(removed.status == 422);
+  CHECK(removed.body.find("override vip uses it") != std::string::npos);
+  const Answer changed = ask(
+      "POST", "/v1/admin/apply",
+      R"({"format":"sluice/v1","tenants":[{"id":"shop"}],"policies":[{"id":"orders","scope":{"resource":"GET:/orders"},"limits":[{"name":"else","algorithm":"fixed_window","limit":1,"window":"1s"}]}]})");
+  CHECK(changed.status == 422);
+  CHECK(changed.body.find("override vip of tenant shop, which is not in the bundle, would break") != std::string::npos);
+  CHECK(burst("orders", "user:42") == 500);
+}
+
+TEST_CASE_FIXTURE(AdminRig, "a server that was told of no Redis applies no overrides") {
+  found_acme();
+  const Answer answer = ask(
+      "POST", "/v1/admin/apply",
+      R"({"format":"sluice/v1","tenants":[{"id":"shop"}],"plans":[{"id":"p","key_by":["subject"],"limits":[{"name":"burst","algorithm":"fixed_window","limit":1,"window":"1s"}]}],"overrides":[{"id":"o","plan_id":"p","limit_name":"burst","identity":{"subject":"u"},"set":{"limit":2}}]})");
+  CHECK(answer.status == 503);
+}
+
+TEST_CASE_FIXTURE(Exported, "a plan that changes among many others takes its overrides along") {
+  REQUIRE(
+      put_override("gold", R"("plan_id":"pro","limit_name":"burst","identity":{"subject":"ann"},"set":{"limit":77})")
+          .status == 201);
+  std::string plans;
+  for (int i = 0; i < 30; ++i) {
+    plans += fmt::format(
+        R"(,{{"id":"p{}","limits":[{{"name":"n","algorithm":"fixed_window","limit":1,"window":"1s"}}]}})", i);
+  }
+  // The window is part of the counter's name: what replaces numbers of the limit must be written anew.
+  const Answer answer = ask(
+      "POST", "/v1/admin/apply",
+      fmt::format(
+          R"({{"format":"sluice/v1","tenants":[{{"id":"shop"}}],"plans":[{{"id":"pro","key_by":["subject"],"limits":[{{"name":"burst","algorithm":"fixed_window","limit":20,"window":"30s"}}]}}{}]}})",
+          plans));
+  REQUIRE_MESSAGE(answer.status == 200, answer.body);
+  CHECK(burst("plan:pro", "ann") == 77);
+  CHECK(burst("paid", "ann") == 77);
+  CHECK(burst("paid", "bob") == 20);
+}
+
+}  // namespace sluice::server::test
