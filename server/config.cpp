@@ -97,6 +97,7 @@ Config::Command command_of(ConfigReader& reader, const program::Flags& flags) {
   if (reader.boolean("help")) return Config::Command::help;
   if (flags.command == "migrate") return Config::Command::migrate;
   if (flags.command == "bootstrap") return Config::Command::bootstrap;
+  if (flags.command == "routes") return Config::Command::routes;
   if (flags.command == "audit verify") return Config::Command::audit_verify;
   return reader.boolean("version") ? Config::Command::version : Config::Command::run;
 }
@@ -125,6 +126,7 @@ void read_command(ConfigReader& reader, Config& config) {
       config.head_file = reader.file("head");
       config.write_head_file = reader.value("write-head").text;
       return;
+    case Config::Command::routes:
     case Config::Command::help:
     case Config::Command::version:
       return;

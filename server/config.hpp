@@ -17,7 +17,7 @@ namespace sluice::server {
 
 struct Config {
   // What the program shall do; only what the command needs is filled in.
-  enum class Command : std::uint8_t { run, migrate, bootstrap, audit_verify, help, version };
+  enum class Command : std::uint8_t { run, migrate, bootstrap, audit_verify, routes, help, version };
   Command command = Command::run;
   std::string text;  // help, version: print this and exit 0
 

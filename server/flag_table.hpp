@@ -70,6 +70,8 @@ inline constexpr std::array kBootstrapFlags{
     kHelp,
 };
 
+inline constexpr std::array kRoutesFlags{kHelp};
+
 inline constexpr std::array kAuditFlags{kHelp};
 
 inline constexpr std::array kAuditVerifyFlags{
@@ -102,6 +104,8 @@ inline constexpr std::array kCommands{
     program::Command{"migrate", "Apply what is missing of the schema, and exit.", "", kMigrateFlags},
     program::Command{"bootstrap", "Make the first platform_admin token and print it: it is shown only here.", "",
                      kBootstrapFlags},
+    program::Command{"routes", "Print every route of the admin API, the permission it asks for, and who has that.", "",
+                     kRoutesFlags},
     program::Command{"audit", "Look after the audit trail.", "", kAuditFlags},
     program::Command{"audit verify", "Check that no row of the audit trail was changed, removed, swapped or cut off.", "",
                      kAuditVerifyFlags},

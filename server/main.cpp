@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/program/config_reader.hpp"
+#include "server/admin/routes_text.hpp"
 #include "server/app.hpp"
 #include "server/audit/command.hpp"
 #include "server/flag_table.hpp"
@@ -21,6 +22,9 @@ int main(int argc, char** argv) {
     case Config::Command::help:
     case Config::Command::version:
       fmt::print("{}", config->text);
+      return 0;
+    case Config::Command::routes:
+      fmt::print("{}", sluice::server::describe_routes());
       return 0;
     case Config::Command::migrate:
       return sluice::server::run_migrate(*config);

@@ -143,8 +143,10 @@ class Parser {
     options.set_max_mem(kPatternMemory);
     auto compiled = std::make_shared<re2::RE2>(re2::StringPiece(token_.value.data(), token_.value.size()), options);
     if (!compiled->ok()) return refuse(fmt::format("the pattern cannot be read: {}", compiled->error()));
-    const int backwards = compiled->ReverseProgramSize();  // patterns that end in $ are run from the end; -1: too large
-    program_ += std::max(compiled->ProgramSize(), backwards);
+    // Patterns that end in $ are run from the end, by a program that takes as long to make; -1: it is too large.
+    const int forwards = compiled->ProgramSize();
+    const int backwards = program_ + forwards > kMaxProgram ? -1 : compiled->ReverseProgramSize();
+    program_ += std::max(forwards, backwards);
     if (backwards < 0 || program_ > kMaxProgram) {
       return refuse("the patterns are too large up to here: repeat less, or name ranges of characters");
     }

@@ -17,4 +17,9 @@ Answer explain_request(Context& context);
 // nothing.
 Answer validate_body(Context& context);
 
+// POST apply?dry_run=&prune=&organization_id=, a bundle: makes the store so, and answers what was changed for that:
+// {"dry_run","changes":[{"action","kind","tenant_id","id","diff"}],"unchanged","warnings","revision"}; `diff` is the merge
+// patch of an update. A bundle that changes nothing makes no revision. What prune removes: apply_plan.hpp.
+Answer apply_bundle(Context& context);
+
 }  // namespace sluice::server

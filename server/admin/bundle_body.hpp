@@ -36,7 +36,7 @@ class BundleBody {
 
   const Call& call_;
   YamlDocument yaml_;
-  std::array<bool, 16> listed_{};
+  std::array<bool, kKinds> listed_{};
   bool has_mode_ = false;
 };
 

@@ -8,7 +8,6 @@
 #include "common/base/clock.hpp"
 #include "common/base/crypto.hpp"
 #include "common/domain/json_fields.hpp"
-#include "common/domain/json_writer.hpp"
 #include "common/domain/policy_json.hpp"
 #include "common/domain/tenant_json.hpp"
 #include "common/policy/match_expr.hpp"
@@ -98,13 +97,6 @@ void Surroundings::refuse(Faults faults) const {
   refuse_faults(422, mine.empty() ? std::move(elsewhere) : std::move(mine));
 }
 
-template <class Item, class Write>
-std::string canonical(const Item& item, Write write) {
-  JsonWriter out(JsonWriter::Layout::compact);
-  write(out, item);
-  return out.take();
-}
-
 // The ids of the body, as far as they can be read; what is wrong with them the bundle's reader says.
 struct BodyIds {
   std::string tenant_id;
@@ -134,12 +126,6 @@ Faults warnings_about(const Bundle& bundle, std::string_view list) {
 std::string digest_text(const std::string& text) {
   const Sha256Digest digest = sha256(text);
   return bytea({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
-
-std::vector<ExtraColumn> columns_of(const Policy& policy) {
-  const bool indexable = policy::is_indexable(policy::compile_scope(policy.scope));
-  return {{"place", "bytea", digest_text(policy::place_of(policy))},
-          {"unindexed", "boolean", indexable ? "false" : "true"}};
 }
 
 // Every request asks every policy without an indexable dimension: there may be few.
@@ -175,6 +161,12 @@ Faults policy_warnings(Transaction& tx, const Policy& item) {
 }
 
 }  // namespace
+
+std::vector<ExtraColumn> policy_columns(const Policy& policy) {
+  const bool indexable = policy::is_indexable(policy::compile_scope(policy.scope));
+  return {{"place", "bytea", digest_text(policy::place_of(policy))},
+          {"unindexed", "boolean", indexable ? "false" : "true"}};
+}
 
 Draft draft_organization(Transaction& tx, const std::string& body) {
   const Bundle bundle = Surroundings(tx, "organizations", body).read();
@@ -236,7 +228,7 @@ Draft draft_policy(Transaction& tx, const std::string& body) {
   for (Fault& conflict : policy_warnings(tx, item)) warnings.push_back(std::move(conflict));
   return {.key = {Kind::policy, surroundings.organization_id(), item.tenant_id, item.id},
           .document = canonical(item, write_policy),
-          .extra = columns_of(item),
+          .extra = policy_columns(item),
           .warnings = std::move(warnings)};
 }
 

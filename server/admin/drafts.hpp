@@ -10,6 +10,7 @@
 #include "common/base/error.hpp"
 #include "common/domain/bundle.hpp"
 #include "common/domain/json_tree.hpp"
+#include "common/domain/json_writer.hpp"
 #include "server/postgres/transaction.hpp"
 #include "server/store/objects.hpp"
 
@@ -34,5 +35,16 @@ Draft draft_tenant(Transaction& tx, const std::string& body);
 Draft draft_plan(Transaction& tx, const std::string& body);
 Draft draft_policy(Transaction& tx, const std::string& body);
 Draft draft_key(Transaction& tx, const std::string& body);  // with its key_hash
+
+// The canonical form that is stored. `write`: write_plan and the like.
+template <class Item, class Write>
+std::string canonical(const Item& item, Write write) {
+  JsonWriter out(JsonWriter::Layout::compact);
+  write(out, item);
+  return out.take();
+}
+
+// What is stored beside a policy's document.
+std::vector<ExtraColumn> policy_columns(const Policy& policy);
 
 }  // namespace sluice::server

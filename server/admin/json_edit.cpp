@@ -139,6 +139,30 @@ Faults nul_faults(const JsonValue& document) {
   return faults.take();
 }
 
+std::string merge_patch(const JsonValue& before, const JsonValue& after) {
+  const auto text_of = [](const JsonValue& value) {
+    std::string text;
+    append_json(text, value);
+    return text;
+  };
+  std::string out = "{";
+  bool first = true;
+  for (const JsonMember& now : after.members()) {
+    const JsonValue* const old = member(before, now.name);
+    std::string text = text_of(now.value);
+    if (old != nullptr && text_of(*old) == text) continue;
+    const bool both = old != nullptr && old->type() == JsonType::object && now.value.type() == JsonType::object;
+    append_member(out, now.name, first);
+    out += both ? merge_patch(*old, now.value) : text;
+  }
+  for (const JsonMember& old : before.members()) {
+    if (member(after, old.name) != nullptr) continue;
+    append_member(out, old.name, first);
+    out += "null";
+  }
+  return out += '}';
+}
+
 std::string json_string(std::string_view text) {
   std::string out;
   append_json_string(out, text);

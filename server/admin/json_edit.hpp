@@ -33,6 +33,9 @@ std::string merged(const JsonValue& target, const JsonValue& patch);
 // Names and texts with the character NUL, which JSON can write and PostgreSQL cannot store.
 Faults nul_faults(const JsonValue& document);
 
+// The merge patch (RFC 7396) that makes `after` of `before`. REQUIRES: objects; `after` holds no null.
+std::string merge_patch(const JsonValue& before, const JsonValue& after);
+
 // A text as a JSON string.
 std::string json_string(std::string_view text);
 

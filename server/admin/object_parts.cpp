@@ -112,9 +112,14 @@ Answer show(const StoredObject& object, const Faults& warnings) {
 
 std::string body_tenant(const Context& context, const JsonValue& body, Kind kind) {
   if (!info(kind).in_tenant) return {};
-  std::string tenant = tenant_of(context, kind);
-  if (tenant.empty()) tenant = text_member(body, "tenant_id");
-  return tenant;
+  const std::string_view asked = context.call.parameter("tenant_id");
+  const std::string_view said = text_member(body, "tenant_id");
+  if (said.empty()) return tenant_of(context, kind);
+  if (!asked.empty() && asked != said) {
+    refuse_fault(422, "/tenant_id",
+                 fmt::format("the body says {}, the query {}: let them agree, or leave one out", quoted(said), quoted(asked)));
+  }
+  return std::string(said);
 }
 
 std::string placed(const JsonValue& body, Kind kind, const std::string& tenant_id, const std::string& id) {

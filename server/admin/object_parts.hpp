@@ -17,7 +17,7 @@ namespace sluice::server {
 
 // The tenant a call is about: of the query, else the only one of the caller's token; "" for kinds without.
 std::string tenant_of(const Context& context, Kind kind);
-// As tenant_of, and else the one the body names.
+// The one the body names, else as tenant_of; refuses a body and a query that name two.
 std::string body_tenant(const Context& context, const JsonValue& body, Kind kind);
 
 // As tenant_of, for a path whose ids are unique within a tenant only: refuses 422 where nothing says which.

@@ -172,6 +172,8 @@ constexpr std::array kRoutes{
 
     Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
           "organization_id,tenant_id,include", 1 << 20, kOneState},
+    Route{"POST", "/v1/admin/apply", Permission::configure, Level::tenant, &apply_bundle,
+          "dry_run,prune,organization_id", kMaxJsonBytes, !kOneState, kTakesYaml},
     Route{"POST", "/v1/admin/validate", Permission::read, Level::tenant, &validate_body, kTenant, kMaxJsonBytes,
           !kOneState, kTakesYaml},
     Route{"POST", "/v1/admin/explain", Permission::read, Level::tenant, &explain_request, kTenant, 1 << 20, kOneState},

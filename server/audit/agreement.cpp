@@ -1,9 +1,12 @@
-// Rows of objects, versions, changes and the audit trail, compared with each other. A part of verify.
+#include "server/audit/agreement.hpp"
+
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 #include <pqxx/pqxx>
 
 #include "server/audit/shown.hpp"
-#include "server/audit/verify.hpp"
 #include "server/store/kind.hpp"
 
 namespace sluice::server {
@@ -74,22 +77,31 @@ std::string object_text(const pqxx::row& row) {
                      tenant.empty() ? "" : fmt::format(" of tenant {}", shown(tenant)), row[4].c_str());
 }
 
+pqxx::result first_rows(pqxx::transaction_base& work, std::string_view sql) {
+  return work.exec(fmt::format("{} LIMIT {}", sql, kLines));
+}
+
+void add_objects(pqxx::transaction_base& work, std::string_view sql, std::vector<std::string>& faults) {
+  for (const auto& row : first_rows(work, sql)) faults.push_back(object_text(row));
+}
+
 }  // namespace
+
+std::vector<std::string> object_faults(pqxx::transaction_base& work, Kind kind) {
+  std::vector<std::string> faults;
+  add_objects(work, fmt::format(kObjectsAndVersions, info(kind).table, info(kind).name), faults);
+  return faults;
+}
 
 std::vector<std::string> agreement_faults(pqxx::transaction_base& work) {
   std::vector<std::string> faults;
-  const auto ask = [&](std::string_view sql) { return work.exec(fmt::format("{} LIMIT {}", sql, kLines)); };
-  const auto add_objects = [&](std::string_view sql) {
-    for (const auto& row : ask(sql)) faults.push_back(object_text(row));
-  };
-  add_objects(kTrailAndVersions);
-  add_objects(kChangesAndVersions);
-  add_objects(kBeforeAndVersions);
-  for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(Kind::setting); ++i) {
-    const KindInfo& kind = info(static_cast<Kind>(i));
-    add_objects(fmt::format(kObjectsAndVersions, kind.table, kind.name));
+  for (const std::string_view sql : {kTrailAndVersions, kChangesAndVersions, kBeforeAndVersions}) {
+    add_objects(work, sql, faults);
   }
-  for (const auto& row : ask(kRevisions)) {
+  for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(Kind::setting); ++i) {
+    std::ranges::move(object_faults(work, static_cast<Kind>(i)), std::back_inserter(faults));
+  }
+  for (const auto& row : first_rows(work, kRevisions)) {
     faults.push_back(fmt::format("revision {} {}", row[0].c_str(), row[1].c_str()));
   }
   return faults;

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <pqxx/connection>
-#include <pqxx/transaction_base>
 
 #include "server/audit/chain_check.hpp"
 #include "server/audit/saved_heads.hpp"
@@ -35,10 +34,5 @@ struct VerifyReport {
 };
 
 VerifyReport verify(pqxx::connection& connection, const VerifyOptions& options = {});
-
-// Where objects, versions, changes and the audit trail say different things; at most a few lines of each kind. Each
-// audit row has one version and one change, each object is its newest version, and no revision is left out.
-// REQUIRES: the transaction sees every organization, in one snapshot.
-std::vector<std::string> agreement_faults(pqxx::transaction_base& work);
 
 }  // namespace sluice::server

@@ -30,6 +30,7 @@ constexpr std::array<Grant, 7> kTable{{
 // clang-format on
 
 constexpr std::array<std::string_view, kRoles.size()> kRoleTexts{"platform_admin", "org_admin", "operator", "auditor"};
+constexpr std::array<std::string_view, 3> kLevelTexts{"tenant", "organization", "platform"};
 constexpr std::array<std::string_view, kTable.size()> kPermissionTexts{
     "read", "read_tokens", "read_audit", "operate", "configure", "grant", "found"};
 
@@ -41,6 +42,8 @@ bool allows(Role role, Permission permission) {
   }
   return false;
 }
+
+std::string_view to_string(Level level) { return kLevelTexts[static_cast<std::size_t>(level)]; }
 
 std::string_view to_string(Role role) { return kRoleTexts[static_cast<std::size_t>(role)]; }
 

@@ -29,6 +29,7 @@ bool allows(Role role, Permission permission);
 // How much of the whole a route is about: the caller's scope must reach as far.
 enum class Level : std::uint8_t { tenant, organization, platform };
 
+std::string_view to_string(Level level);
 std::string_view to_string(Role role);
 std::optional<Role> role_from(std::string_view text);
 std::string_view to_string(Permission permission);

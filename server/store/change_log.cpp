@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 #include <pqxx/pqxx>
@@ -12,6 +13,10 @@
 
 namespace sluice::server {
 namespace {
+
+// Of one statement: it stays far from its time-out, and its text from the largest that PostgreSQL takes.
+constexpr std::size_t kRows = 2000;
+constexpr std::size_t kBytes = std::size_t{8} << 20;
 
 struct AuditHead {
   std::int64_t seq = 0;
@@ -94,7 +99,7 @@ WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS
        FROM entry, stamp),
      change AS (
        INSERT INTO changes (revision, ordinal, kind, organization_id, tenant_id, id, version, removed)
-       SELECT stamp.revision, ordinal, kind, organization_id, tenant_id, id, version, removed FROM entry, stamp),
+       SELECT stamp.revision, ordinal + $19::bigint, kind, organization_id, tenant_id, id, version, removed FROM entry, stamp),
      trail AS (
        INSERT INTO audit (organization_id, seq, tenant_id, made_at, actor_id, actor_role, source, request_id, action, kind,
                           object_id, version, before, after, revision, hash)
@@ -107,7 +112,8 @@ WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS
        WHERE h.organization_id = e.organization_id)
 SELECT pg_notify('sluice_revision', $2::text))";
 
-void write(Transaction& tx, const Actor& actor, const Stamp& stamp, const std::vector<Change>& changes,
+// `before_these`: how many changes of the revision were written already.
+void write(Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<const Change> changes, std::size_t before_these,
            std::map<std::string, AuditHead>& heads) {
   Columns columns;
   for (const Change& change : changes) {
@@ -141,7 +147,7 @@ void write(Transaction& tx, const Actor& actor, const Stamp& stamp, const std::v
   tx.exec(std::string(kRecord), stamp.made_at_us, stamp.revision.number, columns.array(0), columns.array(1),
           columns.array(2), columns.array(3), columns.array(4), columns.array(5), columns.array(6), columns.array(7),
           columns.array(8), columns.array(9), columns.array(10), columns.array(11), actor.id, actor.role, actor.source,
-          actor.request_id);
+          actor.request_id, before_these);
 }
 
 }  // namespace
@@ -151,7 +157,16 @@ Revision ChangeLog::record(Transaction& tx, const Actor& actor) {
   for (const Change& change : changes_) heads.try_emplace(change.key.organization_id);
   for (auto& [organization, head] : heads) head = lock_head(tx, organization);
   const Stamp stamp = next_revision(tx, digest_of(changes_));
-  write(tx, actor, stamp, changes_, heads);
+  const std::span<const Change> all(changes_);
+  std::size_t begin = 0;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    bytes += (all[i].before ? all[i].before->size() : 0) + (all[i].after ? all[i].after->size() : 0);
+    if (i + 1 < all.size() && i + 1 - begin < kRows && bytes < kBytes) continue;
+    write(tx, actor, stamp, all.subspan(begin, i + 1 - begin), begin, heads);
+    begin = i + 1;
+    bytes = 0;
+  }
   return stamp.revision;
 }
 

@@ -9,7 +9,7 @@
 namespace sluice::server {
 namespace {
 
-constexpr std::array<KindInfo, 9> kKinds{{{"override", "overrides", true, true},
+constexpr std::array<KindInfo, kKinds> kInfos{{{"override", "overrides", true, true},
                                           {"policy", "policies", true, true},
                                           {"plan", "plans", true, true},
                                           {"key", "keys", true, false},
@@ -21,11 +21,11 @@ constexpr std::array<KindInfo, 9> kKinds{{{"override", "overrides", true, true},
 
 }  // namespace
 
-const KindInfo& info(Kind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+const KindInfo& info(Kind kind) { return kInfos[static_cast<std::size_t>(kind)]; }
 
 std::optional<Kind> kind_from(std::string_view name) {
-  for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    if (kKinds[i].name == name) return static_cast<Kind>(i);
+  for (std::size_t i = 0; i < kInfos.size(); ++i) {
+    if (kInfos[i].name == name) return static_cast<Kind>(i);
   }
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 // The kinds of objects, and what the store must know of each.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,8 @@ namespace sluice::server {
 
 // In the order in which a transaction locks rows: what refers comes before what it refers to.
 enum class Kind : std::uint8_t { override_, policy, plan, key, agent_token, token, tenant, organization, setting };
+
+inline constexpr std::size_t kKinds = 9;
 
 struct KindInfo {
   std::string_view name;   // "policy": in versions, changes, audit and texts

@@ -133,7 +133,7 @@ def written(admin: AdminClient, tenant: str, organization: str, path: str, body:
 def test_sql_in_every_parameter_finds_nothing(admin: AdminClient, whole: Callable[[], None], parameter: str) -> None:
     for text in INJECTIONS:
         answer = admin.get("/policies", query={parameter: text})
-        if parameter in ("cursor", "limit"):
+        if parameter in ("cursor", "limit", "mode", "enabled"):
             assert (answer.status, pointers(answer)) == (400, [f"?{parameter}"])
         else:
             assert (answer.status, answer.body["items"]) == (200, []), (text, answer)

@@ -60,7 +60,7 @@ def test_a_method_that_a_path_has_not_is_405_and_allow_says_which_it_has(server:
 
 
 @pytest.mark.parametrize("path", ["", "/", "/nothing", "/plans/", "/plans/x/", "/plans//", "/plans/x/y", "//plans", "/Plans",
-                                  "/plans/x/versions/1", "/./plans", "/%70lans/..%2f..", "/plans/%zz",
+                                  "/plans/x/versions/1/x", "/plans/x/rollout", "/./plans", "/%70lans/..%2f..", "/plans/%zz",
                                   "/plans/%00", "/plans/%ff", "/plans/a%00b", "/organizations/%C0%AE%C0%AE"])
 def test_a_path_that_is_none_is_404_for_every_method(admin: AdminClient, path: str) -> None:
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):

@@ -60,8 +60,8 @@ class AdminClient:
     `query` and `tenant` go into the query; `key` is an Idempotency-Key; `headers` replace or add, and None takes away.
     """
 
-    def __init__(self, address: Address, token: Optional[str], timeout: float = 60.0) -> None:
-        self._client = Client(address, timeout=timeout)
+    def __init__(self, address: Address, token: Optional[str], timeout: float = 60.0, source: str = "") -> None:
+        self._client = Client(address, timeout=timeout, source=source)
         self.token = token
 
     def __enter__(self) -> "AdminClient":

@@ -45,13 +45,15 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class Client:
-    """One connection that stays open. `key` goes with every request unless one names other headers."""
+    """One connection that stays open. `key` goes with every request unless one names other headers. `source`: the address
+    of the loopback that it comes from."""
 
-    def __init__(self, address: Address, key: str = "", timeout: float = 30.0) -> None:
+    def __init__(self, address: Address, key: str = "", timeout: float = 30.0, source: str = "") -> None:
         if isinstance(address, Path):
             self._connection: http.client.HTTPConnection = _UnixConnection(address, timeout)
         else:
-            self._connection = http.client.HTTPConnection("127.0.0.1", address, timeout=timeout)
+            self._connection = http.client.HTTPConnection("127.0.0.1", address, timeout=timeout,
+                                                          source_address=(source, 0) if source else None)
         self.key = key
 
     def __enter__(self) -> "Client":

@@ -155,9 +155,9 @@ class Server:
         with Client(self.admin_port) as client:
             return client.get(path)
 
-    def admin(self, token: Optional[str] = None, timeout: float = 60.0) -> AdminClient:
+    def admin(self, token: Optional[str] = None, timeout: float = 60.0, source: str = "") -> AdminClient:
         """A client of the admin API, as platform_admin unless another token is given; "": without one."""
-        return AdminClient(self.port, self.token if token is None else token, timeout)
+        return AdminClient(self.port, self.token if token is None else token, timeout, source)
 
     def metric(self, name: str, **labels: str) -> float:
         """The sum of a metric's samples that carry these labels."""

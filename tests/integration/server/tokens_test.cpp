@@ -2,9 +2,12 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <thread>
+
 #include "common/base/timestamp.hpp"
 #include "common/domain/credential.hpp"
 #include "server/auth/bootstrap.hpp"
+#include "server/auth/token_store.hpp"
 #include "tests/integration/server/admin_rig.hpp"
 
 namespace sluice::server::test {
@@ -153,6 +156,25 @@ TEST_CASE_FIXTURE(Acme, "the last live platform_admin token stays") {
   CHECK(ask("DELETE", mine).status == 204);
   CHECK(ask("GET", "/v1/admin/whoami").status == 401);
   CHECK(ask_as(third, "DELETE", path_of(third)).status == 409);
+}
+
+TEST_CASE_FIXTURE(Acme, "of the last two platform_admins one stays, also where both go at the same time") {
+  const std::string second = path_of(token("platform_admin"));
+  const std::string first = id_of(admin());
+  const auto connection = connect(database_options());
+  Transaction other(*connection);
+  other.enter(Scope::everything("other"));
+  REQUIRE(lock_platform_admins(other, clock.now_us()).size() == 2);
+  Answer answer;
+  std::jthread asking([&] { answer = ask("DELETE", second); });
+  const std::string waiting =
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  while (execute(waiting) == "0") std::this_thread::yield();
+  remove(other, {.kind = Kind::token, .organization_id = {}, .tenant_id = {}, .id = first});
+  other.commit();
+  asking.join();
+  CHECK(answer.status == 409);
+  CHECK(at(answer, "/type") == "/problems/last-admin");
 }
 
 TEST_CASE_FIXTURE(Acme, "a token of a tenant keeps the tenant from being deleted") {

@@ -1,0 +1,188 @@
+// A bundle into the store: one transaction, one revision, a change for each object that differs.
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/domain/json_fields.hpp"
+#include "common/http/problem.hpp"
+#include "common/policy/snapshot.hpp"
+#include "common/policy/warnings.hpp"
+#include "server/admin/apply_plan.hpp"
+#include "server/admin/bundle_api.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/references.hpp"
+#include "server/admin/refusal.hpp"
+
+namespace sluice::server {
+namespace {
+
+bool read_flag(const Call& call, std::string_view name) {
+  const std::string_view text = call.parameter(name);
+  if (text == "true") return true;
+  if (!text.empty() && text != "false") {
+    refuse_fault(400, fmt::format("?{}", name), fmt::format("{} is true or false, not {}", name, quoted(text)));
+  }
+  return false;
+}
+
+ApplyOptions read_options(const Call& call) {
+  return {.dry_run = read_flag(call, "dry_run"),
+          .prune = read_flag(call, "prune"),
+          .organization_id = std::string(call.parameter("organization_id"))};
+}
+
+std::string diff_of(const std::string& before, const std::string& after) {
+  JsonTree old_tree;
+  JsonTree new_tree;
+  return merge_patch(old_tree.parse(before).value(), new_tree.parse(after).value());
+}
+
+// Writes what is planned, and lists it.
+class Writer {
+ public:
+  Writer(Context& context, const BundleBody& body, ApplyPlan plan)
+      : tx_(context.tx), body_(body), plan_(std::move(plan)) {}
+
+  // What is removed first makes room for what comes; what refers goes before what it refers to.
+  void write(const std::optional<std::string>& setting) {
+    remove(Kind::override_);
+    for (const Kind kind : {Kind::organization, Kind::tenant, Kind::plan, Kind::policy, Kind::key}) {
+      create(kind);
+      update(kind);
+    }
+    for (const Kind kind : {Kind::policy, Kind::plan, Kind::key, Kind::tenant}) remove(kind);
+    if (setting) update_setting(*setting);
+    check_unindexed();
+  }
+
+  const std::string& changes() const { return changes_; }
+  ChangeLog& log() { return log_; }
+
+ private:
+  void add(std::string_view action, const ObjectKey& key, const std::string& diff = {}) {
+    changes_ += fmt::format(R"({}{{"action":"{}","kind":"{}",)", changes_.empty() ? "" : ",", action, info(key.kind).name);
+    if (info(key.kind).in_tenant) changes_ += fmt::format(R"("tenant_id":"{}",)", key.tenant_id);
+    changes_ += fmt::format(R"("id":"{}"{}{}}})", key.id, diff.empty() ? "" : R"(,"diff":)", diff);
+  }
+
+  void create(Kind kind) {
+    KindChanges& changes = plan_.of(kind);
+    const std::vector<std::int64_t> versions = insert_all(tx_, kind, changes.create);
+    Faults taken;
+    for (std::size_t i = 0; i < versions.size(); ++i) {
+      RowDraft& row = changes.create[i];
+      if (versions[i] == 0) {
+        // Somebody was quicker; or whoever has the id is not in scope.
+        if (info(kind).local_id || find(tx_, kind, "", row.key.id)) throw Raced();
+        taken.push_back({fmt::format("/{}/{}/id", info(kind).table, changes.create_index[i]),
+                         fmt::format("the id {} is taken: choose another", quoted(row.key.id))});
+        continue;
+      }
+      add("create", row.key);
+      log_.add({.action = "create",
+                .key = row.key,
+                .version = versions[i],
+                .before = std::nullopt,
+                .after = std::move(row.document)});
+    }
+    if (!taken.empty()) body_.refuse(std::move(taken));
+  }
+
+  void update(Kind kind) {
+    KindChanges& changes = plan_.of(kind);
+    const std::vector<std::int64_t> versions = update_all(tx_, kind, changes.update);
+    for (std::size_t i = 0; i < versions.size(); ++i) {
+      RowDraft& row = changes.update[i];
+      add("update", row.key, diff_of(changes.before[i].document, row.document));
+      log_.add({.action = "update",
+                .key = row.key,
+                .version = versions[i],
+                .before = std::move(changes.before[i].document),
+                .after = std::move(row.document)});
+    }
+  }
+
+  void remove(Kind kind) {
+    KindChanges& changes = plan_.of(kind);
+    // Of tokens for a tenant the bundle knows nothing.
+    if (kind == Kind::tenant) {
+      for (const StoredObject& tenant : changes.remove) refuse_referenced(tx_, tenant.key);
+    }
+    remove_rows(tx_, kind, changes.remove);
+    for (StoredObject& object : changes.remove) {
+      add("delete", object.key);
+      log_.add({.action = "delete",
+                .key = object.key,
+                .version = object.version + 1,
+                .before = std::move(object.document),
+                .after = std::nullopt});
+    }
+  }
+
+  void update_setting(const std::string& document) {
+    const auto before = find(tx_, Kind::setting, "", "global", Lock::update);
+    if (!before || before->document == document) return;
+    const StoredObject after = sluice::server::update(tx_, *before, document);
+    add("update", after.key, diff_of(before->document, document));
+    log_.add({.action = "update",
+              .key = after.key,
+              .version = after.version,
+              .before = before->document,
+              .after = after.document});
+  }
+
+  // The bundle alone was counted when it was compiled; here counts what stays beside it.
+  void check_unindexed() {
+    const KindChanges& changes = plan_.of(Kind::policy);
+    if (changes.create.empty() && changes.update.empty()) return;
+    std::vector<std::string> tenants;
+    for (const Tenant& tenant : body_.bundle.tenants) tenants.push_back(tenant.id);
+    Faults faults;
+    for (const auto& row : tx_.exec("SELECT tenant_id, count(*) FROM policies WHERE unindexed AND tenant_id = ANY ($1::text[]) "
+                                    "GROUP BY tenant_id HAVING count(*) > $2 ORDER BY tenant_id",
+                                    text_array(tenants), policy::kMaxUnindexedPolicies)) {
+      faults.push_back({"/policies", fmt::format("tenant {} would have {} policies whose scope no index can use, and so are "
+                                                 "asked for every request; there may be {}: name another dimension",
+                                                 row[0].c_str(), row[1].c_str(), policy::kMaxUnindexedPolicies)});
+    }
+    if (!faults.empty()) body_.refuse(std::move(faults));
+  }
+
+  Transaction& tx_;
+  const BundleBody& body_;
+  ApplyPlan plan_;
+  ChangeLog log_;
+  std::string changes_;  // items of a JSON list
+};
+
+}  // namespace
+
+Answer apply_bundle(Context& context) {
+  const ApplyOptions options = read_options(context.call);
+  const BundleBody body(context.call, context.now_us);
+  if (!body.bundle.overrides.empty()) {
+    body.refuse({{"/overrides", "overrides are not applied with a bundle: put them one by one to /v1/admin/overrides"}});
+  }
+  Faults warnings = policy::warnings(body.bundle);
+  body.locate(warnings);
+  WantedState wanted = wanted_by(context, body, options);
+  const std::optional<std::string> setting = std::move(wanted.setting);
+  ApplyPlan plan = plan_apply(context, body, std::move(wanted), options);
+  const std::size_t unchanged = plan.unchanged;
+  // A dry run does it all, so that nothing can be wrong only later; and then takes it back.
+  if (options.dry_run) context.tx.exec_text("SAVEPOINT dry_run");
+  Writer writer(context, body, std::move(plan));
+  writer.write(setting);
+  if (options.dry_run) {
+    context.tx.exec_text("ROLLBACK TO SAVEPOINT dry_run");
+  } else {
+    context.log = std::move(writer.log());
+  }
+  Answer answer;
+  answer.body = fmt::format(R"({{"dry_run":{},"changes":[)", options.dry_run);
+  answer.body.append(writer.changes()).append(fmt::format(R"(],"unchanged":{},"warnings":)", unchanged));
+  http::write_faults(warnings, answer.body);
+  answer.body += context.log.empty() ? R"(,"revision":null})" : "}";
+  return answer;
+}
+
+}  // namespace sluice::server

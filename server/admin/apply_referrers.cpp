@@ -1,0 +1,184 @@
+#include "server/admin/apply_referrers.hpp"
+
+#include <cstdlib>
+#include <set>
+#include <stdexcept>
+#include <unordered_set>
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/domain/policy_json.hpp"
+#include "common/policy/snapshot.hpp"
+#include "server/admin/drafts.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/refusal.hpp"
+
+namespace sluice::server {
+namespace {
+
+using Places = std::unordered_set<std::string>;
+
+template <class Row>
+void add(Places& places, const std::vector<Row>& rows) {
+  for (const Row& row : rows) places.insert(place_of(row.key));
+}
+
+// An object that stays, outside of the bundle.
+struct Kept {
+  std::string_view kind;
+  std::string tenant_id;
+  std::string id;
+  std::string document;
+};
+
+class Check {
+ public:
+  Check(Transaction& tx, const BundleBody& body, const ApplyPlan& plan) : tx_(tx), body_(body) {
+    add(updated_plans_, plan.of(Kind::plan).update);
+    add(removed_plans_, plan.of(Kind::plan).remove);
+    add(updated_policies_, plan.of(Kind::policy).update);
+    add(removed_policies_, plan.of(Kind::policy).remove);
+    add(gone_overrides_, plan.of(Kind::override_).remove);
+    for (const Policy& policy : body.bundle.policies) {
+      own_policies_.insert(place_of(policy.tenant_id, policy.id));
+      if (updated_plans_.contains(place_of(policy.tenant_id, policy.plan_id))) {
+        updated_policies_.insert(place_of(policy.tenant_id, policy.id));
+      }
+      // One that delays bounds how far the numbers of its plan's overrides may go.
+      if (policy.enforcement.action == Action::delay && !policy.plan_id.empty()) {
+        delaying_plans_.insert(place_of(policy.tenant_id, policy.plan_id));
+        tenants_.insert(policy.tenant_id);
+      }
+    }
+    for (const Override& item : body.bundle.overrides) gone_overrides_.insert(place_of(item.tenant_id, item.id));
+    for (const Kind kind : {Kind::plan, Kind::policy}) {
+      for (const StoredObject& object : plan.of(kind).before) tenants_.insert(object.key.tenant_id);
+      for (const StoredObject& object : plan.of(kind).remove) tenants_.insert(object.key.tenant_id);
+    }
+  }
+
+  void run() {
+    if (tenants_.empty()) return;
+    read_policies();
+    read_overrides();
+    if (!faults_.empty()) body_.refuse(std::move(faults_));
+    if (!kept_.empty()) check_kept();
+  }
+
+ private:
+  void refer(const Kept& from, std::string_view kind, std::string_view id) {
+    faults_.push_back({"", fmt::format("{} {} of tenant {} is not in the bundle and would be removed, but {} {} uses it: keep "
+                                       "the one, or remove the other first",
+                                       kind, id, from.tenant_id, from.kind, from.id)});
+  }
+
+  void read_policies() {
+    if (updated_plans_.empty() && removed_plans_.empty()) return;
+    for (const auto& row : tx_.exec("SELECT tenant_id, id, plan_id, document FROM policies WHERE tenant_id = ANY ($1::text[]) "
+                                    "AND plan_id IS NOT NULL ORDER BY tenant_id, id",
+                                    tenants())) {
+      Kept policy{.kind = "policy", .tenant_id = row[0].c_str(), .id = row[1].c_str(), .document = row[3].c_str()};
+      const std::string own = place_of(policy.tenant_id, policy.id);
+      if (own_policies_.contains(own) || removed_policies_.contains(own)) continue;
+      const std::string plan = place_of(policy.tenant_id, row[2].c_str());
+      if (removed_plans_.contains(plan)) {
+        refer(policy, "plan", row[2].c_str());
+      } else if (updated_plans_.contains(plan)) {
+        updated_policies_.insert(own);
+        kept_.push_back(std::move(policy));
+      }
+    }
+  }
+
+  void read_overrides() {
+    for (const auto& row : tx_.exec("SELECT tenant_id, id, coalesce(policy_id, ''), coalesce(plan_id, ''), document FROM "
+                                    "overrides WHERE tenant_id = ANY ($1::text[]) ORDER BY tenant_id, id",
+                                    tenants())) {
+      Kept item{.kind = "override", .tenant_id = row[0].c_str(), .id = row[1].c_str(), .document = row[4].c_str()};
+      if (gone_overrides_.contains(place_of(item.tenant_id, item.id))) continue;
+      const std::string policy = place_of(item.tenant_id, row[2].c_str());
+      const std::string plan = place_of(item.tenant_id, row[3].c_str());
+      if (removed_policies_.contains(policy)) {
+        refer(item, "policy", row[2].c_str());
+      } else if (removed_plans_.contains(plan)) {
+        refer(item, "plan", row[3].c_str());
+      } else if (updated_policies_.contains(policy) || updated_plans_.contains(plan) || delaying_plans_.contains(plan)) {
+        kept_.push_back(std::move(item));
+      }
+    }
+  }
+
+  std::string tenants() const { return text_array({tenants_.begin(), tenants_.end()}); }
+
+  template <class Item, class Write>
+  void append_own(std::string& out, const std::vector<Item>& items, Write write, const Places& concerned) {
+    for (const Item& item : items) {
+      if (concerned.contains(item.tenant_id)) out.append(out.ends_with('[') ? "" : ",").append(canonical(item, write));
+    }
+  }
+
+  // What stays, read beside what it refers to, as the bundle wants that.
+  void check_kept() {
+    Places concerned;
+    for (const Kept& item : kept_) concerned.insert(item.tenant_id);
+    std::string tenants = R"({"format":"sluice/v1","tenants":[)";
+    for (const std::string& id : concerned) {
+      tenants += fmt::format(R"({}{{"id":"{}"}})", tenants.ends_with('[') ? "" : ",", id);
+    }
+    std::string plans = R"(],"plans":[)";
+    append_own(plans, body_.bundle.plans, write_plan, concerned);
+    std::string policies = R"(],"policies":[)";
+    std::string overrides = R"(],"overrides":[)";
+    std::vector<const Kept*> policy_list;
+    std::vector<const Kept*> override_list;
+    for (const Kept& item : kept_) {
+      const bool is_policy = item.kind == "policy";
+      std::string& list = is_policy ? policies : overrides;
+      list.append(list.ends_with('[') ? "" : ",").append(item.document);
+      (is_policy ? policy_list : override_list).push_back(&item);
+    }
+    append_own(policies, body_.bundle.policies, write_policy, concerned);
+    const auto bundle = parse_bundle(tenants + plans + policies + overrides + "]}");
+    Faults found;
+    if (!bundle) {
+      found = bundle.error();
+    } else if (auto built = policy::build_snapshot(*bundle, 0, 0); !built) {
+      found = std::move(built.error());
+    }
+    for (const Fault& fault : found) {
+      const bool reported = report(fault, "/policies/", policy_list) || report(fault, "/overrides/", override_list);
+      if (!reported) throw std::logic_error(fmt::format("what is stored breaks {}: {}", fault.pointer, fault.text));
+    }
+    if (!faults_.empty()) body_.refuse(std::move(faults_));
+  }
+
+  // Whether the fault is about one of them.
+  bool report(const Fault& fault, std::string_view list, const std::vector<const Kept*>& items) {
+    if (!fault.pointer.starts_with(list)) return false;
+    const std::size_t index = std::strtoull(fault.pointer.c_str() + list.size(), nullptr, 10);
+    if (index >= items.size()) return false;
+    faults_.push_back({"", fmt::format("{} {} of tenant {}, which is not in the bundle, would break: {}", items[index]->kind,
+                                       items[index]->id, items[index]->tenant_id, fault.text)});
+    return true;
+  }
+
+  Transaction& tx_;
+  const BundleBody& body_;
+  Places updated_plans_;
+  Places removed_plans_;
+  Places delaying_plans_;  // of policies in the bundle
+  Places own_policies_;
+  Places updated_policies_;  // also those whose plan is
+  Places removed_policies_;
+  Places gone_overrides_;  // in the bundle, or removed
+  std::set<std::string> tenants_;
+  std::vector<Kept> kept_;
+  Faults faults_;
+};
+
+}  // namespace
+
+void check_referrers(Transaction& tx, const BundleBody& body, const ApplyPlan& plan) { Check(tx, body, plan).run(); }
+
+}  // namespace sluice::server

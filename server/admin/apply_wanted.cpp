@@ -1,0 +1,183 @@
+#include "server/admin/apply_wanted.hpp"
+
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "common/domain/json_fields.hpp"
+#include "common/domain/policy_json.hpp"
+#include "common/domain/tenant_json.hpp"
+#include "server/admin/drafts.hpp"
+#include "server/admin/json_edit.hpp"
+
+namespace sluice::server {
+namespace {
+
+using ById = std::unordered_map<std::string, StoredObject>;
+
+template <class Item>
+ById stored(Transaction& tx, Kind kind, const std::vector<Item>& items) {
+  std::vector<ObjectKey> keys;
+  keys.reserve(items.size());
+  for (const Item& item : items) keys.push_back({.kind = kind, .organization_id = {}, .tenant_id = {}, .id = item.id});
+  ById found;
+  for (StoredObject& object : find_all(tx, kind, keys)) {
+    std::string id = object.key.id;
+    found.emplace(std::move(id), std::move(object));
+  }
+  return found;
+}
+
+class Reader {
+ public:
+  Reader(Context& context, const BundleBody& body, const ApplyOptions& options)
+      : context_(context), body_(body), bundle_(body.bundle), options_(options) {}
+
+  WantedState read() {
+    read_mode();
+    read_organizations();
+    read_tenants();
+    // What belongs to tenants that are not the caller's is of no interest.
+    if (!faults_.empty()) body_.refuse(std::move(faults_));
+    for (const Plan& plan : bundle_.plans) add_local(Kind::plan, plan, canonical(plan, write_plan), {});
+    for (Policy policy : bundle_.policies) {
+      policy.version = 1;  // versions are the store's
+      add_local(Kind::policy, policy, canonical(policy, write_policy), policy_columns(policy));
+    }
+    read_keys();
+    if (!faults_.empty()) body_.refuse(std::move(faults_));
+    return std::move(wanted_);
+  }
+
+ private:
+  void fault(std::string_view list, std::size_t index, std::string_view member, std::string text) {
+    faults_.push_back({fmt::format("/{}/{}/{}", list, index, member), std::move(text)});
+  }
+
+  void read_mode() {
+    if (!body_.has_mode()) return;
+    const auto now = find(context_.tx, Kind::setting, "", "global");
+    std::string document = fmt::format(R"({{"mode":"{}"}})", to_string(bundle_.mode));
+    if (!now || now->document == document) return;
+    const Principal& caller = context_.principal;
+    if (caller.reach() == Level::platform && allows(caller.role, Permission::operate)) {
+      wanted_.setting = std::move(document);
+    } else {
+      faults_.push_back({"/mode", "the mode of the whole platform is another one, and is not this token's to change: leave "
+                                  "mode out, or let it be what it is"});
+    }
+  }
+
+  void read_organizations() {
+    const ById known = stored(context_.tx, Kind::organization, bundle_.organizations);
+    const Principal& caller = context_.principal;
+    const bool founds = allows(caller.role, Permission::found) && caller.reach() == Level::platform;
+    for (std::size_t i = 0; i < bundle_.organizations.size(); ++i) {
+      const Organization& item = bundle_.organizations[i];
+      std::string document = canonical(item, write_organization);
+      const auto found = known.find(item.id);
+      if (found == known.end() && !founds) {
+        fault("organizations", i, "id", fmt::format("there is no organization {}, and only {} can make one", quoted(item.id),
+                                                    roles_with(Permission::found)));
+      } else if (found != known.end() && found->second.document != document && caller.reach() < Level::organization) {
+        fault("organizations", i, "name", fmt::format("organization {} differs, and the token is limited to tenants: leave "
+                                                      "organizations out, or as they are", quoted(item.id)));
+      }
+      wanted_.of(Kind::organization)
+          .push_back({.key = {Kind::organization, item.id, "", item.id}, .document = std::move(document), .extra = {}});
+    }
+  }
+
+  bool is_organization(const std::string& id) {
+    for (const Organization& item : bundle_.organizations) {
+      if (item.id == id) return true;
+    }
+    return find(context_.tx, Kind::organization, "", id).has_value();
+  }
+
+  // Of a tenant that does not say it; "" where nothing tells.
+  const std::string& default_organization() {
+    if (default_) return *default_;
+    default_ = options_.organization_id;
+    if (default_->empty()) default_ = context_.principal.organization_id;
+    if (default_->empty() && bundle_.organizations.size() == 1) default_ = bundle_.organizations.front().id;
+    if (!default_->empty() && !is_organization(*default_)) {
+      faults_.push_back({"?organization_id", fmt::format("there is no organization {}", quoted(*default_))});
+    }
+    return *default_;
+  }
+
+  void read_tenants() {
+    if (!options_.organization_id.empty()) default_organization();
+    const ById known = stored(context_.tx, Kind::tenant, bundle_.tenants);
+    for (std::size_t i = 0; i < bundle_.tenants.size(); ++i) {
+      Tenant item = bundle_.tenants[i];
+      const auto found = known.find(item.id);
+      const StoredObject* const before = found == known.end() ? nullptr : &found->second;
+      if (item.organization_id.empty()) {
+        item.organization_id = before != nullptr ? before->key.organization_id : default_organization();
+      }
+      check_tenant(i, item, before);
+      organizations_.emplace(item.id, item.organization_id);
+      wanted_.tenant_ids.push_back(item.id);
+      wanted_.of(Kind::tenant)
+          .push_back({.key = {Kind::tenant, item.organization_id, item.id, item.id},
+                      .document = canonical(item, write_tenant),
+                      .extra = {}});
+    }
+  }
+
+  void check_tenant(std::size_t i, const Tenant& item, const StoredObject* before) {
+    if (before == nullptr && context_.principal.reach() < Level::organization) {
+      fault("tenants", i, "id", fmt::format("there is no tenant {} among those of the token", quoted(item.id)));
+    } else if (item.organization_id.empty()) {
+      fault("tenants", i, "organization_id", "organization_id is missing: every tenant belongs to an organization");
+    } else if (before != nullptr && before->key.organization_id != item.organization_id) {
+      fault("tenants", i, "organization_id",
+            fmt::format("tenant {} belongs to organization {}, and does not move to another", quoted(item.id),
+                        before->key.organization_id));
+    } else if (!options_.organization_id.empty() && item.organization_id != options_.organization_id) {
+      fault("tenants", i, "organization_id",
+            fmt::format("the call is about organization {} only", quoted(options_.organization_id)));
+    } else if (!context_.principal.organization_id.empty() && item.organization_id != context_.principal.organization_id) {
+      fault("tenants", i, "organization_id", fmt::format("there is no organization {}", quoted(item.organization_id)));
+    }
+  }
+
+  template <class Item>
+  void add_local(Kind kind, const Item& item, std::string document, std::vector<ExtraColumn> extra) {
+    wanted_.of(kind).push_back({.key = {kind, organizations_.at(item.tenant_id), item.tenant_id, item.id},
+                                .document = std::move(document),
+                                .extra = std::move(extra)});
+  }
+
+  void read_keys() {
+    const ById known = stored(context_.tx, Kind::key, bundle_.keys);
+    for (std::size_t i = 0; i < bundle_.keys.size(); ++i) {
+      const ApiKey& item = bundle_.keys[i];
+      const auto found = known.find(item.id);
+      if (found != known.end() && found->second.key.tenant_id != item.tenant_id) {
+        fault("keys", i, "tenant_id", fmt::format("key {} belongs to tenant {}, and does not move to another", quoted(item.id),
+                                                  found->second.key.tenant_id));
+      }
+      add_local(Kind::key, item, canonical(item, write_key), {});
+    }
+  }
+
+  Context& context_;
+  const BundleBody& body_;
+  const Bundle& bundle_;
+  const ApplyOptions& options_;
+  WantedState wanted_;
+  Faults faults_;
+  std::optional<std::string> default_;
+  std::unordered_map<std::string, std::string> organizations_;  // of tenants
+};
+
+}  // namespace
+
+WantedState wanted_by(Context& context, const BundleBody& body, const ApplyOptions& options) {
+  return Reader(context, body, options).read();
+}
+
+}  // namespace sluice::server

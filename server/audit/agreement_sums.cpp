@@ -1,0 +1,95 @@
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/base/crypto.hpp"
+#include "server/audit/agreement.hpp"
+#include "server/store/kind.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::uint64_t kModulus = std::uint64_t{1} << 63;
+
+// Of a key the trail has a fingerprint instead of its hash, and of the settings' first version it has nothing: their
+// documents are compared row by row.
+constexpr std::string_view kByRow = "('key', 'setting')";
+
+std::int64_t random_seed() {
+  std::array<std::uint8_t, 8> bytes;
+  random_bytes(bytes);
+  std::int64_t seed = 0;
+  std::memcpy(&seed, bytes.data(), sizeof seed);
+  return seed;
+}
+
+// SQL: the sum of the rows' hashes, modulo 2^63; rows that a condition holds for, or all.
+class HashSum {
+ public:
+  std::string of(std::string_view columns, std::string_view condition = "true") const {
+    return fmt::format(
+        "mod(coalesce(sum(hash_record_extended(ROW({}), {})) FILTER (WHERE {}), 0), 9223372036854775808)::bigint",
+        columns, seed_, condition);
+  }
+
+ private:
+  std::int64_t seed_ = random_seed();
+};
+
+std::uint64_t sum(const pqxx::field& field) { return static_cast<std::uint64_t>(field.as<std::int64_t>()) % kModulus; }
+
+// What versions and the trail both know of a change, what versions and changes do, and the documents by their version:
+// the sum of all documents that there ever were is that of the documents that were changed and of those that are.
+struct Hashes {
+  HashSum trail;
+  HashSum change;
+  HashSum document;
+};
+
+std::uint64_t documents_now(pqxx::transaction_base& work, const HashSum& hash) {
+  std::uint64_t total = 0;
+  for (std::uint8_t i = 0; i < static_cast<std::uint8_t>(Kind::setting); ++i) {
+    const KindInfo& kind = info(static_cast<Kind>(i));
+    if (kind.name == "key") continue;
+    const std::string columns =
+        fmt::format("'{}'::text, tenant_id, id, version, organization_id, document::text", kind.name);
+    total += sum(work.exec1(fmt::format("SELECT {} FROM {}", hash.of(columns), kind.table))[0]);
+  }
+  return total % kModulus;
+}
+
+bool sums_agree(pqxx::transaction_base& work) {
+  const Hashes hashes;
+  const std::string by_row = fmt::format("IN {}", kByRow);
+  const pqxx::row trail = work.exec1(fmt::format(
+      "SELECT {}, {} FROM audit",
+      hashes.trail.of(
+          "kind, tenant_id, object_id, version, organization_id, revision, actor_id, made_at, after IS NULL, "
+          "CASE WHEN kind <> 'key' THEN after END"),
+      hashes.document.of("kind, tenant_id, object_id, version - 1, organization_id, before",
+                         fmt::format("before IS NOT NULL AND kind NOT {}", by_row))));
+  const pqxx::row versions = work.exec1(fmt::format(
+      "SELECT {}, {}, {} FROM versions",
+      hashes.trail.of("kind, tenant_id, id, version, organization_id, revision, actor_id, made_at, document IS NULL, "
+                      "CASE WHEN kind <> 'key' THEN document::text END"),
+      hashes.change.of("kind, tenant_id, id, version, organization_id, revision, document IS NULL"),
+      hashes.document.of("kind, tenant_id, id, version, organization_id, document::text",
+                         fmt::format("document IS NOT NULL AND kind NOT {}", by_row))));
+  const pqxx::row changes =
+      work.exec1(fmt::format("SELECT {}, count(*) FILTER (WHERE ordinal = 1) = (SELECT revision FROM revision), "
+                             "coalesce(max(revision), 0) = (SELECT revision FROM revision) FROM changes",
+                             hashes.change.of("kind, tenant_id, id, version, organization_id, revision, removed")));
+  return sum(trail[0]) == sum(versions[0]) && sum(versions[1]) == sum(changes[0]) && changes[1].as<bool>() &&
+         changes[2].as<bool>() && sum(versions[2]) == (sum(trail[1]) + documents_now(work, hashes.document)) % kModulus;
+}
+
+}  // namespace
+
+bool tables_agree(pqxx::transaction_base& work) {
+  return sums_agree(work) && object_faults(work, Kind::key).empty() && object_faults(work, Kind::setting).empty();
+}
+
+}  // namespace sluice::server
