@@ -96,6 +96,7 @@ def send(admin: AdminClient, document: dict[str, Any], method: str, path: str, o
     for kind, media in content.items():
         for example in media["examples"].values():
             value = example["value"]
-            answer = admin.request(method.upper(), path.removeprefix(ADMIN), query=query,
-                                   body=value if isinstance(value, str) else json.dumps(value), headers={"content-type": kind})
+            text = value if isinstance(value, str) else json.dumps(value)
+            answer = admin.request(method.upper(), path.removeprefix(ADMIN), text, query=query,
+                                   headers={"content-type": kind})
             assert answer.status in (200, 201), (method, path, value, answer)
