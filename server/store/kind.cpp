@@ -32,7 +32,7 @@ std::optional<Kind> kind_from(std::string_view name) {
 
 std::string kind_names() {
   std::string names;
-  for (const KindInfo& kind : kKinds) names.append(names.empty() ? "" : ", ").append(kind.name);
+  for (const KindInfo& kind : kInfos) names.append(names.empty() ? "" : ", ").append(kind.name);
   return names;
 }
 
