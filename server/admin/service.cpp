@@ -23,6 +23,8 @@ using std::chrono::steady_clock;
 constexpr std::size_t kDefaultBody = 1 << 20;
 constexpr std::size_t kMaxIdempotencyKey = 255;
 
+constexpr std::string_view kEveryHeader = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
+
 // What anybody may read.
 struct OpenPage {
   std::string_view path;
@@ -169,10 +171,11 @@ void AdminService::handle(http::Request& request, http::Reply reply) {
   const bool reading = request.method == "GET" || request.method == "HEAD";
   for (const OpenPage& page : kOpenPages) {
     if (request.path != page.path || !reading) continue;
-    return reply.send({.status = 200, .content_type = page.content_type, .headers = page.headers, .body = page.body});
+    const std::string headers = std::string(page.headers).append(kEveryHeader);
+    return reply.send({.status = 200, .content_type = page.content_type, .headers = headers, .body = page.body});
   }
   if (request.path == kHealth && reading) {
-    return reply.send({.body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
+    return reply.send({.headers = kEveryHeader, .body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
   }
   auto pending = std::make_shared<Pending>(std::move(reply));
   pending->call.request_id = request_id_of(request.header("x-request-id"));
@@ -258,8 +261,7 @@ void AdminService::finish(Pending& pending, const Answer& answer) {
 }
 
 void AdminService::send(http::Reply& reply, const Answer& answer, std::string_view request_id) {
-  const std::string headers = fmt::format(
-      "{}X-Request-Id: {}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n", answer.headers, request_id);
+  const std::string headers = fmt::format("{}X-Request-Id: {}\r\n{}", answer.headers, request_id, kEveryHeader);
   reply.send({.status = answer.status, .content_type = answer.content_type, .headers = headers, .body = answer.body});
 }
 

@@ -10,10 +10,10 @@ from typing import Any, Optional
 from world import Thing, World, fresh_id
 
 Body = dict[str, Any]
-EXPRESSIONS = ("region==us-east-1", "tag.env==production && method!=DELETE", "", 'service in ("a","b") || !(user=~"^t")')
+EXPRESSIONS = ("region==us-east-1", "tag.env==production && method!=DELETE", "")
 DEFAULT_KEY_BY = ["resource", "subject"]
-DIMENSIONS = frozenset(("application", "service", "environment", "signal", "operation", "endpoint", "resource", "method",
-                        "user", "subject", "api_key", "client", "client_id", "source_ip", "region", "severity",
+DIMENSIONS = frozenset(("application", "service", "environment", "signal", "operation", "endpoint", "resource",
+                        "method", "user", "subject", "api_key", "client", "client_id", "source_ip", "region", "severity",
                         "span_name", "topic", "consumer_group", "job_type"))
 PARAMETERS = {"sample_rate": "sample", "max_delay": "delay", "downgrade_to": "downgrade"}   # of which action
 MOST_BYTES = {"name": 256, "downgrade_to": 256, "match_expr": 4096}

@@ -8,6 +8,9 @@ from repair import repair, shortened
 from world import ADMIN, World, fresh_id
 
 
+YAML = "format: sluice/v1\nmode: shadow\n"
+
+
 def _export(case: Any, world: World) -> None:
     """An organization or a tenant that is there."""
     tenant = world.any("tenants")
@@ -43,11 +46,21 @@ def _bundle(body: dict[str, Any]) -> None:
             body[name] = items[name]
 
 
+def _apply(case: Any, _: World) -> None:
+    """A bundle of its own."""
+    if "organization_id" in (case.query or {}):
+        del case.query["organization_id"]
+    if isinstance(case.body, dict):
+        _bundle(case.body)
+    else:
+        case.body = YAML
+
+
 def _validate(case: Any, world: World) -> None:
     """An object that fits, in a tenant that is there."""
     body = case.body
     if not isinstance(body, dict):
-        case.body = "format: sluice/v1\nmode: shadow\n"
+        case.body = YAML
         return
     if "format" in body:
         _bundle(body)
@@ -80,6 +93,7 @@ def _explain(case: Any, world: World) -> None:
 
 SPECIAL: dict[str, Callable[[Any, World], None]] = {
     f"{ADMIN}/export": _export,
+    f"{ADMIN}/apply": _apply,
     f"{ADMIN}/validate": _validate,
     f"{ADMIN}/explain": _explain,
     **{f"{ADMIN}/{kind}/{{id}}/{what}": change for kind in ("plans", "policies")

@@ -86,8 +86,11 @@ TEST_CASE("files that were cut off are refused, wherever that was") {
   for (std::size_t size = 0; size + 2 < pair.certificate.size(); ++size) {
     CAPTURE(size);
     CHECK(check(pair.certificate.substr(0, size), pair.key).starts_with("crt holds "));
-    if (size > 10)
-      CHECK(check(pair.certificate + next.certificate.substr(0, size), pair.key).starts_with("crt holds "));
+  }
+  // From where its first line says that it is one. Signatures differ in length, and so do certificates.
+  for (std::size_t size = 11; size + 2 < next.certificate.size(); ++size) {
+    CAPTURE(size);
+    CHECK(check(pair.certificate + next.certificate.substr(0, size), pair.key).starts_with("crt holds "));
   }
   for (std::size_t size = 0; size + 2 < pair.key.size(); ++size) {
     CAPTURE(size);

@@ -23,9 +23,12 @@ std::string lower(std::string_view text) {
 
 std::string_view level_name(Level level) {
   switch (level) {
-    case Level::tenant: return "tenant";
-    case Level::organization: return "organization";
-    case Level::platform: return "platform";
+    case Level::tenant:
+      return "tenant";
+    case Level::organization:
+      return "organization";
+    case Level::platform:
+      return "platform";
   }
   return "";
 }
@@ -168,7 +171,8 @@ TEST_CASE("An operation documents every status it can answer, each with its prob
       if (answer.name < "400") continue;
       CHECK(text_member(Document::get(response, {"content", "application/problem+json", "schema"}), "$ref") ==
             "#/components/schemas/Problem");
-      CHECK(Document::get(response, {"content", "application/problem+json", "example", "status"}).text() == answer.name);
+      CHECK(Document::get(response, {"content", "application/problem+json", "example", "status"}).text() ==
+            answer.name);
     }
   }
 }

@@ -59,7 +59,8 @@ TEST_CASE("Each algorithm is described with the fields it takes, and its canonic
       if (goes_with(field, algorithm)) taken.insert(std::string(field.name));
     }
     CHECK(properties(document, camel(name) + "Fields") == taken);
-    CHECK(document.get({"components", "schemas", camel(name) + "Limit", "properties", "algorithm", "const"}).text() == name);
+    CHECK(document.get({"components", "schemas", camel(name) + "Limit", "properties", "algorithm", "const"}).text() ==
+          name);
     for (const std::string& field : properties(document, camel(name) + "Limit")) {
       CAPTURE(field);
       CHECK((taken.contains(field) || field == "name" || field == "unit" || field == "key_by"));
@@ -113,7 +114,8 @@ TEST_CASE("The description has the program's bounds") {
   CHECK(number(document, "EntryAmount", "maximum") == std::to_string(kMaxLogLimit));
   CHECK(number(document, "LimitListBody", "maxItems") == std::to_string(kMaxLimitsPerPlan));
   CHECK(document.get({"components", "parameters", "Limit", "schema", "maximum"}).text() == std::to_string(kMaxPage));
-  CHECK(document.get({"components", "parameters", "Limit", "schema", "default"}).text() == std::to_string(kDefaultPage));
+  CHECK(document.get({"components", "parameters", "Limit", "schema", "default"}).text() ==
+        std::to_string(kDefaultPage));
 }
 
 TEST_CASE("What answers add is what bodies may bring back") {
