@@ -49,6 +49,9 @@ const std::map<std::string, std::string> kInserts = {
      "version, "
      "revision, hash) VALUES ('{0}', hashtext('{2}'), '{1}', now(), '', '', '', '', '', 'plan', '{2}', 1, 1, '')"},
     {"audit_heads", "(organization_id, seq, hash) VALUES ('{0}', 1, '')"},
+    {"outbox",
+     "(organization_id, tenant_id, policy_id, plan_id, identity, state_key, reset) VALUES ('{0}', '{1}', '{2}', '', "
+     "'{{}}', 'x', false)"},
     {"idempotency", "(actor_id, key, fingerprint) VALUES ('token-{1}', '{2}', '')"},
 };
 
