@@ -23,10 +23,10 @@
 #include "server/admin/service.hpp"
 #include "server/auth/bootstrap.hpp"
 #include "server/counters/publisher.hpp"
-#include "server/publisher_metrics.hpp"
 #include "server/metrics.hpp"
 #include "server/postgres/migrations.hpp"
 #include "server/postgres/url.hpp"
+#include "server/publisher_metrics.hpp"
 
 namespace sluice::server {
 namespace {
@@ -54,15 +54,16 @@ class App {
         shutdown_(loop_, log_, config.drain_timeout),
         tidy_timer_(loop_),
         certificate_timer_(loop_) {
-    metrics_.add("sluice_log_lines_dropped_total", "Log lines that could not be written.", prometheus::MetricType::Counter,
-                 [this] { return static_cast<double>(log_lines_.dropped()); });
+    metrics_.add("sluice_log_lines_dropped_total", "Log lines that could not be written.",
+                 prometheus::MetricType::Counter, [this] { return static_cast<double>(log_lines_.dropped()); });
     metrics_.add("sluice_auth_failures_throttled_total", "Failed authentications answered 429.",
                  prometheus::MetricType::Counter, [this] { return static_cast<double>(throttle_.throttled()); });
   }
 
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
-    log_.info("starting", "The server is starting.", {{"version", version()}, {"connections", config_.database.connections}});
+    log_.info("starting", "The server is starting.",
+              {{"version", version()}, {"connections", config_.database.connections}});
     if (!load_certificates() || !prepare_schema() || !start_publisher() || !listen()) return 1;
     shutdown_.await_signal(1, [this] { drain(); });
     tidy();
@@ -88,7 +89,8 @@ class App {
   bool prepare_schema();
   bool start_publisher();
   bool listen();
-  bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag, const std::string& where);
+  bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
+                const std::string& where);
   void drain();
   [[noreturn]] void leave();
   void tidy();
@@ -144,7 +146,8 @@ void App::look_at_certificates() {
   });
 }
 
-// A server never waits for PostgreSQL: while it is away, calls are answered 503, and the schema is checked when it can be.
+// A server never waits for PostgreSQL: while it is away, calls are answered 503, and the schema is checked when it can
+// be.
 bool App::prepare_schema() {
   if (!config_.owner_url.empty()) {
     const auto migrated = migrate({.owner_url = config_.owner_url, .app_role = url_user(config_.database.url)});
@@ -170,7 +173,8 @@ bool App::prepare_schema() {
 bool App::start_publisher() {
   if (!config_.redis) return true;
   publisher_ = std::make_unique<Publisher>(
-      Publisher::Options{.database = config_.database, .redis = *config_.redis, .allow_evicting = config_.allow_evicting},
+      Publisher::Options{
+          .database = config_.database, .redis = *config_.redis, .allow_evicting = config_.allow_evicting},
       clock_, log_);
   add_publisher_metrics(metrics_, *publisher_);
   executor_.publish_through(*publisher_);
@@ -246,8 +250,8 @@ std::vector<std::string> App::degraded() const {
 int run(const Config& config) { return App(config).run(); }
 
 int run_migrate(const Config& config) {
-  const auto report = migrate(
-      {.owner_url = config.owner_url, .app_role = url_user(config.database.url), .dry_run = config.dry_run});
+  const auto report =
+      migrate({.owner_url = config.owner_url, .app_role = url_user(config.database.url), .dry_run = config.dry_run});
   if (!report) {
     fmt::print(stderr, "sluice-server migrate: {}: {}\n", report.error().code, report.error().text);
     return 1;

@@ -1,5 +1,5 @@
-// The server's life cycle, given its configuration: check the schema, build the parts, listen, serve, drain, end; and its
-// commands.
+// The server's life cycle, given its configuration: check the schema, build the parts, listen, serve, drain, end; and
+// its commands.
 #pragma once
 
 #include "server/config.hpp"

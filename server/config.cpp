@@ -49,7 +49,8 @@ std::string read_password(ConfigReader& reader) {
     reader.require_use("database-password-file", path.empty(), "is empty; its first line is the password");
     return {};
   }
-  reader.require_use("database-password-file", !is_placeholder(password), "holds a placeholder; choose a real password");
+  reader.require_use("database-password-file", !is_placeholder(password),
+                     "holds a placeholder; choose a real password");
   return password;
 }
 
@@ -88,9 +89,10 @@ void read_listeners(ConfigReader& reader, Config& config) {
   reader.require_use("tls-cert", !config.tls_key.empty(), "needs its key; add --tls-key");
   reader.require_use("tls-key", !config.tls_cert.empty(), "needs its certificate; add --tls-cert");
   if (listen && config.tls_cert.empty() && !insecure && !program::is_loopback(listen->address())) {
-    reader.fault("listen",
-                 "can be reached from outside, and tokens would cross the network in clear; add --tls-cert and --tls-key, or "
-                 "--insecure-listen where something else encrypts");
+    reader.fault(
+        "listen",
+        "can be reached from outside, and tokens would cross the network in clear; add --tls-cert and --tls-key, or "
+        "--insecure-listen where something else encrypts");
   }
   if (listen && admin && listen->port() != 0 && listen->port() == admin->port()) {
     reader.fault("admin", "has the port of --listen; choose another port");

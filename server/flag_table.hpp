@@ -17,10 +17,10 @@ inline constexpr FlagSpec kDatabaseUrl{
     "passwords in --database-password-file, a passfile or a client certificate."};
 inline constexpr FlagSpec kDatabasePasswordFile{"database-password-file", "PostgreSQL", "FILE", "",
                                                 "File with the password of --database-url, read at each start."};
-inline constexpr FlagSpec kOwnerUrl{
-    "database-owner-url", "PostgreSQL", "URL", "",
-    "PostgreSQL as the role that owns the schema: migrations are applied at the start as this one. Without it the schema "
-    "must be there."};
+inline constexpr FlagSpec kOwnerUrl{"database-owner-url", "PostgreSQL", "URL", "",
+                                    "PostgreSQL as the role that owns the schema: migrations are applied at the start "
+                                    "as this one. Without it the schema "
+                                    "must be there."};
 inline constexpr FlagSpec kLogLevel{"log-level", "Telemetry", "LEVEL", "info",
                                     "Least level logged to stderr: debug (every call), info, warn, error."};
 inline constexpr FlagSpec kHelp{"help", "Other", "", "false", "Print this help and exit."};
@@ -37,9 +37,10 @@ inline constexpr std::array kFlags{
     FlagSpec{"database-statement-timeout", "PostgreSQL", "DURATION", "30s",
              "How long one statement may take: 100ms to 10m."},
 
-    FlagSpec{"counters", "Counters", "URL", "",
-             "The Redis that the agents count in, where overrides are written: redis://[USER:PASSWORD@]HOST[:PORT][/DB], "
-             "rediss://… (TLS) or unix:PATH[?db=N]. Without it there are no overrides and no counters."},
+    FlagSpec{
+        "counters", "Counters", "URL", "",
+        "The Redis that the agents count in, where overrides are written: redis://[USER:PASSWORD@]HOST[:PORT][/DB], "
+        "rediss://… (TLS) or unix:PATH[?db=N]. Without it there are no overrides and no counters."},
     program::kRedisPasswordFile,
     program::kRedisTlsCa,
     program::kRedisTlsCert,
@@ -120,8 +121,8 @@ inline constexpr std::array kCommands{
     program::Command{"routes", "Print every route of the admin API, the permission it asks for, and who has that.", "",
                      kRoutesFlags},
     program::Command{"audit", "Look after the audit trail.", "", kAuditFlags},
-    program::Command{"audit verify", "Check that no row of the audit trail was changed, removed, swapped or cut off.", "",
-                     kAuditVerifyFlags},
+    program::Command{"audit verify", "Check that no row of the audit trail was changed, removed, swapped or cut off.",
+                     "", kAuditVerifyFlags},
 };
 
 inline constexpr program::Program kProgram{"sluice-server", "SLUICE_SERVER_", kCommands};

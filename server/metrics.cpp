@@ -66,9 +66,8 @@ void Metrics::collect_pool(std::vector<MetricFamily>& families) const {
   MetricFamily& waiting =
       families.emplace_back(family("sluice_postgres_waiting", "Calls that wait for a connection.", MetricType::Gauge));
   add_sample(waiting, {}, static_cast<double>(pool_.waiting()));
-  MetricFamily& failures =
-      families.emplace_back(family("sluice_postgres_errors_total", "What went wrong with PostgreSQL, by class.",
-                                   MetricType::Counter));
+  MetricFamily& failures = families.emplace_back(
+      family("sluice_postgres_errors_total", "What went wrong with PostgreSQL, by class.", MetricType::Counter));
   for (std::size_t i = 0; i < kFailureClasses; ++i) {
     const auto failure = static_cast<FailureClass>(i);
     add_sample(failures, {{"class", std::string(to_string(failure))}}, static_cast<double>(pool_.failures(failure)));

@@ -1,5 +1,5 @@
-// API keys, `slk_<id>_<secret>`, and the tokens of admins (`sla_…`) and agents (`slg_…`): how they look, how they are made,
-// and how a presented one is verified.
+// API keys, `slk_<id>_<secret>`, and the tokens of admins (`sla_…`) and agents (`slg_…`): how they look, how they are
+// made, and how a presented one is verified.
 //
 // The secret is 43 base-62 digits (32 random bytes) and 6 more that are the CRC-32 of everything before them. The
 // checksum refuses mistyped and cut-off keys before any look-up, and lets scanners tell a leaked key from noise; it is

@@ -74,7 +74,7 @@ LimitReport read_report(std::span<const redis::Reply> numbers) {
 
 std::string_view script_text(Script script) {
   static constexpr std::array<std::string_view, kScripts> kTexts{lua::check, lua::release, lua::renew, lua::overrides,
-                                                              lua::reset};
+                                                                 lua::reset};
   return kTexts[static_cast<std::size_t>(script)];
 }
 
@@ -129,7 +129,8 @@ std::vector<std::string> collection_keys(const Program& program, std::size_t gro
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
     if (program.rules[i].group != group || program.rules[i].kind < Kind::log) continue;
-    keys.push_back(std::string(state_key).append(collection_mark(program.rules[i].kind)).append(program.limits[i].name));
+    keys.push_back(
+        std::string(state_key).append(collection_mark(program.rules[i].kind)).append(program.limits[i].name));
   }
   return keys;
 }

@@ -44,10 +44,11 @@ void append_list(Transaction& tx, const BundlePart& part, Kind kind, std::string
       append(out, found[i]);
     }
     if (out.size() > kMaxJsonBytes) {
-      throw Refusal(422, "too-large",
-                    fmt::format("The bundle would be larger than the {} MiB that a bundle may have: export one organization or "
-                                "one tenant at a time.",
-                                kMaxJsonBytes >> 20));
+      throw Refusal(
+          422, "too-large",
+          fmt::format("The bundle would be larger than the {} MiB that a bundle may have: export one organization or "
+                      "one tenant at a time.",
+                      kMaxJsonBytes >> 20));
     }
     if (found.size() <= kRows) break;
     page.after_tenant_id = found[kRows - 1].key.tenant_id;

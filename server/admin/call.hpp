@@ -22,9 +22,9 @@ class TenantSnapshots;
 // Everything of a request that outlives the connection's buffers.
 struct Call {
   const Route* route = nullptr;
-  std::vector<std::string> path_values;                       // of the template's {…}, decoded
-  std::vector<std::pair<std::string, std::string>> query;     // decoded, names checked against the route
-  std::string target;                                         // as sent, for the idempotency key's fingerprint
+  std::vector<std::string> path_values;                    // of the template's {…}, decoded
+  std::vector<std::pair<std::string, std::string>> query;  // decoded, names checked against the route
+  std::string target;                                      // as sent, for the idempotency key's fingerprint
   std::string body;
   bool yaml = false;  // the body
   std::string authorization;
@@ -49,8 +49,8 @@ struct Answer {
   std::string_view content_type = "application/json";
   // Of an answer that shows a secret: what a replay of the call shows instead.
   std::optional<std::string> body_without_secret;
-  // Of an answer that says whether Redis knows: whether it knew what was written before. What this call wrote is seen to
-  // after the commit; then the body gets its member "published".
+  // Of an answer that says whether Redis knows: whether it knew what was written before. What this call wrote is seen
+  // to after the commit; then the body gets its member "published".
   std::optional<bool> published;
 };
 

@@ -24,8 +24,9 @@ Answer unavailable(const Call& call, std::string detail, std::string_view type =
 }
 
 Answer raced(const Call& call) {
-  return problem(Refusal(409, "raced", "Another call changed the same at the same time, or the id is taken; look, and try "
-                                       "again."),
+  return problem(Refusal(409, "raced",
+                         "Another call changed the same at the same time, or the id is taken; look, and try "
+                         "again."),
                  call.request_id);
 }
 
@@ -59,8 +60,9 @@ void check_permission(const Principal& principal, const Route& route) {
   }
   if (principal.reach() < route.level) {
     throw Refusal(403, "forbidden",
-                  route.level == Level::platform ? "This is about the whole platform; the token is limited to an organization."
-                                                 : "This is about the whole organization; the token is limited to tenants.");
+                  route.level == Level::platform
+                      ? "This is about the whole platform; the token is limited to an organization."
+                      : "This is about the whole organization; the token is limited to tenants.");
   }
 }
 
@@ -111,8 +113,9 @@ Principal Executor::admit(Transaction& tx, const Call& call) {
   if (!principal) {
     const auto wait = throttle_.failed(call.source, now_us);
     if (wait.count() > 0) {
-      throw Refusal(429, "too-many-failures", "Too many failed authentications from this address; a good token still works.",
-                    {}, fmt::format("Retry-After: {}\r\n", wait.count()));
+      throw Refusal(429, "too-many-failures",
+                    "Too many failed authentications from this address; a good token still works.", {},
+                    fmt::format("Retry-After: {}\r\n", wait.count()));
     }
     throw Refusal(401, "unauthorized", "A valid admin token is needed: Authorization: Bearer sla_….", {},
                   "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
@@ -126,7 +129,7 @@ Principal Executor::admit(Transaction& tx, const Call& call) {
 struct Executor::Performed {
   Answer answer;
   Principal principal;
-  bool idempotent = false;            // the answer was kept
+  bool idempotent = false;           // the answer was kept
   std::vector<CounterRef> counters;  // of which Redis is yet to be told
 };
 
@@ -173,19 +176,21 @@ Answer Executor::attempt(pqxx::connection& connection, const Call& call) {
 Answer Executor::failed(const std::exception& error, const Call& call) {
   const FailureClass failure = classify(error);
   const std::string what = describe(error);
-  log_.write(failure == FailureClass::other ? telemetry::LogLevel::error : telemetry::LogLevel::warn, "database_failure",
-             "A call could not be completed.",
+  log_.write(failure == FailureClass::other ? telemetry::LogLevel::error : telemetry::LogLevel::warn,
+             "database_failure", "A call could not be completed.",
              {{"class", to_string(failure)}, {"error", what}, {"request_id", call.request_id}});
   switch (failure) {
     case FailureClass::in_doubt:
-      return unavailable(call, "PostgreSQL was lost while committing: the change may or may not be there. Repeat the call "
-                               "with the same Idempotency-Key, or look.",
+      return unavailable(call,
+                         "PostgreSQL was lost while committing: the change may or may not be there. Repeat the call "
+                         "with the same Idempotency-Key, or look.",
                          "in-doubt");
     case FailureClass::timeout:
       return unavailable(call, "Another change held a lock for too long; nothing was changed.", "busy");
     case FailureClass::referenced:
-      return problem(Refusal(409, "referenced", "Something that refers to it, or that it refers to, was changed at the same "
-                                                "time; look, and try again."),
+      return problem(Refusal(409, "referenced",
+                             "Something that refers to it, or that it refers to, was changed at the same "
+                             "time; look, and try again."),
                      call.request_id);
     case FailureClass::away:
     case FailureClass::full:

@@ -1,5 +1,5 @@
-// A request in, and who would judge it: chosen by the agent's own code on the tenant's own policies. Nothing is counted, so
-// what a limit would say is left open.
+// A request in, and who would judge it: chosen by the agent's own code on the tenant's own policies. Nothing is
+// counted, so what a limit would say is left open.
 #include <fmt/format.h>
 
 #include "common/base/json_text.hpp"
@@ -43,12 +43,14 @@ void read_question(Context& context, const JsonValue& body, Question& question) 
   Fields fields(body, root, faults);
   fields.text("tenant_id", kMaxIdBytes);
   if (const auto key_id = fields.text("key_id", kMaxIdBytes)) question.key_id = *key_id;
-  fields.require("request", "a check request as agents take it: {\"subject\":\"user:42\",\"resource\":\"GET:/orders\"}");
+  fields.require("request",
+                 "a check request as agents take it: {\"subject\":\"user:42\",\"resource\":\"GET:/orders\"}");
   const JsonValue* const request = fields.take("request");
   fields.reject_unknown();
   if (faults.count() > 0) refuse_faults(422, faults.take());
   question.tenant_id = body_tenant(context, body, Kind::policy);
-  if (question.tenant_id.empty()) refuse_fault(422, "/tenant_id", "tenant_id is missing: whose policies shall judge it?");
+  if (question.tenant_id.empty())
+    refuse_fault(422, "/tenant_id", "tenant_id is missing: whose policies shall judge it?");
   read_request(*request, question);
 }
 
@@ -62,11 +64,16 @@ void check_key(Context& context, const Question& question) {
 // In the agent's words where the answer does not depend on counters.
 std::string_view reason_of(const Course& course) {
   switch (course.kind) {
-    case Course::Kind::judge: return course.deciding_is_shadow ? "shadow" : "judged";
-    case Course::Kind::no_policy: return "no_policy";
-    case Course::Kind::mode_off: return "mode_off";
-    case Course::Kind::unknown_plan: return "unknown_plan";
-    case Course::Kind::missing_key: return "missing_key";
+    case Course::Kind::judge:
+      return course.deciding_is_shadow ? "shadow" : "judged";
+    case Course::Kind::no_policy:
+      return "no_policy";
+    case Course::Kind::mode_off:
+      return "mode_off";
+    case Course::Kind::unknown_plan:
+      return "unknown_plan";
+    case Course::Kind::missing_key:
+      return "missing_key";
   }
   return "";
 }
@@ -74,11 +81,15 @@ std::string_view reason_of(const Course& course) {
 // Whether the request passes: "null" where that is up to the counters.
 std::string_view allowed_text(const Course& course, const policy::TenantView& tenant) {
   switch (course.kind) {
-    case Course::Kind::judge: return course.deciding_is_shadow ? "true" : "null";
-    case Course::Kind::no_policy: return tenant.tenant.default_deny ? "false" : "true";
-    case Course::Kind::mode_off: return "true";
+    case Course::Kind::judge:
+      return course.deciding_is_shadow ? "true" : "null";
+    case Course::Kind::no_policy:
+      return tenant.tenant.default_deny ? "false" : "true";
+    case Course::Kind::mode_off:
+      return "true";
     case Course::Kind::unknown_plan:
-    case Course::Kind::missing_key: break;
+    case Course::Kind::missing_key:
+      break;
   }
   return "false";
 }

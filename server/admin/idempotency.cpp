@@ -23,18 +23,20 @@ std::string fingerprint(const Call& call) {
 std::optional<Answer> begin_idempotent(Transaction& tx, const Principal& principal, const Call& call) {
   const std::string mine = fingerprint(call);
   const pqxx::result taken = tx.exec(
-      "INSERT INTO idempotency (actor_id, key, fingerprint) VALUES ($1, $2, decode($3, 'hex')) ON CONFLICT (actor_id, key) "
+      "INSERT INTO idempotency (actor_id, key, fingerprint) VALUES ($1, $2, decode($3, 'hex')) ON CONFLICT (actor_id, "
+      "key) "
       "DO NOTHING RETURNING key",
       principal.token_id, call.idempotency_key, mine);
   if (!taken.empty()) return std::nullopt;
-  const pqxx::result rows =
-      tx.exec("SELECT encode(fingerprint, 'hex'), status, headers, body FROM idempotency WHERE actor_id = $1 AND key = $2",
-              principal.token_id, call.idempotency_key);
+  const pqxx::result rows = tx.exec(
+      "SELECT encode(fingerprint, 'hex'), status, headers, body FROM idempotency WHERE actor_id = $1 AND key = $2",
+      principal.token_id, call.idempotency_key);
   if (rows.empty()) throw Raced();  // it was forgotten in between
   if (rows[0][0].c_str() != mine) {
-    throw Refusal(422, "idempotency-key-reused",
-                  "This Idempotency-Key belongs to another request: use a new key for each request, and the old one only to "
-                  "repeat the very same.");
+    throw Refusal(
+        422, "idempotency-key-reused",
+        "This Idempotency-Key belongs to another request: use a new key for each request, and the old one only to "
+        "repeat the very same.");
   }
   Answer answer;
   answer.status = rows[0][1].as<unsigned>();

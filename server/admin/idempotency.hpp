@@ -13,8 +13,8 @@ namespace sluice::server {
 
 inline constexpr std::string_view kIdempotencyLifetime = "24 hours";
 
-// Takes the key for this call: nothing where it is new, else the answer that was given. Refuses a key that another request
-// was made with.
+// Takes the key for this call: nothing where it is new, else the answer that was given. Refuses a key that another
+// request was made with.
 std::optional<Answer> begin_idempotent(Transaction& tx, const Principal& principal, const Call& call);
 
 // Keeps the answer.

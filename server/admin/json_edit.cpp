@@ -32,7 +32,8 @@ void append_merged(std::string& out, const JsonValue* target, const JsonValue& p
     }
   }
   for (const JsonMember& added : patch.members()) {
-    const bool known = target != nullptr && target->type() == JsonType::object && member(*target, added.name) != nullptr;
+    const bool known =
+        target != nullptr && target->type() == JsonType::object && member(*target, added.name) != nullptr;
     // A duplicate goes on, so that it is refused where the document is read.
     if ((known && !added.duplicate) || added.value.type() == JsonType::null) continue;
     append_member(out, added.name, first);
@@ -54,7 +55,8 @@ void find_nul(const JsonValue& value, const Place& at, FaultList& faults) {
       return;
     case JsonType::object:
       for (const JsonMember& item : value.members()) {
-        if (has_nul(item.name)) faults.add(at, "holds a name with the character NUL, which cannot be stored: remove it");
+        if (has_nul(item.name))
+          faults.add(at, "holds a name with the character NUL, which cannot be stored: remove it");
         find_nul(item.value, at.member(item.name), faults);
       }
       return;
@@ -69,10 +71,18 @@ void find_nul(const JsonValue& value, const Place& at, FaultList& faults) {
 
 void append_json(std::string& out, const JsonValue& value) {
   switch (value.type()) {
-    case JsonType::null: out += "null"; return;
-    case JsonType::boolean: out += value.boolean() ? "true" : "false"; return;
-    case JsonType::number: out += value.text(); return;
-    case JsonType::string: append_json_string(out, value.text()); return;
+    case JsonType::null:
+      out += "null";
+      return;
+    case JsonType::boolean:
+      out += value.boolean() ? "true" : "false";
+      return;
+    case JsonType::number:
+      out += value.text();
+      return;
+    case JsonType::string:
+      append_json_string(out, value.text());
+      return;
     case JsonType::array: {
       out += '[';
       bool first = true;
@@ -97,9 +107,7 @@ void append_json(std::string& out, const JsonValue& value) {
   }
 }
 
-const JsonValue* member(const JsonValue& object, std::string_view name) {
-  return object.find(name);
-}
+const JsonValue* member(const JsonValue& object, std::string_view name) { return object.find(name); }
 
 std::string_view text_member(const JsonValue& object, std::string_view name) {
   const JsonValue* const found = member(object, name);

@@ -116,8 +116,9 @@ std::string body_tenant(const Context& context, const JsonValue& body, Kind kind
   const std::string_view said = text_member(body, "tenant_id");
   if (said.empty()) return tenant_of(context, kind);
   if (!asked.empty() && asked != said) {
-    refuse_fault(422, "/tenant_id",
-                 fmt::format("the body says {}, the query {}: let them agree, or leave one out", quoted(said), quoted(asked)));
+    refuse_fault(
+        422, "/tenant_id",
+        fmt::format("the body says {}, the query {}: let them agree, or leave one out", quoted(said), quoted(asked)));
   }
   return std::string(said);
 }

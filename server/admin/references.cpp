@@ -42,10 +42,10 @@ void refuse_referenced(Transaction& tx, const ObjectKey& key) {
   for (const Reference& reference : kReferences) {
     if (reference.to != key.kind) continue;
     // $2 is named in every statement, so that its type is known.
-    const pqxx::result rows =
-        tx.exec(fmt::format("SELECT id, tenant_id FROM {} WHERE {} AND $2::text IS NOT NULL ORDER BY tenant_id, id LIMIT {}",
-                            info(reference.from).table, reference.condition, kMaxNamed),
-                key.id, key.tenant_id);
+    const pqxx::result rows = tx.exec(
+        fmt::format("SELECT id, tenant_id FROM {} WHERE {} AND $2::text IS NOT NULL ORDER BY tenant_id, id LIMIT {}",
+                    info(reference.from).table, reference.condition, kMaxNamed),
+        key.id, key.tenant_id);
     for (const auto& row : rows) {
       if (found.size() == kMaxNamed) break;
       const bool local = info(reference.from).local_id;
@@ -54,8 +54,8 @@ void refuse_referenced(Transaction& tx, const ObjectKey& key) {
     }
   }
   if (found.empty()) return;
-  const std::string detail = fmt::format("{} {} is in use: delete or change what errors names first.", info(key.kind).name,
-                                         key.id);
+  const std::string detail =
+      fmt::format("{} {} is in use: delete or change what errors names first.", info(key.kind).name, key.id);
   throw Refusal(409, "referenced", detail, std::move(found));
 }
 

@@ -114,7 +114,8 @@ constexpr std::array kRoutes{
     Route{"PATCH", "/v1/admin/tenants/{id}", Permission::configure, Level::tenant, &patch<kTenants>},
     Route{"DELETE", "/v1/admin/tenants/{id}", Permission::configure, Level::organization, &remove<Kind::tenant>},
 
-    Route{"GET", "/v1/admin/plans", Permission::read, Level::tenant, &list<Kind::plan, kByTenant>, "limit,cursor,tenant_id"},
+    Route{"GET", "/v1/admin/plans", Permission::read, Level::tenant, &list<Kind::plan, kByTenant>,
+          "limit,cursor,tenant_id"},
     Route{"POST", "/v1/admin/plans", Permission::configure, Level::tenant, &create<kPlans>, kTenant},
     Route{"GET", "/v1/admin/plans/{id}", Permission::read, Level::tenant, &get<Kind::plan>, kTenant},
     Route{"PUT", "/v1/admin/plans/{id}", Permission::configure, Level::tenant, &put<kPlans>, kTenant},
@@ -122,7 +123,8 @@ constexpr std::array kRoutes{
     Route{"DELETE", "/v1/admin/plans/{id}", Permission::configure, Level::tenant, &remove<Kind::plan>, kTenant},
 
     Route{"GET", "/v1/admin/plans/{id}/versions", Permission::read, Level::tenant, &list_past<Kind::plan>, kTenantPage},
-    Route{"GET", "/v1/admin/plans/{id}/versions/{version}", Permission::read, Level::tenant, &get_past<Kind::plan>, kTenant},
+    Route{"GET", "/v1/admin/plans/{id}/versions/{version}", Permission::read, Level::tenant, &get_past<Kind::plan>,
+          kTenant},
     Route{"POST", "/v1/admin/plans/{id}/rollback", Permission::configure, Level::tenant, &back<kPlans>, kTenant},
 
     Route{"GET", "/v1/admin/policies", Permission::read, Level::tenant,
@@ -133,7 +135,8 @@ constexpr std::array kRoutes{
     Route{"PATCH", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &patch<kPolicies>, kTenant},
     Route{"DELETE", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &remove<Kind::policy>, kTenant},
 
-    Route{"GET", "/v1/admin/policies/{id}/versions", Permission::read, Level::tenant, &list_past<Kind::policy>, kTenantPage},
+    Route{"GET", "/v1/admin/policies/{id}/versions", Permission::read, Level::tenant, &list_past<Kind::policy>,
+          kTenantPage},
     Route{"GET", "/v1/admin/policies/{id}/versions/{version}", Permission::read, Level::tenant, &get_past<Kind::policy>,
           kTenant},
     Route{"POST", "/v1/admin/policies/{id}/rollback", Permission::configure, Level::tenant, &back<kPolicies>, kTenant},

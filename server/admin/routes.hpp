@@ -29,9 +29,9 @@ struct Route {
 std::span<const Route> routes();
 
 struct Found {
-  const Route* route = nullptr;           // nullptr: no route has this method, or the path is none
-  std::vector<std::string> path_values;   // decoded
-  std::string allow;                      // methods the path has; "": it is no path of ours
+  const Route* route = nullptr;          // nullptr: no route has this method, or the path is none
+  std::vector<std::string> path_values;  // decoded
+  std::string allow;                     // methods the path has; "": it is no path of ours
 };
 Found find_route(std::string_view method, std::string_view path);
 

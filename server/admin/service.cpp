@@ -47,14 +47,15 @@ bool is_open(std::string_view path) {
 }
 
 bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == ':' ||
-         c == '-';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+         c == ':' || c == '-';
 }
 
 // Without its parameters, in lower case.
 std::string media_type(std::string_view header) {
   std::string type(header.substr(0, header.find_first_of("; ")));
-  std::ranges::transform(type, type.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::ranges::transform(type, type.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return type;
 }
 
@@ -85,10 +86,10 @@ void read_query(std::string_view query, Call& call) {
   for (auto& [name, value] : *parameters) {
     const std::string pointer = "?" + name;
     if (!is_among(name, call.route->parameters)) {
-      faults.push_back({pointer, call.route->parameters.empty()
-                                     ? fmt::format("this takes no parameters in the query, and so no {}", quoted(name))
-                                     : fmt::format("there is no parameter {}; there are {}", quoted(name),
-                                                   call.route->parameters)});
+      faults.push_back(
+          {pointer, call.route->parameters.empty()
+                        ? fmt::format("this takes no parameters in the query, and so no {}", quoted(name))
+                        : fmt::format("there is no parameter {}; there are {}", quoted(name), call.route->parameters)});
     } else if (std::ranges::find(call.query, name, &std::pair<std::string, std::string>::first) != call.query.end()) {
       faults.push_back({pointer, "is given more than once"});
     } else {
@@ -100,8 +101,8 @@ void read_query(std::string_view query, Call& call) {
 
 void check_idempotency_key(const Call& call) {
   const std::string& key = call.idempotency_key;
-  const bool good = key.size() <= kMaxIdempotencyKey &&
-                    std::ranges::all_of(key, [](char c) { return c > ' ' && c <= '~'; });
+  const bool good =
+      key.size() <= kMaxIdempotencyKey && std::ranges::all_of(key, [](char c) { return c > ' ' && c <= '~'; });
   if (!good) {
     refuse_fault(400, "Idempotency-Key",
                  fmt::format("a key is 1 to {} visible ASCII characters, such as a random UUID", kMaxIdempotencyKey));
@@ -124,8 +125,9 @@ void read_call(const http::Request& request, Found& found, Call& call) {
   call.yaml = call.route->takes_yaml && is_yaml(type);
   if (!request.body.empty() && !call.yaml && !is_json(type, request.method)) {
     throw Refusal(415, "unsupported-media-type",
-                  call.route->takes_yaml ? "Bodies are JSON or YAML: content-type: application/json or application/yaml."
-                                         : "Bodies are JSON: content-type: application/json.");
+                  call.route->takes_yaml
+                      ? "Bodies are JSON or YAML: content-type: application/json or application/yaml."
+                      : "Bodies are JSON: content-type: application/json.");
   }
   call.target = request.target;
   call.body.assign(request.body.data(), request.body.size());
@@ -196,7 +198,8 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
   auto job = [this, pending = std::move(pending)](Session& session) mutable {
     Answer answer;
     if (pending->leave_queue(Pending::Stage::running)) answer = executor_.run(session, pending->call);
-    boost::asio::post(loop_, [this, pending = std::move(pending), answer = std::move(answer)] { finish(*pending, answer); });
+    boost::asio::post(loop_,
+                      [this, pending = std::move(pending), answer = std::move(answer)] { finish(*pending, answer); });
   };
   // A job that is not taken stays ours, and so does the call in it.
   Pool::Job wrapped(std::move(job));
@@ -235,12 +238,13 @@ void AdminService::give_up_late_calls() {
     if (call == nullptr || call->answered) continue;
     if (call->begin + call_timeout_ > now) break;
     const bool harmless = call->leave_queue(Pending::Stage::given_up) || !call->call.route->changes();
-    finish(*call, problem(Refusal(503, harmless ? "busy" : "in-doubt",
-                                  harmless ? "PostgreSQL did not answer in time; nothing was changed."
-                                           : "PostgreSQL did not answer in time: the change may or may not come. Repeat the "
-                                             "call with the same Idempotency-Key, or look.",
-                                  {}, "Retry-After: 1\r\n"),
-                          call->call.request_id));
+    finish(*call,
+           problem(Refusal(503, harmless ? "busy" : "in-doubt",
+                           harmless ? "PostgreSQL did not answer in time; nothing was changed."
+                                    : "PostgreSQL did not answer in time: the change may or may not come. Repeat the "
+                                      "call with the same Idempotency-Key, or look.",
+                           {}, "Retry-After: 1\r\n"),
+                   call->call.request_id));
   }
   wake_at_next_deadline();
 }

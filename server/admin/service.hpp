@@ -1,8 +1,8 @@
-// The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL, hands the call to the pool, and
-// sends its answer when it comes.
+// The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL, hands the call to the pool,
+// and sends its answer when it comes.
 //
-// A call that takes too long is answered 503 whatever becomes of it: PostgreSQL's client waits for ever for a server that
-// neither answers nor goes away.
+// A call that takes too long is answered 503 whatever becomes of it: PostgreSQL's client waits for ever for a server
+// that neither answers nor goes away.
 //
 // Thread: handle() on the server's loop; calls run on the pool's threads, and their answers are posted back.
 #pragma once

@@ -1,5 +1,5 @@
-// A tenant's policies as agents compile them, for whoever explains them. Kept for as long as nothing changes: compiling a
-// hundred thousand policies takes a second.
+// A tenant's policies as agents compile them, for whoever explains them. Kept for as long as nothing changes: compiling
+// a hundred thousand policies takes a second.
 //
 // Thread safety: from any thread.
 #pragma once
@@ -18,7 +18,7 @@ namespace sluice::server {
 
 class TenantSnapshots {
  public:
-  static constexpr std::size_t kTenants = 16;       // kept; the one asked for longest ago goes first
+  static constexpr std::size_t kTenants = 16;        // kept; the one asked for longest ago goes first
   static constexpr std::size_t kPolicies = 200'000;  // kept, of all together
 
   // Plans and policies of a tenant at a revision, without keys and overrides.

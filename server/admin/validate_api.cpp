@@ -53,7 +53,8 @@ Question read_question(Context& context, const JsonValue& body) {
   if (const auto kind = fields.text("kind", 64)) {
     question.resource = resource_of(*kind);
     if (question.resource == nullptr) {
-      fields.fault("kind", fmt::format("{} is not a kind; there are plan, policy, tenant, organization and key", quoted(*kind)));
+      fields.fault(
+          "kind", fmt::format("{} is not a kind; there are plan, policy, tenant, organization and key", quoted(*kind)));
     }
   }
   if (const JsonValue* const object = fields.take("object")) {
@@ -71,8 +72,7 @@ Question read_question(Context& context, const JsonValue& body) {
 Answer draft(Context& context, const Question& question) {
   const auto& [resource, object, tenant_id] = question;
   const std::string_view given = text_member(object, "id");
-  const std::string id =
-      is_given(object, "id") ? std::string(given) : resource->make_id(context.tx, tenant_id, object);
+  const std::string id = is_given(object, "id") ? std::string(given) : resource->make_id(context.tx, tenant_id, object);
   std::string text = placed(object, resource->kind, tenant_id, id);
   std::optional<Secret> secret;
   if (resource->complete != nullptr) {

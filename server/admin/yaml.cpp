@@ -42,9 +42,8 @@ class Positions {
       last_ = at - column;
       characters_ = 0;
     }
-    characters_ += std::ranges::count_if(text_.substr(last_, at - last_), [](char c) {
-      return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    });
+    characters_ += std::ranges::count_if(text_.substr(last_, at - last_),
+                                         [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
     last_ = at;
     return {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(characters_ + 1)};
   }
@@ -77,7 +76,8 @@ class Writer final : public YAML::EventHandler {
     end(anchor, 0);
   }
 
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
     if (at_name()) return name(mark, tag, value);
     begin(mark, anchor);
     if (tag == "?") {
@@ -108,7 +108,8 @@ class Writer final : public YAML::EventHandler {
     if (target == nullptr || target->size == 0) refuse(mark, "the alias refers to what it is a part of, or to a name");
     aliased_ += target->size;
     if (aliased_ > kMaxAliasedBytes) {
-      refuse(mark, fmt::format("aliases add more than {} MiB: write less, or apply it in parts", kMaxAliasedBytes >> 20));
+      refuse(mark,
+             fmt::format("aliases add more than {} MiB: write less, or apply it in parts", kMaxAliasedBytes >> 20));
     }
     const Anchored copied = *target;
     begin(mark, 0);
@@ -188,7 +189,8 @@ class Writer final : public YAML::EventHandler {
     around.depth = std::max(around.depth, depth + 1);
   }
 
-  void open(const YAML::Mark& mark, const std::string& tag, std::string_view core, YAML::anchor_t anchor, char bracket) {
+  void open(const YAML::Mark& mark, const std::string& tag, std::string_view core, YAML::anchor_t anchor,
+            char bracket) {
     if (at_name()) refuse(mark, "a name must be a text, not a list or a map");
     if (tag != "?" && tag != "!" && tag != std::string(kCore).append(core)) refuse_tag(mark, tag);
     begin(mark, anchor);
@@ -215,7 +217,8 @@ Fault too_large() {
   return {"", fmt::format("YAML may have {} MiB: apply it in parts, or send JSON", kMaxYamlBytes >> 20), 1, 1};
 }
 
-// The most that stand open at once, also those in texts: the parser keeps all of them, long before it says how deep they are.
+// The most that stand open at once, also those in texts: the parser keeps all of them, long before it says how deep
+// they are.
 std::size_t open_brackets(std::string_view text) {
   std::size_t open = 0;
   std::size_t most = 0;

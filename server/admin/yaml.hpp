@@ -1,7 +1,8 @@
 // YAML as JSON, so that what people write is read by the one reader there is.
 //
 // What comes out is what was written: numbers keep their digits, quoted scalars are texts, plain ones follow the core
-// schema of YAML 1.2 (yaml_scalar.hpp). Anchors and aliases are followed, within bounds. Refused: tags but !!str, !!map and
+// schema of YAML 1.2 (yaml_scalar.hpp). Anchors and aliases are followed, within bounds. Refused: tags but !!str, !!map
+// and
 // !!seq, names that are no scalars, merge keys, more than one document, more levels than JSON may have.
 //
 // Thread safety: pure functions.

@@ -65,7 +65,8 @@ std::expected<std::string, std::string> json_of_plain(std::string_view text) {
   if (is_one_of(text, {"false", "False", "FALSE"})) return "false";
   if (auto number = decimal(text)) return std::move(*number);
   for (const auto& [prefix, base, digits] : {std::tuple("0o", 8, "01234567"), {"0x", 16, "0123456789abcdefABCDEF"}}) {
-    if (!text.starts_with(prefix) || text.size() == 2 || text.find_first_not_of(digits, 2) != std::string_view::npos) continue;
+    if (!text.starts_with(prefix) || text.size() == 2 || text.find_first_not_of(digits, 2) != std::string_view::npos)
+      continue;
     std::uint64_t value = 0;
     if (std::from_chars(text.data() + 2, text.data() + text.size(), value, base).ec == std::errc()) {
       return std::to_string(value);
@@ -75,7 +76,8 @@ std::expected<std::string, std::string> json_of_plain(std::string_view text) {
   std::string_view bare = text;
   take(bare, "-+");
   if (is_one_of(bare, {".inf", ".Inf", ".INF"}) || is_one_of(text, {".nan", ".NaN", ".NAN"})) {
-    return std::unexpected(fmt::format("{} is no number that counts; write it in quotes where a text is meant", quoted(text)));
+    return std::unexpected(
+        fmt::format("{} is no number that counts; write it in quotes where a text is meant", quoted(text)));
   }
   std::string json;
   append_json_string(json, text);

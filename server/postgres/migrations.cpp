@@ -35,7 +35,8 @@ std::string with_role(std::string_view sql, const std::string& role) {
 // Throws what libpqxx throws.
 class Migrator {
  public:
-  explicit Migrator(const MigrationOptions& options) : options_(options), connection_(options.owner_url), work_(connection_) {}
+  explicit Migrator(const MigrationOptions& options)
+      : options_(options), connection_(options.owner_url), work_(connection_) {}
 
   Result<MigrationReport> run() {
     work_.exec("SET LOCAL client_min_messages = 'error'");
@@ -45,8 +46,9 @@ class Migrator {
                                                      "connect the application as it",
                                                      connection_.quote_name(options_.app_role)));
     }
-    work_.exec("CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL, checksum "
-               "text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())");
+    work_.exec(
+        "CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL, checksum "
+        "text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())");
     auto report = apply();
     if (report && !options_.dry_run) work_.commit();
     return report;
@@ -70,8 +72,8 @@ class Migrator {
     for (const Migration& migration : kMigrations) {
       if (migration.version <= report.before) continue;
       work_.exec(with_role(migration.sql, connection_.quote_name(options_.app_role)));
-      work_.exec_params("INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)", migration.version,
-                        std::string(migration.name), checksum(migration));
+      work_.exec_params("INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)",
+                        migration.version, std::string(migration.name), checksum(migration));
       report.applied.push_back(label(migration));
       report.after = migration.version;
     }
@@ -109,16 +111,18 @@ Result<int> check_schema(const std::string& app_url) {
                                                found, kOurs));
     }
     if (found > kOurs + 1) {
-      return failure("schema_new", fmt::format("the database has schema {}, this program knows {} and works with at most "
-                                               "one later: use a newer program",
-                                               found, kOurs));
+      return failure("schema_new",
+                     fmt::format("the database has schema {}, this program knows {} and works with at most "
+                                 "one later: use a newer program",
+                                 found, kOurs));
     }
     return found;
   } catch (const pqxx::undefined_table&) {
     return failure("schema_missing", "the database has no schema yet: run sluice-server migrate first");
   } catch (const pqxx::insufficient_privilege&) {
-    return failure("schema_missing", "the application's role may not read schema_migrations: run sluice-server migrate "
-                                     "with this role's URL as --database-url");
+    return failure("schema_missing",
+                   "the application's role may not read schema_migrations: run sluice-server migrate "
+                   "with this role's URL as --database-url");
   } catch (const std::exception& error) {
     return failure(classify(error) == FailureClass::away ? "database_away" : "schema_unknown", describe(error));
   }

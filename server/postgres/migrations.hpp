@@ -1,7 +1,7 @@
 // The schema: numbered SQL files, each applied once, in order, whole or not at all.
 //
-// The application of schema N also runs on schema N + 1: a migration only adds, and what it makes superfluous is removed
-// by a later one. So a rolling deploy works: migrate first, then replace the servers one by one.
+// The application of schema N also runs on schema N + 1: a migration only adds, and what it makes superfluous is
+// removed by a later one. So a rolling deploy works: migrate first, then replace the servers one by one.
 #pragma once
 
 #include <functional>

@@ -47,7 +47,8 @@ std::optional<std::string> url_fault(const std::string& url) {
   std::string fault;
   if (parse(url, &fault)) return std::nullopt;
   // libpq quotes what it did not understand, which may be a part of a password.
-  return "is no URL of PostgreSQL: write postgresql://ROLE@HOST[:PORT]/NAME, or postgresql:///NAME?host=/FOLDER&user=ROLE "
+  return "is no URL of PostgreSQL: write postgresql://ROLE@HOST[:PORT]/NAME, or "
+         "postgresql:///NAME?host=/FOLDER&user=ROLE "
          "for a socket; what is special in a value is percent-encoded";
 }
 

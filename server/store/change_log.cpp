@@ -71,8 +71,9 @@ Stamp next_revision(Transaction& tx, const Sha256Digest& changes) {
       as_timestamp("made_at") + ", (extract(epoch FROM made_at) * 1000000)::bigint";
   const std::string_view bytes(reinterpret_cast<const char*>(changes.data()), changes.size());
   const pqxx::result rows = tx.exec(kNext, bytea(bytes));
-  return {.revision = {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str(), .made_at = rows[0][2].c_str()},
-          .made_at_us = rows[0][3].as<std::int64_t>()};
+  return {
+      .revision = {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str(), .made_at = rows[0][2].c_str()},
+      .made_at_us = rows[0][3].as<std::int64_t>()};
 }
 
 // The columns of many rows as arrays, for one INSERT … SELECT FROM unnest.
@@ -113,8 +114,8 @@ WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS
 SELECT pg_notify('sluice_revision', $2::text))";
 
 // `before_these`: how many changes of the revision were written already.
-void write(Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<const Change> changes, std::size_t before_these,
-           std::map<std::string, AuditHead>& heads) {
+void write(Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<const Change> changes,
+           std::size_t before_these, std::map<std::string, AuditHead>& heads) {
   Columns columns;
   for (const Change& change : changes) {
     AuditHead& head = heads[change.key.organization_id];
@@ -138,9 +139,9 @@ void write(Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<co
                                     .revision = stamp.revision.number});
     std::size_t column = 0;
     for (std::string text :
-         {std::string(kind), change.key.organization_id, change.key.tenant_id, change.key.id, std::to_string(change.version),
-          change.after.value_or(""), before, after, change.action, std::to_string(head.seq), to_hex(head.hash),
-          std::string(change.after ? "false" : "true")}) {
+         {std::string(kind), change.key.organization_id, change.key.tenant_id, change.key.id,
+          std::to_string(change.version), change.after.value_or(""), before, after, change.action,
+          std::to_string(head.seq), to_hex(head.hash), std::string(change.after ? "false" : "true")}) {
       columns.add(column++, std::move(text));
     }
   }

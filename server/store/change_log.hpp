@@ -20,7 +20,7 @@ namespace sluice::server {
 
 // Who changes something, as the audit trail keeps it.
 struct Actor {
-  std::string id;      // of the token
+  std::string id;  // of the token
   std::string role;
   std::string source;  // the address the call came from
   std::string request_id;

@@ -10,15 +10,15 @@ namespace sluice::server {
 namespace {
 
 constexpr std::array<KindInfo, kKinds> kInfos{{{"override", "overrides", true, true},
-                                          {"policy", "policies", true, true},
-                                          {"plan", "plans", true, true},
-                                          {"key", "keys", true, false},
-                                          {"agent-token", "agent_tokens", false, false},
-                                          {"token", "tokens", false, false},
-                                          {"tenant", "tenants", false, false},
-                                          {"organization", "organizations", false, false},
-                                          {"setting", "settings", false, false},
-                                          {"counter", "", true, true}}};
+                                               {"policy", "policies", true, true},
+                                               {"plan", "plans", true, true},
+                                               {"key", "keys", true, false},
+                                               {"agent-token", "agent_tokens", false, false},
+                                               {"token", "tokens", false, false},
+                                               {"tenant", "tenants", false, false},
+                                               {"organization", "organizations", false, false},
+                                               {"setting", "settings", false, false},
+                                               {"counter", "", true, true}}};
 
 }  // namespace
 

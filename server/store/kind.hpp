@@ -9,9 +9,20 @@
 
 namespace sluice::server {
 
-// In the order in which a transaction locks rows: what refers comes before what it refers to. A counter is in Redis and has
-// no row; each time it is reset is an object of its own to versions, changes and audit.
-enum class Kind : std::uint8_t { override_, policy, plan, key, agent_token, token, tenant, organization, setting, counter };
+// In the order in which a transaction locks rows: what refers comes before what it refers to. A counter is in Redis and
+// has no row; each time it is reset is an object of its own to versions, changes and audit.
+enum class Kind : std::uint8_t {
+  override_,
+  policy,
+  plan,
+  key,
+  agent_token,
+  token,
+  tenant,
+  organization,
+  setting,
+  counter
+};
 
 inline constexpr std::size_t kKinds = 10;
 

@@ -28,7 +28,7 @@ namespace {
 using limiter::Script;
 
 constexpr std::array<std::string_view, limiter::kScripts> kScriptNames{"check", "release", "renew", "overrides",
-                                                                      "reset"};
+                                                                       "reset"};
 constexpr std::array<std::string_view, 10> kKindNames{"",
                                                       "token_bucket",
                                                       "leaky_bucket",
@@ -107,7 +107,8 @@ std::size_t report_cpp() {
 void report(const Tally& t, double seconds) {
   fmt::print(
       "{} steps in {:.1f} s, {:.0f} a second: {} checks ({} also against the exact reference, {} also through the "
-      "counting scripts), {} lease calls on {} leases, {} writes of overrides, {} resets, {} edits of plans, {} steps back, {} "
+      "counting scripts), {} lease calls on {} leases, {} writes of overrides, {} resets, {} edits of plans, {} steps "
+      "back, {} "
       "wrong periods\n",
       t.steps, seconds, static_cast<double>(t.steps) / seconds, t.checks, t.referenced, t.counted,
       t.releases + t.renewals, t.leases_taken, t.overrides, t.resets, t.edits, t.steps_back, t.wrong_periods);

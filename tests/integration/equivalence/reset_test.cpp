@@ -31,7 +31,8 @@ TEST_CASE("after a reset every limit of the plan is as untouched, logs and lease
   Limit added = named(window(Algorithm::fixed_window, 10, 60s), "added");
   added.key_by = {{Dimension::method, ""}};
   BothStores stores({named(bucket(5, 1, 1'000'000), "bucket"), named(quota(9, Period::day), "quota"),
-                     named(window(Algorithm::sliding_window_log, 8, 60s), "log"), named(leases(3, 60s), "leases"), added});
+                     named(window(Algorithm::sliding_window_log, 8, 60s), "log"), named(leases(3, 60s), "leases"),
+                     added});
   stores.check(2);
   stores.reset();
   for (const LimitReport& report : stores.check(0).limits) {
