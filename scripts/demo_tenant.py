@@ -1,7 +1,8 @@
 """Puts the example into a running server through its admin API, and writes what the agent starts from.
 
 Applies the example bundle (what is there already stays), makes an API key where none is kept, and exports everything as the
-bundle of the agent. Running it again changes nothing that has not changed.
+bundle of the agent: without overrides, which the server writes to the counters itself. Running it again changes nothing
+that has not changed.
 """
 
 import argparse
@@ -75,13 +76,10 @@ def main() -> None:
     options = parser.parse_args()
 
     admin = Admin(options.server, options.token.read_text().strip())
-    example = json.loads(options.example.read_text())
-    overrides = example.pop("overrides", [])   # the server does not keep them yet
-    admin.ask("POST", "/apply", example)
+    admin.ask("POST", "/apply", json.loads(options.example.read_text()))
     if not options.key.exists():
         write_private(options.key, make_key(admin) + "\n")
-    bundle = admin.get("/export")
-    write_private(options.bundle, json.dumps({**bundle, "overrides": overrides}, indent=1) + "\n")
+    write_private(options.bundle, json.dumps(admin.get("/export"), indent=1) + "\n")
 
 
 if __name__ == "__main__":

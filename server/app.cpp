@@ -80,6 +80,7 @@ class App {
  private:
   static http::ServerOptions http_options() {
     http::ServerOptions options;
+    options.refusal_headers = kEveryHeader;
     options.max_connections =
         program::connections_per_worker(program::raise_descriptor_limit(), 1, options.max_connections);
     return options;

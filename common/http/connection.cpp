@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "common/http/connection_host.hpp"
 #include "common/http/problem.hpp"
 
@@ -56,8 +58,19 @@ void Connection::resume() {
 
 void Connection::answer(std::uint64_t slot, const Response& response) {
   if (closed_) return;
+  if (asked_ == slot) {  // the body is not read, and so nothing behind it
+    asked_.reset();
+    last_read_ = rude_end_ = true;
+  }
   const bool last_closes = host_->draining() && between_requests();
   replies_.answer(slot, response, host_->date(), last_closes, out_);
+  if (!busy_) host_->mark_dirty(*this);
+}
+
+void Connection::read_body(std::uint64_t slot) {
+  if (closed_ || asked_ != slot) return;
+  asked_.reset();
+  replies_.withdraw();  // handle() gets another
   if (!busy_) host_->mark_dirty(*this);
 }
 
@@ -68,7 +81,7 @@ void Connection::advance() {
   while (again && !closed_) {
     parse_input();
     if (!closed_) write_output();
-    again = blocked_ && !overfull();
+    again = blocked_ && !must_wait();
   }
   busy_ = false;
   if (closed_) {
@@ -78,17 +91,17 @@ void Connection::advance() {
   }
 }
 
-bool Connection::overfull() const {
-  return replies_.unanswered() >= host_->options().max_pipelined || waiting_output() > kMaxWaitingOutput;
+bool Connection::must_wait() const {
+  return asked_ || replies_.unanswered() >= host_->options().max_pipelined || waiting_output() > kMaxWaitingOutput;
 }
 
 void Connection::parse_input() {
-  blocked_ = overfull();
+  blocked_ = must_wait();
   while (!closed_ && !blocked_ && !last_read_ && !hang_up_ && !replies_.closed() && !input_.empty()) {
     const Step step = parser_.feed(input_.data(), input_.size());
     input_.consume(parser_.consumed());  // moves nothing: the request's views stay valid until more is read
     if (!take_step(step)) return;
-    blocked_ = overfull();
+    blocked_ = must_wait();
   }
 }
 
@@ -99,7 +112,7 @@ bool Connection::take_step(Step step) {
       track_phase();
       return false;
     case Step::head:
-      parser_.set_body_limit(host_->handler_.body_limit(parser_.request().method, parser_.request().path));
+      begin_body();
       return true;
     case Step::complete:
       timed_ = Phase::idle;
@@ -116,6 +129,17 @@ bool Connection::take_step(Step step) {
   return false;
 }
 
+void Connection::begin_body() {
+  Handler& handler = host_->handler_;
+  const std::size_t limit = handler.body_limit(parser_.request().method, parser_.request().path);
+  parser_.set_body_limit(limit);
+  const auto length = parser_.body_length();
+  const bool too_large = length && *length > limit;
+  if (limit <= Handler::kUnaskedBody || too_large || (length && *length <= Handler::kUnaskedBody)) return;
+  asked_ = replies_.open({.close = true, .head = parser_.is_head(), .http10 = !parser_.http11()});
+  handler.admit(parser_.request(), Admission(Reply(this, *asked_)));
+}
+
 void Connection::handle_request() {
   ++host_->stats_.requests;
   last_read_ = !parser_.keep_alive();
@@ -129,10 +153,15 @@ void Connection::refuse(const Refusal& refusal) {
   if (refusal.close) last_read_ = rude_end_ = true;
   const std::uint64_t slot =
       replies_.open({.close = refusal.close, .head = parser_.is_head(), .http10 = !refusal.close && !parser_.http11()});
+  std::string detail(refusal.detail);
+  if (refusal.status == 413) detail += fmt::format(" It takes {} bytes.", parser_.body_limit());
   std::string& body = host_->scratch_;
   body.clear();
-  write_problem({.status = refusal.status, .type = refusal.type, .detail = refusal.detail}, body);
-  answer(slot, {.status = refusal.status, .content_type = kProblemType, .body = body});
+  write_problem({.status = refusal.status, .type = refusal.type, .detail = detail}, body);
+  answer(slot, {.status = refusal.status,
+                .content_type = kProblemType,
+                .headers = host_->options().refusal_headers,
+                .body = body});
 }
 
 // An unfinished request is timed from the moment its part began.

@@ -5,12 +5,14 @@
 // Ownership: reference-counted without atomics. Its host's list, each operation in flight and each unanswered Reply
 // hold one reference, so a late Reply finds a connection that is closed and ignores it. Invariants: at most one read
 // and one write are in flight. All requests that one read brought are handled before anything is written. Bytes are not
-// parsed, and no more are read, while too many requests or replies wait.
+// parsed, and no more are read, while too many requests or replies wait, or the handler is asked whether to read a
+// body.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +57,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void close();   // at once; nothing more is sent
 
   void answer(std::uint64_t slot, const Response& response) final;
+  void read_body(std::uint64_t slot) final;
 
   static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;
 
@@ -82,6 +85,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void advance();
   void parse_input();
   bool take_step(RequestParser::Step step);
+  void begin_body();
   void handle_request();
   void refuse(const Refusal& refusal);
   void track_phase();
@@ -95,7 +99,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void release_memory();
   void leave_stream();
   std::size_t waiting_output() const { return out_.size() + in_flight_.size(); }
-  bool overfull() const;
+  bool must_wait() const;
   bool is_idle() const;
   bool between_requests() const { return input_.empty() && parser_.phase() == RequestParser::Phase::idle; }
 
@@ -107,6 +111,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   std::string out_;        // replies that nobody is sending yet
   std::string in_flight_;  // what the write in flight sends, from sent_ on
   std::size_t sent_ = 0;
+  std::optional<std::uint64_t> asked_;  // the slot of the request whose body nobody admitted yet
   Ticks read_deadline_ = 0;
   Ticks write_deadline_ = 0;
   RequestParser::Phase timed_ = RequestParser::Phase::idle;  // what read_deadline_ is for

@@ -34,4 +34,15 @@ void Reply::send(const Response& response) {
   sink->release();
 }
 
+void Admission::read_body() {
+  ReplySink* sink = std::exchange(reply_.sink_, nullptr);
+  if (sink == nullptr) return;
+  sink->read_body(reply_.slot_);
+  sink->release();
+}
+
+void Admission::refuse(const Response& response) { reply_.send(response); }
+
+void Handler::admit(Request&, Admission admission) { admission.read_body(); }
+
 }  // namespace sluice::http

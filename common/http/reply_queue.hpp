@@ -25,6 +25,9 @@ class ReplyQueue {
   // connection closes. Answers to slots that are not open are dropped.
   void answer(std::uint64_t slot, const Response& response, std::string_view date, bool last_closes, std::string& out);
 
+  // Takes the newest slot back. REQUIRES: it was not answered.
+  void withdraw() { --next_; }
+
   // "100 Continue", once all requests before it are answered.
   void announce_continue(std::string& out);
 

@@ -18,6 +18,9 @@ class ReplySink {
   // The one answer to the request of `slot`. Must copy what it keeps; may be called after the peer is gone.
   virtual void answer(std::uint64_t slot, const Response& response) = 0;
 
+  // The body of the request that was asked about, under `slot`, shall be read. Only who asks needs it.
+  virtual void read_body(std::uint64_t) {}
+
   void retain() noexcept { ++references_; }
   void release() noexcept {
     if (--references_ == 0) unreferenced();

@@ -70,6 +70,10 @@ RequestParser::Phase RequestParser::phase() const {
   }
 }
 
+std::optional<std::uint64_t> RequestParser::body_length() const {
+  return head_.chunked ? std::nullopt : std::optional<std::uint64_t>(head_.content_length);
+}
+
 RequestParser::Step RequestParser::feed(char* data, std::size_t size) {
   consumed_ = 0;
   wanted_ = 0;

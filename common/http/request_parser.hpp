@@ -42,6 +42,9 @@ class RequestParser {
   Phase phase() const;
 
   void set_body_limit(std::size_t bytes) { body_limit_ = bytes; }
+  std::size_t body_limit() const { return body_limit_; }
+  // As announced; nothing: chunked, it tells as it goes. Meaningful after `head`.
+  std::optional<std::uint64_t> body_length() const;
 
   // Views into the fed buffer (chunked: into this parser), valid until the next feed(). method is "" while unknown.
   Request& request() { return request_; }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -36,8 +37,23 @@ class Reply {
   void send(const Response& response);
 
  private:
+  friend class Admission;
+
   ReplySink* sink_;
   std::uint64_t slot_;
+};
+
+// The right to say, once, whether a large body is read at all. As a Reply: movable, may come late, refuses with 500
+// where nobody says anything.
+class Admission {
+ public:
+  explicit Admission(Reply reply) : reply_(std::move(reply)) {}
+
+  void read_body();                       // handle() gets the request, with a Reply of its own
+  void refuse(const Response& response);  // and the connection closes: nobody reads what is on its way
+
+ private:
+  Reply reply_;
 };
 
 class Handler {
@@ -45,21 +61,26 @@ class Handler {
   virtual ~Handler() = default;
   // The largest body this method and path take, in bytes; asked once the header is parsed.
   virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
+  // A path that takes more than this is asked before it gets more, or a body that does not tell its length.
+  static constexpr std::size_t kUnaskedBody = 1UL << 20;
+  // `head` is a request without its body; its views are valid until this returns.
+  virtual void admit(Request& head, Admission admission);
   virtual void handle(Request& request, Reply reply) = 0;
 };
 
 struct ServerOptions {
   using Duration = std::chrono::milliseconds;  // kept to about a quarter of a second, never early
 
-  std::size_t max_header_bytes = 8192;   // 431 above; at most 65,535
-  std::size_t max_connections = 20'000;  // above: accepted and closed at once, counted
-  std::size_t max_handshakes = 1'000;    // TLS: connections still shaking hands; above: closed at once, counted
-  std::size_t max_pipelined = 256;       // unanswered requests on one connection before it stops reading
-  Duration handshake_timeout{10'000};    // TLS: from the connection to the end of the handshake: closed
-  Duration header_timeout{10'000};       // from the first byte of a request to the end of its header: 408, close
-  Duration body_timeout{10'000};         // from there to the end of the body: 408, close
-  Duration idle_timeout{75'000};         // between requests: closed without a word
-  Duration write_timeout{10'000};        // a client that does not read its replies is closed
+  std::size_t max_header_bytes = 8192;    // 431 above; at most 65,535
+  std::size_t max_connections = 20'000;   // above: accepted and closed at once, counted
+  std::size_t max_handshakes = 1'000;     // TLS: connections still shaking hands; above: closed at once, counted
+  std::size_t max_pipelined = 256;        // unanswered requests on one connection before it stops reading
+  Duration handshake_timeout{10'000};     // TLS: from the connection to the end of the handshake: closed
+  Duration header_timeout{10'000};        // from the first byte of a request to the end of its header: 408, close
+  Duration body_timeout{10'000};          // from there to the end of the body: 408, close
+  Duration idle_timeout{75'000};          // between requests: closed without a word
+  Duration write_timeout{10'000};         // a client that does not read its replies is closed
+  std::string_view refusal_headers = {};  // whole lines for the server's own refusals; of static storage
 };
 
 struct ServerStats {  // counted by the server, read by metrics on the same thread

@@ -96,7 +96,7 @@ enum Column : std::uint8_t {
   action,
   kind,
   tenant_id,
-  id,
+  object_id,
   version,
   before,
   after,
@@ -134,7 +134,7 @@ std::string entry(const pqxx::row& row) {
   add_text("action", action);
   add_text("kind", kind);
   add_place("tenant_id", tenant_id);
-  add_text("id", id);
+  add_text("object_id", object_id);
   add("version", row[version].c_str());
   add_document("before", before);
   add_document("after", after);

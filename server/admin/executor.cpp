@@ -84,13 +84,26 @@ Answer problem(const Refusal& refusal, std::string_view request_id) {
   return answer;
 }
 
-Answer Executor::run(Session& session, const Call& call) {
+Answer Executor::run(Session& session, const Call& call) { return with_retries(session, call, &Executor::attempt); }
+
+Answer Executor::admit(Session& session, const Call& call) { return with_retries(session, call, &Executor::look); }
+
+Answer Executor::look(pqxx::connection& connection, const Call& call) {
+  Transaction tx(connection);
+  identify(tx, call);
+  Answer answer;
+  answer.status = kGoOn;
+  return answer;
+}
+
+Answer Executor::with_retries(Session& session, const Call& call,
+                              Answer (Executor::*step)(pqxx::connection&, const Call&)) {
   for (int attempts = 1;; ++attempts) {
     pqxx::connection* const connection = session.connection();
     if (connection == nullptr) return unavailable(call, "PostgreSQL cannot be reached; nothing was changed.");
     const bool last = attempts == kAttempts;
     try {
-      return attempt(*connection, call);
+      return (this->*step)(*connection, call);
     } catch (const Refusal& refusal) {
       return problem(refusal, call.request_id);
     } catch (const Raced&) {
@@ -107,7 +120,7 @@ Answer Executor::run(Session& session, const Call& call) {
   }
 }
 
-Principal Executor::admit(Transaction& tx, const Call& call) {
+Principal Executor::identify(Transaction& tx, const Call& call) {
   const std::int64_t now_us = clock_.now_us();
   auto principal = authenticate(tx, call.authorization, now_us);
   if (!principal) {
@@ -136,7 +149,7 @@ struct Executor::Performed {
 Executor::Performed Executor::perform(pqxx::connection& connection, const Call& call) {
   Transaction tx(connection);
   if (call.route->one_state) tx.see_one_state();
-  Performed done{.answer = {}, .principal = admit(tx, call), .idempotent = false, .counters = {}};
+  Performed done{.answer = {}, .principal = identify(tx, call), .idempotent = false, .counters = {}};
   const bool idempotent = !call.idempotency_key.empty() && call.route->changes();
   if (idempotent) {
     if (auto earlier = begin_idempotent(tx, done.principal, call)) {

@@ -16,6 +16,8 @@
 
 namespace sluice::server {
 
+inline constexpr unsigned kGoOn = 100;  // "Continue": no refusal
+
 // Thread safety: run() on any thread of the pool, each with its own session.
 class Executor {
  public:
@@ -25,15 +27,19 @@ class Executor {
   // Before the first run(): to whom overrides are told.
   void publish_through(Publisher& publisher) { publisher_ = &publisher; }
 
+  // Whether the call may be made, before its body is there: kGoOn, or a refusal. Never throws.
+  Answer admit(Session& session, const Call& call);
   // Never throws.
   Answer run(Session& session, const Call& call);
 
  private:
   struct Performed;
 
+  Answer with_retries(Session& session, const Call& call, Answer (Executor::*step)(pqxx::connection&, const Call&));
+  Answer look(pqxx::connection& connection, const Call& call);
   Answer attempt(pqxx::connection& connection, const Call& call);
   Performed perform(pqxx::connection& connection, const Call& call);
-  Principal admit(Transaction& tx, const Call& call);
+  Principal identify(Transaction& tx, const Call& call);
   Answer failed(const std::exception& error, const Call& call);
 
   Pool& pool_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <variant>
 
 #include <fmt/format.h>
 #include <boost/asio/post.hpp>
@@ -22,8 +23,6 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kDefaultBody = 1 << 20;
 constexpr std::size_t kMaxIdempotencyKey = 255;
-
-constexpr std::string_view kEveryHeader = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
 
 // What anybody may read.
 struct OpenPage {
@@ -151,12 +150,17 @@ std::string request_id_of(std::string_view given) {
 struct AdminService::Pending {
   enum class Stage : std::uint8_t { waiting, running, given_up };
 
-  http::Reply reply;
+  explicit Pending(http::Reply its_reply) : reply(std::move(its_reply)) {}
+  explicit Pending(http::Admission its_admission) : reply(std::move(its_admission)) {}
+
+  std::variant<http::Reply, http::Admission> reply;
   Call call;
   steady_clock::time_point begin = steady_clock::now();
   bool answered = false;  // the loop's
   std::atomic<Stage> stage{Stage::waiting};
 
+  bool asks_for_body() const { return std::holds_alternative<http::Admission>(reply); }
+  bool changes() const { return !asks_for_body() && call.route->changes(); }
   // Which of the two comes first: the call begins, or it is given up and never will.
   bool leave_queue(Stage next) {
     Stage expected = Stage::waiting;
@@ -179,7 +183,14 @@ void AdminService::handle(http::Request& request, http::Reply reply) {
   if (request.path == kHealth && reading) {
     return reply.send({.headers = kEveryHeader, .body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
   }
-  auto pending = std::make_shared<Pending>(std::move(reply));
+  begin(request, std::make_shared<Pending>(std::move(reply)));
+}
+
+void AdminService::admit(http::Request& head, http::Admission admission) {
+  begin(head, std::make_shared<Pending>(std::move(admission)));
+}
+
+void AdminService::begin(http::Request& request, std::shared_ptr<Pending> pending) {
   pending->call.request_id = request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
   Found found = find_route(request.method, request.path);
@@ -197,7 +208,10 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
   Pending& waiting = *pending;
   auto job = [this, pending = std::move(pending)](Session& session) mutable {
     Answer answer;
-    if (pending->leave_queue(Pending::Stage::running)) answer = executor_.run(session, pending->call);
+    if (pending->leave_queue(Pending::Stage::running)) {
+      answer =
+          pending->asks_for_body() ? executor_.admit(session, pending->call) : executor_.run(session, pending->call);
+    }
     boost::asio::post(loop_,
                       [this, pending = std::move(pending), answer = std::move(answer)] { finish(*pending, answer); });
   };
@@ -237,7 +251,7 @@ void AdminService::give_up_late_calls() {
     const auto call = calls_.front().lock();
     if (call == nullptr || call->answered) continue;
     if (call->begin + call_timeout_ > now) break;
-    const bool harmless = call->leave_queue(Pending::Stage::given_up) || !call->call.route->changes();
+    const bool harmless = call->leave_queue(Pending::Stage::given_up) || !call->changes();
     finish(*call,
            problem(Refusal(503, harmless ? "busy" : "in-doubt",
                            harmless ? "PostgreSQL did not answer in time; nothing was changed."
@@ -252,7 +266,16 @@ void AdminService::give_up_late_calls() {
 void AdminService::finish(Pending& pending, const Answer& answer) {
   if (pending.answered) return;  // given up
   pending.answered = true;
-  send(pending.reply, answer, pending.call.request_id);
+  const std::string headers =
+      fmt::format("{}X-Request-Id: {}\r\n{}", answer.headers, pending.call.request_id, kEveryHeader);
+  const http::Response response{
+      .status = answer.status, .content_type = answer.content_type, .headers = headers, .body = answer.body};
+  if (auto* const admission = std::get_if<http::Admission>(&pending.reply)) {
+    if (answer.status == kGoOn) return admission->read_body();
+    admission->refuse(response);
+  } else {
+    std::get<http::Reply>(pending.reply).send(response);
+  }
   const auto took = steady_clock::now() - pending.begin;
   const Route* const route = pending.call.route;
   metrics_.count_request(route, answer.status, took);
@@ -262,11 +285,6 @@ void AdminService::finish(Pending& pending, const Answer& answer) {
               {"status", answer.status},
               {"request_id", pending.call.request_id},
               {"duration_us", std::chrono::duration_cast<std::chrono::microseconds>(took).count()}});
-}
-
-void AdminService::send(http::Reply& reply, const Answer& answer, std::string_view request_id) {
-  const std::string headers = fmt::format("{}X-Request-Id: {}\r\n{}", answer.headers, request_id, kEveryHeader);
-  reply.send({.status = answer.status, .content_type = answer.content_type, .headers = headers, .body = answer.body});
 }
 
 }  // namespace sluice::server

@@ -38,17 +38,19 @@ class AdminService final : public http::Handler {
         timer_(loop) {}
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
+  // A large body is read for those only who may make the call.
+  void admit(http::Request& head, http::Admission admission) override;
   void handle(http::Request& request, http::Reply reply) override;
 
  private:
   struct Pending;
 
+  void begin(http::Request& request, std::shared_ptr<Pending> pending);
   void submit(std::shared_ptr<Pending> pending);
   void watch(const std::shared_ptr<Pending>& pending);
   void wake_at_next_deadline();
   void give_up_late_calls();
   void finish(Pending& pending, const Answer& answer);
-  static void send(http::Reply& reply, const Answer& answer, std::string_view request_id);
 
   boost::asio::io_context& loop_;
   Pool& pool_;
@@ -60,6 +62,9 @@ class AdminService final : public http::Handler {
   boost::asio::steady_timer timer_;
   bool timer_runs_ = false;
 };
+
+// What every answer says.
+inline constexpr std::string_view kEveryHeader = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
 
 // The caller's X-Request-Id where it is 1 to 128 of A-Z a-z 0-9 . _ : -, else a new random one.
 std::string request_id_of(std::string_view given);

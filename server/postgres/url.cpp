@@ -65,4 +65,8 @@ std::string with_parameter(const std::string& url, std::string_view name, std::s
   return text;
 }
 
+std::string with_default(const std::string& url, std::string_view name, std::string_view value) {
+  return value_of(url, name).empty() ? with_parameter(url, name, value) : url;
+}
+
 }  // namespace sluice::server

@@ -18,5 +18,7 @@ std::string url_password(const std::string& url);
 
 // The URL with one more parameter; one that it has already is replaced. REQUIRES: a good URL.
 std::string with_parameter(const std::string& url, std::string_view name, std::string_view value);
+// The same, but one that it has already stays as it is.
+std::string with_default(const std::string& url, std::string_view name, std::string_view value);
 
 }  // namespace sluice::server

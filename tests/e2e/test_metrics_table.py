@@ -81,11 +81,20 @@ def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
 
 
 def test_every_metric_of_the_server_is_in_the_readme_and_every_row_is_a_metric(
-        module_server: Callable[..., Server]) -> None:
-    server = module_server().start()
+        make_server: Callable[..., Server], make_redis: Callable[..., RedisServer]) -> None:
+    server = make_server("--counters", make_redis().counters).start()
     with server.admin() as admin:
         assert admin.get("/organizations").status == 200
     scraped = str(server.probe("/metrics").body)
     without_tls = {name: kind for name, kind in SERVER.types.items() if "_tls_" not in name}
     assert types_of(scraped) == {**without_tls, **PROCESS}
     assert labels_of(scraped) == {**{name: SERVER.labels[name] for name in without_tls}, **{name: set() for name in PROCESS}}
+
+
+def test_without_counters_the_server_lacks_only_what_is_about_them(module_server: Callable[..., Server]) -> None:
+    server = module_server().start()
+    with server.admin() as admin:
+        assert admin.get("/organizations").status == 200
+    expected = {name: kind for name, kind in {**SERVER.types, **PROCESS}.items()
+                if not any(part in name for part in ("_tls_", "_redis_", "_overrides_"))}
+    assert types_of(str(server.probe("/metrics").body)) == expected

@@ -23,7 +23,9 @@ PRINTED = [r"^HTTP/1\.1 200 OK\r$",
            r"^(200 ){10}(200 )?429 ",   # a token comes back each second: where curl is slow, one more passes
            r'"now_us": \d{16}', r'^\{"released":true\}$', r'"pointer": "/checks/2/cost"', r"^OK$",
            r'^\{"status":"ready","degraded":\[\]\}$',
-           r'"key":"slk_', r'"rollout_percent":25(.|\n)*"version":3', r"^(200|429)$", r'"outcome": "decides"(.|\n)*"dry_run": true',
+           r'"key":"slk_', r'"rollout_percent":25(.|\n)*"version":3', r"^(200|429)$",
+           r'"published":true(.|\n)*"spent": \d+(.|\n)*"published":true',
+           r'"outcome": "decides"(.|\n)*"dry_run": true',
            r"rows in \d+ chains: all as they were written",
            r'^\{"allowed":true,',
            r"^8171$", r'"outcome": "decides"']
@@ -33,7 +35,8 @@ PRINTED = [r"^HTTP/1\.1 200 OK\r$",
 def clone(program: Path, server_program: Path, tmp_path: Path, make_redis: Callable[..., RedisServer],
           make_server: Callable[..., Server]) -> Iterator[Path]:
     """A folder as it is after scripts/up, with an agent and a server of our own behind .run/env."""
-    server = make_server().start()
+    redis = make_redis()
+    server = make_server("--counters", redis.counters, "--redis-deadline", "2s").start()
     run, programs = tmp_path / ".run", tmp_path / "build/release/bin"
     run.mkdir()
     programs.mkdir(parents=True)
@@ -49,7 +52,7 @@ def clone(program: Path, server_program: Path, tmp_path: Path, make_redis: Calla
                     run / "admin-token", "--example", ROOT / "examples/demo.json", "--key", run / "key", "--bundle",
                     run / "bundle.json"], check=True, timeout=60)
     key = (run / "key").read_text().strip()
-    agent = Agent(program, tmp_path / "agent", run / "bundle.json", make_redis().counters, ["--redis-deadline", "2s"]).start()
+    agent = Agent(program, tmp_path / "agent", run / "bundle.json", redis.counters, ["--redis-deadline", "2s"]).start()
     agent.wait_for_redis(key, "pro")
     (run / "env").write_text(f"AGENT=http://127.0.0.1:{agent.port}\nAGENT_ADMIN=http://127.0.0.1:{agent.admin_port}\n"
                              f"KEY={key}\nSERVER=http://127.0.0.1:{server.port}\nADMIN={server.token}\n")

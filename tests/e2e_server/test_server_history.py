@@ -105,7 +105,7 @@ def test_the_trail_says_who_did_what_from_where_and_what_was_before_and_after(se
         ("delete", "r3", 3), ("update", "r2", 2), ("create", "r1", 1)], "newest first; what was refused is not there"
     for row in rows:
         assert (row["actor_id"], row["actor_role"], row["source"]) == (made["id"], "org_admin", "127.3.0.1")
-        assert (row["kind"], row["id"], row["tenant_id"], row["organization_id"]) == ("plan", "p", tenant, organization)
+        assert (row["kind"], row["object_id"], row["tenant_id"], row["organization_id"]) == ("plan", "p", tenant, organization)
     assert rows[2]["revision"] == written.body["revision"]
     assert rows[2]["before"] is None and rows[0]["after"] is None
     assert rows[2]["after"] == rows[1]["before"] and rows[1]["after"] == rows[0]["before"]
@@ -118,7 +118,7 @@ def test_the_trail_is_filtered(admin: AdminClient, organization: str, tenant: st
         admin.put(f"/plans/{name}", bucket(), tenant=tenant)
 
     def objects(**query: str) -> list[str]:
-        return [row["id"] for row in admin.items("/audit", query={"tenant_id": tenant, **query})]
+        return [row["object_id"] for row in admin.items("/audit", query={"tenant_id": tenant, **query})]
 
     assert objects(kind="plan") == ["b", "a"] and objects(kind="plan", object_id="a") == ["a"]
     assert objects(actor_id=me, organization_id=organization) == ["b", "a", tenant]

@@ -194,6 +194,32 @@ def test_a_length_that_is_too_much_is_413_before_anything_is_sent(server: Server
         assert reply.headers["content-type"] == "application/problem+json" and reply.json()["status"] == 413
 
 
+def test_large_bundles_are_refused_before_they_are_sent_to_those_who_may_not(server: Server) -> None:
+    with server.admin() as admin:
+        reader = admin.create("/tokens", {"name": "reader", "role": "auditor", "organization_id": admin.organization()})["token"]
+    for path in ("/apply", "/validate"):
+        for token, status in (("", 401), ("sla_" + "x" * 43, 401), (reader, 403)):
+            if (path, status) == ("/validate", 403):
+                continue   # an auditor may
+            request = posted(server, path, b"", length=60 * MIB).replace(server.token.encode(), token.encode())
+            reply = framed(server, request)
+            assert reply is not None and reply.status == status, (path, token)
+            assert reply.headers["connection"] == "close" and reply.headers["x-request-id"]
+
+
+def test_a_large_bundle_of_somebody_who_may_is_read(admin: AdminClient) -> None:
+    organization = fresh_id("org")
+    bundle = json.dumps({"format": "sluice/v1", "organizations": [{"id": organization}]})
+    assert admin.post("/apply", bundle + " " * (20 * MIB)).status == 200
+    assert admin.get(f"/organizations/{organization}").status == 200
+
+
+def test_a_refusal_of_framing_has_the_headers_of_every_answer(server: Server) -> None:
+    reply = framed(server, posted(server, "/plans", b"", length=10 * MIB))
+    assert reply is not None and f"It takes {MIB} bytes." in reply.json()["detail"]
+    assert (reply.headers["cache-control"], reply.headers["x-content-type-options"]) == ("no-store", "nosniff")
+
+
 def test_a_body_just_below_the_limit_is_read(admin: AdminClient, tenant: str) -> None:
     body = '{"limit":1,"window":"1s"' + " " * (MIB - 100) + "}"
     assert admin.put("/plans/p", body, tenant=tenant).status == 201

@@ -13,7 +13,7 @@ struct Acme : AdminRig {
   Acme() { found_acme(); }
 
   std::string ids(std::string_view query, std::string_view token = "") {
-    return each(ask_as(token.empty() ? admin() : token, "GET", fmt::format("{}?{}", kAudit, query)), "id");
+    return each(ask_as(token.empty() ? admin() : token, "GET", fmt::format("{}?{}", kAudit, query)), "object_id");
   }
 };
 
@@ -32,7 +32,7 @@ TEST_CASE_FIXTURE(Acme, "the trail says who changed what, from where, with which
   CHECK(at(trail, "/items/0/request_id") == "test-6");
   CHECK(at(trail, "/items/0/action") == "update");
   CHECK(at(trail, "/items/0/kind") == "tenant");
-  CHECK(at(trail, "/items/0/id") == "shop");
+  CHECK(at(trail, "/items/0/object_id") == "shop");
   CHECK(at(trail, "/items/0/version") == "2");
   CHECK(at(trail, "/items/0/before") == R"({"id":"shop","organization_id":"acme"})");
   CHECK(at(trail, "/items/0/after/name") == "Shop");
@@ -53,7 +53,7 @@ TEST_CASE_FIXTURE(Acme, "the trail comes newest first, in pages that miss nothin
       REQUIRE(pages < 10);
       const Answer page =
           ask("GET", fmt::format("{}?limit=2&{}{}", kAudit, query, cursor.empty() ? "" : "&cursor=" + cursor));
-      all.append(all.empty() ? "" : " ").append(each(page, "id"));
+      all.append(all.empty() ? "" : " ").append(each(page, "object_id"));
       cursor = at(page, "/next");
     }
     return all;

@@ -36,7 +36,15 @@ struct TestHost final : ConnectionHost {
 
 // Echoes path and body at once, or keeps the right to reply for later.
 struct TestHandler final : Handler {
-  std::size_t body_limit(std::string_view, std::string_view) const override { return 100'000; }
+  std::size_t body_limit(std::string_view, std::string_view) const override { return limit; }
+  void admit(Request& head, Admission admission) override {
+    asked.emplace_back(head.path);
+    if (later) {
+      admissions.push_back(std::move(admission));
+    } else {
+      Handler::admit(head, std::move(admission));
+    }
+  }
   void handle(Request& request, Reply reply) override {
     paths.emplace_back(request.path);
     peer = request.peer;
@@ -54,12 +62,15 @@ struct TestHandler final : Handler {
     taken.send({.body = body});
   }
 
+  std::size_t limit = 100'000;
   bool later = false;
   std::size_t padding = 0;
   std::function<void()> on_request;
   std::vector<std::string> paths;
   std::string peer;  // of the last request
   std::deque<Reply> waiting;
+  std::vector<std::string> asked;  // paths
+  std::deque<Admission> admissions;
 };
 
 // The pretended socket, which outlives its connection.
@@ -124,6 +135,7 @@ struct Bench {
   }
   ~Bench() {
     handler.waiting.clear();
+    handler.admissions.clear();
     host->close_all();
     end_io();
   }
