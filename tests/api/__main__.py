@@ -1,6 +1,6 @@
 """Schemathesis against a live server: python3 -m api [--examples N] [--phases LIST] [-- MORE FOR SCHEMATHESIS].
 
-Starts PostgreSQL and the server, lets schemathesis (in a virtual environment of its own, see scripts/schemathesis.txt)
+Starts PostgreSQL, Redis and the server, lets schemathesis (in a virtual environment of its own, see scripts/schemathesis.txt)
 call every operation of /openapi.json with valid and with faulty data, all checks on, and prints for each operation how
 many of the answers to valid data were successes. Fails where schemathesis does, where that share is below 30 %, where an
 operation got fewer examples than asked for, and where an example of the description does not fit its schema.
@@ -18,6 +18,7 @@ from pathlib import Path
 from support.client import Client
 from support.postgres import PostgresServer
 from support.program import program_path
+from support.redis_server import RedisServer
 from support.server import Installation, Server
 
 HERE = Path(__file__).resolve().parent
@@ -90,9 +91,11 @@ def main() -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-api-")))
         postgres = PostgresServer(folder / "postgres").start()
         stack.callback(postgres.close)
+        redis = RedisServer(folder / "redis").start()
+        stack.callback(redis.close)
         installation = Installation.make(program, postgres)
         server = Server(program, folder / "server", installation.database, installation.token,
-                        flags=["--log-level", "info"]).start()
+                        flags=["--log-level", "info", "--counters", redis.counters, "--redis-deadline", "2s"]).start()
         stack.callback(server.close)   # it looks for errors and for sanitizers' findings in the log
         code, counts = run(server, given, folder)
         operations = described(folder / "openapi.json")
