@@ -214,6 +214,11 @@ std::vector<ExtraColumn> override_columns(const Override& item) {
            item.expires_at ? std::optional(format_timestamp(*item.expires_at)) : std::nullopt}};
 }
 
+std::optional<std::string> reserved_id_fault(const Override& item) {
+  if (item.id != "clear") return std::nullopt;
+  return "an override cannot be called \"clear\": POST /v1/admin/overrides/clear removes many; choose another id";
+}
+
 Draft draft_organization(Transaction& tx, const std::string& body) {
   const Bundle bundle = Surroundings(tx, "organizations", body).read();
   const Organization& item = bundle.organizations.front();
@@ -313,6 +318,7 @@ Draft draft_override(Transaction& tx, const std::string& body) {
   }
   const Bundle bundle = surroundings.read();
   const Override& item = bundle.overrides.front();
+  if (auto reserved = reserved_id_fault(item)) refuse_fault(422, "/id", std::move(*reserved));
   check_target(tx, item, digest_text(target_of(item)));
   const Limit& limit = overridden_limit(bundle, item);
   return {

@@ -116,6 +116,13 @@ TEST_CASE_FIXTURE(CounterRig, "clear of a policy or plan whose id is empty remov
   CHECK(burst("orders", "user:42") == 500);
 }
 
+TEST_CASE_FIXTURE(CounterRig, "no override is called as the call that clears") {
+  const Answer made =
+      ask("POST", "/v1/admin/overrides", fmt::format(R"({{"tenant_id":"shop","id":"clear",{}}})", kVip));
+  CHECK(made.status == 422);
+  CHECK(faulty(made) == "/id");
+}
+
 TEST_CASE_FIXTURE(CounterRig, "a time to live becomes an end when it is written") {
   const Answer made = put_override("vip", fmt::format(R"({},"ttl":"24h")", kVip));
   CHECK(made.status == 201);
