@@ -33,7 +33,7 @@ random.seed(int(os.environ.get("SLUICE_API_SEED", "0")))
 counts: dict[str, Counter[str]] = {}
 cursors: dict[str, list[str]] = {}   # those of each list that the server gave out
 _connect = connections.create_connection
-_sources = itertools.count(1)
+_sources = itertools.count(os.getpid() * 5000)   # far from those of another process
 
 
 def connect_from_anywhere(address: Any, timeout: Any = None, source_address: Any = None,

@@ -60,12 +60,13 @@ class World:
         return found
 
     def fill(self) -> None:
-        """Makes what stays: two organizations, four tenants, and two of each kind in every tenant."""
-        for organization in ("acme", "globex"):
+        """Makes what stays: two organizations, four tenants, and two of each kind in every tenant. They are this
+        process' own."""
+        for organization in (f"acme{os.getpid():x}", f"globex{os.getpid():x}"):
             self._keep("organizations", {"id": organization})
             for tenant in ("shop", "forum"):
                 self._keep("tenants", {"id": f"{organization}-{tenant}", "organization_id": organization})
-        self.yard = self.call("POST", "tenants", {"organization_id": "acme"})["id"]
+        self.yard = self.call("POST", "tenants", {"organization_id": self.kept["organizations"][0].id})["id"]
         for tenant in (*self.kept["tenants"], Thing(self.yard)):
             counted = {"tenant_id": tenant.id, "key_by": ["subject"], "limits": list(LIMITS)}
             self.call("PUT", f"plans/{COUNTED}", counted)
