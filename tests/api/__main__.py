@@ -1,9 +1,10 @@
 """Schemathesis against a live server: python3 -m api [--examples N] [--phases GROUPS] [-- MORE FOR SCHEMATHESIS].
 
-Starts PostgreSQL, Redis and the server, lets schemathesis (in a virtual environment of its own, see scripts/schemathesis.txt)
-call every operation of /openapi.json with valid and with faulty data, all checks on, and prints for each operation how
-many of the answers to valid data were successes. Fails where schemathesis does, where that share is below 30 %, where an
-operation got fewer examples than asked for, and where an example of the description does not fit its schema.
+Starts PostgreSQL, Redis and the server, lets schemathesis (in a virtual environment of its own, see
+scripts/schemathesis.txt) call every operation of /openapi.json with valid and with faulty data, all checks on, and
+prints for each operation how many of the answers to valid data were successes. Fails where schemathesis does, where that
+share is below 30 %, where an operation got fewer examples than asked for, and where an example of the description does
+not fit its schema.
 """
 
 import argparse
@@ -87,6 +88,7 @@ def run(server: Server, given: argparse.Namespace, document: Path) -> tuple[int,
     with contextlib.ExitStack() as stack:
         runs = [stack.enter_context(contextlib.closing(Run(server, given, document, phases)))
                 for phases in given.phases.split()]
+        print(f"schemathesis with the phases {' | '.join(given.phases.split())}, side by side ...", flush=True)
         codes = [each.wait() for each in runs]
     for each in runs:
         each.add_counts(counts)
