@@ -232,10 +232,12 @@ Draft draft_tenant(Transaction& tx, const std::string& body) {
   Surroundings surroundings(tx, "tenants", body);
   JsonTree tree;
   const auto value = tree.parse(body);
-  const std::string_view organization = value ? text_member(*value, "organization_id") : std::string_view();
-  if (organization.empty() && value && member(*value, "organization_id") == nullptr) {
+  const JsonValue* const given = value ? member(*value, "organization_id") : nullptr;
+  // To a bundle's reader a tenant may be of nobody.
+  if (value && (given == nullptr || given->type() == JsonType::null)) {
     refuse_fault(422, "/organization_id", "organization_id is missing: every tenant belongs to an organization");
   }
+  const std::string_view organization = value ? text_member(*value, "organization_id") : std::string_view();
   if (const auto found = find(tx, Kind::organization, "", organization)) {
     surroundings.add("organizations", found->document);
   }
