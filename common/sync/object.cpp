@@ -1,0 +1,98 @@
+#include "common/sync/object.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "common/domain/identifiers.hpp"
+#include "common/domain/json_fields.hpp"
+
+namespace sluice::sync {
+namespace {
+
+constexpr std::array<std::string_view, 6> kNames{"settings", "organization", "tenant", "plan", "policy", "key"};
+
+static_assert(kMaxIdBytes <= UINT8_MAX, "an object keeps the lengths of its ids in a byte each");
+
+void add(Sha256& hash, std::string_view text) {
+  std::array<std::uint8_t, 8> size;
+  for (std::size_t i = 0; i < size.size(); ++i) {
+    size[i] = static_cast<std::uint8_t>(std::uint64_t{text.size()} >> (56 - 8 * i));
+  }
+  hash.update(ByteView(size)).update(text);
+}
+
+Sha256Digest hash_of(const ObjectIdView& id, std::string_view document) {
+  Sha256 hash;
+  for (const std::string_view part : {to_string(id.kind), id.tenant_id, id.id, document}) add(hash, part);
+  return hash.finish();
+}
+
+IdFault not_an_id(std::string_view member, std::string_view text) {
+  return {member, fmt::format("{} must be 1 to {} of a-z 0-9 . -, beginning with a letter or digit, not {}", member,
+                              kMaxIdBytes, quoted(text))};
+}
+
+}  // namespace
+
+std::string_view to_string(ObjectKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+
+std::optional<ObjectKind> object_kind_from(std::string_view name) {
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (kNames[i] == name) return static_cast<ObjectKind>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<IdFault> check_id(const ObjectIdView& id) {
+  if (!is_id(id.id)) return not_an_id("id", id.id);
+  switch (id.kind) {
+    case ObjectKind::settings:
+      if (id.id != kSettingsId) return IdFault{"id", fmt::format("the settings are called \"{}\"", kSettingsId)};
+      [[fallthrough]];
+    case ObjectKind::organization:
+      if (id.tenant_id.empty()) return std::nullopt;
+      return IdFault{"tenant_id",
+                     fmt::format("{} belong to no tenant: tenant_id must be \"\", not {}",
+                                 id.kind == ObjectKind::settings ? "settings" : "organizations", quoted(id.tenant_id))};
+    case ObjectKind::tenant:
+      if (id.tenant_id == id.id) return std::nullopt;
+      return IdFault{"tenant_id", fmt::format("the tenant_id of a tenant is its own id {}, not {}", quoted(id.id),
+                                              quoted(id.tenant_id))};
+    case ObjectKind::plan:
+    case ObjectKind::policy:
+    case ObjectKind::key:
+      break;
+  }
+  if (!is_id(id.tenant_id)) return not_an_id("tenant_id", id.tenant_id);
+  return std::nullopt;
+}
+
+std::string describe(const ObjectIdView& id) {
+  if (id.kind <= ObjectKind::tenant) return fmt::format("{} {}", to_string(id.kind), id.id);
+  return fmt::format("{} {} of tenant {}", to_string(id.kind), id.id, id.tenant_id);
+}
+
+Object::Object(const ObjectIdView& id, std::string_view document)
+    : hash_(hash_of(id, document)),
+      kind_(id.kind),
+      tenant_size_(static_cast<std::uint8_t>(id.tenant_id.size())),
+      id_size_(static_cast<std::uint8_t>(id.id.size())) {
+  text_.reserve(id.tenant_id.size() + id.id.size() + document.size());
+  text_.append(id.tenant_id).append(id.id).append(document);
+}
+
+ObjectIdView Object::id() const {
+  const std::string_view text = text_;
+  return {kind_, text.substr(0, tenant_size_), text.substr(tenant_size_, id_size_)};
+}
+
+std::string_view Object::document() const {
+  return std::string_view(text_).substr(std::size_t{tenant_size_} + id_size_);
+}
+
+ObjectPtr make_object(const ObjectIdView& id, std::string_view document) {
+  return std::make_shared<const Object>(id, document);
+}
+
+}  // namespace sluice::sync
