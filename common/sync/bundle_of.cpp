@@ -94,6 +94,7 @@ ObjectIdView named_by(ObjectKind kind, const Tenant& item) { return {kind, item.
 ObjectIdView named_by(ObjectKind kind, const auto& item) { return {kind, item.tenant_id, item.id}; }
 
 // A document must be about what it was sent as: by the id it was fetched, checked against the scope, and is removed.
+// REQUIRES: as many items as objects.
 void check_names(ObjectKind kind, const auto& items, std::span<const ObjectPtr> objects, Faults& faults) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const ObjectIdView named = named_by(kind, items[i]);
@@ -148,11 +149,18 @@ std::expected<Bundle, Faults> to_bundle(const ObjectSet& objects, ExpressionChec
     for (Fault& fault : bundle.error()) faults.push_back(bundle_text.located(std::move(fault)));
     return std::unexpected(std::move(faults));
   }
-  check_names(ObjectKind::organization, bundle->organizations, bundle_text.of(ObjectKind::organization), faults);
-  check_names(ObjectKind::tenant, bundle->tenants, bundle_text.of(ObjectKind::tenant), faults);
-  check_names(ObjectKind::plan, bundle->plans, bundle_text.of(ObjectKind::plan), faults);
-  check_names(ObjectKind::policy, bundle->policies, bundle_text.of(ObjectKind::policy), faults);
-  check_names(ObjectKind::key, bundle->keys, bundle_text.of(ObjectKind::key), faults);
+  bool one_each = true;
+  const auto check_kind = [&](ObjectKind kind, const auto& items) {
+    const auto of_kind = bundle_text.of(kind);
+    one_each = one_each && items.size() == of_kind.size();
+    if (one_each) check_names(kind, items, of_kind, faults);
+  };
+  check_kind(ObjectKind::organization, bundle->organizations);
+  check_kind(ObjectKind::tenant, bundle->tenants);
+  check_kind(ObjectKind::plan, bundle->plans);
+  check_kind(ObjectKind::policy, bundle->policies);
+  check_kind(ObjectKind::key, bundle->keys);
+  if (!one_each) return std::unexpected(broken_documents(objects, {"", "a document is not one JSON object"}));
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return bundle;
 }

@@ -90,7 +90,9 @@ TEST_CASE("a document cannot break out of its place in the bundle") {
   const std::string two =
       std::string(policy("shop", "a", "pro")->document()) + "," + std::string(policy("shop", "b", "pro")->document());
   objects.push_back(make_object({ObjectKind::policy, "shop", "a"}, two));
-  CHECK(!to_bundle(set_of(objects)));
+  const Faults faults = faults_of(set_of(objects));
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].text.starts_with("policy a of tenant shop: not valid JSON"));
 }
 
 TEST_CASE("a part of the objects comes with what it refers to and nothing else") {
