@@ -90,7 +90,7 @@ class BundleText {
 };
 
 ObjectIdView named_by(ObjectKind kind, const Organization& item) { return {kind, "", item.id}; }
-ObjectIdView named_by(ObjectKind kind, const Tenant& item) { return {kind, item.id, item.id}; }
+ObjectIdView named_by(ObjectKind kind, const Tenant& item) { return {kind, "", item.id}; }
 ObjectIdView named_by(ObjectKind kind, const auto& item) { return {kind, item.tenant_id, item.id}; }
 
 // A document must be about what it was sent as: by the id it was fetched, checked against the scope, and is removed.
@@ -121,7 +121,7 @@ std::vector<ObjectId> references_of(const Object& object) {
   if (id.kind <= ObjectKind::organization) return {};
   std::vector<ObjectId> out;
   const std::string tenant_id(id.tenant_id);
-  if (id.kind != ObjectKind::tenant) out.push_back({ObjectKind::tenant, tenant_id, tenant_id});
+  if (id.kind != ObjectKind::tenant) out.push_back({ObjectKind::tenant, "", tenant_id});
   if (id.kind != ObjectKind::tenant && id.kind != ObjectKind::policy) return out;
   JsonTree tree;
   const auto document = tree.parse(object.document());
@@ -169,7 +169,7 @@ std::expected<Bundle, Faults> to_bundle_part(const ObjectSet& objects, std::span
                                              ExpressionCheck check) {
   std::vector<Edit> part;
   std::vector<ObjectPtr> open(wanted.begin(), wanted.end());
-  if (auto settings = objects.find({ObjectKind::settings, "", kSettingsId})) open.push_back(std::move(settings));
+  if (auto settings = objects.find({ObjectKind::settings, "", ""})) open.push_back(std::move(settings));
   std::unordered_set<const Object*> seen;
   while (!open.empty()) {
     const ObjectPtr object = std::move(open.back());

@@ -45,30 +45,20 @@ std::optional<ObjectKind> object_kind_from(std::string_view name) {
 }
 
 std::optional<IdFault> check_id(const ObjectIdView& id) {
-  if (!is_id(id.id)) return not_an_id("id", id.id);
-  switch (id.kind) {
-    case ObjectKind::settings:
-      if (id.id != kSettingsId) return IdFault{"id", fmt::format("the settings are called \"{}\"", kSettingsId)};
-      [[fallthrough]];
-    case ObjectKind::organization:
-      if (id.tenant_id.empty()) return std::nullopt;
-      return IdFault{"tenant_id",
-                     fmt::format("{} belong to no tenant: tenant_id must be \"\", not {}",
-                                 id.kind == ObjectKind::settings ? "settings" : "organizations", quoted(id.tenant_id))};
-    case ObjectKind::tenant:
-      if (id.tenant_id == id.id) return std::nullopt;
-      return IdFault{"tenant_id", fmt::format("the tenant_id of a tenant is its own id {}, not {}", quoted(id.id),
-                                              quoted(id.tenant_id))};
-    case ObjectKind::plan:
-    case ObjectKind::policy:
-    case ObjectKind::key:
-      break;
+  const bool in_tenant = id.kind > ObjectKind::tenant;
+  if (in_tenant && !is_id(id.tenant_id)) return not_an_id("tenant_id", id.tenant_id);
+  if (!in_tenant && !id.tenant_id.empty()) {
+    return IdFault{"tenant_id", fmt::format("tenant_id must be \"\" for objects of kind {}, not {}", to_string(id.kind),
+                                            quoted(id.tenant_id))};
   }
-  if (!is_id(id.tenant_id)) return not_an_id("tenant_id", id.tenant_id);
-  return std::nullopt;
+  if (id.kind != ObjectKind::settings) return is_id(id.id) ? std::nullopt : std::optional(not_an_id("id", id.id));
+  if (id.id.empty()) return std::nullopt;
+  return IdFault{"id",
+                 fmt::format("id must be \"\" for the settings, of which there is one object, not {}", quoted(id.id))};
 }
 
 std::string describe(const ObjectIdView& id) {
+  if (id.kind == ObjectKind::settings) return "the settings";
   if (id.kind <= ObjectKind::tenant) return fmt::format("{} {}", to_string(id.kind), id.id);
   return fmt::format("{} {} of tenant {}", to_string(id.kind), id.id, id.tenant_id);
 }

@@ -23,14 +23,11 @@ inline constexpr std::string_view kObjectKindNames = "settings, organization, te
 std::string_view to_string(ObjectKind kind);
 std::optional<ObjectKind> object_kind_from(std::string_view name);
 
-// The one object of kind settings is called so.
-inline constexpr std::string_view kSettingsId = "global";
-
 // Ordered by kind, tenant, id: what belongs to a tenant stands together within its kind.
 struct ObjectIdView {
   ObjectKind kind = ObjectKind::settings;
-  std::string_view tenant_id;  // "" of settings and organizations, of a tenant its own id
-  std::string_view id;
+  std::string_view tenant_id;  // of plans, policies and keys; else ""
+  std::string_view id;         // "" of the settings, of which there is one object
 
   auto operator<=>(const ObjectIdView&) const = default;
   bool operator==(const ObjectIdView&) const = default;

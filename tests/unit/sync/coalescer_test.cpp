@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <deque>
 #include <random>
 #include <vector>
 
@@ -16,7 +15,7 @@ constexpr Time kStart{};
 
 // One who acts as the coalescer says, each action taking `takes`, while the clock is moved by hand.
 struct Actor {
-  Coalescer coalescer;
+  Coalescer coalescer{};
   Coalescer::Duration takes{5ms};
   Time now = kStart;
   std::optional<Time> ends = std::nullopt;
@@ -106,7 +105,7 @@ TEST_CASE("an endless stream of changes makes one action a window, and starves n
     actor.run_until(kStart + at);
     actor.change();
   }
-  CHECK(actor.begun.size() == 1 + kDuration / Coalescer::kWindow);
+  CHECK(actor.begun.size() == static_cast<std::size_t>(1 + kDuration / Coalescer::kWindow));
   for (std::size_t i = 1; i < actor.begun.size(); ++i) CHECK(actor.begun[i] - actor.begun[i - 1] == 100ms);
 }
 

@@ -61,10 +61,10 @@ TEST_CASE("the checksum of one object is its hash, of none zeros, and of two the
 }
 
 TEST_CASE("ids are held to the shape of their kind") {
-  CHECK(!check_id({ObjectKind::settings, "", "global"}));
-  CHECK(!check_id({ObjectKind::tenant, "shop", "shop"}));
+  CHECK(!check_id({ObjectKind::settings, "", ""}));
+  CHECK(!check_id({ObjectKind::tenant, "", "shop"}));
   CHECK(!check_id({ObjectKind::key, "shop", "k.1-a"}));
-  CHECK(check_id({ObjectKind::settings, "", "local"})->member == "id");
+  CHECK(check_id({ObjectKind::settings, "", "global"})->member == "id");
   CHECK(check_id({ObjectKind::organization, "shop", "acme"})->member == "tenant_id");
   CHECK(check_id({ObjectKind::tenant, "other", "shop"})->member == "tenant_id");
   CHECK(check_id({ObjectKind::plan, "", "pro"})->member == "tenant_id");

@@ -14,13 +14,13 @@ inline const std::string kChainA(64, 'a');
 inline const std::string kChainB(64, 'b');
 
 inline ObjectPtr settings(std::string_view mode) {
-  return make_object({ObjectKind::settings, "", kSettingsId}, fmt::format(R"({{"mode":"{}"}})", mode));
+  return make_object({ObjectKind::settings, "", ""}, fmt::format(R"({{"mode":"{}"}})", mode));
 }
 inline ObjectPtr organization(std::string_view id) {
   return make_object({ObjectKind::organization, "", id}, fmt::format(R"({{"id":"{}","name":"The {}"}})", id, id));
 }
 inline ObjectPtr tenant(std::string_view id, std::string_view organization_id) {
-  return make_object({ObjectKind::tenant, id, id},
+  return make_object({ObjectKind::tenant, "", id},
                      fmt::format(R"({{"id":"{}","organization_id":"{}"}})", id, organization_id));
 }
 inline ObjectPtr plan(std::string_view tenant_id, std::string_view id, int limit = 5) {

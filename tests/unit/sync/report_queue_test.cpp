@@ -129,7 +129,7 @@ TEST_CASE("what goes over the bound is dropped and counted") {
 TEST_CASE("a server that dies at any moment and stores what it is sent by number has every decision once") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
-    ReportQueue queue(40, 7);
+    ReportQueue queue(ReportQueue::kMostRows, 7);
     std::map<std::string, std::int64_t> decided;
     std::map<std::string, std::int64_t> stored;
     std::int64_t last_stored = 0;
