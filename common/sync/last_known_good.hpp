@@ -32,7 +32,7 @@ class LastKnownGood {
 
   // What save() does, in this order; `write` once for each kWriteBytes.
   enum class Step : std::uint8_t { lock, create, write, sync, rename, sync_folder };
-  static constexpr std::size_t kWriteBytes = std::size_t{256} << 10;
+  static constexpr std::size_t kWriteBytes = std::size_t{64} << 10;
 
   // Called before each step, by tests: returns 0, or the errno that the step is to fail with instead. It may kill.
   using Failpoint = std::function<int(Step)>;
