@@ -1,72 +1,21 @@
 #include "common/sync/last_known_good.hpp"
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cerrno>
-#include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <random>
-#include <sstream>
+#include <optional>
+#include <vector>
 
-#include <fmt/format.h>
+#include "tests/unit/sync/state_folder.hpp"
 
 namespace sluice::sync {
 namespace {
 
 using Step = LastKnownGood::Step;
 namespace fs = std::filesystem;
-
-// A folder of the test's own, which goes with it. In memory where there is such a place: a process that is killed loses
-// nothing that was written, synced or not, and waiting for a disk hundreds of times would prove nothing.
-class Folder {
- public:
-  Folder() {
-    const fs::path in_memory("/dev/shm");
-    const bool there = ::access(in_memory.c_str(), W_OK | X_OK) == 0;
-    std::string name = ((there ? in_memory : fs::temp_directory_path()) / "sluice-lkg-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string file() const { return (path_ / "state").string(); }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
-  }
-
- private:
-  fs::path path_;
-};
-
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-void write_to(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
-
-std::string loaded(const std::string& path) {
-  auto found = LastKnownGood(path).load();
-  return found ? found->content : found.error().code;
-}
-
-// A content of several pieces of writing, and unlike that of any other number.
-std::string content_of(int number) {
-  return fmt::format("state {}\n", number) +
-         std::string(2 * LastKnownGood::kWriteBytes + 17, static_cast<char>('a' + number % 26));
-}
 
 TEST_CASE("what was saved is loaded, by another process too, and there is nothing before") {
   const Folder folder;
@@ -243,27 +192,6 @@ TEST_CASE("a pipe or a link in a file's place is damage, and neither waited for 
   CHECK(loaded(folder.file()) == "one");
 }
 
-TEST_CASE("a disk that is full in the midst of writing leaves the state before") {
-  const Folder folder;
-  {
-    REQUIRE(LastKnownGood(folder.file()).save("one"));
-  }
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{.rlim_cur = LastKnownGood::kWriteBytes + 1000, .rlim_max = LastKnownGood::kWriteBytes + 1000};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    const auto saved = LastKnownGood(folder.file()).save(content_of(2));
-    ::_exit(!saved && saved.error().code == "snapshot_file_unwritable" ? 0 : 1);
-  }
-  int status = -1;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
-  CHECK(loaded(folder.file()) == "one");
-  CHECK(!fs::exists(folder.file() + ".new"));
-}
-
 TEST_CASE("steps come in the order that makes a state safe before it takes another's place") {
   const Folder folder;
   std::vector<Step> steps;
@@ -271,61 +199,6 @@ TEST_CASE("steps come in the order that makes a state safe before it takes anoth
   REQUIRE(file.save("one"));
   CHECK(steps ==
         std::vector{Step::lock, Step::create, Step::write, Step::write, Step::sync, Step::rename, Step::sync_folder});
-}
-
-// Saves content_of(number) in a process of its own that kills itself before the step `fatal`; false where it lived.
-bool save_and_die(const std::string& path, int number, int fatal) {
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    int step = 0;
-    LastKnownGood file(path, [&](Step) {
-      if (step++ == fatal) ::kill(::getpid(), SIGKILL);
-      return 0;
-    });
-    ::_exit(file.save(content_of(number)) ? 0 : 1);
-  }
-  int status = -1;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  if (WIFSIGNALED(status)) return true;
-  REQUIRE(status == 0);
-  return false;
-}
-
-TEST_CASE("a process that is killed at any step of a save leaves the state before or the new one, and nothing else") {
-  const Folder folder;
-  int kills = 0;
-  int last = -1;  // the content that is in force
-  std::mt19937 random(7);
-  for (int number = 0; kills < 240; ++number) {
-    // Each step in turn, the first save's too, and now and then a life without a kill.
-    const int fatal = number % 11;
-    const bool killed = save_and_die(folder.file(), number, fatal);
-    kills += killed ? 1 : 0;
-    const auto found = LastKnownGood(folder.file()).load();
-    if (!found) {
-      REQUIRE(last == -1);  // nothing was there to lose
-      REQUIRE(found.error().code == "no_snapshot_file");
-      continue;
-    }
-    REQUIRE(found->damage.empty());
-    const bool is_new = found->content == content_of(number);
-    REQUIRE((is_new || (last >= 0 && found->content == content_of(last))));
-    REQUIRE((killed || is_new));
-    if (is_new) last = number;
-    // Without the newest, the one before is still there.
-    if (random() % 8 == 0 && found->generation > 2) {
-      const std::string newest = folder.file() + (found->generation % 2 == 1 ? ".1" : ".2");
-      const std::string text = text_of(newest);
-      write_to(newest, "cut");
-      const auto before = LastKnownGood(folder.file()).load();
-      REQUIRE(before);
-      REQUIRE(before->generation == found->generation - 1);
-      write_to(newest, text);
-    }
-  }
-  CHECK(last > 0);
-  CHECK(folder.files() <= 4);
 }
 
 }  // namespace
