@@ -11,6 +11,8 @@ constexpr auto id_of = [](const ObjectPtr& object) { return object->id(); };
 
 // Sorted by id; of several with one id, the last that was given.
 std::vector<Edit> settled(std::vector<Edit> edits) {
+  const auto out_of_order = [](const Edit& a, const Edit& b) { return a.id >= b.id; };
+  if (std::ranges::adjacent_find(edits, out_of_order) == edits.end()) return edits;  // as snapshots are written
   std::vector<std::size_t> order(edits.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   // std::stable_sort of libstdc++ 12 uses what clang reports as deprecated.

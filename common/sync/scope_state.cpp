@@ -21,7 +21,7 @@ std::optional<ObjectIdView> given_twice(const std::vector<Edit>& edits) {
   std::vector<ObjectIdView> ids;
   ids.reserve(edits.size());
   for (const Edit& edit : edits) ids.push_back(edit.id);
-  std::ranges::sort(ids);
+  if (!std::ranges::is_sorted(ids)) std::ranges::sort(ids);
   const auto twice = std::ranges::adjacent_find(ids);
   return twice == ids.end() ? std::nullopt : std::optional(*twice);
 }
@@ -55,9 +55,10 @@ Result<Applied> replace(const ScopeState& before, const SnapshotDocument& whole)
   if (!edits) return std::unexpected(std::move(edits.error()));
   // What is there and not in the whole state goes; what is the same stays in memory once.
   std::vector<ObjectPtr> gone;
-  const ObjectSet wanted = ObjectSet().with(*edits);
-  for (ObjectChange& change : difference(before.objects, wanted)) {
-    if (!change.after) gone.push_back(std::move(change.before));
+  if (before.objects.size() > 0) {
+    for (ObjectChange& change : difference(before.objects, ObjectSet().with(*edits))) {
+      if (!change.after) gone.push_back(std::move(change.before));
+    }
   }
   for (const ObjectPtr& object : gone) edits->push_back(Edit::removal(object->id()));
   Applied applied{.state = {.head = whole.head, .objects = {}}, .changes = {}};
