@@ -33,6 +33,12 @@ class Backoff {
   // After a success: the next failure starts from `first` again.
   void reset() { ceiling_ = first_; }
 
+  // Another `max`, from the next delay on; below `first` it counts as `first`.
+  void set_max(Duration max) {
+    max_ = std::max(first_, max);
+    ceiling_ = std::min(ceiling_, max_);
+  }
+
   // What the next delay stays below.
   Duration ceiling() const { return ceiling_; }
 

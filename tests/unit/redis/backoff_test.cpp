@@ -30,6 +30,20 @@ TEST_CASE("a backoff starts over after a success") {
   CHECK(backoff.ceiling() == 50ms);
 }
 
+TEST_CASE("the maximum of a backoff can be changed while it is in use") {
+  Backoff backoff(50ms, 1s);
+  for (int i = 0; i < 10; ++i) backoff.next(1);
+  backoff.set_max(400ms);
+  CHECK(backoff.ceiling() == 400ms);
+  backoff.set_max(2s);
+  backoff.next(1);
+  backoff.next(1);
+  backoff.next(1);
+  CHECK(backoff.ceiling() == 2s);
+  backoff.set_max(1ms);
+  CHECK(backoff.ceiling() == 50ms);
+}
+
 TEST_CASE("a backoff takes odd arguments without odd results") {
   CHECK(Backoff(50ms, 10ms).next(1) == 50ms);
   CHECK(Backoff(-1ms, -1ms).next(1) == 0ms);

@@ -1,0 +1,232 @@
+#include "common/sync/last_known_good.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "common/base/crypto.hpp"
+
+namespace sluice::sync {
+namespace {
+
+constexpr std::string_view kMagic = "sluice-last-known-good/v1";
+constexpr std::size_t kMaxHeadBytes = 256;
+constexpr mode_t kMode = 0600;
+
+// A descriptor that is closed at the end, leaving errno alone.
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    const int cause = errno;
+    if (descriptor_ >= 0) ::close(descriptor_);
+    errno = cause;
+  }
+
+  explicit operator bool() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+  int release() { return std::exchange(descriptor_, -1); }
+
+ private:
+  int descriptor_;
+};
+
+std::string because(const std::string& path) { return fmt::format("{}: {}", path, std::strerror(errno)); }
+
+std::unexpected<Error> unwritable(const std::string& path) {
+  return failure("snapshot_file_unwritable", because(path) + "; the last good state is not kept on disk");
+}
+
+std::string head_of(std::uint64_t generation, std::string_view content) {
+  const std::string numbers = fmt::format("{} generation={} bytes={}", kMagic, generation, content.size());
+  const Sha256Digest hash = Sha256().update(numbers).update("\n").update(content).finish();
+  return fmt::format("{} sha256={}\n", numbers, to_hex(hash));
+}
+
+// The generation that the head names; whether the rest is right too is seen by writing the head again.
+std::optional<std::uint64_t> generation_in(std::string_view head) {
+  const std::string start = fmt::format("{} generation=", kMagic);
+  std::uint64_t generation = 0;
+  if (!head.starts_with(start)) return std::nullopt;
+  const auto [after, code] = std::from_chars(head.data() + start.size(), head.data() + head.size(), generation);
+  if (code != std::errc{} || generation == 0) return std::nullopt;
+  return generation;
+}
+
+// All of a regular file, up to `most` bytes and one more; nothing with errno.
+std::optional<std::string> read_all(int file, std::size_t most) {
+  struct stat status{};
+  if (::fstat(file, &status) != 0) return std::nullopt;
+  if (!S_ISREG(status.st_mode)) {
+    errno = EINVAL;
+    return std::nullopt;
+  }
+  std::string text(std::min(static_cast<std::size_t>(status.st_size), most) + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count = ::read(file, text.data() + size, text.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  text.resize(size);
+  return text;
+}
+
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(file, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+}  // namespace
+
+LastKnownGood::LastKnownGood(std::string path, Failpoint failpoint)
+    : path_(std::move(path)), failpoint_(std::move(failpoint)) {}
+
+LastKnownGood::~LastKnownGood() {
+  if (lock_ >= 0) ::close(lock_);  // and gives up the lock
+}
+
+std::string LastKnownGood::path_of(Slot slot) const { return path_ + (slot == Slot::first ? ".1" : ".2"); }
+
+// Nothing where there is no file; a text where it is damaged or cannot be read.
+std::expected<std::optional<LastKnownGood::Found>, std::string> LastKnownGood::read(Slot slot) const {
+  const std::string path = path_of(slot);
+  // Not waiting: where somebody put a pipe, opening it would never end.
+  const File file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  if (!file && errno == ENOENT) return std::nullopt;
+  auto text = file ? read_all(file.descriptor(), kMaxContentBytes + kMaxHeadBytes) : std::nullopt;
+  if (!text) return std::unexpected(because(path));
+  const std::size_t head_size = text->find('\n') + 1;
+  const auto generation = generation_in(*text);
+  if (!generation || head_size == 0) return std::unexpected(path + ": does not begin as a last-known-good file does");
+  const std::string head = text->substr(0, head_size);
+  text->erase(0, head_size);
+  Found found{.content = std::move(*text), .generation = *generation};
+  if (head != head_of(found.generation, found.content)) {
+    return std::unexpected(path + ": its content does not have the length and the checksum that it should have");
+  }
+  return found;
+}
+
+// The generation that a file says it is, without reading all of it; 0 where it says none.
+std::uint64_t LastKnownGood::peek(Slot slot) const {
+  const File file(::open(path_of(slot).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  std::array<char, kMaxHeadBytes> head;
+  const ssize_t size = file ? ::read(file.descriptor(), head.data(), head.size()) : 0;
+  return size > 0 ? generation_in({head.data(), static_cast<std::size_t>(size)}).value_or(0) : 0;
+}
+
+Result<LastKnownGood::Loaded> LastKnownGood::load(const Check& check) const {
+  const std::uint64_t first = peek(Slot::first);
+  const std::uint64_t second = peek(Slot::second);
+  // The newer first; but one that does not even say what it is comes before, to be named among the damage.
+  const bool second_first = second == 0 || (first != 0 && second > first);
+  std::vector<std::string> damage;
+  for (const Slot slot : {second_first ? Slot::second : Slot::first, second_first ? Slot::first : Slot::second}) {
+    auto found = read(slot);
+    if (!found) {
+      damage.push_back(std::move(found.error()));
+      continue;
+    }
+    if (!*found) continue;
+    const auto wrong = check ? check((*found)->content) : std::nullopt;
+    if (!wrong) return Loaded{std::move((*found)->content), (*found)->generation, std::move(damage)};
+    damage.push_back(fmt::format("{}: {}", path_of(slot), *wrong));
+  }
+  if (damage.empty()) return failure("no_snapshot_file", fmt::format("{}: no state was saved there yet", path_));
+  std::string text = damage[0];
+  for (std::size_t i = 1; i < damage.size(); ++i) text.append("; ").append(damage[i]);
+  return failure("snapshot_file_damaged", std::move(text));
+}
+
+bool LastKnownGood::fails(Step step) const {
+  const int cause = failpoint_ ? failpoint_(step) : 0;
+  if (cause != 0) errno = cause;
+  return cause != 0;
+}
+
+// Becomes the one who writes, and sees what is there.
+Result<> LastKnownGood::lock() {
+  if (lock_ >= 0) return {};
+  const std::string path = path_ + ".lock";
+  File file(fails(Step::lock) ? -1 : ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode));
+  if (!file) return unwritable(path);
+  if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return unwritable(path);
+    return failure("snapshot_file_locked", fmt::format("{}: another process keeps its last good state here", path_));
+  }
+  generation_ = 0;
+  next_ = Slot::first;
+  for (const Slot slot : {Slot::first, Slot::second}) {
+    const auto found = read(slot);
+    if (!found || !*found || (*found)->generation <= generation_) continue;
+    generation_ = (*found)->generation;
+    next_ = slot == Slot::first ? Slot::second : Slot::first;  // never over the newest that is whole
+  }
+  lock_ = file.release();
+  return {};
+}
+
+Result<> LastKnownGood::save(std::string_view content) {
+  if (content.size() > kMaxContentBytes) {
+    return failure("snapshot_file_too_large",
+                   fmt::format("the state has {} bytes, and a file may have {}", content.size(), kMaxContentBytes));
+  }
+  if (auto locked = lock(); !locked) return locked;
+  const std::string unfinished = path_ + ".new";
+  auto done = write_new(content, unfinished);
+  if (done) done = put(unfinished);
+  if (!done) ::unlink(unfinished.c_str());  // a full disk needs the room
+  return done;
+}
+
+Result<> LastKnownGood::write_new(std::string_view content, const std::string& path) const {
+  ::unlink(path.c_str());  // of somebody who was killed
+  const File file(fails(Step::create) ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+  if (!file) return unwritable(path);
+  const std::string head = head_of(generation_ + 1, content);
+  for (std::string_view part = head, rest = content; !part.empty();) {
+    if (fails(Step::write) || !write_all(file.descriptor(), part)) return unwritable(path);
+    part = rest.substr(0, kWriteBytes);
+    rest.remove_prefix(part.size());
+  }
+  if (fails(Step::sync) || ::fsync(file.descriptor()) != 0) return unwritable(path);
+  return {};
+}
+
+// Makes the finished file the newest generation.
+Result<> LastKnownGood::put(const std::string& finished) {
+  const std::string path = path_of(next_);
+  if (fails(Step::rename) || ::rename(finished.c_str(), path.c_str()) != 0) return unwritable(path);
+  // From here on it is what load() gives, even if it is lost with the machine's power.
+  ++generation_;
+  next_ = next_ == Slot::first ? Slot::second : Slot::first;
+  auto folder = std::filesystem::path(path_).parent_path().string();
+  if (folder.empty()) folder = ".";
+  const File opened(fails(Step::sync_folder) ? -1 : ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened || ::fsync(opened.descriptor()) != 0) return unwritable(folder);
+  return {};
+}
+
+}  // namespace sluice::sync

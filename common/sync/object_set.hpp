@@ -1,0 +1,123 @@
+// The objects of a scope: an immutable, ordered set with its checksum. A changed copy shares with the set it came from
+// whatever did not change, so that a change among 100,000 objects does not cost 100,000.
+//
+// The objects stand in order in chunks of at most kMostInChunk; a change copies the chunks it touches and the list of
+// chunks. Copying a set costs the list of chunks; it and all its objects live as long as somebody has them.
+//
+// Thread safety: values; a set is read from any number of threads at once, a variable that holds one is guarded by its
+// owner.
+// Invariants: chunks are sorted, not empty, and in order; the checksum is the sum of all objects' hashes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/sync/checksum.hpp"
+#include "common/sync/object.hpp"
+
+namespace sluice::sync {
+
+// An object that is to be there, in place of what has its id; or, where `object` is null, that id is to be free.
+struct Edit {
+  Edit(ObjectPtr put) : id(put->id()), object(std::move(put)) {}    // NOLINT: an edit is just that
+  static Edit removal(const ObjectIdView& id) { return Edit(id); }  // REQUIRES: the id's texts outlive the edit
+
+  ObjectIdView id;
+  ObjectPtr object;
+
+ private:
+  explicit Edit(const ObjectIdView& removed) : id(removed) {}
+};
+
+// What became of one object. At most one of the two is null; where both are there, their bytes differ.
+struct ObjectChange {
+  ObjectPtr before;
+  ObjectPtr after;
+
+  ObjectIdView id() const { return after ? after->id() : before->id(); }
+};
+
+class ObjectSet {
+ public:
+  static constexpr std::size_t kMostInChunk = 256;
+
+  std::size_t size() const { return size_; }
+  std::size_t document_bytes() const { return document_bytes_; }  // of all documents together
+  std::size_t chunk_count() const { return chunks_.size(); }      // what a copy of the set costs
+  const Checksum& checksum() const { return checksum_; }
+
+  // Null where there is none.
+  ObjectPtr find(const ObjectIdView& id) const;
+
+  // The set after the edits; of several with one id the last holds. Objects that are there already, byte for byte, stay
+  // as they are. What really changed is appended to `changes`, in order, where it is asked for.
+  ObjectSet with(std::vector<Edit> edits, std::vector<ObjectChange>* changes = nullptr) const;
+
+  // All objects in order: visit(object).
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const auto& chunk : chunks_) {
+      for (const ObjectPtr& object : *chunk) visit(object);
+    }
+  }
+  // Those of a kind; of a kind and a tenant.
+  template <class Visit>
+  void for_each(ObjectKind kind, Visit visit) const {
+    for (Cursor at = lower_bound({kind, {}, {}}); at && at.object()->id().kind == kind; at.next()) visit(at.object());
+  }
+  template <class Visit>
+  void for_each(ObjectKind kind, std::string_view tenant_id, Visit visit) const {
+    for (Cursor at = lower_bound({kind, tenant_id, {}}); at; at.next()) {
+      const ObjectIdView id = at.object()->id();
+      if (id.kind != kind || id.tenant_id != tenant_id) return;
+      visit(at.object());
+    }
+  }
+
+  // What leads from one set to the other, in order. Costs what they do not share.
+  friend std::vector<ObjectChange> difference(const ObjectSet& before, const ObjectSet& after);
+
+ private:
+  using Chunk = std::vector<ObjectPtr>;
+  using Chunks = std::vector<std::shared_ptr<const Chunk>>;
+
+  // A place between two objects; false behind the last.
+  class Cursor {
+   public:
+    Cursor(const Chunks& chunks, std::size_t chunk, std::size_t item) : chunks_(&chunks), chunk_(chunk), item_(item) {}
+    explicit operator bool() const { return chunk_ < chunks_->size(); }
+    const ObjectPtr& object() const { return (*(*chunks_)[chunk_])[item_]; }
+    void next() {
+      if (++item_ == (*chunks_)[chunk_]->size()) next_chunk();
+    }
+    void next_chunk() {
+      ++chunk_;
+      item_ = 0;
+    }
+    // The chunk that begins here; null in the midst of one.
+    const Chunk* chunk_begun() const { return *this && item_ == 0 ? (*chunks_)[chunk_].get() : nullptr; }
+
+   private:
+    const Chunks* chunks_;
+    std::size_t chunk_;
+    std::size_t item_;
+  };
+
+  // The first chunk whose last object is not below `id`.
+  std::size_t chunk_of(const ObjectIdView& id) const;
+  Cursor lower_bound(const ObjectIdView& id) const;
+  Chunk merged(const Chunk& chunk, std::span<Edit> edits, std::vector<ObjectChange>* changes);
+  void count(const ObjectChange& change);
+  void append(Chunk items);
+
+  Chunks chunks_;
+  std::size_t size_ = 0;
+  std::size_t document_bytes_ = 0;
+  Checksum checksum_;
+};
+
+std::vector<ObjectChange> difference(const ObjectSet& before, const ObjectSet& after);
+
+}  // namespace sluice::sync

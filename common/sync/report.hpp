@@ -1,0 +1,101 @@
+// What an agent reports: its own state, and what it decided, in numbered reports of an interval each.
+//
+//   {"agent_id":"a1","pod":"shop-7f9","boot_id":"…","version":"0.1.0","revision":7,"chain":"…",
+//    "degraded":["redis: …"],"refusal":{"revision":8,"chain":"…","code":"checksum_mismatch","text":"…"},
+//    "reports":[{"number":7,"from":"2027-03-31T00:00:00Z","to":"2027-03-31T00:00:10Z",
+//                "counts":[{"tenant_id":"shop","policy_id":"orders","outcome":"denied","count":3}]}]}
+//   → {"stored":7}
+//
+// Numbers count from 1 within a boot, each by one more than the last: the server stores a report once, whatever is sent
+// again, by (agent_id, boot_id, number). `stored` is the last one it has in its database, 0 for none.
+//
+// Forward compatibility: members that this version does not know are passed over everywhere, in reports and in the
+// reply: agents and servers are upgraded one by one, in either order.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.hpp"
+#include "common/domain/plan.hpp"
+#include "common/sync/position.hpp"
+
+namespace sluice::sync {
+
+inline constexpr std::size_t kMaxReportBytes = std::size_t{8} << 20;
+inline constexpr std::size_t kMaxReportsAtOnce = 64;
+inline constexpr std::size_t kMaxCountsAtOnce = 20'000;           // in all reports of one request together
+inline constexpr std::size_t kMaxDegraded = 32;                   // reasons
+inline constexpr std::size_t kMaxReportText = 1024;               // bytes of a reason, and of a refusal's text
+inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;  // of one count
+inline constexpr std::size_t kMaxAgentNameBytes = 253;            // agent_id and pod, as long as a host's name
+
+// Decisions of one outcome. `policy_id`: "" where none applied.
+struct UsageCount {
+  std::string tenant_id;
+  std::string policy_id;
+  std::string outcome;     // [a-z][a-z0-9_]{0,62}
+  std::int64_t count = 0;  // 1 to kMaxCount
+
+  bool operator==(const UsageCount&) const = default;
+};
+
+struct UsageReport {
+  std::int64_t number = 0;  // from 1
+  WallTime from;            // inclusive
+  WallTime to;              // exclusive; not before `from`
+  std::vector<UsageCount> counts;
+
+  bool operator==(const UsageReport&) const = default;
+};
+
+// A state that the agent would not take. `code`: as of the errors in scope_state.hpp, or `invalid_snapshot`.
+struct SnapshotRefusal {
+  Position refused;
+  std::string code;  // [a-z][a-z0-9_]{0,62}
+  std::string text;  // at most kMaxReportText bytes
+
+  bool operator==(const SnapshotRefusal&) const = default;
+};
+
+struct AgentState {
+  std::string agent_id;  // 1 to kMaxAgentNameBytes visible ASCII characters, as are boot_id and version
+  std::string pod;       // the same, or ""
+  std::string boot_id;
+  std::string version;
+  std::optional<Position> enforced;  // absent: it has no state yet ("revision" and "chain" are null)
+  std::vector<std::string> degraded;
+  std::optional<SnapshotRefusal> refusal;
+
+  bool operator==(const AgentState&) const = default;
+};
+
+struct ReportDocument {
+  AgentState agent;
+  std::vector<UsageReport> reports;  // numbers strictly increase
+
+  bool operator==(const ReportDocument&) const = default;
+};
+
+// Texts that are too long are cut to their bounds, and reasons over kMaxDegraded left out: a report is always one that
+// parse_report takes, if the ids, the numbers and the counts are.
+std::string write_report(const AgentState& agent, std::span<const UsageReport> reports);
+
+// Faults, each with its JSON pointer, line and column: not JSON, too large, a member missing, of another type, out of
+// its range or over the bounds above, numbers that do not increase.
+std::expected<ReportDocument, Faults> parse_report(std::string_view json);
+
+std::string write_report_reply(std::int64_t stored);
+
+// The number of the last report stored. Faults: as of parse_report.
+std::expected<std::int64_t, Faults> parse_report_reply(std::string_view json);
+
+}  // namespace sluice::sync

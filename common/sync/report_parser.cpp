@@ -1,0 +1,180 @@
+// Reading reports and their reply.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "common/domain/fault_place.hpp"
+#include "common/domain/identifiers.hpp"
+#include "common/domain/json_fields.hpp"
+#include "common/sync/report.hpp"
+
+namespace sluice::sync {
+namespace {
+
+constexpr std::int64_t kMaxNumber = std::numeric_limits<std::int64_t>::max();
+
+bool is_visible(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7F'; });
+}
+
+// [a-z][a-z0-9_]{0,62}
+bool is_word(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxIdBytes && text.front() >= 'a' && text.front() <= 'z' &&
+         std::ranges::all_of(text, [](char c) { return identifiers::is_alnum(c) || c == '_'; });
+}
+
+class ReportReader {
+ public:
+  std::expected<ReportDocument, Faults> read(const JsonValue& root) {
+    const Place whole;
+    Fields fields(root, whole, faults_);
+    if (fields.is_object()) {
+      read_agent(fields);
+      fields.require("reports", "a list, which may be empty");
+      fields.each("reports", false, [&](const JsonValue& value, const Place& at) { read_usage(value, at); });
+      check_bounds(fields);
+    }
+    if (faults_.count() != 0) return std::unexpected(faults_.take());
+    return std::move(out_);
+  }
+
+ private:
+  void read_agent(Fields& fields) {
+    AgentState& agent = out_.agent;
+    agent.agent_id = read_name(fields, "agent_id", true);
+    agent.pod = read_name(fields, "pod", false);
+    agent.boot_id = read_name(fields, "boot_id", true);
+    agent.version = read_name(fields, "version", true);
+    if (fields.present("revision") || fields.present("chain")) agent.enforced = read_position(fields);
+    fields.each("degraded", false, [&](const JsonValue& value, const Place& at) { read_reason(value, at); });
+    if (agent.degraded.size() > kMaxDegraded) {
+      fields.fault("degraded",
+                   fmt::format("degraded has {} reasons, and may have {}", agent.degraded.size(), kMaxDegraded));
+    }
+    if (const JsonValue* const refusal = fields.take("refusal")) read_refusal(*refusal, fields.at().member("refusal"));
+  }
+
+  std::string read_name(Fields& fields, std::string_view name, bool required) {
+    if (required) fields.require(name, "whose report this is");
+    const auto text = fields.text(name, kMaxAgentNameBytes);
+    if (!text) return {};
+    if (is_visible(*text) && !(required && text->empty())) return std::string(*text);
+    fields.fault(name, fmt::format("{} must be {} to {} visible ASCII characters, not {}", name, required ? 1 : 0,
+                                   kMaxAgentNameBytes, quoted(*text)));
+    return {};
+  }
+
+  std::string read_word(Fields& fields, std::string_view name) {
+    fields.require(name, "a word");
+    const auto text = fields.text(name, kMaxReportText);
+    if (text && !is_word(*text)) {
+      fields.fault(name, fmt::format("{} must be 1 to {} of a-z 0-9 _, beginning with a letter, not {}", name,
+                                     kMaxIdBytes, quoted(*text)));
+    }
+    return std::string(text.value_or(""));
+  }
+
+  void read_reason(const JsonValue& value, const Place& at) {
+    const bool is_text = value.type() == JsonType::string;
+    if (!is_text || value.text().size() > kMaxReportText) {
+      faults_.add(at, fmt::format("a reason must be a string of at most {} bytes", kMaxReportText));
+    } else {
+      out_.agent.degraded.emplace_back(value.text());
+    }
+  }
+
+  void read_refusal(const JsonValue& value, const Place& at) {
+    Fields fields(value, at, faults_);
+    SnapshotRefusal refusal;
+    if (!fields.is_object()) return;
+    refusal.refused = read_position(fields);
+    refusal.code = read_word(fields, "code");
+    refusal.text = fields.text("text", kMaxReportText).value_or("");
+    out_.agent.refusal = std::move(refusal);
+  }
+
+  void read_usage(const JsonValue& value, const Place& at) {
+    Fields fields(value, at, faults_);
+    UsageReport report;
+    if (!fields.is_object()) return;
+    for (const std::string_view name : {"number", "from", "to", "counts"}) fields.require(name, "every report has it");
+    report.number = fields.integer("number", 1, kMaxNumber).value_or(0);
+    const auto from = fields.timestamp("from");
+    const auto to = fields.timestamp("to");
+    if (from && to && *to < *from) fields.fault("to", "to must not be before from");
+    report.from = from.value_or(WallTime());
+    report.to = to.value_or(WallTime());
+    if (!out_.reports.empty() && report.number != 0 && report.number <= out_.reports.back().number) {
+      fields.fault("number", fmt::format("the numbers of reports must increase: {} stands behind {}", report.number,
+                                         out_.reports.back().number));
+    }
+    fields.each("counts", false, [&](const JsonValue& item, const Place& place) { read_count(item, place, report); });
+    out_.reports.push_back(std::move(report));
+  }
+
+  void read_count(const JsonValue& value, const Place& at, UsageReport& report) {
+    ++counts_;
+    Fields fields(value, at, faults_);
+    if (!fields.is_object()) return;
+    UsageCount count;
+    for (const std::string_view name : {"tenant_id", "count"}) fields.require(name, "every count has it");
+    count.tenant_id = read_id(fields, "tenant_id", true);
+    count.policy_id = read_id(fields, "policy_id", false);
+    count.outcome = read_word(fields, "outcome");
+    count.count = fields.integer("count", 1, kMaxCount).value_or(0);
+    report.counts.push_back(std::move(count));
+  }
+
+  std::string read_id(Fields& fields, std::string_view name, bool required) {
+    const auto text = fields.text(name, kMaxAgentNameBytes);
+    if (text && !is_id(*text) && (required || !text->empty())) {
+      fields.fault(name, fmt::format("{} is no id", quoted(*text)));
+    }
+    return std::string(text.value_or(""));
+  }
+
+  void check_bounds(Fields& fields) {
+    if (out_.reports.size() > kMaxReportsAtOnce) {
+      fields.fault("reports",
+                   fmt::format("{} reports in one request: send at most {}", out_.reports.size(), kMaxReportsAtOnce));
+    }
+    if (counts_ > kMaxCountsAtOnce) {
+      fields.fault("reports", fmt::format("{} counts in one request: send at most {}", counts_, kMaxCountsAtOnce));
+    }
+  }
+
+  FaultList faults_;
+  ReportDocument out_;
+  std::size_t counts_ = 0;
+};
+
+}  // namespace
+
+std::expected<ReportDocument, Faults> parse_report(std::string_view json) {
+  if (json.size() > kMaxReportBytes) {
+    return std::unexpected(Faults{{"", fmt::format("the report is larger than {} MiB", kMaxReportBytes >> 20)}});
+  }
+  JsonTree tree;
+  const auto root = tree.parse(json);
+  if (!root) return std::unexpected(Faults{root.error()});
+  auto report = ReportReader().read(*root);
+  if (!report) locate_faults(json, report.error());
+  return report;
+}
+
+std::expected<std::int64_t, Faults> parse_report_reply(std::string_view json) {
+  if (json.size() > kMaxReportBytes) return std::unexpected(Faults{{"", "the reply is too large"}});
+  JsonTree tree;
+  const auto root = tree.parse(json);
+  if (!root) return std::unexpected(Faults{root.error()});
+  FaultList faults;
+  const Place whole;
+  Fields fields(*root, whole, faults);
+  fields.require("stored", "the number of the last report stored, or 0");
+  const auto stored = fields.integer("stored", 0, kMaxNumber);
+  if (faults.count() != 0 || !stored) return std::unexpected(faults.take());
+  return *stored;
+}
+
+}  // namespace sluice::sync

@@ -1,0 +1,82 @@
+// Writing reports and their reply.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/base/timestamp.hpp"
+#include "common/domain/json_writer.hpp"
+#include "common/sync/report.hpp"
+
+namespace sluice::sync {
+namespace {
+
+std::string_view cut(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;  // do not cut a character
+  return text.substr(0, most);
+}
+
+void write_text(JsonWriter& out, std::string_view name, std::string_view text) {
+  out.field(name, cut(text, kMaxReportText));
+}
+
+void write_refusal(JsonWriter& out, const SnapshotRefusal& refusal) {
+  out.key("refusal");
+  out.begin_object();
+  out.field("revision", refusal.refused.revision);
+  out.field("chain", refusal.refused.chain);
+  out.field("code", refusal.code);
+  write_text(out, "text", refusal.text);
+  out.end_object();
+}
+
+void write_usage(JsonWriter& out, const UsageReport& report) {
+  out.begin_object();
+  out.field("number", report.number);
+  out.field("from", format_timestamp(report.from));
+  out.field("to", format_timestamp(report.to));
+  out.key("counts");
+  out.begin_list();
+  for (const UsageCount& count : report.counts) {
+    out.begin_object();
+    out.field("tenant_id", count.tenant_id);
+    out.field("policy_id", count.policy_id);
+    out.field("outcome", count.outcome);
+    out.field("count", count.count);
+    out.end_object();
+  }
+  out.end_list();
+  out.end_object();
+}
+
+}  // namespace
+
+std::string write_report(const AgentState& agent, std::span<const UsageReport> reports) {
+  JsonWriter out(JsonWriter::Layout::compact);
+  out.begin_object();
+  out.field("agent_id", agent.agent_id);
+  out.field("pod", agent.pod);
+  out.field("boot_id", agent.boot_id);
+  out.field("version", agent.version);
+  if (agent.enforced) {
+    out.field("revision", agent.enforced->revision);
+    out.field("chain", agent.enforced->chain);
+  }
+  out.key("degraded");
+  out.begin_list();
+  for (std::size_t i = 0; i < std::min(agent.degraded.size(), kMaxDegraded); ++i) {
+    out.text(cut(agent.degraded[i], kMaxReportText));
+  }
+  out.end_list();
+  if (agent.refusal) write_refusal(out, *agent.refusal);
+  out.key("reports");
+  out.begin_list();
+  for (const UsageReport& report : reports) write_usage(out, report);
+  out.end_list();
+  out.end_object();
+  return out.take();
+}
+
+std::string write_report_reply(std::int64_t stored) { return fmt::format(R"({{"stored":{}}})", stored); }
+
+}  // namespace sluice::sync

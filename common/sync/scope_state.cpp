@@ -1,0 +1,82 @@
+#include "common/sync/scope_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace sluice::sync {
+namespace {
+
+std::vector<Edit> edits_of(const SnapshotDocument& document) {
+  std::vector<Edit> edits;
+  edits.reserve(document.objects.size() + document.removed.size());
+  for (const ObjectPtr& object : document.objects) edits.emplace_back(object);
+  for (const ObjectId& id : document.removed) edits.push_back(Edit::removal(id.view()));
+  return edits;
+}
+
+// An object that two of the edits are about.
+std::optional<ObjectIdView> given_twice(const std::vector<Edit>& edits) {
+  std::vector<ObjectIdView> ids;
+  ids.reserve(edits.size());
+  for (const Edit& edit : edits) ids.push_back(edit.id);
+  if (!std::ranges::is_sorted(ids)) std::ranges::sort(ids);
+  const auto twice = std::ranges::adjacent_find(ids);
+  return twice == ids.end() ? std::nullopt : std::optional(*twice);
+}
+
+Result<std::vector<Edit>> checked_edits(const SnapshotDocument& document) {
+  std::vector<Edit> edits = edits_of(document);
+  if (const auto twice = given_twice(edits)) {
+    return failure("duplicate_object",
+                   fmt::format("the state of revision {} has {} twice", document.head.revision, describe(*twice)));
+  }
+  return edits;
+}
+
+Result<Applied> checked(Applied applied, const SnapshotDocument& document) {
+  const Checksum& is = applied.state.objects.checksum();
+  if (is == document.checksum) return applied;
+  return failure("checksum_mismatch",
+                 fmt::format("the {} objects of revision {} add up to checksum {}, and the server's "
+                             "is {}: something is missing, too much, or not what it was",
+                             applied.state.objects.size(), document.head.revision, is.hex(), document.checksum.hex()));
+}
+
+}  // namespace
+
+Result<Applied> replace(const ScopeState& before, const SnapshotDocument& whole) {
+  if (whole.since) {
+    return failure("whole_state_expected",
+                   fmt::format("this is what changed since revision {}, not a whole state", *whole.since));
+  }
+  auto edits = checked_edits(whole);
+  if (!edits) return std::unexpected(std::move(edits.error()));
+  // What is there and not in the whole state goes; what is the same stays in memory once.
+  std::vector<ObjectPtr> gone;
+  if (before.objects.size() > 0) {
+    for (ObjectChange& change : difference(before.objects, ObjectSet().with(*edits))) {
+      if (!change.after) gone.push_back(std::move(change.before));
+    }
+  }
+  for (const ObjectPtr& object : gone) edits->push_back(Edit::removal(object->id()));
+  Applied applied{.state = {.head = whole.head, .objects = {}}, .changes = {}};
+  applied.state.objects = before.objects.with(std::move(*edits), &applied.changes);
+  return checked(std::move(applied), whole);
+}
+
+Result<Applied> apply(const ScopeState& before, const SnapshotDocument& delta) {
+  if (!delta.since) return failure("delta_expected", "this is a whole state, not what changed since a revision");
+  if (*delta.since != before.head.revision) {
+    return failure("delta_not_next", fmt::format("the delta leads on from revision {}, and the state is that of {}",
+                                                 *delta.since, before.head.revision));
+  }
+  auto edits = checked_edits(delta);
+  if (!edits) return std::unexpected(std::move(edits.error()));
+  Applied applied{.state = {.head = delta.head, .objects = {}}, .changes = {}};
+  applied.state.objects = before.objects.with(std::move(*edits), &applied.changes);
+  return checked(std::move(applied), delta);
+}
+
+}  // namespace sluice::sync

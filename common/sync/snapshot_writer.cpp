@@ -1,0 +1,81 @@
+// Writing snapshots and deltas.
+#include <fmt/format.h>
+
+#include "common/base/json_text.hpp"
+#include "common/sync/snapshot_document.hpp"
+
+namespace sluice::sync {
+namespace {
+
+constexpr std::size_t kHeadBytes = 256;
+constexpr std::size_t kMemberBytes = 96;  // of an object, beside its ids and its document
+
+// `,` before all items but the first, and a line for each.
+class Items {
+ public:
+  Items(std::string& out, std::string_view name) : out_(out) { out_.append(",\n\"").append(name).append("\":["); }
+  Items(const Items&) = delete;
+  Items& operator=(const Items&) = delete;
+  ~Items() { out_ += ']'; }
+
+  // Leaves the item open: its further members and the bracket are the caller's.
+  void begin(const ObjectIdView& id) {
+    out_ += first_ ? "\n" : ",\n";
+    first_ = false;
+    out_.append(R"({"kind":")").append(to_string(id.kind)).append(R"(","tenant_id":)");
+    append_json_string(out_, id.tenant_id);
+    out_ += R"(,"id":)";
+    append_json_string(out_, id.id);
+  }
+
+ private:
+  std::string& out_;
+  bool first_ = true;
+};
+
+void write(Items& items, const Object& object, std::string& out) {
+  items.begin(object.id());
+  out.append(R"(,"document":)").append(object.document()).append("}");
+}
+
+void write_head(std::string& out, const Position& head, const Checksum& checksum) {
+  fmt::format_to(std::back_inserter(out), R"({{"format":"{}","revision":{},"chain":"{}","checksum":"{}")",
+                 kSnapshotFormat, head.revision, head.chain, checksum.hex());
+}
+
+}  // namespace
+
+std::string write_snapshot(const Position& head, const ObjectSet& objects) {
+  std::string out;
+  out.reserve(kHeadBytes + objects.document_bytes() + objects.size() * kMemberBytes);
+  write_head(out, head, objects.checksum());
+  {
+    Items items(out, "objects");
+    objects.for_each([&](const ObjectPtr& object) { write(items, *object, out); });
+  }
+  return out += "}\n";
+}
+
+std::string write_delta(std::int64_t since, const Position& head, const ObjectSet& objects,
+                        std::span<const ObjectChange> changes) {
+  std::string out;
+  write_head(out, head, objects.checksum());
+  fmt::format_to(std::back_inserter(out), R"(,"since":{})", since);
+  {
+    Items items(out, "objects");
+    for (const ObjectChange& change : changes) {
+      if (change.after) write(items, *change.after, out);
+    }
+  }
+  {
+    Items items(out, "removed");
+    for (const ObjectChange& change : changes) {
+      if (change.after) continue;
+      items.begin(change.id());
+      out += '}';
+    }
+  }
+  return out += "}\n";
+}
+
+}  // namespace sluice::sync

@@ -1,0 +1,105 @@
+#include "common/sync/watch_line.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "common/domain/identifiers.hpp"
+#include "common/domain/json_writer.hpp"
+
+namespace sluice::sync {
+namespace {
+
+void write_position(JsonWriter& out, const Position& head) {
+  out.field("revision", head.revision);
+  out.field("chain", head.chain);
+}
+
+std::optional<std::chrono::milliseconds> read_ms(Fields& fields, std::string_view name, std::chrono::milliseconds min,
+                                                 std::chrono::milliseconds max) {
+  const auto value = fields.integer(name, min.count(), max.count());
+  return value ? std::optional(std::chrono::milliseconds(*value)) : std::nullopt;
+}
+
+void read_tenants(Fields& fields, FaultList& faults, Heartbeat& out) {
+  const JsonValue* const value = fields.take("tenants");
+  if (value == nullptr) return;
+  const Place at = fields.at().member("tenants");
+  Fields tenants(*value, at, faults);
+  for (const JsonMember& member : tenants.members()) {
+    if (!is_id(member.name)) tenants.fault(member.name, fmt::format("{} is no id of a tenant", quoted(member.name)));
+    const auto agents = tenants.integer(member.name, 0, std::numeric_limits<std::int64_t>::max());
+    if (agents) out.live_agents.emplace(member.name, *agents);
+  }
+}
+
+WatchLine read_line(Fields& fields, FaultList& faults) {
+  const Position head = read_position(fields);
+  if (!fields.boolean("heartbeat").value_or(false)) {
+    const auto spread = read_ms(fields, "spread_ms", std::chrono::milliseconds(0), kMaxSpread);
+    return Invalidation{.head = head, .spread = spread.value_or(std::chrono::milliseconds(0))};
+  }
+  Heartbeat heartbeat{.head = head, .live_agents = {}, .reconnect_max = {}};
+  heartbeat.reconnect_max = read_ms(fields, "reconnect_max_ms", std::chrono::milliseconds(1), kMaxReconnect);
+  read_tenants(fields, faults, heartbeat);
+  return heartbeat;
+}
+
+}  // namespace
+
+std::string write_line(const Invalidation& line) {
+  JsonWriter out(JsonWriter::Layout::compact);
+  out.begin_object();
+  write_position(out, line.head);
+  out.field("spread_ms", std::int64_t{line.spread.count()});
+  out.end_object();
+  return out.take() + '\n';
+}
+
+std::string write_line(const Heartbeat& line) {
+  JsonWriter out(JsonWriter::Layout::compact);
+  out.begin_object();
+  out.field("heartbeat", true);
+  write_position(out, line.head);
+  out.key("tenants");
+  out.begin_object();
+  for (const auto& [tenant_id, agents] : line.live_agents) out.field(tenant_id, agents);
+  out.end_object();
+  if (line.reconnect_max) out.field("reconnect_max_ms", std::int64_t{line.reconnect_max->count()});
+  out.end_object();
+  return out.take() + '\n';
+}
+
+std::expected<WatchLine, Faults> parse_watch_line(std::string_view line) {
+  if (line.size() > kMaxWatchLineBytes) return std::unexpected(Faults{{"", "the line is too long"}});
+  JsonTree tree;
+  const auto document = tree.parse(line);
+  if (!document) return std::unexpected(Faults{document.error()});
+  FaultList faults;
+  const Place whole;
+  Fields fields(*document, whole, faults);
+  if (!fields.is_object()) return std::unexpected(faults.take());
+  WatchLine read = read_line(fields, faults);
+  if (faults.count() != 0) return std::unexpected(faults.take());
+  return read;
+}
+
+Result<> LineSplitter::feed(std::string_view bytes, std::vector<std::string>& lines) {
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find('\n');
+    const std::string_view part = bytes.substr(0, end);
+    if (line_.size() + part.size() > kMaxWatchLineBytes) {
+      return failure("watch_line_too_long",
+                     fmt::format("a line of the watch stream is longer than {} MiB", kMaxWatchLineBytes >> 20));
+    }
+    line_.append(part);
+    if (end == std::string_view::npos) break;
+    bytes.remove_prefix(end + 1);
+    if (line_.ends_with('\r')) line_.pop_back();
+    if (!line_.empty()) lines.push_back(std::exchange(line_, {}));
+  }
+  return {};
+}
+
+}  // namespace sluice::sync

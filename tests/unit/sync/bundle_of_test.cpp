@@ -1,0 +1,126 @@
+#include "common/sync/bundle_of.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/unit/sync/objects.hpp"
+
+namespace sluice::sync {
+namespace {
+
+Faults faults_of(const ObjectSet& set, ExpressionCheck check = nullptr) {
+  auto bundle = to_bundle(set, check);
+  return bundle ? Faults{} : bundle.error();
+}
+
+TEST_CASE("the objects of a scope are the bundle that a file with the same documents is") {
+  const auto bundle = to_bundle(set_of(small_shop()));
+  REQUIRE(bundle);
+  CHECK(bundle->mode == Mode::shadow);
+  CHECK(bundle->organizations.size() == 1);
+  CHECK(bundle->tenants.size() == 1);
+  CHECK(bundle->policies.size() == 1);
+  CHECK(bundle->keys.size() == 1);
+  REQUIRE(bundle->plans.size() == 1);
+  CHECK(bundle->plans[0].limits[0].limit == 5);
+  CHECK(*to_bundle(ObjectSet()) == Bundle{});
+  CHECK(to_bundle(set_of({organization("acme")})));
+}
+
+TEST_CASE("what the reader of bundles refuses is refused, named by the object and the place in its document") {
+  std::vector<ObjectPtr> objects = small_shop();
+  objects.push_back(policy("shop", "zeta", "gold"));
+  objects.push_back(make_object({ObjectKind::key, "shop", "bad"}, R"({"tenant_id":"shop","id":"bad","key_hash":"x"})"));
+  const Faults faults = faults_of(set_of(objects));
+  REQUIRE(faults.size() == 2);
+  CHECK(faults[0].pointer == "/plan_id");
+  CHECK(faults[0].text == R"(policy zeta of tenant shop: plan "gold" does not exist in tenant "shop")");
+  CHECK(faults[0].line == 0);
+  CHECK(faults[1].pointer == "/key_hash");
+  CHECK(faults[1].text.starts_with("key bad of tenant shop: key_hash must be"));
+}
+
+TEST_CASE("expressions are checked where there is a check") {
+  std::vector<ObjectPtr> objects = small_shop();
+  objects.push_back(make_object({ObjectKind::policy, "shop", "e"},
+                                R"({"tenant_id":"shop","id":"e","match_expr":"bad","plan_id":"pro"})"));
+  CHECK(faults_of(set_of(objects)).empty());
+  const Faults faults = faults_of(set_of(objects), [](std::string_view) { return std::optional<std::string>("no"); });
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].pointer == "/match_expr");
+}
+
+TEST_CASE("a document that is about another object than it was sent as is refused") {
+  const std::vector<ObjectPtr> good = small_shop();
+  for (const ObjectPtr& object : good) {
+    if (object->id().kind == ObjectKind::settings) continue;
+    std::vector<ObjectPtr> objects = good;
+    const ObjectIdView id = object->id();
+    objects.push_back(make_object({id.kind, id.tenant_id, "other"}, object->document()));
+    // Beside the original its id is in use twice: a fault too, by the reader.
+    std::erase(objects, object);
+    const Faults faults = faults_of(set_of(objects));
+    REQUIRE(!faults.empty());
+    CHECK(faults.back().text.find(fmt::format("its document is that of {}", describe(id))) != std::string::npos);
+  }
+}
+
+TEST_CASE("settings of another version are refused rather than half understood") {
+  std::vector<ObjectPtr> objects = small_shop();
+  objects[0] = make_object({ObjectKind::settings, "", ""}, R"({"mode":"loud"})");
+  REQUIRE(faults_of(set_of(objects)).size() == 1);
+  CHECK(faults_of(set_of(objects))[0].pointer == "/mode");
+  objects[0] = make_object({ObjectKind::settings, "", ""}, R"({"mode":"off","frozen":true})");
+  CHECK(faults_of(set_of(objects))[0].pointer == "/frozen");
+  objects[0] = make_object({ObjectKind::settings, "", ""}, R"({})");
+  CHECK(to_bundle(set_of(objects))->mode == Mode::enforce);
+}
+
+TEST_CASE("a document that is no JSON is named") {
+  std::vector<ObjectPtr> objects = small_shop();
+  objects.push_back(make_object({ObjectKind::key, "shop", "zz"}, R"({"a":"\udc00"})"));
+  const Faults faults = faults_of(set_of(objects));
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].text.starts_with("key zz of tenant shop: not valid JSON"));
+}
+
+TEST_CASE("a document cannot break out of its place in the bundle") {
+  std::vector<ObjectPtr> objects = small_shop();
+  // As a list's items these would be two policies, or the end of the list; as one document they are no JSON.
+  const std::string two =
+      std::string(policy("shop", "a", "pro")->document()) + "," + std::string(policy("shop", "b", "pro")->document());
+  objects.push_back(make_object({ObjectKind::policy, "shop", "a"}, two));
+  const Faults faults = faults_of(set_of(objects));
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].text.starts_with("policy a of tenant shop: not valid JSON"));
+}
+
+TEST_CASE("a part of the objects comes with what it refers to and nothing else") {
+  std::vector<ObjectPtr> objects = small_shop();
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = fmt::format("t{}", i);
+    objects.insert(objects.end(), {tenant(name, "acme"), plan(name, "pro"), policy(name, "p", "pro"), key(name, name)});
+  }
+  const ObjectSet set = set_of(objects);
+  const auto part = to_bundle_part(set, std::vector{set.find({ObjectKind::policy, "t7", "p"})});
+  REQUIRE(part);
+  CHECK(part->mode == Mode::shadow);
+  CHECK(part->organizations.size() == 1);
+  REQUIRE(part->tenants.size() == 1);
+  CHECK(part->tenants[0].id == "t7");
+  CHECK(part->plans.size() == 1);
+  CHECK(part->policies.size() == 1);
+  CHECK(part->keys.empty());
+  const auto of_key = to_bundle_part(set, std::vector{set.find({ObjectKind::key, "t7", "t7"})});
+  REQUIRE(of_key);
+  CHECK(of_key->plans.empty());
+}
+
+TEST_CASE("a part with a reference that leads nowhere is refused") {
+  const ObjectSet set = set_of({organization("acme"), tenant("shop", "acme"), policy("shop", "p", "gone")});
+  const auto part = to_bundle_part(set, std::vector{set.find({ObjectKind::policy, "shop", "p"})});
+  REQUIRE(!part);
+  CHECK(part.error()[0].pointer == "/plan_id");
+}
+
+}  // namespace
+}  // namespace sluice::sync

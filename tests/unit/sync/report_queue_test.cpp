@@ -1,0 +1,173 @@
+#include "common/sync/report_queue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+
+#include <fmt/format.h>
+
+namespace sluice::sync {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr WallTime kStart{std::chrono::seconds(1'900'000'000)};
+
+std::vector<UsageCount> counts(std::string_view policy, std::int64_t count) {
+  return {{"shop", std::string(policy), "denied", count}};
+}
+
+void add(ReportQueue& queue, int interval, std::vector<UsageCount> of) {
+  queue.add(kStart + interval * 10s, kStart + (interval + 1) * 10s, std::move(of));
+}
+
+std::vector<UsageReport> sent(ReportQueue& queue) {
+  const auto reports = queue.to_send();
+  return {reports.begin(), reports.end()};
+}
+
+TEST_CASE("reports are numbered from 1 and sent again unchanged until they are stored") {
+  ReportQueue queue;
+  CHECK(queue.to_send().empty());
+  add(queue, 0, counts("a", 1));
+  add(queue, 1, counts("b", 2));
+  const auto first = sent(queue);
+  REQUIRE(first.size() == 2);
+  CHECK(first[0].number == 1);
+  CHECK(first[1].number == 2);
+  CHECK(first[1].from == kStart + 10s);
+  CHECK(first[1].to == kStart + 20s);
+  add(queue, 2, counts("c", 3));
+  CHECK(sent(queue) == first);
+  CHECK(queue.stored(1));
+  REQUIRE(queue.to_send().size() == 1);
+  CHECK(queue.to_send()[0] == first[1]);
+  CHECK(queue.stored(2));
+  REQUIRE(queue.to_send().size() == 1);
+  CHECK(queue.to_send()[0].number == 3);
+  CHECK(queue.to_send()[0].counts == counts("c", 3));
+  CHECK(queue.stored(3));
+  CHECK(queue.empty());
+  CHECK(queue.last_stored() == 3);
+}
+
+TEST_CASE("answers that overtake each other and answers of another boot take nothing for stored") {
+  ReportQueue queue;
+  add(queue, 0, counts("a", 1));
+  add(queue, 1, counts("a", 1));
+  CHECK(!queue.stored(1));
+  CHECK(sent(queue).size() == 2);
+  CHECK(!queue.stored(3));
+  CHECK(sent(queue).size() == 2);
+  CHECK(queue.stored(2));
+  CHECK(queue.stored(1));
+  CHECK(queue.last_stored() == 2);
+  CHECK(queue.empty());
+}
+
+TEST_CASE("within an interval counts of the same are added up, and nothing is no report") {
+  ReportQueue queue;
+  add(queue, 0, {});
+  add(queue, 0, counts("a", 0));
+  CHECK(queue.empty());
+  add(queue, 0,
+      {{"shop", "b", "denied", 1}, {"shop", "a", "denied", 2}, {"shop", "b", "denied", 4}, {"shop", "a", "denied", 0}});
+  CHECK(sent(queue)[0].counts == std::vector<UsageCount>{{"shop", "a", "denied", 2}, {"shop", "b", "denied", 5}});
+}
+
+TEST_CASE(
+    "when too many intervals wait the newest are put together, what was sent is not touched, and the sum is exact") {
+  ReportQueue queue;
+  add(queue, 0, counts("a", 1));
+  const auto first = sent(queue);
+  for (int i = 1; i <= 1000; ++i) add(queue, i, counts("a", 1));
+  CHECK(sent(queue) == first);
+  CHECK(queue.rows() == ReportQueue::kMostWaiting);
+  CHECK(queue.stored(1));
+  std::int64_t sum = 1;
+  WallTime last = kStart + 10s;
+  while (!queue.empty()) {
+    for (const UsageReport& report : queue.to_send()) {
+      CHECK(report.from == last);
+      last = report.to;
+      for (const UsageCount& count : report.counts) sum += count.count;
+    }
+    REQUIRE(queue.stored(queue.to_send().back().number));
+  }
+  CHECK(sum == 1001);
+  CHECK(last == kStart + 1001 * 10s);
+  CHECK(queue.dropped() == 0);
+}
+
+TEST_CASE("an interval with many counts is sent in parts with numbers of their own") {
+  ReportQueue queue(1000, 10);
+  std::vector<UsageCount> many;
+  for (int i = 0; i < 25; ++i) many.push_back({"shop", fmt::format("p{}", i), "denied", 1});
+  add(queue, 0, many);
+  std::vector<std::size_t> sizes;
+  std::int64_t number = 0;
+  while (!queue.empty()) {
+    REQUIRE(queue.to_send().size() == 1);
+    CHECK(queue.to_send()[0].number == ++number);
+    CHECK(queue.to_send()[0].from == kStart);
+    sizes.push_back(queue.to_send()[0].counts.size());
+    queue.stored(number);
+  }
+  CHECK(sizes == std::vector<std::size_t>{10, 10, 5});
+}
+
+TEST_CASE("what goes over the bound is dropped and counted") {
+  ReportQueue queue(10, 100);
+  for (int i = 0; i < 25; ++i) add(queue, i, counts(fmt::format("p{:02}", i), 2));
+  CHECK(queue.rows() == 10);
+  CHECK(queue.dropped() == 30);
+  for (int i = 0; i < 25; ++i) add(queue, 30 + i, counts("p09", 1));
+  CHECK(queue.dropped() == 30);
+}
+
+TEST_CASE("a server that dies at any moment and stores what it is sent by number has every decision once") {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    ReportQueue queue(ReportQueue::kMostRows, 7);
+    std::map<std::string, std::int64_t> decided;
+    std::map<std::string, std::int64_t> stored;
+    std::int64_t last_stored = 0;
+    const auto exchange = [&](bool may_fail) {
+      const auto reports = queue.to_send();
+      std::size_t rows = 0;
+      if (may_fail && random() % 3 == 0) return;  // the request is lost
+      for (const UsageReport& report : reports) {
+        if (may_fail && random() % 5 == 0) break;  // killed in between
+        rows += report.counts.size();
+        if (report.number <= last_stored) continue;
+        REQUIRE(report.number == last_stored + 1);
+        last_stored = report.number;
+        for (const UsageCount& count : report.counts) stored[count.policy_id] += count.count;
+      }
+      REQUIRE(rows <= 7);
+      if (may_fail && random() % 3 == 0) return;  // the answer is lost
+      REQUIRE(queue.stored(last_stored));
+    };
+    for (int i = 0; i < 300; ++i) {
+      std::vector<UsageCount> made;
+      for (unsigned n = random() % 5; n > 0; --n) {
+        const std::string policy = fmt::format("p{}", random() % 30);
+        const auto count = static_cast<std::int64_t>(random() % 4);
+        made.push_back({"shop", policy, "denied", count});
+        if (count > 0) decided[policy] += count;
+      }
+      add(queue, i, made);
+      if (random() % 4 == 0) exchange(true);
+    }
+    for (int i = 0; !queue.empty(); ++i) {
+      REQUIRE(i < 1000);
+      exchange(false);
+    }
+    REQUIRE(queue.dropped() == 0);
+    REQUIRE(stored == decided);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::sync

@@ -1,0 +1,125 @@
+#include "common/sync/report.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fmt/format.h>
+
+namespace sluice::sync {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::string kChain(64, 'a');
+constexpr WallTime kFrom{std::chrono::seconds(1'900'000'000)};
+
+AgentState agent() {
+  return {.agent_id = "a1",
+          .pod = "shop-7f9",
+          .boot_id = "0f3c",
+          .version = "0.1.0",
+          .enforced = Position{.revision = 7, .chain = kChain},
+          .degraded = {"redis: no answer since \"noon\""},
+          .refusal =
+              SnapshotRefusal{.refused = {.revision = 8, .chain = kChain}, .code = "checksum_mismatch", .text = "é"}};
+}
+
+std::vector<UsageReport> reports() {
+  return {{.number = 7,
+           .from = kFrom,
+           .to = kFrom + 10s,
+           .counts = {{"shop", "orders", "denied", 3}, {"shop", "", "allowed", 1}}},
+          {.number = 8, .from = kFrom + 10s, .to = kFrom + 10s, .counts = {}}};
+}
+
+std::string pointers(std::string_view json) {
+  const auto parsed = parse_report(json);
+  if (parsed) return "none";
+  std::string out;
+  for (const Fault& fault : parsed.error()) out += (out.empty() ? "" : " ") + fault.pointer;
+  return out;
+}
+
+std::string with(std::string_view reports, std::string_view more = "") {
+  return fmt::format(R"({{"agent_id":"a","boot_id":"b","version":"v","reports":[{}]{}}})", reports, more);
+}
+
+std::string usage(std::string_view counts, int number = 1) {
+  return fmt::format(R"({{"number":{},"from":"2027-03-31T00:00:00Z","to":"2027-03-31T00:00:10Z","counts":[{}]}})",
+                     number, counts);
+}
+
+TEST_CASE("a report survives being written and read") {
+  const auto read = parse_report(write_report(agent(), reports()));
+  REQUIRE(read);
+  CHECK(read->agent == agent());
+  CHECK(read->reports == reports());
+}
+
+TEST_CASE("an agent without a state, without a pod and without decisions reports too") {
+  AgentState state = agent();
+  state.pod.clear();
+  state.enforced.reset();
+  state.degraded.clear();
+  state.refusal.reset();
+  const auto read = parse_report(write_report(state, {}));
+  REQUIRE(read);
+  CHECK(read->agent == state);
+  CHECK(read->reports.empty());
+}
+
+TEST_CASE("texts that are too long are cut between characters, so that the report is taken") {
+  AgentState state = agent();
+  state.degraded.assign(100, std::string(kMaxReportText - 1, 'x') + "é");
+  state.refusal->text = std::string(2 * kMaxReportText, 'y');
+  const auto read = parse_report(write_report(state, {}));
+  REQUIRE(read);
+  REQUIRE(read->agent.degraded.size() == kMaxDegraded);
+  CHECK(read->agent.degraded[0] == std::string(kMaxReportText - 1, 'x'));
+  CHECK(read->agent.refusal->text.size() == kMaxReportText);
+}
+
+TEST_CASE("members of another version are passed over everywhere") {
+  CHECK(pointers(with(usage(R"({"tenant_id":"t","policy_id":"p","outcome":"denied","count":1,"cost":2})"),
+                      R"(,"refusal":{"revision":1,"chain":")" + kChain +
+                          R"(","code":"x","text":"","since":"y"},"cpu":1)")) == "none");
+  CHECK(*parse_report_reply(R"({"stored":6,"next_in_ms":500})") == 6);
+}
+
+TEST_CASE("a report's faults name the members") {
+  CHECK(pointers("{}") == "/agent_id /boot_id /version /reports");
+  CHECK(pointers(with("", R"(,"pod":"a b")")) == "/pod");
+  CHECK(pointers(with("", R"(,"pod":"\n")")) == "/pod");
+  CHECK(pointers(R"({"agent_id":"","boot_id":"b","version":"v","reports":[]})") == "/agent_id");
+  CHECK(pointers(with("", R"(,"revision":3)")) == "/chain");
+  CHECK(pointers(with("", R"(,"degraded":[1])")) == "/degraded/0");
+  CHECK(pointers(with("", R"(,"refusal":{"revision":1,"chain":"x","code":"A b","text":""})")) ==
+        "/refusal/chain /refusal/code");
+  CHECK(pointers(with("7")) == "/reports/0");
+  CHECK(pointers(with(usage("", 0))) == "/reports/0/number");
+  CHECK(pointers(with(usage("", 2) + "," + usage("", 2))) == "/reports/1/number");
+  CHECK(pointers(with(usage(R"({"tenant_id":"t","outcome":"denied","count":0})"))) == "/reports/0/counts/0/count");
+  CHECK(pointers(with(usage(R"({"tenant_id":"","outcome":"denied","count":1})"))) == "/reports/0/counts/0/tenant_id");
+  CHECK(pointers(with(usage(R"({"tenant_id":"t","policy_id":"P","outcome":"denied","count":1})"))) ==
+        "/reports/0/counts/0/policy_id");
+  CHECK(pointers(with(usage(R"({"tenant_id":"t","outcome":"no no","count":1})"))) == "/reports/0/counts/0/outcome");
+  CHECK(pointers(with(R"({"number":1,"from":"2027-03-31T00:00:01Z","to":"2027-03-31T00:00:00Z","counts":[]})")) ==
+        "/reports/0/to");
+  std::string many;
+  for (std::size_t i = 1; i <= kMaxReportsAtOnce + 1; ++i) many += (i == 1 ? "" : ",") + usage("", static_cast<int>(i));
+  CHECK(pointers(with(many)) == "/reports");
+  CHECK(pointers(std::string(kMaxReportBytes + 1, ' ')) == "");
+}
+
+TEST_CASE("the reply names the last report stored") {
+  CHECK(*parse_report_reply(write_report_reply(0)) == 0);
+  CHECK(*parse_report_reply(write_report_reply(41)) == 41);
+  for (const std::string_view reply : {"", "{}", R"({"stored":-1})", R"({"stored":"1"})", R"({"stored":null})"}) {
+    CAPTURE(reply);
+    const auto parsed = parse_report_reply(reply);
+    REQUIRE(!parsed);
+    CHECK(!parsed.error().empty());
+  }
+}
+
+}  // namespace
+}  // namespace sluice::sync

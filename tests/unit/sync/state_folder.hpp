@@ -1,0 +1,66 @@
+// A folder for last-known-good files, and what is in them.
+#pragma once
+
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "common/sync/last_known_good.hpp"
+
+namespace sluice::sync {
+
+// A folder of the test's own, which goes with it. In memory where there is such a place: a process that is killed loses
+// nothing that was written, synced or not, and waiting for a disk hundreds of times would prove nothing.
+class Folder {
+ public:
+  Folder() {
+    const std::filesystem::path in_memory("/dev/shm");
+    const bool there = ::access(in_memory.c_str(), W_OK | X_OK) == 0;
+    std::string name = ((there ? in_memory : std::filesystem::temp_directory_path()) / "sluice-lkg-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string file() const { return (path_ / "state").string(); }
+  std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+inline void write_to(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
+
+inline std::string loaded(const std::string& path) {
+  auto found = LastKnownGood(path).load();
+  return found ? found->content : found.error().code;
+}
+
+// A content of several pieces of writing, and unlike that of any other number.
+inline std::string content_of(int number) {
+  return fmt::format("state {}\n", number) +
+         std::string(2 * LastKnownGood::kWriteBytes + 17, static_cast<char>('a' + number % 26));
+}
+
+}  // namespace sluice::sync
