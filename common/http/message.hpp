@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,10 @@ struct Response {
   std::string_view content_type = "application/json";
   std::string_view headers = {};  // whole lines, each ending in "\r\n"
   std::string_view body = {};
+  // Instead of `body`: sent from where it is, for what is large and goes to many. Kept alive until it is sent.
+  std::shared_ptr<const std::string> shared_body = {};
+
+  std::string_view content() const { return shared_body ? std::string_view(*shared_body) : body; }
 };
 
 }  // namespace sluice::http
