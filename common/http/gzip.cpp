@@ -14,6 +14,7 @@ constexpr int kGzip = 16;  // added to the window: gzip's header and checksum, n
 constexpr int kWindow = 15;
 constexpr int kMemoryLevel = 8;
 constexpr std::size_t kStep = 64UL * 1024;
+constexpr std::size_t kLongStep = 1UL << 30;
 
 // zlib counts in 32 bits.
 uInt in_one_go(std::size_t size) {
@@ -48,7 +49,7 @@ std::string gzip(std::string_view text, int level) {
     stream.avail_in = in_one_go(text.size());
     const int flush = stream.avail_in == text.size() ? Z_FINISH : Z_NO_FLUSH;
     const uInt given = stream.avail_in;
-    result = fill(stream, out, kStep + out.size() / 2, [flush](z_stream* s) { return ::deflate(s, flush); });
+    result = fill(stream, out, std::min(kStep + out.size() / 2, kLongStep), [flush](z_stream* s) { return ::deflate(s, flush); });
     text.remove_prefix(given - stream.avail_in);
   }
   ::deflateEnd(&stream);
@@ -68,7 +69,8 @@ Gunzip::Gunzip() : stream_(new z_stream{}) {
 Gunzip::~Gunzip() = default;
 
 Result<> Gunzip::feed(std::string_view piece, std::size_t limit, std::string& out) {
-  while (!piece.empty()) {
+  bool full = false;  // zlib may hold more than there was room for
+  while (!piece.empty() || full) {
     if (done_) return failure("encoding", "bytes follow the end of the gzip data");
     stream_->next_in = bytes(piece.data());
     stream_->avail_in = in_one_go(piece.size());
@@ -76,11 +78,12 @@ Result<> Gunzip::feed(std::string_view piece, std::size_t limit, std::string& ou
     const std::size_t left = limit - std::min(limit, out.size());
     const std::size_t before = out.size();
     // One byte more than is allowed: to tell what fits exactly from what does not.
-    const int result = fill(*stream_, out, std::min(kStep, left + 1), [](z_stream* s) { return ::inflate(s, Z_NO_FLUSH); });
+    const int result = fill(*stream_, out, left < kStep ? left + 1 : kStep, [](z_stream* s) { return ::inflate(s, Z_NO_FLUSH); });
     if (out.size() > limit) return failure("too_large", fmt::format("the body unpacks to more than {} bytes", limit));
     piece.remove_prefix(given - stream_->avail_in);
     done_ = result == Z_STREAM_END;
-    const bool stuck = given == stream_->avail_in && out.size() == before && !done_;
+    full = stream_->avail_out == 0 && !done_;
+    const bool stuck = given > 0 && given == stream_->avail_in && out.size() == before && !done_;
     if ((result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) || stuck) {
       return failure("encoding", "the body is not gzip, or was damaged");
     }

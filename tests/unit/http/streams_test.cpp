@@ -117,7 +117,7 @@ TEST_CASE("what one turn may gather is bounded, and room comes in a later turn e
 }
 
 TEST_CASE("a stream whose peer leaves ends, however it leaves and whatever it wished of the connection") {
-  for (const std::string request :
+  for (const std::string& request :
        {get("/watch"), get("/watch", "Connection: close\r\n"), std::string("GET /watch HTTP/1.0\r\n\r\n")}) {
     for (const IoResult result : {IoResult::end, IoResult::failed}) {
       StreamBench bench({}, request);
@@ -135,18 +135,20 @@ TEST_CASE("requests behind a stream wait for its end, and only a little of them 
   StreamBench bench({}, get("/watch") + get("/b"));
   bench.receive(get("/c"));
   CHECK(bench.handler.paths == Texts{"/watch"});
-  std::size_t more = 0;
+  std::string more;
+  for (int i = 0; i < 1'000; ++i) more += get("/d");
+  std::size_t taken = 0;
   while (bench.wire.reading) {
-    REQUIRE(more < 20'000);
-    bench.receive(get("/d"));
-    ++more;
+    const std::size_t size = std::min<std::size_t>(bench.wire.space.size(), 1'000);
+    bench.receive(more.substr(taken, size));
+    taken += size;
   }
-  CHECK(more * get("/d").size() < 10'000);
+  CHECK(taken < 10'000);
   bench.writer.stream.finish();
   bench.host->resume_dirty();
-  CHECK(bench.handler.paths.size() == more + 3);
   CHECK(bench.taken().starts_with("0\r\n\r\nHTTP/1.1 200 OK\r\n"));
-  CHECK(bench.wire.reading);
+  bench.receive(more.substr(taken));
+  CHECK(bench.handler.paths.size() == 1'003);
 }
 
 TEST_CASE("time passes neither for a silent stream nor for half a request behind it") {
@@ -258,7 +260,10 @@ TEST_CASE("who is told of an end may destroy its own stream and others of the sa
   first.begin(std::move(bench.handler.waiting[0]));
   second.begin(std::move(bench.handler.waiting[1]));
   CHECK(bench.host->stats().open_streams == 2);
-  first.then = [&] { first.stream = second.stream = {}; };
+  first.then = [&] {
+    first.stream = {};
+    second.stream = {};
+  };
   bench.host->close_all();
   bench.end_io();
   CHECK(first.ends == 1);
