@@ -78,9 +78,7 @@ void Connection::trim_when_rested() {
   trim();
 }
 
-bool Connection::is_fat() const {
-  return input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() > kIdleOutput;
-}
+bool Connection::is_fat() const { return input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() > kIdleOutput; }
 
 // A read in flight owns its buffer: cancel it, and on_read() gives the memory back and reads again.
 void Connection::trim() {

@@ -49,7 +49,8 @@ std::string gzip(std::string_view text, int level) {
     stream.avail_in = in_one_go(text.size());
     const int flush = stream.avail_in == text.size() ? Z_FINISH : Z_NO_FLUSH;
     const uInt given = stream.avail_in;
-    result = fill(stream, out, std::min(kStep + out.size() / 2, kLongStep), [flush](z_stream* s) { return ::deflate(s, flush); });
+    result = fill(stream, out, std::min(kStep + out.size() / 2, kLongStep),
+                  [flush](z_stream* s) { return ::deflate(s, flush); });
     text.remove_prefix(given - stream.avail_in);
   }
   ::deflateEnd(&stream);
@@ -78,7 +79,8 @@ Result<> Gunzip::feed(std::string_view piece, std::size_t limit, std::string& ou
     const std::size_t left = limit - std::min(limit, out.size());
     const std::size_t before = out.size();
     // One byte more than is allowed: to tell what fits exactly from what does not.
-    const int result = fill(*stream_, out, left < kStep ? left + 1 : kStep, [](z_stream* s) { return ::inflate(s, Z_NO_FLUSH); });
+    const int result =
+        fill(*stream_, out, left < kStep ? left + 1 : kStep, [](z_stream* s) { return ::inflate(s, Z_NO_FLUSH); });
     if (out.size() > limit) return failure("too_large", fmt::format("the body unpacks to more than {} bytes", limit));
     piece.remove_prefix(given - stream_->avail_in);
     done_ = result == Z_STREAM_END;

@@ -66,8 +66,7 @@ bool ReplyQueue::begin_stream(std::uint64_t number, const Response& head, std::s
 }
 
 bool ReplyQueue::stream_open(std::uint64_t number) const {
-  return !closed_ && number >= first_ && number < next_ &&
-         ring_[number & (ring_.size() - 1)].state == State::streaming;
+  return !closed_ && number >= first_ && number < next_ && ring_[number & (ring_.size() - 1)].state == State::streaming;
 }
 
 void ReplyQueue::write(std::uint64_t number, std::string_view piece, Output& out) {

@@ -116,8 +116,8 @@ class Server {
   // Removes a stale socket file first (one nobody answers on); mode of the new one 0660.
   Result<> listen_unix(const std::string& path);
 
-  // Stops accepting, answers `Connection: close` to what comes on open connections, finishes all streams, closes what is
-  // idle, and calls `drained` when the last is closed.
+  // Stops accepting, answers `Connection: close` to what comes on open connections, finishes all streams, closes what
+  // is idle, and calls `drained` when the last is closed.
   void drain(std::function<void()> drained);
   void close_all();
 

@@ -17,8 +17,7 @@ namespace asio = boost::asio;
 // Whatever calls its user holds a reference first: the user may destroy the client.
 class Client::Impl final : public Connection::Owner, public std::enable_shared_from_this<Impl> {
  public:
-  Impl(asio::io_context& context, Options options)
-      : context_(context), options_(std::move(options)), timer_(context) {}
+  Impl(asio::io_context& context, Options options) : context_(context), options_(std::move(options)), timer_(context) {}
 
   void ask(Request request, Done done) {
     exchange_ = std::make_shared<Exchange>(std::move(request), std::move(done), options_.max_head_bytes);
@@ -113,9 +112,9 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
 
   Error in_context(const Error& error) const {
     const Request& request = exchange_->request();
-    return {error.code, fmt::format("{} {} of {}: {}", request.method,
-                                    request.target.substr(0, request.target.find('?')), to_string(options_.server),
-                                    error.text)};
+    return {error.code,
+            fmt::format("{} {} of {}: {}", request.method, request.target.substr(0, request.target.find('?')),
+                        to_string(options_.server), error.text)};
   }
 
   // One timer: bytes that come only move the time at which it is too late.

@@ -27,22 +27,22 @@ struct Options {
   using Duration = std::chrono::milliseconds;  // each > 0
 
   Url server;
-  net::TlsFiles tls;               // of https; read at each connect, so that renewed ones count
+  net::TlsFiles tls;                // of https; read at each connect, so that renewed ones count
   Duration connect_timeout{5'000};  // the name's lookup, TCP and TLS together
   // From the request's last bytes (each part of it that leaves begins it anew) to the end of the response's head.
   Duration head_timeout{10'000};
-  Duration idle_timeout{10'000};         // between bytes of a body
+  Duration idle_timeout{10'000};        // between bytes of a body
   std::size_t max_head_bytes = 16'384;  // at most 65,535
   std::string user_agent = "sluice";
 };
 
 struct Request {
-  std::string method = "GET";  // not HEAD, not CONNECT
-  std::string target = "/";    // path and query, as they are sent
-  std::string bearer = {};     // the token of an Authorization header; "": none
+  std::string method = "GET";                     // not HEAD, not CONNECT
+  std::string target = "/";                       // path and query, as they are sent
+  std::string bearer = {};                        // the token of an Authorization header; "": none
   std::string content_type = "application/json";  // of a body
   std::string body = {};
-  std::size_t max_body = 1UL << 20;  // of the response, decoded, in bytes; with on_line: of one line
+  std::size_t max_body = 1UL << 20;           // of the response, decoded, in bytes; with on_line: of one line
   std::chrono::milliseconds idle_timeout{0};  // instead of the client's; 0: the client's
   // Set: the body of a 200 is told line by line (without its end, "\n" or "\r\n") as it comes, and is not kept; such a
   // response is not asked for in gzip. Of other statuses the body is kept as always. May cancel() the client, or

@@ -115,8 +115,7 @@ void Connection::shake_hands() {
   tls.async_handshake(asio::ssl::stream_base::client, [self = shared_from_this()](const error_code& error) {
     if (self->owner_ == nullptr) return;
     if (!error) return self->opened();
-    self->fail(
-        {"tls", fmt::format("the TLS handshake failed: {}", net::explain_tls(*self->stream_.tls(), error))});
+    self->fail({"tls", fmt::format("the TLS handshake failed: {}", net::explain_tls(*self->stream_.tls(), error))});
   });
 }
 

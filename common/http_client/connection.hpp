@@ -39,7 +39,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // `options` and `owner` outlive everything until close(). `attempt` chooses which of several addresses comes first.
   Connection(boost::asio::io_context& context, const Options& options, Owner& owner, unsigned attempt);
 
-  void open();                  // no time limit of its own
+  void open();                   // no time limit of its own
   void write(std::string text);  // REQUIRES: open, !writing()
   bool writing() const { return sent_ < out_.size(); }
   void close();

@@ -42,8 +42,8 @@ Result<> check_request(const Request& request) {
 }
 
 std::string write_request(const Request& request, const Options& options) {
-  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept-Encoding: {}\r\n", request.method,
-                                 request.target, host_header(options.server), options.user_agent,
+  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept-Encoding: {}\r\n",
+                                 request.method, request.target, host_header(options.server), options.user_agent,
                                  request.on_line ? "identity" : "gzip");
   if (!request.bearer.empty()) text += fmt::format("Authorization: Bearer {}\r\n", request.bearer);
   const bool has_body = !request.body.empty();
@@ -62,7 +62,8 @@ Result<> Exchange::begin_body() {
   in_body_ = true;
   keep_alive_ = head.keep_alive;
   by_lines_ = request_.on_line && head.status == 200;
-  if (by_lines_ && head.gzip) return failure("encoding", "the body is in gzip, though lines were asked for as they are");
+  if (by_lines_ && head.gzip)
+    return failure("encoding", "the body is in gzip, though lines were asked for as they are");
   // Lines are told as they come: what the reader holds is one read and part of a line.
   reader_.set_body_limit(by_lines_ ? std::numeric_limits<std::size_t>::max() : request_.max_body);
   return {};

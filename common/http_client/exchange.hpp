@@ -31,7 +31,9 @@ class Exchange {
   bool in_body() const { return in_body_; }
   bool keeps_alive() const { return keep_alive_; }
   // Sending it twice does what sending it once does.
-  bool repeatable() const { return request_.method == "GET" || request_.method == "PUT" || request_.method == "DELETE"; }
+  bool repeatable() const {
+    return request_.method == "GET" || request_.method == "PUT" || request_.method == "DELETE";
+  }
   const Request& request() const { return request_; }
 
   Response take_response();

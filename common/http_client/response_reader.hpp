@@ -53,7 +53,7 @@ class ResponseReader {
   ResponseHead take_head() { return std::move(head_); }
 
   void set_body_limit(std::size_t bytes) { body_limit_ = bytes; }  // decoded, what body() may hold
-  std::string& body() { return body_; }  // decoded so far; may be taken out as it comes
+  std::string& body() { return body_; }                            // decoded so far; may be taken out as it comes
 
  private:
   enum class State : std::uint8_t { head, judge, body, done };

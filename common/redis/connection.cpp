@@ -117,7 +117,8 @@ void Connection::start_tls() {
   stream_.tls()->async_handshake(asio::ssl::stream_base::client, [self = shared_from_this()](const error_code& error) {
     if (self->owner_ == nullptr) return;
     if (error) {
-      return self->fail({"tls", fmt::format("the TLS handshake failed: {}", net::explain_tls(*self->stream_.tls(), error))});
+      return self->fail(
+          {"tls", fmt::format("the TLS handshake failed: {}", net::explain_tls(*self->stream_.tls(), error))});
     }
     self->greet();
   });
