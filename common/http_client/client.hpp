@@ -26,8 +26,8 @@ namespace sluice::http_client {
 struct Options {
   using Duration = std::chrono::milliseconds;  // each > 0
 
-  Url server;
-  net::TlsFiles tls;                // of https; read at each connect, so that renewed ones count
+  Url server = {};
+  net::TlsFiles tls = {};           // of https; read at each connect, so that renewed ones count
   Duration connect_timeout{5'000};  // the name's lookup, TCP and TLS together
   // From the request's last bytes (each part of it that leaves begins it anew) to the end of the response's head.
   Duration head_timeout{10'000};

@@ -122,7 +122,8 @@ void Connection::shake_hands() {
 void Connection::connect_unix() {
   stage_ = "connecting";
   auto& socket = stream_.open_unix(context_);
-  socket.async_connect({options_.server.path}, [self = shared_from_this()](const error_code& error) {
+  const asio::local::stream_protocol::endpoint endpoint(options_.server.path);
+  socket.async_connect(endpoint, [self = shared_from_this()](const error_code& error) {
     if (self->owner_ == nullptr) return;
     if (error) return self->fail_connect(error);
     self->opened();

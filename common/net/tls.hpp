@@ -11,10 +11,10 @@
 
 namespace sluice::net {
 
-struct TlsFiles {     // all PEM
-  std::string ca;     // "": the system's authorities
-  std::string chain;  // our certificate, where the server wants one
-  std::string key;    // its key
+struct TlsFiles {          // all PEM
+  std::string ca = {};     // "": the system's authorities
+  std::string chain = {};  // our certificate, where the server wants one
+  std::string key = {};    // its key
 };
 
 // TLS 1.2 or later, the server's certificate demanded. Reads the files, so that renewed ones count from the next
