@@ -6,14 +6,13 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace sluice::http {
+#include "common/http/message.hpp"
 
-using SharedBody = std::shared_ptr<const std::string>;
+namespace sluice::http {
 
 class Output {
  public:

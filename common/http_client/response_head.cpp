@@ -32,11 +32,9 @@ class HeadReader final : public beast::http::basic_parser<false> {
   }
 
   const std::string& fault() const { return fault_; }
-  ResponseHead& head() { return head_; }
 
   Result<ResponseHead> finish() {
     head_.keep_alive = keep_alive();
-    if (!fault_.empty()) return failure("framing", fault_);
     if (encodings_ > 1 || !encoding_is_known_) {
       return failure("encoding", "the body's Content-Encoding is neither gzip nor identity");
     }
@@ -109,7 +107,8 @@ Result<ResponseHead> parse_response_head(std::string_view text) {
   HeadReader reader;
   Code ec;
   reader.put(boost::asio::const_buffer(text.data(), text.size()), ec);
-  if (ec && reader.fault().empty()) return failure("framing", fmt::format("its head is malformed: {}", ec.message()));
+  if (!reader.fault().empty()) return failure("framing", reader.fault());
+  if (ec) return failure("framing", fmt::format("its head is malformed: {}", ec.message()));
   return reader.finish();
 }
 

@@ -54,9 +54,9 @@ struct ClientRig {
       REQUIRE(server.listen_unix(folder.path("socket")));
       url = "unix:" + folder.path("socket");
     } else if (transport == Over::tcp) {
-      const auto port = server.listen_tcp("127.0.0.1:0", false);
-      REQUIRE(port);
-      url = "http://127.0.0.1:" + std::to_string(*port);
+      const auto listening = server.listen_tcp("127.0.0.1:0", false);
+      REQUIRE(listening);
+      url = "http://127.0.0.1:" + std::to_string(*listening);
     } else {
       folder.write("ca.crt", authority.certificate());
       listen_tls(authority.issue("DNS:localhost,IP:127.0.0.1"));
