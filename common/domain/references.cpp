@@ -15,10 +15,14 @@ constexpr std::size_t kAnyLength = std::numeric_limits<std::size_t>::max();
 
 std::string read_id(Fields& fields, std::string_view kind) {
   fields.require("id", fmt::format("every {} has one", kind));
-  const auto id = fields.text("id", kAnyLength);
+  return read_optional_id(fields, "id");
+}
+
+std::string read_optional_id(Fields& fields, std::string_view name) {
+  const auto id = fields.text(name, kAnyLength);
   if (!id) return {};
   if (is_id(*id)) return std::string(*id);
-  fields.fault("id", fmt::format("an id is 1 to {} of a-z 0-9 . -, starting with a letter or digit; {} is not",
+  fields.fault(name, fmt::format("an id is 1 to {} of a-z 0-9 . -, starting with a letter or digit; {} is not",
                                  kMaxIdBytes, quoted(*id)));
   return {};
 }

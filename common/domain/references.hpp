@@ -17,6 +17,8 @@ namespace sluice {
 
 // Reads the required field `id` and checks its shape; "" where it is faulty.
 std::string read_id(Fields& fields, std::string_view kind);
+// Reads a field that may hold an id, as read_id() does; "" where it is absent too. An empty text is no id.
+std::string read_optional_id(Fields& fields, std::string_view name);
 
 // Ids of one kind, each known by a number the caller chooses. `scope` is the tenant, or "" for global ids.
 class IdIndex {

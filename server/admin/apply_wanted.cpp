@@ -184,7 +184,9 @@ class Reader {
           policy.plan_id.empty() ? &policy.limits : plans.at(place_of(policy.tenant_id, policy.plan_id));
       policies.emplace(place_of(policy.tenant_id, policy.id), limits);
     }
-    for (const Override& item : bundle_.overrides) {
+    for (std::size_t i = 0; i < bundle_.overrides.size(); ++i) {
+      const Override& item = bundle_.overrides[i];
+      if (auto reserved = reserved_id_fault(item)) fault("overrides", i, "id", std::move(*reserved));
       if (item.expires_at && item.expires_at->time_since_epoch().count() <= context_.now_us) continue;
       const std::vector<Limit>& limits = item.policy_id.empty()
                                              ? *plans.at(place_of(item.tenant_id, item.plan_id))

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "common/domain/json_fields.hpp"
+#include "common/domain/references.hpp"
 #include "server/admin/json_edit.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/overrides_api.hpp"
@@ -83,16 +84,13 @@ Subject read_subject(Context& context) {
   FaultList faults;
   const Place root;
   Fields fields(body, root, faults);
-  const auto text = [&fields](std::string_view name) {
-    return std::string(fields.text(name, kMaxTextBytes).value_or(""));
-  };
   Subject subject;
-  subject.tenant_id = text("tenant_id");
-  subject.policy_id = text("policy_id");
-  subject.plan_id = text("plan_id");
+  subject.tenant_id = read_optional_id(fields, "tenant_id");
+  subject.policy_id = read_optional_id(fields, "policy_id");
+  subject.plan_id = read_optional_id(fields, "plan_id");
   if (subject.tenant_id.empty()) subject.tenant_id = tenant_of(context, Kind::override_);
   if (subject.tenant_id.empty()) fields.require("tenant_id", "whose policy or plan it is");
-  if (subject.policy_id.empty() && subject.plan_id.empty()) {
+  if (!fields.present("plan_id")) {
     fields.require("policy_id", "counters belong to a policy, or with plan_id to the calls that name a plan");
   }
   if (!subject.policy_id.empty() && !subject.plan_id.empty()) {

@@ -214,6 +214,11 @@ std::vector<ExtraColumn> override_columns(const Override& item) {
            item.expires_at ? std::optional(format_timestamp(*item.expires_at)) : std::nullopt}};
 }
 
+std::optional<std::string> reserved_id_fault(const Override& item) {
+  if (item.id != "clear") return std::nullopt;
+  return "an override cannot be called \"clear\": POST /v1/admin/overrides/clear removes many; choose another id";
+}
+
 Draft draft_organization(Transaction& tx, const std::string& body) {
   const Bundle bundle = Surroundings(tx, "organizations", body).read();
   const Organization& item = bundle.organizations.front();
@@ -227,10 +232,12 @@ Draft draft_tenant(Transaction& tx, const std::string& body) {
   Surroundings surroundings(tx, "tenants", body);
   JsonTree tree;
   const auto value = tree.parse(body);
-  const std::string_view organization = value ? text_member(*value, "organization_id") : std::string_view();
-  if (organization.empty() && value && member(*value, "organization_id") == nullptr) {
+  const JsonValue* const given = value ? member(*value, "organization_id") : nullptr;
+  // To a bundle's reader a tenant may be of nobody.
+  if (value && (given == nullptr || given->type() == JsonType::null)) {
     refuse_fault(422, "/organization_id", "organization_id is missing: every tenant belongs to an organization");
   }
+  const std::string_view organization = value ? text_member(*value, "organization_id") : std::string_view();
   if (const auto found = find(tx, Kind::organization, "", organization)) {
     surroundings.add("organizations", found->document);
   }
@@ -313,6 +320,7 @@ Draft draft_override(Transaction& tx, const std::string& body) {
   }
   const Bundle bundle = surroundings.read();
   const Override& item = bundle.overrides.front();
+  if (auto reserved = reserved_id_fault(item)) refuse_fault(422, "/id", std::move(*reserved));
   check_target(tx, item, digest_text(target_of(item)));
   const Limit& limit = overridden_limit(bundle, item);
   return {

@@ -3,6 +3,7 @@
 // rules, every fault is found at once, and nothing is stored that an agent would refuse.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,5 +49,8 @@ std::string canonical(const Item& item, Write write) {
 // What is stored beside the documents.
 std::vector<ExtraColumn> policy_columns(const Policy& policy);
 std::vector<ExtraColumn> override_columns(const Override& item);
+
+// What is wrong with an id that no call could name, as a path of that name is another call's.
+std::optional<std::string> reserved_id_fault(const Override& item);
 
 }  // namespace sluice::server

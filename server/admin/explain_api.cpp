@@ -6,6 +6,7 @@
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/json_fields.hpp"
+#include "common/domain/references.hpp"
 #include "common/policy/counter_key.hpp"
 #include "common/policy/course.hpp"
 #include "server/admin/bundle_api.hpp"
@@ -41,8 +42,8 @@ void read_question(Context& context, const JsonValue& body, Question& question) 
   FaultList faults;
   const Place root;
   Fields fields(body, root, faults);
-  fields.text("tenant_id", kMaxIdBytes);
-  if (const auto key_id = fields.text("key_id", kMaxIdBytes)) question.key_id = *key_id;
+  read_optional_id(fields, "tenant_id");
+  question.key_id = read_optional_id(fields, "key_id");
   fields.require("request",
                  "a check request as agents take it: {\"subject\":\"user:42\",\"resource\":\"GET:/orders\"}");
   const JsonValue* const request = fields.take("request");

@@ -5,6 +5,7 @@
 #include "common/base/duration.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/domain/json_fields.hpp"
+#include "common/domain/references.hpp"
 #include "server/admin/json_edit.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/paging.hpp"
@@ -15,7 +16,6 @@ namespace sluice::server {
 namespace {
 
 constexpr Micros kLongestTtl = std::chrono::days(36'500);
-constexpr std::size_t kMaxIdBytes = 64;  // read before they are looked up: longer ones cannot be there
 
 // When an override ends that has `ttl` to live.
 std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
@@ -86,10 +86,10 @@ Cleared read_cleared(Context& context) {
   FaultList faults;
   const Place root;
   Fields fields(body, root, faults);
-  const auto text = [&fields](std::string_view name) {
-    return std::string(fields.text(name, kMaxIdBytes).value_or(""));
-  };
-  Cleared cleared{.tenant_id = text("tenant_id"), .policy_id = text("policy_id"), .plan_id = text("plan_id")};
+  // An empty id is refused: it would mean all of the tenant's, which nobody asks for by naming a policy.
+  Cleared cleared{.tenant_id = read_optional_id(fields, "tenant_id"),
+                  .policy_id = read_optional_id(fields, "policy_id"),
+                  .plan_id = read_optional_id(fields, "plan_id")};
   if (cleared.tenant_id.empty()) cleared.tenant_id = tenant_of(context, Kind::override_);
   if (cleared.tenant_id.empty()) fields.require("tenant_id", "whose overrides are removed");
   if (!cleared.policy_id.empty() && !cleared.plan_id.empty()) {

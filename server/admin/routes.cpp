@@ -235,12 +235,16 @@ Found find_route(std::string_view method, std::string_view path) {
   if (!path.starts_with('/')) return found;
   const std::vector<std::string_view> parts = segments(path);
   std::vector<std::string> values;
-  for (const Route& route : kRoutes) {
-    if (!fits(route, parts, values)) continue;
-    found.allow.append(found.allow.empty() ? "" : ", ").append(route.method);
-    if (route.method != method) continue;
-    found.route = &route;
-    found.path_values = values;
+  // A path that a route has in full is that route's, and nobody's id: /overrides/clear.
+  for (const bool in_full : {true, false}) {
+    for (const Route& route : kRoutes) {
+      if (!fits(route, parts, values) || values.empty() != in_full) continue;
+      found.allow.append(found.allow.empty() ? "" : ", ").append(route.method);
+      if (route.method != method) continue;
+      found.route = &route;
+      found.path_values = values;
+    }
+    if (!found.allow.empty()) break;
   }
   return found;
 }

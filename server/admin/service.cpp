@@ -77,6 +77,9 @@ bool is_among(std::string_view name, std::string_view list) {
   return false;
 }
 
+// No value of these is an empty text. Who sends ?dry_run= has lost one, and may not have meant "false".
+constexpr std::string_view kNeverEmpty = "limit,mode,enabled,kind,include,since,until,dry_run,prune";
+
 // The parameters of the query: each known to the route, each once.
 void read_query(std::string_view query, Call& call) {
   auto parameters = http::parse_query(query);
@@ -91,6 +94,8 @@ void read_query(std::string_view query, Call& call) {
                         : fmt::format("there is no parameter {}; there are {}", quoted(name), call.route->parameters)});
     } else if (std::ranges::find(call.query, name, &std::pair<std::string, std::string>::first) != call.query.end()) {
       faults.push_back({pointer, "is given more than once"});
+    } else if (value.empty() && is_among(name, kNeverEmpty)) {
+      faults.push_back({pointer, fmt::format("{} is empty: give it a value, or leave it out", name)});
     } else {
       call.query.emplace_back(std::move(name), std::move(value));
     }

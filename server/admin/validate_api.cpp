@@ -3,6 +3,7 @@
 
 #include "common/domain/identifiers.hpp"
 #include "common/domain/json_fields.hpp"
+#include "common/domain/references.hpp"
 #include "common/http/problem.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/bundle_body.hpp"
@@ -46,7 +47,7 @@ Question read_question(Context& context, const JsonValue& body) {
   FaultList faults;
   const Place root;
   Fields fields(body, root, faults);
-  fields.text("tenant_id", kMaxIdBytes);
+  read_optional_id(fields, "tenant_id");
   fields.require("kind", "what the object shall be: plan, policy, tenant, organization or key");
   fields.require("object", "the body to be checked; or send a whole bundle, which has a format");
   Question question;

@@ -1,9 +1,10 @@
 """Schemathesis against a live server: python3 -m api [--examples N] [--phases LIST] [-- MORE FOR SCHEMATHESIS].
 
-Starts PostgreSQL and the server, lets schemathesis (in a virtual environment of its own, see scripts/schemathesis.txt)
-call every operation of /openapi.json with valid and with faulty data, all checks on, and prints for each operation how
-many of the answers to valid data were successes. Fails where schemathesis does, where that share is below 30 %, where an
-operation got fewer examples than asked for, and where an example of the description does not fit its schema.
+Starts PostgreSQL, Redis and the server, lets schemathesis (in a virtual environment of its own, see
+scripts/schemathesis.txt) call every operation of /openapi.json with valid and with faulty data, all checks on, and
+prints for each operation how many of the answers to valid data were successes. Fails where schemathesis does, where that
+share is below 30 %, where an operation got fewer examples than asked for, and where an example of the description does
+not fit its schema.
 """
 
 import argparse
@@ -13,11 +14,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from support.client import Client
 from support.postgres import PostgresServer
 from support.program import program_path
+from support.redis_server import RedisServer
 from support.server import Installation, Server
 
 HERE = Path(__file__).resolve().parent
@@ -25,34 +28,76 @@ BIN = HERE.parents[1] / ".run/schemathesis/bin"
 LEAST_SHARE = 0.3
 WIDE = 100   # columns of a report
 
+# What is done side by side, about the same amount each. Made-up bodies take longest, and those of plans and policies most.
+LARGE = "/(organizations|tenants|plans|policies)"
+PARTS = [["--phases", "examples,coverage,stateful"],
+         ["--phases", "fuzzing", "--exclude-path-regex", LARGE],
+         ["--phases", "fuzzing", "--exclude-path-regex", f"^(?!.*{LARGE})"]]
+
+Counts = dict[str, Counter[str]]   # by operation: answers by kind of data and status
+
 
 def arguments() -> argparse.Namespace:
     """What the command line says."""
     parser = argparse.ArgumentParser(prog="scripts/test --api", description=__doc__)
     parser.add_argument("--examples", type=int, default=200, help="examples of each operation (default 200)")
-    parser.add_argument("--phases", default="examples,coverage,fuzzing,stateful")
+    parser.add_argument("--phases", help="only these, in one process: a list of examples,coverage,fuzzing,stateful")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("more", nargs="*", help="more arguments of schemathesis, after --")
     return parser.parse_args()
 
 
-def run(server: Server, given: argparse.Namespace, folder: Path) -> tuple[int, dict[str, dict[str, int]]]:
+class Run:
+    """A process of schemathesis that does a part: it mostly computes, on one core."""
+
+    def __init__(self, server: Server, given: argparse.Namespace, document: Path, part: list[str]) -> None:
+        self._part = " ".join(part)
+        self._folder = Path(tempfile.mkdtemp(dir=document.parent))
+        self._counts = self._folder / "counts.json"
+        self._output = self._folder / "output"
+        url = f"http://127.0.0.1:{server.port}"
+        env = {**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1",
+               "SLUICE_API_URL": url, "SLUICE_API_TOKEN": server.token, "SLUICE_API_COUNTS": str(self._counts),
+               "SLUICE_API_SEED": str(given.seed), "COLUMNS": str(WIDE)}
+        command = [str(BIN / "schemathesis"), "--no-color", "--config-file", str(HERE / "schemathesis.toml"), "run",
+                   str(document), "--url", url, "--header", f"Authorization: Bearer {server.token}",
+                   *part, "--max-examples", str(given.examples), "--seed", str(given.seed),
+                   "--continue-on-failure", "--generation-database", "none", "--request-timeout", "30", *given.more]
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(command, cwd=self._folder, env=env, stdout=output, stderr=subprocess.STDOUT)
+
+    def wait(self) -> int:
+        """Shows what it said, once it has ended; its exit status."""
+        code = self._process.wait()
+        print(f"\nschemathesis {self._part}:\n{self._output.read_text()}", flush=True)
+        return code
+
+    def add_counts(self, counts: Counts) -> None:
+        """Adds its answers by operation, and by kind of data and status."""
+        found = json.loads(self._counts.read_text()) if self._counts.exists() else {}
+        for operation, numbers in found.items():
+            counts.setdefault(operation, Counter()).update(numbers)
+
+    def close(self) -> None:
+        """Ends it, where it still runs."""
+        self._process.kill()
+        self._process.wait()
+
+
+def run(server: Server, given: argparse.Namespace, document: Path) -> tuple[int, Counts]:
     """Runs schemathesis to its end: the exit status, and the answers by operation, kind of data and status."""
-    url = f"http://127.0.0.1:{server.port}"
-    counts = folder / "counts.json"
-    env = {**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1",
-           "SLUICE_API_URL": url, "SLUICE_API_TOKEN": server.token, "SLUICE_API_COUNTS": str(counts),
-           "SLUICE_API_SEED": str(given.seed), "COLUMNS": str(WIDE)}
-    document = folder / "openapi.json"   # a file: given an address, schemathesis does not test that address itself
-    with Client(server.port) as client:
+    with Client(server.port) as client:   # a file: given an address, schemathesis does not test that address itself
         document.write_text(json.dumps(client.get("/openapi.json").body))
-    command = [str(BIN / "schemathesis"), "--no-color", "--config-file", str(HERE / "schemathesis.toml"), "run",
-               str(document), "--url", url, "--header", f"Authorization: Bearer {server.token}",
-               "--phases", given.phases, "--max-examples", str(given.examples), "--seed", str(given.seed), "--continue-on-failure",
-               "--generation-database", "none", "--request-timeout", "30", *given.more]
-    done = subprocess.run(command, cwd=folder, env=env, check=False)
+    parts = [["--phases", given.phases]] if given.phases else PARTS
+    counts: Counts = {}
+    with contextlib.ExitStack() as stack:
+        runs = [stack.enter_context(contextlib.closing(Run(server, given, document, part))) for part in parts]
+        print(f"schemathesis in {len(runs)} processes ...", flush=True)
+        codes = [each.wait() for each in runs]
+    for each in runs:
+        each.add_counts(counts)
     checked = subprocess.run([BIN / "python", HERE / "examples.py", document], check=False)
-    return done.returncode or checked.returncode, json.loads(counts.read_text()) if counts.exists() else {}
+    return max(*map(abs, codes), checked.returncode), counts
 
 
 def described(document: Path) -> dict[str, bool]:
@@ -61,12 +106,12 @@ def described(document: Path) -> dict[str, bool]:
             for path, item in json.loads(document.read_text())["paths"].items() for method, operation in item.items()}
 
 
-def judge(operations: dict[str, bool], counts: dict[str, dict[str, int]], examples: int) -> list[str]:
+def judge(operations: dict[str, bool], counts: Counts, examples: int) -> list[str]:
     """Prints a line for each operation; those that were tested too little, and why."""
     faults = []
     print(f"\n{'operation':<50} {'valid':>6} {'2xx':>6} {'share':>6} {'faulty':>7}")
     for operation, has_input in operations.items():
-        found = counts.get(operation, {})
+        found = counts.get(operation, Counter())
         valid = {status: number for status, number in found.items() if status.startswith("valid ")}
         asked = sum(valid.values())
         good = sum(number for status, number in valid.items() if status[6] in "23")
@@ -90,12 +135,15 @@ def main() -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-api-")))
         postgres = PostgresServer(folder / "postgres").start()
         stack.callback(postgres.close)
+        redis = RedisServer(folder / "redis").start()
+        stack.callback(redis.close)
         installation = Installation.make(program, postgres)
         server = Server(program, folder / "server", installation.database, installation.token,
-                        flags=["--log-level", "info"]).start()
+                        flags=["--log-level", "info", "--counters", redis.counters, "--redis-deadline", "2s"]).start()
         stack.callback(server.close)   # it looks for errors and for sanitizers' findings in the log
-        code, counts = run(server, given, folder)
-        operations = described(folder / "openapi.json")
+        document = folder / "openapi.json"
+        code, counts = run(server, given, document)
+        operations = described(document)
         faults = judge(operations, counts, given.examples)
     if code != 0:
         faults.append(f"schemathesis, or an example, ended with {code}")

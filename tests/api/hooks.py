@@ -33,7 +33,7 @@ random.seed(int(os.environ.get("SLUICE_API_SEED", "0")))
 counts: dict[str, Counter[str]] = {}
 cursors: dict[str, list[str]] = {}   # those of each list that the server gave out
 _connect = connections.create_connection
-_sources = itertools.count(1)
+_sources = itertools.count(os.getpid() * 5000)   # far from those of another process
 
 
 def connect_from_anywhere(address: Any, timeout: Any = None, source_address: Any = None,
@@ -80,11 +80,13 @@ def is_positive(case: Any, location: ParameterLocation) -> bool:
 def target_of(case: Any, kind: str) -> Optional[Thing]:
     """An object for the path to name, and whose it is; a new one where a call may create it."""
     if "{id}" not in case.operation.path:
-        return Thing("", world.any("tenants").id) if kind in LOCAL else None
+        tenant = world.home() if kind == "overrides" else world.any("tenants")
+        return Thing("", tenant.id) if kind in LOCAL else None
     if case.method.upper() == "DELETE":
         return world.victim(kind)
     if case.method.upper() == "PUT" and is_plain(case.operation.path, kind) and random.random() < 0.5:
-        return Thing(fresh_id(), world.any("tenants").id if kind in (*LOCAL, "keys") else "")
+        tenant = world.home() if kind == "overrides" else world.any("tenants")
+        return Thing(fresh_id(), tenant.id if kind in (*LOCAL, "keys") else "")
     return world.any(kind)
 
 

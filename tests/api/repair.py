@@ -7,7 +7,8 @@ together, expressions that are none, names of what does not exist.
 import random
 from typing import Any, Optional
 
-from world import Thing, World, fresh_id
+from counted import repair_override
+from world import LOCAL, Thing, World, fresh_id
 
 Body = dict[str, Any]
 EXPRESSIONS = ("region==us-east-1", "tag.env==production && method!=DELETE", "")
@@ -160,11 +161,13 @@ def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: 
         body["id"] = fresh_id()
     if kind == "tenants":
         body["organization_id"] = place.owner if place and place.owner else world.any("organizations").id
-    if kind in ("plans", "policies", "keys"):
+    if kind in (*LOCAL, "keys"):
         if tenant:
             body["tenant_id"] = tenant
         else:
             body.pop("tenant_id", None)
+    if kind == "overrides":
+        repair_override(body, patches)
     if kind in ("plans", "policies"):
         _settings(body)
         if patches:

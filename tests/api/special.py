@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from counted import clear, counters
 from repair import repair, shortened
 from world import ADMIN, World, fresh_id
 
@@ -34,10 +35,11 @@ def _bundle(body: dict[str, Any]) -> None:
     items = {
         "organizations": [{"id": organization, "name": "An organization"}],
         "tenants": [{"id": tenant, "organization_id": organization, "mode": "monitor"}],
-        "plans": [{"tenant_id": tenant, "id": "pro", "capacity": 100, "refill": "20/s"}],
+        "plans": [{"tenant_id": tenant, "id": "pro", "capacity": 100, "refill": "20/s", "key_by": ["subject"]}],
         "policies": [{"tenant_id": tenant, "endpoint": "/v1/pay", "limit": 100, "window": "10s"}],
         "keys": [],
-        "overrides": [],
+        "overrides": [{"tenant_id": tenant, "id": "vip", "plan_id": "pro", "limit_name": "token_bucket",
+                       "identity": {"subject": "user:7"}, "set": {"capacity": 500}}],
     }
     lists = random.choice((list(items), list(items)[:2]))
     for name in items:
@@ -96,6 +98,9 @@ SPECIAL: dict[str, Callable[[Any, World], None]] = {
     f"{ADMIN}/apply": _apply,
     f"{ADMIN}/validate": _validate,
     f"{ADMIN}/explain": _explain,
+    f"{ADMIN}/overrides/clear": clear,
+    f"{ADMIN}/counters/read": counters,
+    f"{ADMIN}/counters/reset": counters,
     **{f"{ADMIN}/{kind}/{{id}}/{what}": change for kind in ("plans", "policies")
        for what, change in (("versions/{version}", _version), ("rollback", _rollback))},
 }

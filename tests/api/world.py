@@ -8,8 +8,19 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any, Optional
 
-KINDS = ("organizations", "tenants", "plans", "policies", "keys", "tokens", "agent-tokens")
-LOCAL = ("plans", "policies")   # kinds whose ids are unique within a tenant only
+KINDS = ("organizations", "tenants", "plans", "policies", "overrides", "keys", "tokens", "agent-tokens")
+LOCAL = ("plans", "policies", "overrides")   # kinds whose ids are unique within a tenant only
+COUNTED = "counted"   # the policy and the plan that overrides are of
+# One of each algorithm, which also is its name.
+LIMITS: tuple[dict[str, Any], ...] = (
+    {"algorithm": "token_bucket", "capacity": 100, "refill": "20/s"},
+    {"algorithm": "leaky_bucket", "capacity": 100, "leak": "20/s"},
+    {"algorithm": "fixed_window", "limit": 100, "window": "1h"},
+    {"algorithm": "sliding_window", "limit": 100, "window": "1h"},
+    {"algorithm": "sliding_window_log", "limit": 100, "window": "1h"},
+    {"algorithm": "concurrency", "limit": 100, "lease_ttl": "1m", "key_by": ["resource"]},
+    {"algorithm": "quota", "limit": 100, "period": "month"},
+)
 MOST_SPARE = 50
 ADMIN = "/v1/admin"
 _numbers = itertools.count(1)
@@ -34,6 +45,7 @@ class World:
     def __init__(self, url: str, token: str) -> None:
         self._url = url
         self._token = token
+        self.yard = ""   # a tenant that is not among those kept, for what clears all of one
         self.kept: dict[str, list[Thing]] = {kind: [] for kind in KINDS}
         self._spare: dict[str, list[Thing]] = {kind: [] for kind in KINDS}
 
@@ -48,14 +60,20 @@ class World:
         return found
 
     def fill(self) -> None:
-        """Makes what stays: two organizations, four tenants, and two of each kind in every tenant."""
-        for organization in ("acme", "globex"):
+        """Makes what stays: two organizations, four tenants, and two of each kind in every tenant. They are this
+        process' own."""
+        for organization in (f"acme{os.getpid():x}", f"globex{os.getpid():x}"):
             self._keep("organizations", {"id": organization})
             for tenant in ("shop", "forum"):
                 self._keep("tenants", {"id": f"{organization}-{tenant}", "organization_id": organization})
+        self.yard = self.call("POST", "tenants", {"organization_id": self.kept["organizations"][0].id})["id"]
+        for tenant in (*self.kept["tenants"], Thing(self.yard)):
+            counted = {"tenant_id": tenant.id, "key_by": ["subject"], "limits": list(LIMITS)}
+            self.call("PUT", f"plans/{COUNTED}", counted)
+            self.call("PUT", f"policies/{COUNTED}", {**counted, "resource": "counted"})
         for tenant in self.kept["tenants"]:
             for number in (1, 2):
-                for kind in ("plans", "policies", "keys"):
+                for kind in (*LOCAL, "keys"):
                     self._keep(kind, {**self._body(kind, tenant.id), "id": f"{tenant.id}-{kind}-{number}"})
             for kind in ("tokens", "agent-tokens"):
                 self._keep(kind, self._body(kind, tenant.id))
@@ -72,6 +90,8 @@ class World:
             "plans": {"tenant_id": tenant, "capacity": 10, "refill": "1/s"},
             "policies": {"tenant_id": tenant, "resource": fresh_id("/r"), "algorithm": "fixed_window",
                          "rate": "9/minute"},
+            "overrides": {"tenant_id": tenant, "policy_id": COUNTED, "limit_name": "quota",
+                          "identity": {"subject": fresh_id("user")}, "set": {"limit": 500}},
             "keys": {"tenant_id": tenant},
             "tokens": {"name": "spare", "role": "auditor", "organization_id": organization, "tenant_ids": [tenant]},
             "agent-tokens": {"name": "spare", "organization_id": organization, "tenant_ids": [tenant]},
@@ -86,6 +106,14 @@ class World:
     def any(self, kind: str) -> Thing:
         """One that stays, or one to spare."""
         return random.choice(self.kept[kind] + self._spare[kind][-4:])
+
+    def home(self) -> Thing:
+        """A tenant that has a policy and a plan to count by."""
+        return random.choice(self.kept["tenants"])
+
+    def spare_override(self) -> None:
+        """Makes one in the yard."""
+        self.call("POST", "overrides", self._body("overrides", self.yard))
 
     def victim(self, kind: str) -> Thing:
         """One that nothing refers to and nobody needs; the caller may delete it."""

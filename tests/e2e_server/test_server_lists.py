@@ -116,6 +116,16 @@ def test_an_unknown_parameter_is_400_and_named(admin: AdminClient, tenant: str, 
     assert (answer.status, pointers(answer)) == (400, ["?limit"])
 
 
+@pytest.mark.parametrize(("method", "path", "names"), [
+    ("GET", "/policies", ("limit", "mode", "enabled")), ("GET", "/audit", ("kind", "since", "until")),
+    ("GET", "/export", ("include",)), ("POST", "/apply", ("dry_run", "prune"))])
+def test_a_parameter_that_lost_its_value_is_400_and_named(admin: AdminClient, method: str, path: str,
+                                                          names: tuple[str, ...]) -> None:
+    answer = admin.request(method, path, {"format": "sluice/v1"} if method == "POST" else None,
+                           query=dict.fromkeys(names, ""))
+    assert (answer.status, pointers(answer)) == (400, [f"?{name}" for name in names]), answer
+
+
 def test_a_parameter_given_twice_is_400(admin: AdminClient) -> None:
     answer = admin.get("/plans?limit=1&limit=2")
     assert (answer.status, pointers(answer)) == (400, ["?limit"])

@@ -11,7 +11,7 @@ import pytest
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey
 from support.client import Answer
-from support.process import wait_until
+from support.process import freeze, wait_until
 from support.redis_server import RedisServer
 
 FROZEN_SECONDS = float(os.environ.get("SLUICE_FROZEN_SECONDS", "2"))   # nightly 30
@@ -27,7 +27,7 @@ def test_an_agent_that_was_frozen_keeps_its_connections_and_answers_what_came_me
     with agent.client(key.text) as idle, agent.client(key.text) as asking:
         assert idle.check(plan_id="closed", subject="a").status == 200
         port = idle.local_port
-        agent.process.send(signal.SIGSTOP)
+        freeze(agent.process.pid)
         waiting = threading.Thread(target=lambda: answers.append(asking.check(plan_id="closed", subject="a")))
         waiting.start()
         time.sleep(FROZEN_SECONDS)

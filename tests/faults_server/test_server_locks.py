@@ -13,7 +13,7 @@ from support.admin import AdminClient, bucket
 from support.client import Answer
 from support.locks import held, wait_for_waiters
 from support.postgres import PostgresServer
-from support.process import wait_until
+from support.process import freeze, wait_until
 from support.server import Server
 from support.writers import assert_whole
 
@@ -119,7 +119,7 @@ def test_a_server_frozen_in_the_middle_of_a_write_stops_the_others_for_seconds_o
     with held(frozen.database, "SELECT FROM audit_heads WHERE organization_id = %s FOR UPDATE", place.organization):
         thread.start()
         wait_for_waiters(frozen.database)
-        frozen.process.send(signal.SIGSTOP)
+        freeze(frozen.process.pid)
     # It has the lock now, and does nothing more.
     with other.admin() as admin:
         assert rename(admin, place.elsewhere).status == 200, "who needs nothing of what it holds goes on"

@@ -52,6 +52,19 @@ def starved_seconds(pid: int) -> float:
     return total / 1e9
 
 
+def freeze(pid: int) -> None:
+    """SIGSTOP, and waits until each of its threads stands still: the signal reaches them one after another."""
+
+    def state(task: Path) -> str:
+        with contextlib.suppress(OSError):
+            return (task / "stat").read_text().rpartition(")")[2].split()[0]
+        return "T"   # it has ended
+
+    os.kill(pid, signal.SIGSTOP)
+    wait_until("the process to stand still",
+               lambda: all(state(task) in "TtZ" for task in Path(f"/proc/{pid}/task").iterdir()))
+
+
 class Process:
     """One child process with its output in a file. Signals go to it by its own id, never by name.
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Optional, Union
 
-from support.process import Process, free_port, wait_until
+from support.process import Process, free_port, freeze, wait_until
 from support.resp import Monitor, RedisError, Reply, RespConnection
 
 
@@ -100,7 +100,7 @@ class RedisServer:
 
     def pause(self) -> None:
         """SIGSTOP: connections stay open and nothing answers."""
-        os.kill(self.pid, signal.SIGSTOP)
+        freeze(self.pid)
 
     def resume(self) -> None:
         """SIGCONT."""

@@ -123,8 +123,7 @@ def run(rig: Rig, report: Report) -> None:
     postgres = PostgresServer(rig.folder / "postgres", durable=True).start()
     try:
         made = Installation.make(rig.program("sluice-server"), postgres)
-        server = Server(rig.program("sluice-server"), rig.folder / "server", made.database, made.token,
-                        ["--log-level", "warn"]).start()
+        server = Server(rig.program("sluice-server"), rig.folder / "server", made.database, made.token, []).start()
         try:
             report.measured("server's memory, idle", f"{number(rss_mb(server))} MB")
             with server.admin() as admin:

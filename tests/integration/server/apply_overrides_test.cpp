@@ -72,6 +72,12 @@ TEST_CASE_FIXTURE(Exported,
   CHECK(burst("orders", "user:42") == 500);
 }
 
+TEST_CASE_FIXTURE(Exported, "an override of a bundle is not called as the call that clears") {
+  const Answer answer = apply(vip("clear", 500));
+  CHECK(answer.status == 422);
+  CHECK(faulty(answer) == "/overrides/0/id");
+}
+
 TEST_CASE_FIXTURE(Exported, "an override that has ended is left out") {
   const Answer answer = apply(vip("old", 500, R"(,"expires_at":"2020-01-01T00:00:00Z")"));
   CHECK(answer.status == 200);

@@ -98,6 +98,15 @@ TEST_CASE_FIXTURE(CounterRig, "every fault of a question for counters is named a
   CHECK(read("[]").status == 400);
 }
 
+TEST_CASE_FIXTURE(CounterRig, "an empty id names no policy, plan or tenant") {
+  const auto read = [this](std::string_view body) { return ask("POST", "/v1/admin/counters/read", body); };
+  CHECK(faulty(read(R"({"tenant_id":"","policy_id":"","identity":{"subject":"ann"}})")) == "/tenant_id /policy_id");
+  CHECK(faulty(read(R"({"tenant_id":"shop","plan_id":"","identity":{"subject":"ann"}})")) == "/plan_id");
+  CHECK(faulty(read(R"({"tenant_id":"shop","policy_id":"orders","plan_id":"","identity":{"subject":"ann"}})")) ==
+        "/plan_id");
+  CHECK(read(kAnn).status == 200);
+}
+
 TEST_CASE_FIXTURE(CounterRig, "other tenants' counters are not there, and to reset takes more than to read") {
   const std::string bank = token("org_admin", R"("organization_id":"acme","tenant_ids":["bank"])");
   CHECK(ask_as(bank, "POST", "/v1/admin/counters/read", kAnn).status == 404);

@@ -113,6 +113,8 @@ TEST_CASE_FIXTURE(Shop, "what is no check is refused, with places in the body") 
   CHECK(explain(R"({"subjekt":"u"})").status == 400);
   CHECK(explain(R"({"subject":"u","cost":-1})").status == 422);
   CHECK(faulty(ask("POST", "/v1/admin/explain", R"({"tenant_id":"shop"})")) == "/request");
+  CHECK(faulty(ask("POST", "/v1/admin/explain", R"({"tenant_id":"","key_id":"","request":{"subject":"u"}})")) ==
+        "/tenant_id /key_id");
   CHECK(faulty(ask("POST", "/v1/admin/explain", R"({"request":{"subject":"u"}})")) == "/tenant_id");
   CHECK(faulty(ask("POST", "/v1/admin/explain", R"({"tenant_id":"shop","request":{"subject":"u"},"x":1})")) == "/x");
 }

@@ -30,6 +30,20 @@ TEST_CASE_FIXTURE(AdminRig, "an organization is made once, and answered with its
   CHECK(at(again, "/type") == "/problems/exists");
 }
 
+TEST_CASE_FIXTURE(Acme, "a tenant of no organization is refused, however it says so") {
+  for (const std::string_view body :
+       {R"({"id":"bakery"})", R"({"id":"bakery","organization_id":null})", R"({"id":"bakery","organization_id":""})"}) {
+    CAPTURE(body);
+    const Answer made = ask("POST", "/v1/admin/tenants", body);
+    CHECK(made.status == 422);
+    CHECK(faulty(made) == "/organization_id");
+    const Answer dry = ask("POST", "/v1/admin/validate", fmt::format(R"({{"kind":"tenant","object":{}}})", body));
+    CHECK(dry.status == 422);
+    CHECK(faulty(dry) == "/object/organization_id");
+  }
+  CHECK(ask("PATCH", "/v1/admin/tenants/shop", R"({"organization_id":null})").status == 422);
+}
+
 TEST_CASE_FIXTURE(Acme, "a plan in shorthand is answered in canonical form under an id made from its name") {
   const Answer made = ask("POST", "/v1/admin/plans", kPro);
   CHECK(made.status == 201);

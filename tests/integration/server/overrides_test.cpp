@@ -109,6 +109,22 @@ TEST_CASE_FIXTURE(CounterRig, "clear removes what belongs to a policy, a plan or
         "/tenant_id /plan_id /x");
 }
 
+TEST_CASE_FIXTURE(CounterRig, "clear of a policy or plan whose id is empty removes nothing") {
+  put_override("vip", kVip);
+  const auto clear = [this](std::string_view body) { return ask("POST", "/v1/admin/overrides/clear", body); };
+  CHECK(faulty(clear(R"({"tenant_id":"shop","policy_id":""})")) == "/policy_id");
+  CHECK(faulty(clear(R"({"tenant_id":"shop","plan_id":""})")) == "/plan_id");
+  CHECK(faulty(clear(R"({"tenant_id":""})")) == "/tenant_id");
+  CHECK(burst("orders", "user:42") == 500);
+}
+
+TEST_CASE_FIXTURE(CounterRig, "no override is called as the call that clears") {
+  const Answer made =
+      ask("POST", "/v1/admin/overrides", fmt::format(R"({{"tenant_id":"shop","id":"clear",{}}})", kVip));
+  CHECK(made.status == 422);
+  CHECK(faulty(made) == "/id");
+}
+
 TEST_CASE_FIXTURE(CounterRig, "a time to live becomes an end when it is written") {
   const Answer made = put_override("vip", fmt::format(R"({},"ttl":"24h")", kVip));
   CHECK(made.status == 201);

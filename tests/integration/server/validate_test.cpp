@@ -41,6 +41,7 @@ TEST_CASE_FIXTURE(Acme, "all faults of a body are named, in the body of the call
   }
   CHECK(faulty(validate(R"({"kind":"cheese","object":{}})")) == "/kind");
   CHECK(faulty(validate(R"({"object":[]})")) == "/kind /object");
+  CHECK(faulty(validate(R"({"kind":"key","tenant_id":"","object":{}})")) == "/tenant_id");
 }
 
 TEST_CASE_FIXTURE(Acme, "conflicts, and a tenant put into one slot, are warned of") {

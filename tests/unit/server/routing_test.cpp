@@ -44,6 +44,14 @@ TEST_CASE("a method that the path does not have is told what it has") {
   CHECK(find_route("", "/v1/admin/plans").allow == "GET, POST");
 }
 
+TEST_CASE("a path that a route has in full is nobody's id") {
+  CHECK(find_route("GET", "/v1/admin/overrides/vip").route != nullptr);
+  const Found found = find_route("GET", "/v1/admin/overrides/clear");
+  CHECK(found.route == nullptr);
+  CHECK(found.allow == "POST");
+  CHECK(find_route("POST", "/v1/admin/overrides/clear").route != nullptr);
+}
+
 TEST_CASE("escapes of a segment are resolved within it") {
   CHECK(find_route("GET", "/v1/admin/plans/a%2Fb").path_values == std::vector<std::string>{"a/b"});
   CHECK(find_route("GET", "/v1/admin/plans/a+b%20c").path_values == std::vector<std::string>{"a+b c"});
