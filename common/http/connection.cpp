@@ -13,16 +13,6 @@ namespace {
 using Phase = RequestParser::Phase;
 using Step = RequestParser::Step;
 
-constexpr std::size_t kKeptOutput = 64UL * 1024;
-
-void empty_out(std::string& text) {
-  if (text.capacity() > kKeptOutput) {
-    std::string().swap(text);
-  } else {
-    text.clear();
-  }
-}
-
 }  // namespace
 
 void Connection::on_read(IoResult result, std::size_t bytes) {
@@ -41,14 +31,8 @@ void Connection::on_written(IoResult result, std::size_t bytes) {
   writing_ = false;
   if (closed_) return leave_stream();
   if (result != IoResult::ok) return close();
-  sent_ += bytes;
-  if (sent_ < in_flight_.size()) {
-    writing_ = true;
-    write_deadline_ = host_->tick_ + host_->timeouts_.write;
-    return start_write(std::string_view(in_flight_).substr(sent_));
-  }
-  sent_ = 0;
-  empty_out(in_flight_);
+  out_.consume(bytes);
+  if (bytes < asked_bytes_) return wait_to_write();
   advance();
 }
 
@@ -80,6 +64,7 @@ void Connection::advance() {
   bool again = true;
   while (again && !closed_) {
     parse_input();
+    tend_streams();
     if (!closed_) write_output();
     again = blocked_ && !must_wait();
   }
@@ -92,7 +77,8 @@ void Connection::advance() {
 }
 
 bool Connection::must_wait() const {
-  return asked_ || replies_.unanswered() >= host_->options().max_pipelined || waiting_output() > kMaxWaitingOutput;
+  return asked_ || replies_.streams() > 0 || replies_.unanswered() >= host_->options().max_pipelined ||
+         out_.size() > kMaxWaitingOutput;
 }
 
 void Connection::parse_input() {
@@ -175,24 +161,33 @@ void Connection::track_phase() {
 }
 
 void Connection::write_output() {
-  if (writing_ || out_.empty()) return;
-  std::size_t sent = 0;
-  if (write_now(out_, sent) != IoResult::ok) return close();
-  if (sent == out_.size()) return empty_out(out_);
-  in_flight_.swap(out_);
-  sent_ = sent;
-  writing_ = true;
-  write_deadline_ = host_->tick_ + host_->timeouts_.write;
-  start_write(std::string_view(in_flight_).substr(sent_));
+  while (!writing_ && !out_.empty()) {
+    const std::string_view text = out_.next();
+    std::size_t sent = 0;
+    if (write_now(text, sent) != IoResult::ok) return close();
+    const bool went_on = sent == text.size() && sent < Output::kSlice;
+    out_.consume(sent);
+    if (!went_on && !out_.empty()) wait_to_write();
+  }
 }
 
-bool Connection::is_idle() const { return replies_.unanswered() == 0 && waiting_output() == 0 && between_requests(); }
+void Connection::wait_to_write() {
+  const std::string_view text = out_.next();
+  asked_bytes_ = text.size();
+  writing_ = true;
+  write_deadline_ = host_->tick_ + host_->timeouts_.write;
+  start_write(text);
+}
+
+bool Connection::is_idle() const { return replies_.unanswered() == 0 && out_.empty() && between_requests(); }
 
 // After each event: what comes next.
 void Connection::settle() {
-  if (waiting_output() == 0 && settle_flushed()) return;
+  if (out_.empty() && settle_flushed()) return;
   if (is_idle()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
-  if (!last_read_ && !hang_up_ && !replies_.closed() && !blocked_ && !peer_done_) read_more();
+  const bool wants_more = !last_read_ && !hang_up_ && !replies_.closed() && !blocked_;
+  if (!peer_done_ && (wants_more || watches_peer())) read_more();
+  if (!writing_ && replies_.room_wanted()) host_->mark_dirty(*this);  // in a later turn: others have theirs
 }
 
 // All replies so far are sent; true: this was the end of the connection.
@@ -201,7 +196,7 @@ bool Connection::settle_flushed() {
     finish();
     return true;
   }
-  const bool nothing_comes = peer_done_ && replies_.unanswered() == 0 && !blocked_;
+  const bool nothing_comes = peer_done_ && (replies_.streaming() || (replies_.unanswered() == 0 && !blocked_));
   if (nothing_comes || (host_->draining() && is_idle() && !input_waiting())) {
     close();
     return true;

@@ -6,7 +6,7 @@
 // hold one reference, so a late Reply finds a connection that is closed and ignores it. Invariants: at most one read
 // and one write are in flight. All requests that one read brought are handled before anything is written. Bytes are not
 // parsed, and no more are read, while too many requests or replies wait, or the handler is asked whether to read a
-// body.
+// body. Behind a stream nothing is parsed either, but a little is read: that is how its end is noticed.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,7 @@
 #include <boost/intrusive/list.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
+#include "common/http/output.hpp"
 #include "common/http/read_buffer.hpp"
 #include "common/http/reply_queue.hpp"
 #include "common/http/reply_sink.hpp"
@@ -58,8 +59,13 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
 
   void answer(std::uint64_t slot, const Response& response) final;
   void read_body(std::uint64_t slot) final;
+  bool begin_stream(std::uint64_t slot, const Response& head, StreamEvents& events) final;
+  bool stream_open(std::uint64_t slot) const final { return !closed_ && replies_.stream_open(slot); }
+  bool write_stream(std::uint64_t slot, std::string_view piece) final;
+  void end_stream(std::uint64_t slot, bool whole) final;
 
   static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;
+  static constexpr std::size_t kMaxWaitingPieces = 64UL * 1024;  // of a stream, while no write is under way
 
  protected:
   virtual ~Connection() = default;
@@ -90,15 +96,20 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void refuse(const Refusal& refusal);
   void track_phase();
   void write_output();
+  void wait_to_write();
   void settle();
   bool settle_flushed();
+  void tend_streams();
+  void tell_ended();
+  bool watches_peer() const;
   void finish();
   void read_more();
   void time_out_read();
   void trim_when_rested();
+  bool is_fat() const;
+  void trim();
   void release_memory();
   void leave_stream();
-  std::size_t waiting_output() const { return out_.size() + in_flight_.size(); }
   bool must_wait() const;
   bool is_idle() const;
   bool between_requests() const { return input_.empty() && parser_.phase() == RequestParser::Phase::idle; }
@@ -108,9 +119,8 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   ReadBuffer input_;
   ReplyQueue replies_;
   std::string peer_;
-  std::string out_;        // replies that nobody is sending yet
-  std::string in_flight_;  // what the write in flight sends, from sent_ on
-  std::size_t sent_ = 0;
+  Output out_;
+  std::size_t asked_bytes_ = 0;         // of the write in flight
   std::optional<std::uint64_t> asked_;  // the slot of the request whose body nobody admitted yet
   Ticks read_deadline_ = 0;
   Ticks write_deadline_ = 0;

@@ -63,6 +63,7 @@ void Connection::tick() {
     if (past(read_deadline_)) close();
   } else if (blocked_ || last_read_ || hang_up_ || replies_.closed()) {
     ++read_deadline_;  // not reading: the client is not late
+    if (replies_.streaming() && out_.empty() && between_requests() && is_fat()) trim();
   } else if (is_idle()) {
     if (past(read_deadline_)) return close();
     trim_when_rested();
@@ -71,11 +72,17 @@ void Connection::tick() {
   }
 }
 
-// A read in flight owns its buffer: cancel it, and on_read() gives the memory back and reads again.
 void Connection::trim_when_rested() {
   const Ticks idle_since = read_deadline_ - host_->timeouts_.idle;
-  const bool fat = input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() + in_flight_.capacity() > kIdleOutput;
-  if (!fat || !reading_ || cancelling_ || host_->tick_ - idle_since < ConnectionHost::kTrimTicks) return;
+  if (!is_fat() || host_->tick_ - idle_since < ConnectionHost::kTrimTicks) return;
+  trim();
+}
+
+bool Connection::is_fat() const { return input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() > kIdleOutput; }
+
+// A read in flight owns its buffer: cancel it, and on_read() gives the memory back and reads again.
+void Connection::trim() {
+  if (!reading_ || cancelling_) return;
   cancelling_ = true;
   cancel_read();
 }
@@ -92,6 +99,7 @@ void Connection::time_out_read() {
 // An idle connection is closed once its read is known to have brought nothing: it may have just completed.
 void Connection::drain() {
   if (closed_ || lingering_ || busy_) return;
+  if (replies_.streams() > 0) return host_->mark_dirty(*this);
   if (opening_) return open_begun() ? void() : close();
   if (!reading_ || !is_idle()) return settle();
   cancelling_ = true;
@@ -104,6 +112,7 @@ void Connection::close() {
   end_opening();
   close_stream();
   host_->detach(*this);
+  tell_ended();
   leave_stream();
 }
 
@@ -116,9 +125,8 @@ void Connection::leave_stream() {
 
 void Connection::release_memory() {
   if (closed_ || input_.empty()) input_.release_memory();
-  if (closed_ || is_idle()) {
-    std::string().swap(out_);
-    std::string().swap(in_flight_);
+  if (closed_ || (out_.empty() && between_requests())) {
+    out_.release_memory();
     parser_.release_memory();
     replies_.release_memory();
   }

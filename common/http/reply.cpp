@@ -34,6 +34,42 @@ void Reply::send(const Response& response) {
   sink->release();
 }
 
+Stream Reply::stream(const Response& head, StreamEvents& events) {
+  ReplySink* sink = std::exchange(sink_, nullptr);
+  if (sink == nullptr) return {};
+  Stream begun(sink->begin_stream(slot_, head, events) ? sink : nullptr, slot_);
+  sink->release();
+  return begun;
+}
+
+Stream::Stream(ReplySink* sink, std::uint64_t slot) : sink_(sink), slot_(slot) {
+  if (sink_ != nullptr) sink_->retain();
+}
+
+Stream::Stream(Stream&& other) noexcept : sink_(std::exchange(other.sink_, nullptr)), slot_(other.slot_) {}
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+  Stream taken(std::move(other));
+  std::swap(sink_, taken.sink_);
+  std::swap(slot_, taken.slot_);
+  return *this;
+}
+
+Stream::~Stream() { end(false); }
+
+bool Stream::open() const { return sink_ != nullptr && sink_->stream_open(slot_); }
+
+bool Stream::write(std::string_view piece) { return sink_ != nullptr && sink_->write_stream(slot_, piece); }
+
+void Stream::finish() { end(true); }
+
+void Stream::end(bool whole) {
+  ReplySink* sink = std::exchange(sink_, nullptr);
+  if (sink == nullptr) return;
+  sink->end_stream(slot_, whole);
+  sink->release();
+}
+
 void Admission::read_body() {
   ReplySink* sink = std::exchange(reply_.sink_, nullptr);
   if (sink == nullptr) return;

@@ -11,11 +11,14 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 }  // namespace
 
 std::uint64_t ReplyQueue::open(ReplyShape shape) {
-  if (unanswered() == ring_.size()) grow();
+  if (held() == ring_.size()) grow();
   Slot& opened = slot(next_);
   opened.shape = shape;
-  opened.ready = false;
+  opened.state = State::open;
+  opened.wants_room = false;
+  opened.events = nullptr;
   opened.text.clear();
+  opened.body.reset();
   return next_++;
 }
 
@@ -27,41 +30,123 @@ void ReplyQueue::grow() {
   ring_ = std::move(larger);
 }
 
-void ReplyQueue::answer(std::uint64_t number, const Response& response, std::string_view date, bool last_closes,
-                        std::string& out) {
-  if (closed_ || number < first_ || number >= next_) return;
-  Slot& answered = slot(number);
-  if (answered.ready) return;
-  if (last_closes && number + 1 == next_) answered.shape.close = true;
-  answered.ready = true;
-  const bool turn = number == first_;
-  write_response(response, answered.shape, date, turn ? out : answered.text);
-  if (turn) pop_ready(out);
+ReplyQueue::Slot* ReplyQueue::take_open(std::uint64_t number, bool last_closes) {
+  if (closed_ || number < first_ || number >= next_) return nullptr;
+  Slot& taken = slot(number);
+  if (taken.state != State::open) return nullptr;
+  if (last_closes && number + 1 == next_) taken.shape.close = true;
+  return &taken;
 }
 
-void ReplyQueue::announce_continue(std::string& out) {
+void ReplyQueue::answer(std::uint64_t number, const Response& response, std::string_view date, bool last_closes,
+                        Output& out) {
+  Slot* answered = take_open(number, last_closes);
+  if (answered == nullptr) return;
+  answered->state = State::ready;
+  if (write_response(response, answered->shape, date, text_of(number, out))) answered->body = response.shared_body;
+  if (number == first_) pop_ready(out);
+}
+
+bool ReplyQueue::begin_stream(std::uint64_t number, const Response& head, std::string_view date, bool last_closes,
+                              StreamEvents& events, Output& out) {
+  Slot* begun = take_open(number, last_closes);
+  if (begun == nullptr) return false;
+  if (begun->shape.http10) begun->shape.close = true;  // nothing else would end the body
+  std::string& text = text_of(number, out);
+  if (!write_stream_head(head, begun->shape, date, text)) {
+    begun->state = State::ready;
+    if (number == first_) pop_ready(out);
+    return false;
+  }
+  begun->state = State::streaming;
+  begun->events = &events;
+  ++streams_;
+  write_piece(head.content(), begun->shape, text);
+  return true;
+}
+
+bool ReplyQueue::stream_open(std::uint64_t number) const {
+  return !closed_ && number >= first_ && number < next_ && ring_[number & (ring_.size() - 1)].state == State::streaming;
+}
+
+void ReplyQueue::write(std::uint64_t number, std::string_view piece, Output& out) {
+  write_piece(piece, slot(number).shape, out.text());
+}
+
+void ReplyQueue::end_stream(std::uint64_t number, bool whole, Output& out) {
+  if (number < first_ || number >= next_ || slot(number).state != State::streaming) return;
+  slot(number).events = nullptr;
+  end(number, whole, out);
+}
+
+void ReplyQueue::end(std::uint64_t number, bool whole, Output& out) {
+  Slot& ended = slot(number);
+  ended.state = State::ready;
+  ended.wants_room = false;
+  --streams_;
+  if (whole) {
+    write_last_piece(ended.shape, text_of(number, out));
+  } else {
+    ended.shape.close = true;
+  }
+  if (number == first_) pop_ready(out);
+}
+
+StreamEvents* ReplyQueue::finish_next(Output& out) {
+  for (std::uint64_t number = first_; number != next_ && streams_ > 0; ++number) {
+    if (!stream_open(number)) continue;
+    StreamEvents* events = std::exchange(slot(number).events, nullptr);
+    end(number, true, out);
+    return events;
+  }
+  return nullptr;
+}
+
+StreamEvents* ReplyQueue::abandon_next() {
+  for (std::uint64_t number = first_; number != next_ && streams_ > 0; ++number) {
+    Slot& left = slot(number);
+    if (left.state != State::streaming) continue;
+    left.state = State::ready;
+    --streams_;
+    return std::exchange(left.events, nullptr);
+  }
+  first_ = next_;
+  return nullptr;
+}
+
+void ReplyQueue::want_room(std::uint64_t number) {
+  if (stream_open(number)) slot(number).wants_room = true;
+}
+
+StreamEvents* ReplyQueue::take_room() {
+  return streaming() && std::exchange(slot(first_).wants_room, false) ? slot(first_).events : nullptr;
+}
+
+void ReplyQueue::announce_continue(Output& out) {
   if (closed_) return;
   if (unanswered() == 0) {
-    out += kContinue;
+    out.text() += kContinue;
     return;
   }
   Slot& interim = slot(open({}));
-  interim.ready = true;
+  interim.state = State::ready;
   interim.text = kContinue;
 }
 
-void ReplyQueue::pop_ready(std::string& out) {
-  while (!closed_ && first_ != next_ && slot(first_).ready) {
+void ReplyQueue::pop_ready(Output& out) {
+  while (!closed_ && first_ != next_ && slot(first_).state != State::open) {
     Slot& done = slot(first_);
-    out += done.text;
+    out.text() += done.text;
+    done.text.clear();
+    if (done.body) out.append(std::exchange(done.body, nullptr));
+    if (done.state == State::streaming) return;
     closed_ = done.shape.close;
     ++first_;
   }
-  if (closed_) first_ = next_;
 }
 
 void ReplyQueue::release_memory() {
-  if (unanswered() == 0) std::vector<Slot>().swap(ring_);
+  if (held() == 0) std::vector<Slot>().swap(ring_);
 }
 
 }  // namespace sluice::http

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "common/http/message.hpp"
+#include "common/http/stream.hpp"
 
 namespace sluice::http {
 
@@ -20,6 +22,16 @@ class ReplySink {
 
   // The body of the request that was asked about, under `slot`, shall be read. Only who asks needs it.
   virtual void read_body(std::uint64_t) {}
+
+  // What a Stream does (stream.hpp). A sink that has none answers with the head and what of the body comes with it.
+  virtual bool begin_stream(std::uint64_t slot, const Response& head, StreamEvents&) {
+    answer(slot, head);
+    return false;
+  }
+  virtual bool stream_open(std::uint64_t) const { return false; }
+  virtual bool write_stream(std::uint64_t, std::string_view) { return false; }
+  // The last call for `slot`: its StreamEvents may be gone.
+  virtual void end_stream(std::uint64_t, bool /*whole*/) {}
 
   void retain() noexcept { ++references_; }
   void release() noexcept {

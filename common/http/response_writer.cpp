@@ -30,23 +30,22 @@ void append_status_line(std::string& out, unsigned status) {
   }
 }
 
-}  // namespace
+unsigned final_status(const Response& response) {
+  return response.status >= 200 && response.status <= 599 ? response.status : 500;
+}
 
-void write_response(const Response& response, ReplyShape shape, std::string_view date, std::string& out) {
-  const unsigned status = response.status >= 200 && response.status <= 599 ? response.status : 500;
-  const bool bodiless = status == 204 || status == 304;
+bool is_bodiless(unsigned status) { return status == 204 || status == 304; }
+
+void begin_head(const Response& response, unsigned status, std::string_view date, std::string& out) {
   append_status_line(out, status);
   out += date;
-  if (!bodiless) {
-    if (!response.content_type.empty()) {
-      out += "Content-Type: ";
-      out += response.content_type;
-      out += "\r\n";
-    }
-    out += "Content-Length: ";
-    append_number(out, response.body.size());
-    out += "\r\n";
-  }
+  if (is_bodiless(status) || response.content_type.empty()) return;
+  out += "Content-Type: ";
+  out += response.content_type;
+  out += "\r\n";
+}
+
+void end_head(const Response& response, ReplyShape shape, std::string& out) {
   if (shape.close) {
     out += "Connection: close\r\n";
   } else if (shape.http10) {
@@ -54,7 +53,47 @@ void write_response(const Response& response, ReplyShape shape, std::string_view
   }
   out += response.headers;
   out += "\r\n";
-  if (!bodiless && !shape.head) out += response.body;
+}
+
+}  // namespace
+
+bool write_response(const Response& response, ReplyShape shape, std::string_view date, std::string& out) {
+  const unsigned status = final_status(response);
+  begin_head(response, status, date, out);
+  if (!is_bodiless(status)) {
+    out += "Content-Length: ";
+    append_number(out, response.content().size());
+    out += "\r\n";
+  }
+  end_head(response, shape, out);
+  if (is_bodiless(status) || shape.head) return false;
+  if (response.shared_body) return true;
+  out += response.body;
+  return false;
+}
+
+bool write_stream_head(const Response& response, ReplyShape shape, std::string_view date, std::string& out) {
+  const unsigned status = final_status(response);
+  begin_head(response, status, date, out);
+  if (!is_bodiless(status) && !shape.http10) out += "Transfer-Encoding: chunked\r\n";
+  end_head(response, shape, out);
+  return !is_bodiless(status) && !shape.head;
+}
+
+void write_piece(std::string_view piece, ReplyShape shape, std::string& out) {
+  if (piece.empty()) return;
+  if (!shape.http10) {
+    char digits[16];
+    const auto [end, error] = std::to_chars(digits, digits + sizeof digits, piece.size(), 16);
+    out.append(digits, end);
+    out += "\r\n";
+  }
+  out += piece;
+  if (!shape.http10) out += "\r\n";
+}
+
+void write_last_piece(ReplyShape shape, std::string& out) {
+  if (!shape.http10) out += "0\r\n\r\n";
 }
 
 std::string_view DateLine::at(std::time_t now) {

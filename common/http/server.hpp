@@ -19,6 +19,7 @@
 
 #include "common/base/error.hpp"
 #include "common/http/message.hpp"
+#include "common/http/stream.hpp"
 
 namespace sluice::http {
 
@@ -35,6 +36,10 @@ class Reply {
   ~Reply();
 
   void send(const Response& response);
+
+  // Answers with a body whose pieces come later; a body that `head` has is the first of them. `events` outlives the
+  // Stream.
+  Stream stream(const Response& head, StreamEvents& events);
 
  private:
   friend class Admission;
@@ -91,6 +96,7 @@ struct ServerStats {  // counted by the server, read by metrics on the same thre
   std::uint64_t bad_requests = 0;   // refused by framing or limits
   std::uint64_t open_connections = 0;
   std::uint64_t handshakes = 0;  // of these, still shaking hands
+  std::uint64_t open_streams = 0;
   // Handshakes that failed or took too long. A client that leaves without having sent a byte is none of them.
   std::uint64_t tls_failures = 0;
 };
@@ -110,8 +116,8 @@ class Server {
   // Removes a stale socket file first (one nobody answers on); mode of the new one 0660.
   Result<> listen_unix(const std::string& path);
 
-  // Stops accepting, answers `Connection: close` to what comes on open connections, closes those that are idle, and
-  // calls `drained` when the last is closed.
+  // Stops accepting, answers `Connection: close` to what comes on open connections, finishes all streams, closes what
+  // is idle, and calls `drained` when the last is closed.
   void drain(std::function<void()> drained);
   void close_all();
 

@@ -8,8 +8,8 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 
+#include "common/net/tls.hpp"
 #include "common/redis/credentials.hpp"
-#include "common/redis/tls.hpp"
 
 namespace sluice::redis {
 
@@ -59,7 +59,8 @@ void Connection::begin() {
   handshake_ = std::make_unique<Handshake>(*login);
   if (options_.endpoint.transport == Endpoint::Transport::unix_socket) return connect_unix();
   if (options_.endpoint.transport == Endpoint::Transport::tls) {
-    if (Result<> made = make_tls(options_, tls_); !made) return fail(std::move(made.error()));
+    const net::TlsFiles files{options_.tls_ca_file, options_.tls_cert_file, options_.tls_key_file};
+    if (Result<> made = net::make_tls(files, tls_); !made) return fail(std::move(made.error()));
   }
   error_code no_address;
   const auto address = asio::ip::make_address(options_.endpoint.host, no_address);
@@ -110,13 +111,14 @@ void Connection::connected_tcp() {
 
 void Connection::start_tls() {
   stage_ = "in the TLS handshake";
-  if (Result<> expected = expect_host(*stream_.tls(), options_.endpoint.host); !expected) {
+  if (Result<> expected = net::expect_host(*stream_.tls(), options_.endpoint.host); !expected) {
     return fail(std::move(expected.error()));
   }
   stream_.tls()->async_handshake(asio::ssl::stream_base::client, [self = shared_from_this()](const error_code& error) {
     if (self->owner_ == nullptr) return;
     if (error) {
-      return self->fail({"tls", fmt::format("the TLS handshake failed: {}", explain_tls(*self->stream_.tls(), error))});
+      return self->fail(
+          {"tls", fmt::format("the TLS handshake failed: {}", net::explain_tls(*self->stream_.tls(), error))});
     }
     self->greet();
   });

@@ -16,11 +16,13 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "common/base/error.hpp"
+#include "common/net/stream.hpp"
 #include "common/redis/client.hpp"
 #include "common/redis/handshake.hpp"
-#include "common/redis/stream.hpp"
 
 namespace sluice::redis {
+
+using net::Stream;
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:

@@ -51,7 +51,7 @@ class Asker {
     explicit Sink(Asker& its_asker) : asker(its_asker) { retain(); }
     void answer(std::uint64_t slot, const Response& response) override {
       asker.answers[slot] = {response.status, std::string(response.content_type), std::string(response.headers),
-                             std::string(response.body)};
+                             std::string(response.content())};
     }
     void unreferenced() noexcept override {}
     Asker& asker;

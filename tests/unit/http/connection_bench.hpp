@@ -49,7 +49,9 @@ struct TestHandler final : Handler {
     paths.emplace_back(request.path);
     peer = request.peer;
     if (on_request) on_request();
-    if (later) {
+    if (answer) {
+      answer(std::move(reply));
+    } else if (later) {
       waiting.push_back(std::move(reply));
     } else {
       std::string body(request.path);
@@ -66,6 +68,7 @@ struct TestHandler final : Handler {
   bool later = false;
   std::size_t padding = 0;
   std::function<void()> on_request;
+  std::function<void(Reply)> answer;  // instead of either
   std::vector<std::string> paths;
   std::string peer;  // of the last request
   std::deque<Reply> waiting;
@@ -164,6 +167,9 @@ struct Bench {
     wire.writing = false;
     wire.sent += wire.in_flight.substr(0, size);
     connection->on_written(IoResult::ok, size);
+  }
+  void end_writes() {
+    while (wire.writing) end_write(wire.in_flight.size());
   }
   void end_io() {
     if (wire.closed && wire.opening) end_open(IoResult::cancelled);

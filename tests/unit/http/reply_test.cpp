@@ -62,22 +62,22 @@ TEST_CASE("replies leave in request order, in every order they are given") {
   std::vector<std::uint64_t> order = {0, 1, 2, 3, 4, 5};
   do {
     ReplyQueue queue;
-    std::string out;
+    Output out;
     for (int i = 0; i < 6; ++i) queue.open({});
     std::size_t given = 0;
     for (const std::uint64_t slot : order) {
       const std::string body(1, static_cast<char>('a' + slot));
       queue.answer(slot, {.body = body}, "", false, out);
-      REQUIRE(queue.unanswered() + bodies(out).size() == 6);
-      REQUIRE(bodies(out).size() <= ++given);
+      REQUIRE(queue.unanswered() + bodies(out.text()).size() == 6);
+      REQUIRE(bodies(out.text()).size() <= ++given);
     }
-    REQUIRE(bodies(out) == "abcdef");
+    REQUIRE(bodies(out.text()) == "abcdef");
   } while (std::ranges::next_permutation(order).found);
 }
 
 TEST_CASE("the ring of slots grows around its seam without losing a reply") {
   ReplyQueue queue;
-  std::string out;
+  Output out;
   std::string expected;
   std::vector<std::uint64_t> open;
   for (int round = 0; round < 40; ++round) {  // two in, one out: the ring wraps and grows again and again
@@ -88,26 +88,26 @@ TEST_CASE("the ring of slots grows around its seam without losing a reply") {
   }
   CHECK(queue.unanswered() == 40);
   for (auto it = open.rbegin(); it != open.rend(); ++it) queue.answer(*it, {.body = "y"}, "", false, out);
-  CHECK(bodies(out) == std::string(40, 'x') + std::string(40, 'y'));
+  CHECK(bodies(out.text()) == std::string(40, 'x') + std::string(40, 'y'));
   CHECK(queue.unanswered() == 0);
 }
 
 TEST_CASE("behind a reply that closes nothing goes out") {
   ReplyQueue queue;
-  std::string out;
+  Output out;
   queue.open({.close = true});
   queue.open({});
   queue.answer(1, {.body = "b"}, "", false, out);
   queue.answer(0, {.body = "a"}, "", false, out);
-  CHECK(bodies(out) == "a");
+  CHECK(bodies(out.text()) == "a");
   CHECK(queue.closed());
   CHECK(queue.unanswered() == 0);
-  CHECK(out.find("Connection: close\r\n") != std::string::npos);
+  CHECK(out.text().find("Connection: close\r\n") != std::string::npos);
 }
 
 TEST_CASE("a second answer to a slot, and one to no slot, are dropped") {
   ReplyQueue queue;
-  std::string out;
+  Output out;
   queue.open({});
   queue.open({});
   queue.answer(1, {.body = "b"}, "", false, out);
@@ -115,7 +115,7 @@ TEST_CASE("a second answer to a slot, and one to no slot, are dropped") {
   queue.answer(2, {.body = "d"}, "", false, out);
   queue.answer(0, {.body = "a"}, "", false, out);
   queue.answer(0, {.body = "e"}, "", false, out);
-  CHECK(bodies(out) == "ab");
+  CHECK(bodies(out.text()) == "ab");
 }
 
 TEST_CASE("a response is written whole") {

@@ -1,4 +1,4 @@
-// The byte stream to a Redis: TCP, TLS over TCP, or a Unix socket, behind one interface.
+// The byte stream to a server: TCP, TLS over TCP, or a Unix socket, behind one interface.
 //
 // Concrete executors throughout: no type erasure on the way of each read and write. Not thread-safe. One connection's
 // life; not reused.
@@ -15,7 +15,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
-namespace sluice::redis {
+namespace sluice::net {
 
 class Stream {
  public:
@@ -58,7 +58,8 @@ class Stream {
       tls->async_write_some(buffer, std::move(handler));
   }
 
-  // Ends what is under way, at once (no TLS farewell: Redis needs none, and it could block).
+  // Ends what is under way, at once (no TLS farewell: whose framing says where things end needs none, and it could
+  // block).
   void close() {
     boost::system::error_code ignored;
     if (TcpSocket* socket = tcp())
@@ -71,4 +72,4 @@ class Stream {
   std::variant<std::monostate, TcpSocket, TlsStream, UnixSocket> stream_;
 };
 
-}  // namespace sluice::redis
+}  // namespace sluice::net

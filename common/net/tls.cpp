@@ -1,4 +1,4 @@
-#include "common/redis/tls.hpp"
+#include "common/net/tls.hpp"
 
 #include <string>
 
@@ -8,12 +8,12 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 
-namespace sluice::redis {
+namespace sluice::net {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-Result<> make_tls(const Options& options, std::optional<asio::ssl::context>& context) {
+Result<> make_tls(const TlsFiles& files, std::optional<asio::ssl::context>& context) {
   context.emplace(asio::ssl::context::tls_client);
   error_code error;
   const auto fault = [&error](std::string_view what, const std::string& path) {
@@ -21,20 +21,20 @@ Result<> make_tls(const Options& options, std::optional<asio::ssl::context>& con
   };
   SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
   context->set_verify_mode(asio::ssl::verify_peer, error);
-  if (options.tls_ca_file.empty()) {
+  if (files.ca.empty()) {
     context->set_default_verify_paths(error);
     if (error) return fault("system's list of certificate authorities", "");
   } else {
-    context->load_verify_file(options.tls_ca_file, error);
-    if (error) return fault("file of certificate authorities", options.tls_ca_file);
+    context->load_verify_file(files.ca, error);
+    if (error) return fault("file of certificate authorities", files.ca);
   }
-  if (!options.tls_cert_file.empty()) {
-    context->use_certificate_chain_file(options.tls_cert_file, error);
-    if (error) return fault("client certificate", options.tls_cert_file);
+  if (!files.chain.empty()) {
+    context->use_certificate_chain_file(files.chain, error);
+    if (error) return fault("client certificate", files.chain);
   }
-  if (!options.tls_key_file.empty()) {
-    context->use_private_key_file(options.tls_key_file, asio::ssl::context::pem, error);
-    if (error) return fault("client key", options.tls_key_file);
+  if (!files.key.empty()) {
+    context->use_private_key_file(files.key, asio::ssl::context::pem, error);
+    if (error) return fault("client key", files.key);
   }
   return {};
 }
@@ -58,4 +58,4 @@ std::string explain_tls(Stream::TlsStream& stream, const error_code& error) {
   return fmt::format("{}: {}", error.message(), X509_verify_cert_error_string(verified));
 }
 
-}  // namespace sluice::redis
+}  // namespace sluice::net

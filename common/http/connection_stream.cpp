@@ -1,0 +1,60 @@
+// Replies that come in pieces: how a connection begins, feeds and ends them.
+#include "common/http/connection.hpp"
+#include "common/http/connection_host.hpp"
+
+namespace sluice::http {
+
+bool Connection::begin_stream(std::uint64_t slot, const Response& head, StreamEvents& events) {
+  if (closed_) return false;
+  const bool last_closes = host_->draining() && between_requests();
+  const bool begun = replies_.begin_stream(slot, head, host_->date(), last_closes, events, out_);
+  if (begun) ++host_->stats_.open_streams;
+  if (!busy_) host_->mark_dirty(*this);
+  return begun;
+}
+
+bool Connection::write_stream(std::uint64_t slot, std::string_view piece) {
+  if (!stream_open(slot)) return false;
+  if (writing_ || !replies_.in_turn(slot) || out_.size() >= kMaxWaitingPieces) {
+    replies_.want_room(slot);
+    return false;
+  }
+  replies_.write(slot, piece, out_);
+  if (!busy_) host_->mark_dirty(*this);
+  return true;
+}
+
+void Connection::end_stream(std::uint64_t slot, bool whole) {
+  const std::size_t before = replies_.streams();
+  replies_.end_stream(slot, whole, out_);
+  host_->stats_.open_streams -= before - replies_.streams();
+  if (!closed_ && !busy_) host_->mark_dirty(*this);
+}
+
+// Who waits for room is told once all has left. What is written then goes out in the same turn.
+void Connection::tend_streams() {
+  if (closed_ || replies_.streams() == 0) return;
+  if (host_->draining()) {
+    while (StreamEvents* events = replies_.finish_next(out_)) {
+      --host_->stats_.open_streams;
+      events->on_ended();
+    }
+    return;
+  }
+  if (writing_ || !out_.empty()) return;
+  if (StreamEvents* events = replies_.take_room()) events->on_room();
+}
+
+// Nothing behind a stream is handled before it ends, but that the peer has gone is noticed by reading.
+bool Connection::watches_peer() const {
+  return replies_.streams() > 0 && !hang_up_ && input_.size() < ReadBuffer::kIdleSize;
+}
+
+void Connection::tell_ended() {
+  while (StreamEvents* events = replies_.abandon_next()) {
+    --host_->stats_.open_streams;
+    events->on_ended();
+  }
+}
+
+}  // namespace sluice::http

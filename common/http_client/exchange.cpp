@@ -1,0 +1,98 @@
+#include "common/http_client/exchange.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace sluice::http_client {
+namespace {
+
+bool is_token(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; });
+}
+
+bool is_visible(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+bool is_line(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c != '\x7f'; });
+}
+
+}  // namespace
+
+std::string_view Response::header(std::string_view name) const {
+  const auto found = std::ranges::find(fields, name, [](const auto& field) { return std::string_view(field.first); });
+  return found == fields.end() ? std::string_view() : std::string_view(found->second);
+}
+
+Result<> check_request(const Request& request) {
+  const auto fault = [](std::string text) { return failure("request", std::move(text)); };
+  if (!is_token(request.method) || request.method == "HEAD" || request.method == "CONNECT") {
+    return fault("its method is not one in capital letters other than HEAD and CONNECT");
+  }
+  if (!request.target.starts_with('/') || !is_visible(request.target)) {
+    return fault("its target does not begin with / or holds spaces or control characters");
+  }
+  if (!is_visible(request.bearer)) return fault("its bearer token holds spaces or control characters");
+  if (!is_line(request.content_type)) return fault("its content type holds control characters");
+  return {};
+}
+
+std::string write_request(const Request& request, const Options& options) {
+  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept-Encoding: {}\r\n",
+                                 request.method, request.target, host_header(options.server), options.user_agent,
+                                 request.on_line ? "identity" : "gzip");
+  if (!request.bearer.empty()) text += fmt::format("Authorization: Bearer {}\r\n", request.bearer);
+  const bool has_body = !request.body.empty();
+  if (has_body && !request.content_type.empty()) text += fmt::format("Content-Type: {}\r\n", request.content_type);
+  // Servers want to be told that there is none, where there usually is one.
+  const bool usually = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
+  if (has_body || usually) text += fmt::format("Content-Length: {}\r\n", request.body.size());
+  return text + "\r\n" + request.body;
+}
+
+Exchange::Exchange(Request request, Done done, std::size_t max_head_bytes)
+    : request_(std::move(request)), done_(std::move(done)), reader_(max_head_bytes) {}
+
+Result<> Exchange::begin_body() {
+  const ResponseHead& head = reader_.head();
+  in_body_ = true;
+  keep_alive_ = head.keep_alive;
+  by_lines_ = request_.on_line && head.status == 200;
+  if (by_lines_ && head.gzip)
+    return failure("encoding", "the body is in gzip, though lines were asked for as they are");
+  // Lines are told as they come: what the reader holds is one read and part of a line.
+  reader_.set_body_limit(by_lines_ ? std::numeric_limits<std::size_t>::max() : request_.max_body);
+  return {};
+}
+
+Result<bool> Exchange::next_line(bool at_end, std::string_view& line) {
+  const std::string_view rest = std::string_view(reader_.body()).substr(told_);
+  const std::size_t end = rest.find('\n', scanned_ - told_);
+  const bool whole = end != std::string_view::npos;
+  line = rest.substr(0, end);
+  scanned_ = told_ + line.size();
+  if (line.size() > request_.max_body) {
+    return failure("too_large", fmt::format("a line is longer than {} bytes", request_.max_body));
+  }
+  if (!whole && (!at_end || line.empty())) return false;
+  told_ = scanned_ = scanned_ + (whole ? 1 : 0);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return true;
+}
+
+void Exchange::drop_told() {
+  reader_.body().erase(0, told_);
+  scanned_ -= told_;
+  told_ = 0;
+}
+
+Response Exchange::take_response() {
+  ResponseHead head = reader_.take_head();
+  return {head.status, std::move(head.fields), std::move(reader_.body())};
+}
+
+}  // namespace sluice::http_client
