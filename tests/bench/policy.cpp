@@ -88,7 +88,7 @@ class Requests {
 
 Timed match_in(std::string name, SnapshotPtr snapshot, std::size_t requests, std::size_t about) {
   auto asked = std::make_shared<Requests>(requests, about);
-  const policy::TenantView& tenant = *snapshot->tenants.find("bench")->second;
+  const policy::TenantView& tenant = *snapshot->tenants.find("bench");
   std::vector<policy::Candidate> all;
   for (std::size_t i = 0; i < requests; ++i) {
     policy::match(*snapshot, tenant, asked->next(), kNow, &all);
