@@ -6,19 +6,21 @@
 #include <unordered_map>
 
 #include "common/domain/bundle.hpp"
+#include "common/domain/credential.hpp"
 #include "common/domain/enforcement_json.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/fault_place.hpp"
 #include "common/domain/override_json.hpp"
 #include "common/domain/policy_json.hpp"
 #include "common/domain/references.hpp"
-#include "common/domain/tenant_json.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::string_view kFormat = "sluice/v1";
 constexpr std::size_t kMaxNameBytes = 256;
+constexpr std::size_t kMaxHashBytes = 256;
+constexpr std::size_t kMinSaltBytes = 16;
 
 class BundleReader {
  public:
@@ -37,17 +39,17 @@ class BundleReader {
     read_format(top);
     if (const auto mode = top.choice("mode", &mode_from, kModeNames)) bundle_.mode = *mode;
     read_list(top, "organizations", bundle_.organizations,
-              [this](Fields& fields, Organization& item, std::size_t i) { index_organization(fields, item, i); });
+              [this](Fields& fields, Organization& item, std::size_t i) { read_organization(fields, item, i); });
     const JsonValue* const tenants = top.take("tenants");
     if (tenants != nullptr && tenants->type() == JsonType::array) tenants_.set_count(tenants->items().size());
     read_list(top, "tenants", bundle_.tenants,
-              [this](Fields& fields, Tenant& item, std::size_t) { index_tenant(fields, item); });
+              [this](Fields& fields, Tenant& item, std::size_t) { read_tenant(fields, item); });
     read_list(top, "plans", bundle_.plans,
               [this](Fields& fields, Plan& item, std::size_t i) { index_plan(fields, item, i); });
     read_list(top, "policies", bundle_.policies,
               [this](Fields& fields, Policy& item, std::size_t i) { index_policy(fields, item, i); });
     read_list(top, "keys", bundle_.keys,
-              [this](Fields& fields, ApiKey& item, std::size_t i) { index_key(fields, item, i); });
+              [this](Fields& fields, ApiKey& item, std::size_t i) { read_key(fields, item, i); });
     read_list(top, "overrides", bundle_.overrides,
               [this](Fields& fields, Override& item, std::size_t i) { index_override(fields, item, i); });
     top.reject_unknown();
@@ -72,18 +74,33 @@ class BundleReader {
     });
   }
 
-  void index_organization(Fields& fields, Organization& item, std::size_t i) {
-    read_organization(fields, item);
+  void read_organization(Fields& fields, Organization& item, std::size_t i) {
+    item.id = read_id(fields, "organization");
+    if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
     organizations_.add(fields, "", item.id, {.index = i});
+    fields.reject_unknown();
   }
 
-  void index_tenant(Fields& fields, Tenant& item) {
-    read_tenant(fields, item);
-    if (fields.present("organization_id") && organizations_.find("", item.organization_id) == nullptr) {
-      fields.fault("organization_id", fmt::format("organization {} does not exist: add it to organizations",
-                                                  quoted(item.organization_id)));
+  void read_tenant(Fields& fields, Tenant& item) {
+    item.id = read_id(fields, "tenant");
+    if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
+    if (const auto id = fields.text("organization_id", kMaxNameBytes)) {
+      item.organization_id = *id;
+      if (organizations_.find("", *id) == nullptr) {
+        fields.fault("organization_id",
+                     fmt::format("organization {} does not exist: add it to organizations", quoted(*id)));
+      }
     }
+    if (const auto mode = fields.choice("mode", &mode_from, kModeNames)) item.mode = *mode;
+    if (const auto answer = fields.text("default", kMaxNameBytes)) {
+      item.default_deny = *answer == "deny";
+      if (*answer != "deny" && *answer != "allow") {
+        fields.fault("default", "default is what a request gets that no policy matches: allow or deny");
+      }
+    }
+    if (const auto plan_calls = fields.boolean("plan_calls")) item.plan_calls = *plan_calls;
     tenants_.add(fields, item.id);
+    fields.reject_unknown();
   }
 
   void index_plan(Fields& fields, Plan& item, std::size_t i) {
@@ -118,9 +135,24 @@ class BundleReader {
     }
   }
 
-  void index_key(Fields& fields, ApiKey& item, std::size_t i) {
-    read_key(fields, tenants_, item);
+  void read_key(Fields& fields, ApiKey& item, std::size_t i) {
+    item.tenant_id = tenants_.read_tenant_id(fields);
+    item.id = read_id(fields, "key");
+    if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
+    static constexpr std::string_view kShape =
+        "sha256:<32 to 64 hex digits of salt>:<64 hex digits>, as mint-key prints it; never the key itself";
+    fields.require("key_hash", kShape);
+    if (const auto hash = fields.text("key_hash", kMaxHashBytes)) {
+      const auto parsed = parse_key_hash(*hash);
+      if (!parsed || parsed->salt_size < kMinSaltBytes)
+        fields.fault("key_hash", fmt::format("key_hash must be {}", kShape));
+      item.key_hash = *hash;
+      std::ranges::transform(item.key_hash, item.key_hash.begin(),
+                             [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
+    }
+    item.expires_at = fields.timestamp("expires_at");
     keys_.add(fields, "", item.id, {.index = i});
+    fields.reject_unknown();
   }
 
   void index_override(Fields& fields, Override& item, std::size_t i) {

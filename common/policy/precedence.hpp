@@ -28,9 +28,4 @@ Ordering compare(const CompiledPolicy& a, const CompiledPolicy& b);
 // two of one level the one with the lower number is asked first; equal ones are told apart by compare().
 std::uint64_t order_of(const CompiledPolicy& policy);
 
-// Whether `a` is asked before `b`. REQUIRES: they are of one level.
-inline bool asked_before(const CompiledPolicy& a, const CompiledPolicy& b) {
-  return a.order != b.order ? a.order < b.order : compare(a, b).first;
-}
-
 }  // namespace sluice::policy

@@ -21,7 +21,7 @@ Built named(std::expected<Snapshot, Faults> built, std::uint64_t revision, std::
 }  // namespace
 
 Built build_snapshot(const Bundle& bundle, std::uint64_t revision, std::int64_t now_us, std::string chain) {
-  const Snapshot nothing;
+  const Snapshot nothing{};
   SnapshotDraft draft(nothing, bundle, {}, SnapshotDraft::Pointers::by_place, now_us);
   draft.set_mode(bundle.mode);
   auto built = draft.build();

@@ -8,18 +8,33 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/domain/bundle_object.hpp"
 #include "common/policy/snapshot.hpp"
 
 namespace sluice::policy {
 
+enum class ObjectKind : std::uint8_t { organization, tenant, plan, policy, key };
+
+// "policies": how the bundle's list is called.
+std::string_view list_name(ObjectKind kind);
+
+struct ObjectName {
+  ObjectKind kind = ObjectKind::organization;
+  std::string tenant_id;  // of plans, policies and keys; else ""
+  std::string id;
+  bool operator==(const ObjectName&) const = default;
+};
+
+// `objects`: those that are new, and those that changed, whole; each of sound form, as the reader of bundles takes it.
+// That others which did not change are among them (what the changed ones refer to) does no harm. Mode and overrides
+// are not read.
 struct SnapshotDelta {
-  std::optional<Mode> mode;         // of the whole, where it changes
-  Bundle objects;                   // those that are new, and those that changed, whole. Its mode and overrides are not read
-  std::vector<ObjectName> removed;  // never settings
+  std::optional<Mode> mode;  // of the whole, where it changes
+  Bundle objects;
+  std::vector<ObjectName> removed;
 };
 
 // `before` with the delta applied, sharing with it all that stays. Costs what the delta says, whatever `before` holds,

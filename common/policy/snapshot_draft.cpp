@@ -1,6 +1,6 @@
 #include "common/policy/snapshot_draft.hpp"
 
-#include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,7 +40,6 @@ void SnapshotDraft::remove(const ObjectName& name) {
 }
 
 bool SnapshotDraft::try_remove(const ObjectName& name) {
-  if (name.kind == ObjectKind::settings) return false;
   if (name.kind == ObjectKind::organization) return out_.organizations.erase(name.id);
   TenantDraft* tenant = draft_of(name.kind == ObjectKind::tenant ? name.id : name.tenant_id);
   if (!tenant) return false;
@@ -57,12 +56,13 @@ bool SnapshotDraft::try_remove(const ObjectName& name) {
 }
 
 void SnapshotDraft::put_organizations() {
+  std::unordered_set<std::string_view> given;
   for (std::size_t i = 0; i < objects_.organizations.size(); ++i) {
     const std::string& id = objects_.organizations[i].id;
-    if (!out_.organizations.contains(id)) {
-      out_.organizations.put(std::make_shared<const OrganizationView>(id, 0U));
-    } else if (!before_.organizations.contains(id)) {
+    if (!given.insert(id).second) {
       fault(ObjectKind::organization, i, {"/id", fmt::format("organization {} is given twice", id)});
+    } else if (!out_.organizations.contains(id)) {
+      out_.organizations.put(std::make_shared<const OrganizationView>(id, 0U));
     }
   }
 }

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "common/domain/bundle_object.hpp"
 #include "common/policy/snapshot.hpp"
+#include "common/policy/snapshot_delta.hpp"
 #include "common/policy/tenant_draft.hpp"
 
 namespace sluice::policy {

@@ -1,4 +1,5 @@
 // The end of a draft: what is only seen when everything was put and taken out, and the new snapshot.
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,11 @@ namespace {
 constexpr const char* kTwice = "is both changed and removed";
 
 }  // namespace
+
+std::string_view list_name(ObjectKind kind) {
+  static constexpr std::array<std::string_view, 5> kLists{"organizations", "tenants", "plans", "policies", "keys"};
+  return kLists[static_cast<std::size_t>(kind)];
+}
 
 void SnapshotDraft::check_counts() {
   for (const auto& [id, tenant] : tenants_) {
@@ -30,7 +36,6 @@ void SnapshotDraft::check_removed(const ObjectName& name) {
 
 // By what a removed object is still needed: nothing where it is not.
 std::optional<std::string> SnapshotDraft::still_used(const ObjectName& name) {
-  if (name.kind == ObjectKind::settings) return std::nullopt;
   if (name.kind == ObjectKind::organization) return organization_used(name.id);
   if (name.kind == ObjectKind::key) {
     const KeyView* key = out_.keys.find(name.id);

@@ -2,10 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
-
-#include "common/domain/policy_json.hpp"
-#include "common/domain/tenant_json.hpp"
 
 namespace sluice::policy {
 namespace {
@@ -14,11 +10,16 @@ const std::array<const char*, 3> kTenants{"shop", "lab", "bank"};
 const std::array<const char*, 3> kOrganizations{"acme", "globex", "initech"};
 const std::array<const char*, 3> kPlans{"plan", "pro", "free"};
 
-template <class Write, class Object>
-std::string document_of(Write write, const Object& object) {
-  JsonWriter out;
-  write(out, object);
-  return out.take();
+void put(Bundle& bundle, const DeltaWorld::Object& object) {
+  struct Put {
+    Bundle& to;
+    void operator()(const Organization& item) const { to.organizations.push_back(item); }
+    void operator()(const Tenant& item) const { to.tenants.push_back(item); }
+    void operator()(const Plan& item) const { to.plans.push_back(item); }
+    void operator()(const Policy& item) const { to.policies.push_back(item); }
+    void operator()(const ApiKey& item) const { to.keys.push_back(item); }
+  };
+  std::visit(Put{bundle}, object);
 }
 
 ObjectName name_of(const auto& id) { return {std::get<0>(id), std::get<1>(id), std::get<2>(id)}; }
@@ -44,8 +45,7 @@ void DeltaWorld::put_policy(Change& change) {
   }
   if (one_in(60)) policy.match_expr = "region==";
   if (one_in(60)) policy.enforcement.failure_mode = FailureMode::fail_degrade;
-  change.puts.emplace_back(ObjectName{ObjectKind::policy, policy.tenant_id, policy.id},
-                           document_of(write_policy, policy));
+  change.puts.emplace_back(ObjectName{ObjectKind::policy, policy.tenant_id, policy.id}, policy);
 }
 
 void DeltaWorld::put_plan(Change& change) {
@@ -57,27 +57,26 @@ void DeltaWorld::put_plan(Change& change) {
   plan.limits = {limit};
   if (one_in(2)) plan.limits.push_back({.name = "more", .limit = 100, .rate = {1, 1'000}});
   if (one_in(4)) plan.enforcement.action = Action::shadow_only;
-  change.puts.emplace_back(ObjectName{ObjectKind::plan, plan.tenant_id, plan.id}, document_of(write_plan, plan));
+  change.puts.emplace_back(ObjectName{ObjectKind::plan, plan.tenant_id, plan.id}, plan);
 }
 
 void DeltaWorld::put_key(Change& change) {
   ApiKey key{.tenant_id = some_tenant(), .id = "k" + std::to_string(below(8)), .name = "", .key_hash = "sha256:", .expires_at = {}};
   key.key_hash += std::string(32, 'a') + ':' + std::string(64, "abcdef"[below(6)]);
   if (one_in(3)) key.expires_at = WallTime(Micros(kRandomNow));
-  change.puts.emplace_back(ObjectName{ObjectKind::key, key.tenant_id, key.id}, document_of(write_key, key));
+  change.puts.emplace_back(ObjectName{ObjectKind::key, key.tenant_id, key.id}, key);
 }
 
 void DeltaWorld::put_tenant(Change& change) {
   Tenant tenant{.id = some_tenant(), .name = "", .organization_id = ""};
   if (one_in(2)) tenant.organization_id = kOrganizations[below(3)];
   if (one_in(4)) tenant.mode = one_in(2) ? Mode::off : Mode::shadow;
-  change.puts.emplace_back(ObjectName{ObjectKind::tenant, "", tenant.id}, document_of(write_tenant, tenant));
+  change.puts.emplace_back(ObjectName{ObjectKind::tenant, "", tenant.id}, tenant);
 }
 
 void DeltaWorld::remove_any(Change& change) {
   if (objects_.empty()) return;
   const ObjectName name = name_of(std::next(objects_.begin(), static_cast<std::ptrdiff_t>(below(objects_.size())))->first);
-  if (name.kind == ObjectKind::settings) return;
   change.removed.push_back(name);
   // Now and then a key moves to another tenant.
   if (name.kind == ObjectKind::key && one_in(2)) put_key(change);
@@ -85,7 +84,7 @@ void DeltaWorld::remove_any(Change& change) {
 
 void DeltaWorld::remove_whole_tenant(Change& change) {
   const std::string tenant = some_tenant();
-  for (const auto& [id, document] : objects_) {
+  for (const auto& [id, object] : objects_) {
     const ObjectName name = name_of(id);
     if (name.tenant_id == tenant || (name.kind == ObjectKind::tenant && name.id == tenant)) change.removed.push_back(name);
   }
@@ -101,20 +100,19 @@ void DeltaWorld::add_random(Change& change) {
   if (what < 96) return remove_any(change);
   if (what < 98) {
     const std::string id = kOrganizations[below(3)];
-    change.puts.emplace_back(ObjectName{ObjectKind::organization, "", id}, R"({"id":")" + id + R"(","name":"N"})");
+    change.puts.emplace_back(ObjectName{ObjectKind::organization, "", id}, Organization{id, "N"});
     return;
   }
-  change.puts.emplace_back(ObjectName{},
-                           R"({"mode":")" + std::string(to_string(one_in(3) ? Mode::shadow : Mode::enforce)) + R"("})");
+  change.mode = one_in(3) ? Mode::shadow : Mode::enforce;
 }
 
 void DeltaWorld::spoil(Change& change) {
   change.fits = false;
-  if (one_in(2) && !change.puts.empty() && change.puts.front().first.kind != ObjectKind::settings) {
+  if (one_in(2) && !change.puts.empty()) {
     change.puts.push_back(change.puts.front());
     return;
   }
-  const auto kind = static_cast<ObjectKind>(1 + below(5));
+  const auto kind = static_cast<ObjectKind>(below(5));
   change.removed.push_back({kind, kind > ObjectKind::tenant ? "shop" : "", "never-there"});
 }
 
@@ -138,16 +136,24 @@ Bundle DeltaWorld::bundle_after(const Change& change) const {
   DeltaWorld after(*this);
   after.apply(change);
   Bundle bundle;
-  for (const auto& [id, document] : after.objects_) {
-    if (!read_object(name_of(id), document, bundle).empty()) throw std::logic_error("the world is faulty: " + document);
-  }
+  bundle.mode = after.mode_;
+  for (const auto& [id, object] : after.objects_) put(bundle, object);
   return bundle;
 }
 
+SnapshotDelta DeltaWorld::delta_of(const Change& change) {
+  SnapshotDelta delta;
+  delta.mode = change.mode;
+  delta.removed = change.removed;
+  for (const auto& [name, object] : change.puts) put(delta.objects, object);
+  return delta;
+}
+
 void DeltaWorld::apply(const Change& change) {
+  mode_ = change.mode.value_or(mode_);
   for (const ObjectName& name : change.removed) objects_.erase({name.kind, name.tenant_id, name.id});
-  for (const auto& [name, document] : change.puts) {
-    objects_.insert_or_assign({name.kind, name.tenant_id, name.id}, document);
+  for (const auto& [name, object] : change.puts) {
+    objects_.insert_or_assign({name.kind, name.tenant_id, name.id}, object);
   }
 }
 

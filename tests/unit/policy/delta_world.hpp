@@ -1,14 +1,13 @@
 // Random changes of a small world of tenants, of all kinds, valid and not, and what the world holds after them.
-//
-// The changes are what an agent gets: documents of single objects, and names of removed ones.
 #pragma once
 
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <variant>
 #include <vector>
 
-#include "common/domain/bundle_object.hpp"
 #include "common/policy/snapshot_delta.hpp"
 #include "tests/unit/policy/random_policies.hpp"
 
@@ -18,11 +17,14 @@ class DeltaWorld {
  public:
   explicit DeltaWorld(std::uint64_t seed) : random_(seed), policies_(seed) {}
 
+  using Object = std::variant<Organization, Tenant, Plan, Policy, ApiKey>;
   struct Change {
-    std::vector<std::pair<ObjectName, std::string>> puts;  // with their documents
+    std::optional<Mode> mode;
+    std::vector<std::pair<ObjectName, Object>> puts;
     std::vector<ObjectName> removed;
     bool fits = true;  // it removes what is there, and names every object once
   };
+  static SnapshotDelta delta_of(const Change& change);
   Change change();
   const CheckRequest& request() { return policies_.request(); }
 
@@ -36,7 +38,7 @@ class DeltaWorld {
 
  private:
   using Id = std::tuple<ObjectKind, std::string, std::string>;
-  using Objects = std::map<Id, std::string>;  // their documents; in the order of the kinds
+  using Objects = std::map<Id, Object>;  // in the order of the kinds
 
   void add_random(Change& change);
   void put_policy(Change& change);
@@ -50,6 +52,7 @@ class DeltaWorld {
 
   std::mt19937_64 random_;
   RandomPolicies policies_;
+  Mode mode_ = Mode::enforce;
   Objects objects_;
 };
 

@@ -24,13 +24,23 @@ Shared world() {
                      kHash + "\"}]");
 }
 
+// One more object, of tenant shop; policies may be on the plans pro and free.
 void put(SnapshotDelta& delta, ObjectKind kind, const std::string& id, const std::string& members) {
-  const bool in_tenant = kind > ObjectKind::tenant;
-  const std::string document =
-      R"({"id":")" + id + '"' + (in_tenant ? R"(,"tenant_id":"shop")" : "") + (members.empty() ? "" : ',' + members) + '}';
-  const Faults faults = read_object({kind, in_tenant ? "shop" : "", id}, document, delta.objects);
-  if (!faults.empty()) MESSAGE(faults[0].pointer, " ", faults[0].text);
-  REQUIRE(faults.empty());
+  const std::string item = R"({"id":")" + id + '"' + (members.empty() ? "" : ',' + members) + '}';
+  auto list = [&](ObjectKind of, const std::string& others) {
+    return ",\"" + std::string(list_name(of)) + "\":[" + (kind == of ? item : others) + ']';
+  };
+  const std::string limits = R"("limits":[{"algorithm":"fixed_window","limit":1,"window":"1m"}]})";
+  auto bundle = parse_bundle(R"({"format":"sluice/v1")" + list(ObjectKind::organization, R"({"id":"acme"})") +
+                             list(ObjectKind::tenant, R"({"id":"shop"})") +
+                             list(ObjectKind::plan, R"({"id":"pro",)" + limits + R"(,{"id":"free",)" + limits) +
+                             list(ObjectKind::policy, "") + list(ObjectKind::key, "") + '}');
+  REQUIRE(bundle);
+  if (kind == ObjectKind::organization) delta.objects.organizations.push_back(bundle->organizations[0]);
+  if (kind == ObjectKind::tenant) delta.objects.tenants.push_back(bundle->tenants[0]);
+  if (kind == ObjectKind::plan) delta.objects.plans.push_back(bundle->plans[0]);
+  if (kind == ObjectKind::policy) delta.objects.policies.push_back(bundle->policies[0]);
+  if (kind == ObjectKind::key) delta.objects.keys.push_back(bundle->keys[0]);
 }
 
 SnapshotDelta one(ObjectKind kind, const std::string& id, const std::string& members) {
@@ -131,8 +141,9 @@ TEST_CASE("a delta that leaves a reference dangling is refused in the name of wh
 
 TEST_CASE("a delta whose objects do not fit is refused in their name") {
   const Shared before = world();
-  CHECK(refused(before, one(ObjectKind::policy, "d", R"("scope":{},"plan_id":"gone")")) ==
-        "/policies/shop/d/plan_id: plan gone does not exist in tenant shop");
+  SnapshotDelta dangling = one(ObjectKind::policy, "d", R"("scope":{},"plan_id":"pro")");
+  dangling.objects.policies[0].plan_id = "gone";
+  CHECK(refused(before, dangling) == "/policies/shop/d/plan_id: plan gone does not exist in tenant shop");
   CHECK(refused(before, one(ObjectKind::policy, "a", R"("scope":{},"plan_id":"pro","match_expr":"region==")"))
             .starts_with("/policies/shop/a/match_expr: column "));
   CHECK(refused(before, one(ObjectKind::plan, "pro",
