@@ -131,8 +131,7 @@ class HashTrie {
   static Node new_leaf(std::size_t slot_count) {
     static_assert(alignof(Entry) <= kAlignment && sizeof(Leaf) % alignof(Entry) == 0);
     void* memory = ::operator new(sizeof(Leaf) + slot_count * sizeof(Entry), std::align_val_t(kAlignment));
-    const Node leaf =
-        reinterpret_cast<Node>(::new (memory) Leaf) + 1 + static_cast<Node>(std::countr_zero(slot_count));
+    const Node leaf = reinterpret_cast<Node>(::new (memory) Leaf) + 1 + static_cast<Node>(std::countr_zero(slot_count));
     std::uninitialized_value_construct_n(slots(leaf), slot_count);
     return leaf;
   }

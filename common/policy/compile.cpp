@@ -53,8 +53,9 @@ Faults fit_faults(const Enforcement& enforcement, const std::vector<Limit>& limi
   for (const Limit& limit : limits) {
     for (const DimensionRef& added : limit.key_by) {
       if (std::ranges::find(enforcement.key_by, added) == enforcement.key_by.end()) continue;
-      faults.push_back({"/key_by", fmt::format("limit {} already adds {}; a limit's key_by can only add to the policy's",
-                                               limit.name, to_string(added))});
+      faults.push_back(
+          {"/key_by", fmt::format("limit {} already adds {}; a limit's key_by can only add to the policy's", limit.name,
+                                  to_string(added))});
     }
     if (enforcement.action != Action::delay) continue;
     if (auto fault = debt_fault(limit, enforcement.max_delay)) faults.push_back({"/max_delay", std::move(*fault)});
@@ -78,8 +79,7 @@ std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool
   if (auto expression = MatchExpr::parse(policy.match_expr)) {
     compiled->expression = std::make_shared<const MatchExpr>(std::move(*expression));
   } else {
-    faults.push_back(
-        {"/match_expr", fmt::format("column {}: {}", expression.error().column, expression.error().text)});
+    faults.push_back({"/match_expr", fmt::format("column {}: {}", expression.error().column, expression.error().text)});
   }
   return compiled;
 }

@@ -93,8 +93,8 @@ void PolicyIndex::look_up(const CheckRequest& request, std::vector<Posting>& fou
   auto ask_named = [&](const HashTrie<Anchor>& anchors, const std::vector<NamedValue>& named) {
     if (anchors.empty()) return;
     for (const NamedValue& value : named) {
-      const Anchor* anchor = anchors.find(hash_of_name(value.name),
-                                          [&](const Anchor& each) { return each.dimension.name == value.name; });
+      const Anchor* anchor =
+          anchors.find(hash_of_name(value.name), [&](const Anchor& each) { return each.dimension.name == value.name; });
       if (anchor) ask(*anchor->shapes, values, found);
     }
   };

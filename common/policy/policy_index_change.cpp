@@ -133,7 +133,8 @@ class PolicyIndex::Change {
     std::uint64_t seed = chosen.size();
     for (const Choice* choice : chosen) seed = mix(seed, choice->component_hash);
     auto is = [&](const ShapeCount& each) {
-      return std::ranges::equal(each.shape->components, chosen, {}, {}, [](const Choice* one) -> const Component& { return one->component; });
+      return std::ranges::equal(each.shape->components, chosen, {}, {},
+                                [](const Choice* one) -> const Component& { return one->component; });
     };
     const ShapeCount* known = index_.shapes_.find(seed, is);
     if (!known) {

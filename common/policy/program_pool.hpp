@@ -18,7 +18,8 @@ class ProgramPool {
  public:
   using Shared = std::shared_ptr<const limiter::Program>;
 
-  // `limits` as they are judged under `enforcement`: what matters of it is whether, and for how long, calls are delayed.
+  // `limits` as they are judged under `enforcement`: what matters of it is whether, and for how long, calls are
+  // delayed.
   Shared of(const std::vector<Limit>& limits, const Enforcement& enforcement);
 
   // Forgets programs that nobody holds any more, once there may be many.

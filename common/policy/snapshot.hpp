@@ -58,7 +58,7 @@ struct TenantView {
   };
   std::vector<Level> levels;  // none is empty
   std::size_t keys = 0;
-  std::size_t unindexed = 0;            // policies that the index cannot find
+  std::size_t unindexed = 0;               // policies that the index cannot find
   std::int64_t next_sleep_us = INT64_MAX;  // before that time no active policy has been expired for long
 
   const Rulebook* find_plan(std::string_view id) const {

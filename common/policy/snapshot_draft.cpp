@@ -97,9 +97,8 @@ void SnapshotDraft::put_policies() {
     for (Fault& each : faults) fault(ObjectKind::policy, i, std::move(each));
   }
   for (auto& [id, tenant] : tenants_) {
-    tenant.renew_policies(out_.programs, [this](std::size_t plan, Fault unfit) {
-      fault(ObjectKind::plan, plan, std::move(unfit));
-    });
+    tenant.renew_policies(out_.programs,
+                          [this](std::size_t plan, Fault unfit) { fault(ObjectKind::plan, plan, std::move(unfit)); });
   }
 }
 

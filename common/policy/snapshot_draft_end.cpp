@@ -22,11 +22,12 @@ void SnapshotDraft::check_counts() {
   for (const auto& [id, tenant] : tenants_) {
     const auto exceeding = tenant.one_too_many();
     if (!exceeding) continue;
-    fault(ObjectKind::policy, *exceeding,
-          {"/scope",
-           fmt::format("tenant {} has more than {} policies whose scope names no dimension to find them by (org, tenant "
-                       "and a lone * are none): name one, such as resource, service or tag.NAME",
-                       id, kMaxUnindexedPolicies)});
+    fault(
+        ObjectKind::policy, *exceeding,
+        {"/scope",
+         fmt::format("tenant {} has more than {} policies whose scope names no dimension to find them by (org, tenant "
+                     "and a lone * are none): name one, such as resource, service or tag.NAME",
+                     id, kMaxUnindexedPolicies)});
   }
 }
 
@@ -112,9 +113,9 @@ void SnapshotDraft::fault(ObjectKind kind, std::size_t index, Fault fault) {
 
 void SnapshotDraft::fault(const ObjectName& removed, std::string text) {
   const bool local = removed.kind == ObjectKind::plan || removed.kind == ObjectKind::policy;
-  faults_.push_back({fmt::format("/removed/{}/{}{}", list_name(removed.kind), local ? removed.tenant_id + '/' : "",
-                                 removed.id),
-                     std::move(text)});
+  faults_.push_back(
+      {fmt::format("/removed/{}/{}{}", list_name(removed.kind), local ? removed.tenant_id + '/' : "", removed.id),
+       std::move(text)});
 }
 
 }  // namespace sluice::policy

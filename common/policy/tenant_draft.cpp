@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,8 @@ namespace {
 void add(Faults& faults, Faults more) { std::ranges::move(more, std::back_inserter(faults)); }
 
 bool delays_alike(const Enforcement& a, const Enforcement& b) {
-  if (a.action != Action::delay || b.action != Action::delay) return a.action != Action::delay && b.action != Action::delay;
+  if (a.action != Action::delay || b.action != Action::delay)
+    return a.action != Action::delay && b.action != Action::delay;
   return a.max_delay == b.max_delay;
 }
 
@@ -111,16 +113,18 @@ void TenantDraft::renew_policies(ProgramPool& programs,
     const bool stays = before_->policies.find(policy->id()) == policy.get();
     if (stays && changed_limits_.contains(policy->rulebook.plan_id)) stale.push_back(policy);
   });
+  std::unordered_set<std::string> told;
   for (SharedPolicy& policy : stale) {
     const Rulebook& rulebook = policy->rulebook;
     const PlanView& plan = *view_.plans.find(rulebook.plan_id);
-    Faults unfit = fit_faults(rulebook.enforcement, plan.limits);
-    for (Fault& fault : unfit) {
+    if (Faults unfit = fit_faults(rulebook.enforcement, plan.limits); !unfit.empty()) {
+      if (!told.insert(rulebook.plan_id).second) continue;
+      Fault& fault = unfit.front();
       fault.text = fmt::format("does not fit {} of policy {}: {}", fault.pointer.substr(1), policy->id(), fault.text);
       fault.pointer = "/limits";
       report(changed_limits_.at(rulebook.plan_id), std::move(fault));
+      continue;
     }
-    if (!unfit.empty()) continue;
     auto renewed = std::make_shared<CompiledPolicy>(*policy);
     renewed->rulebook.program = program_on(plan, rulebook.enforcement, programs);
     view_.policies.put(renewed);

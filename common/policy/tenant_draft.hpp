@@ -47,8 +47,8 @@ class TenantDraft {
   Faults put_plan(const Plan& plan, std::size_t index, ProgramPool& programs);
   Faults put_policy(const Policy& policy, std::size_t index, ProgramPool& programs, std::int64_t now_us);
 
-  // Policies that stay as they are while the limits of their plan changed get the new ones. A policy that these do not
-  // fit is told of with the index of the plan. Once, after everything was put.
+  // Policies that stay as they are while the limits of their plan changed get the new ones. One policy that these do
+  // not fit is told of, with the index of the plan. Once, after everything was put.
   void renew_policies(ProgramPool& programs, const std::function<void(std::size_t plan, Fault fault)>& report);
 
   // Of a plan that was removed: a policy that is on it still.

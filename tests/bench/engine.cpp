@@ -223,8 +223,9 @@ void add_parts(std::vector<Timed>& all, World& world, std::size_t times) {
     world.course = agent::choose_course(*world.snapshot, world.snapshot->tenant_of(*world.key_view), *world.key_view,
                                         world.request, world.clock.now_us());
   });
-  add("part: build key",
-      [&world] { agent::prepare_call(world.snapshot->tenant_of(*world.key_view), *world.course.deciding, world.request, world.call); });
+  add("part: build key", [&world] {
+    agent::prepare_call(world.snapshot->tenant_of(*world.key_view), *world.course.deciding, world.request, world.call);
+  });
   add("part: conclude", [&world] {
     keep(agent::conclude(world.course, world.request, world.call, world.keeper.outcome, nullptr).allowed);
   });

@@ -90,7 +90,7 @@ TEST_CASE("a table holds what was put and not taken out, and copies keep what th
 
 TEST_CASE("entries of equal hashes are told apart, be they many") {
   run(4, 300, 6'000, [](std::uint64_t key) { return spread(key % 3); });
-  run(5, 300, 6'000, [](std::uint64_t key) { return key; });                       // upper bits all alike
+  run(5, 300, 6'000, [](std::uint64_t key) { return key; });                 // upper bits all alike
   run(6, 300, 6'000, [](std::uint64_t key) { return key << 54U | 0x3fU; });  // lower bits all alike
   CHECK(Counted::alive == 0);
 }

@@ -10,6 +10,15 @@ const std::array<const char*, 3> kTenants{"shop", "lab", "bank"};
 const std::array<const char*, 3> kOrganizations{"acme", "globex", "initech"};
 const std::array<const char*, 3> kPlans{"plan", "pro", "free"};
 
+// Refilled with one a second.
+Limit bucket(std::string name, std::size_t capacity) {
+  Limit limit;
+  limit.name = std::move(name);
+  limit.limit = static_cast<std::int64_t>(capacity);
+  limit.rate = {1, 1'000'000};
+  return limit;
+}
+
 void put(Bundle& bundle, const DeltaWorld::Object& object) {
   struct Put {
     Bundle& to;
@@ -40,7 +49,7 @@ void DeltaWorld::put_policy(Change& change) {
   }
   if (one_in(4)) {
     policy.plan_id.clear();
-    policy.limits = {Limit{.name = "own", .limit = static_cast<std::int64_t>(1 + below(3)), .rate = {1, 1'000'000}}};
+    policy.limits = {bucket("own", 1 + below(3))};
     if (one_in(40)) policy.limits[0].key_by = {{Dimension::service, ""}};
   }
   if (one_in(60)) policy.match_expr = "region==";
@@ -50,18 +59,22 @@ void DeltaWorld::put_policy(Change& change) {
 
 void DeltaWorld::put_plan(Change& change) {
   Plan plan{.tenant_id = some_tenant(), .id = kPlans[below(3)], .name = "", .limits = {}, .enforcement = {}};
-  Limit limit{.name = "all", .limit = static_cast<std::int64_t>(1 + below(4)), .rate = {1, 1'000'000}};
+  Limit limit = bucket("all", 1 + below(4));
   if (one_in(6)) limit.key_by = {{Dimension::region, ""}};
   if (one_in(12)) limit.key_by = {{Dimension::service, ""}};  // which the policies count by
   if (one_in(12)) limit.limit = kMaxLimit / 1'000'000 - 1;    // no room for debt
   plan.limits = {limit};
-  if (one_in(2)) plan.limits.push_back({.name = "more", .limit = 100, .rate = {1, 1'000}});
+  if (one_in(2)) plan.limits.push_back(bucket("more", 100));
   if (one_in(4)) plan.enforcement.action = Action::shadow_only;
   change.puts.emplace_back(ObjectName{ObjectKind::plan, plan.tenant_id, plan.id}, plan);
 }
 
 void DeltaWorld::put_key(Change& change) {
-  ApiKey key{.tenant_id = some_tenant(), .id = "k" + std::to_string(below(8)), .name = "", .key_hash = "sha256:", .expires_at = {}};
+  ApiKey key{.tenant_id = some_tenant(),
+             .id = "k" + std::to_string(below(8)),
+             .name = "",
+             .key_hash = "sha256:",
+             .expires_at = {}};
   key.key_hash += std::string(32, 'a') + ':' + std::string(64, "abcdef"[below(6)]);
   if (one_in(3)) key.expires_at = WallTime(Micros(kRandomNow));
   change.puts.emplace_back(ObjectName{ObjectKind::key, key.tenant_id, key.id}, key);
@@ -76,7 +89,8 @@ void DeltaWorld::put_tenant(Change& change) {
 
 void DeltaWorld::remove_any(Change& change) {
   if (objects_.empty()) return;
-  const ObjectName name = name_of(std::next(objects_.begin(), static_cast<std::ptrdiff_t>(below(objects_.size())))->first);
+  const ObjectName name =
+      name_of(std::next(objects_.begin(), static_cast<std::ptrdiff_t>(below(objects_.size())))->first);
   change.removed.push_back(name);
   // Now and then a key moves to another tenant.
   if (name.kind == ObjectKind::key && one_in(2)) put_key(change);
@@ -86,7 +100,8 @@ void DeltaWorld::remove_whole_tenant(Change& change) {
   const std::string tenant = some_tenant();
   for (const auto& [id, object] : objects_) {
     const ObjectName name = name_of(id);
-    if (name.tenant_id == tenant || (name.kind == ObjectKind::tenant && name.id == tenant)) change.removed.push_back(name);
+    if (name.tenant_id == tenant || (name.kind == ObjectKind::tenant && name.id == tenant))
+      change.removed.push_back(name);
   }
 }
 

@@ -17,14 +17,15 @@ struct Reached {
   std::map<std::string, int> faults;  // by what their texts end with or begin with
 };
 
-const std::vector<std::string> kTellingTexts{"fail_degrade",   "column",        "already adds",      "given twice",
-                                             "is not there",   "still on this", "does not fit",      "still has",
+const std::vector<std::string> kTellingTexts{"fail_degrade",    "column",         "already adds",     "given twice",
+                                             "is not there",    "still on this",  "does not fit",     "still has",
                                              "organization of", "does not exist", "exists already in"};
 
 Bundle only(const Bundle& bundle, const std::string& tenant_id) {
   Bundle part;
   part.mode = bundle.mode;
-  std::ranges::copy_if(bundle.tenants, std::back_inserter(part.tenants), [&](const Tenant& t) { return t.id == tenant_id; });
+  std::ranges::copy_if(bundle.tenants, std::back_inserter(part.tenants),
+                       [&](const Tenant& t) { return t.id == tenant_id; });
   std::ranges::copy_if(bundle.policies, std::back_inserter(part.policies),
                        [&](const Policy& policy) { return policy.tenant_id == tenant_id; });
   return part;

@@ -72,7 +72,8 @@ std::string refused(const Shared& before, const SnapshotDelta& delta) {
 
 TEST_CASE("a changed policy decides, and all else is the same object in both snapshots") {
   const Shared before = world();
-  const Shared now = after(before, one(ObjectKind::policy, "a", R"("scope":{"resource":"new"},"plan_id":"free","version":2)"));
+  const Shared now =
+      after(before, one(ObjectKind::policy, "a", R"("scope":{"resource":"new"},"plan_id":"free","version":2)"));
   CHECK(now->revision == 2);
   CHECK(now->chain == "next");
   CHECK(Asked(now, R"({"resource":"new"})").decides() == "a");
@@ -104,7 +105,8 @@ TEST_CASE("keys and tenants change without the tenant's policies") {
 TEST_CASE("new limits of a plan reach the policies on it, and those alone") {
   const Shared before = world();
   const Shared now = after(
-      before, one(ObjectKind::plan, "pro", R"("limits":[{"name":"all","algorithm":"fixed_window","limit":77,"window":"1m"}])"));
+      before,
+      one(ObjectKind::plan, "pro", R"("limits":[{"name":"all","algorithm":"fixed_window","limit":77,"window":"1m"}])"));
   auto limit_of = [](const Shared& snapshot, const char* id) {
     return shop(*snapshot).policies.find(id)->rulebook.program->limits[0].limit;
   };
@@ -114,7 +116,9 @@ TEST_CASE("new limits of a plan reach the policies on it, and those alone") {
   CHECK(shop(*now).policies.get("c") == shop(*before).policies.get("c"));
   CHECK(shop(*now).plans.find("pro")->policies == 2);
 
-  const Shared renamed = after(now, one(ObjectKind::plan, "pro", R"("name":"Pro","limits":[{"name":"all","algorithm":"fixed_window","limit":77,"window":"1m"}])"));
+  const Shared renamed =
+      after(now, one(ObjectKind::plan, "pro",
+                     R"("name":"Pro","limits":[{"name":"all","algorithm":"fixed_window","limit":77,"window":"1m"}])"));
   CHECK(shop(*renamed).policies.get("a") == shop(*now).policies.get("a"));
 }
 
@@ -146,10 +150,14 @@ TEST_CASE("a delta whose objects do not fit is refused in their name") {
   CHECK(refused(before, dangling) == "/policies/shop/d/plan_id: plan gone does not exist in tenant shop");
   CHECK(refused(before, one(ObjectKind::policy, "a", R"("scope":{},"plan_id":"pro","match_expr":"region==")"))
             .starts_with("/policies/shop/a/match_expr: column "));
-  CHECK(refused(before, one(ObjectKind::plan, "pro",
-                            R"("key_by":[],"limits":[{"name":"all","algorithm":"fixed_window","limit":1,"window":"1m","key_by":["subject"]}])"))
-            .starts_with("/plans/shop/pro/limits: does not fit key_by of policy "));
-  CHECK(refused(before, without({{ObjectKind::policy, "shop", "z"}})).starts_with("/removed/policies/shop/z: is not there"));
+  CHECK(
+      refused(
+          before,
+          one(ObjectKind::plan, "pro",
+              R"("key_by":[],"limits":[{"name":"all","algorithm":"fixed_window","limit":1,"window":"1m","key_by":["subject"]}])"))
+          .starts_with("/plans/shop/pro/limits: does not fit key_by of policy "));
+  CHECK(refused(before, without({{ObjectKind::policy, "shop", "z"}}))
+            .starts_with("/removed/policies/shop/z: is not there"));
   CHECK(refused(before, without({{ObjectKind::key, "lab", "k1"}})).starts_with("/removed/keys/k1: is not there"));
 }
 
@@ -172,7 +180,8 @@ TEST_CASE("the bound of policies that no index finds holds for the result, not o
 TEST_CASE("policies that expired long ago are asked by explanations alone once their tenant changes") {
   constexpr std::int64_t kDay = 86'400'000'000;
   SnapshotDelta ends;
-  put(ends, ObjectKind::policy, "ends", R"("scope":{"resource":"e"},"plan_id":"pro","valid_to":"2027-01-15T08:00:00Z")");
+  put(ends, ObjectKind::policy, "ends",
+      R"("scope":{"resource":"e"},"plan_id":"pro","valid_to":"2027-01-15T08:00:00Z")");
   const Shared before = after(world(), ends);  // valid until kNow
   CHECK_FALSE(shop(*before).policies.find("ends")->dormant);
   const SnapshotDelta any = one(ObjectKind::tenant, "shop", R"("organization_id":"acme")");
