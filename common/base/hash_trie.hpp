@@ -47,9 +47,16 @@ class HashTrie {
     return find_in(leaf_for(hash), hash, is);
   }
 
-  // Fetches what find() will read into the caches.
-  void prefetch(std::uint64_t hash) const {
-    if (const Node leaf = leaf_for(hash)) __builtin_prefetch(slots(leaf) + (hash & (capacity(leaf) - 1)));
+  // The first half of a look-up: fetches what the second half, find_near(), reads. Until the table changes.
+  using Near = std::uintptr_t;
+  Near near(std::uint64_t hash) const {
+    const Node leaf = leaf_for(hash);
+    if (leaf != kEmpty) __builtin_prefetch(slots(leaf) + (hash & (capacity(leaf) - 1)));
+    return leaf;
+  }
+  template <class Is>
+  static const Entry* find_near(Near near, std::uint64_t hash, Is is) {
+    return find_in(near, hash, is);
   }
 
   template <class Use>

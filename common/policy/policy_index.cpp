@@ -54,19 +54,19 @@ class PolicyIndex::Values {
   bool parsed_ = false;
 };
 
-void PolicyIndex::find(std::uint64_t key, std::vector<Posting>& found) const {
-  const Slot* slot = slots_.find(key, [](const Slot&) { return true; });
+void PolicyIndex::find(Asked asked, std::vector<Posting>& found) {
+  const Slot* slot = HashTrie<Slot>::find_near(asked.near, asked.key, [](const Slot&) { return true; });
   if (!slot) return;
   __builtin_prefetch(slot->first.policy);
   found.push_back(slot->several ? Posting(slot->several->entries) : Posting(&slot->first, 1));
 }
 
 // A few keys at a time: their slots are fetched from memory together.
-void PolicyIndex::ask(const Shapes& shapes, Values& values, std::vector<Posting>& found) const {
-  std::array<std::uint64_t, 16> keys;
+void PolicyIndex::ask(std::span<const SharedShape> shapes, Values& values, std::vector<Posting>& found) const {
+  std::array<Asked, 16> asked;
   std::size_t waiting = 0;
   auto find_all = [&] {
-    for (std::size_t i = 0; i < waiting; ++i) find(keys[i], found);
+    for (std::size_t i = 0; i < waiting; ++i) find(asked[i], found);
     waiting = 0;
   };
   for (const SharedShape& shape : shapes) {
@@ -74,9 +74,8 @@ void PolicyIndex::ask(const Shapes& shapes, Values& values, std::vector<Posting>
     if (!std::ranges::all_of(shape->components, [&](const Component& part) { return values.add_to(key, part); })) {
       continue;
     }
-    slots_.prefetch(key);
-    keys[waiting++] = key;
-    if (waiting == keys.size()) find_all();
+    asked[waiting++] = {key, slots_.near(key)};
+    if (waiting == asked.size()) find_all();
   }
   find_all();
 }
@@ -88,14 +87,14 @@ void PolicyIndex::look_up(const CheckRequest& request, std::vector<Posting>& fou
   Values values(request);
   for (const Anchor& anchor : directory.anchors) {
     const auto dimension = static_cast<std::size_t>(anchor.dimension.dimension);
-    if (request.dimensions[dimension].present) ask(*anchor.shapes, values, found);
+    if (request.dimensions[dimension].present) ask(anchor.list, values, found);
   }
   auto ask_named = [&](const HashTrie<Anchor>& anchors, const std::vector<NamedValue>& named) {
     if (anchors.empty()) return;
     for (const NamedValue& value : named) {
       const Anchor* anchor =
           anchors.find(hash_of_name(value.name), [&](const Anchor& each) { return each.dimension.name == value.name; });
-      if (anchor) ask(*anchor->shapes, values, found);
+      if (anchor) ask(anchor->list, values, found);
     }
   };
   ask_named(directory.tag_anchors, request.tags);

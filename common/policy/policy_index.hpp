@@ -77,8 +77,15 @@ class PolicyIndex {
 
   // The shapes by their rarest dimension; by name for tags and attributes.
   struct Anchor {
-    DimensionRef dimension;
+    Anchor() = default;
+    Anchor(DimensionRef its_dimension, std::shared_ptr<const Shapes> its_shapes)
+        : list(its_shapes ? std::span(*its_shapes) : std::span<const SharedShape>()),
+          shapes(std::move(its_shapes)),
+          dimension(std::move(its_dimension)) {}
+
+    std::span<const SharedShape> list;  // of `shapes`: one step less to them
     std::shared_ptr<const Shapes> shapes;
+    DimensionRef dimension;
     std::uint64_t hash() const { return hash_of_name(dimension.name); }
     bool is_free() const { return !shapes; }
   };
@@ -123,8 +130,13 @@ class PolicyIndex {
   static std::uint64_t hash_of_name(std::string_view name) { return std::hash<std::string_view>()(name); }
   static std::uint64_t hash_of_dimension(const DimensionRef& dimension);
 
-  void ask(const Shapes& shapes, Values& values, std::vector<Posting>& found) const;
-  void find(std::uint64_t key, std::vector<Posting>& found) const;
+  // A key on its way: its slot is being fetched.
+  struct Asked {
+    std::uint64_t key;
+    HashTrie<Slot>::Near near;
+  };
+  void ask(std::span<const SharedShape> shapes, Values& values, std::vector<Posting>& found) const;
+  static void find(Asked asked, std::vector<Posting>& found);
 
   HashTrie<Slot> slots_;
   std::shared_ptr<const Directory> directory_;  // null where nothing is in
