@@ -34,11 +34,12 @@ telemetry::DecisionCounters& CheckContext::counters(const policy::TenantView& te
 void Check::start(std::span<char> body, const Caller& caller, CheckListener& listener, std::size_t slot) {
   started_ = std::chrono::steady_clock::now();
   caller_ = caller;
+  tenant_ = &caller.snapshot->tenant_of(*caller.key);
   listener_ = &listener;
   slot_ = slot;
   auto faults = parse_check(body, request_);
   if (!faults.empty()) return refuse(faults);
-  course_ = choose_course(*caller_.snapshot, *caller_.key, request_, context_.clock.now_us());
+  course_ = choose_course(*caller_.snapshot, *tenant_, *caller_.key, request_, context_.clock.now_us());
   switch (course_.kind) {
     case Course::Kind::judge:
       return judge();
@@ -48,12 +49,12 @@ void Check::start(std::span<char> body, const Caller& caller, CheckListener& lis
       return refuse(422, "The request lacks what its counter is named by.",
                     {{'/' + course_.missing, "is required: the policy counts by it"}});
     default:
-      return answer(conclude_unjudged(course_, *caller_.key->tenant, request_));
+      return answer(conclude_unjudged(course_, *tenant_, request_));
   }
 }
 
 void Check::judge() {
-  const policy::TenantView& tenant = *caller_.key->tenant;
+  const policy::TenantView& tenant = *tenant_;
   open_ = course_.shadow ? 2 : 1;
   prepare_call(tenant, *course_.deciding, request_, decided_.call);
   if (course_.shadow) {
@@ -88,12 +89,12 @@ std::string Check::take_leases(Decision& decision) {
   collect(course_.shadow, shadowed_);
   if (leases.empty()) return {};
   decision.lease_expires_at_us = shortest;
-  return limiter::encode_lease_id(caller_.key->tenant->tenant.id, leases);
+  return limiter::encode_lease_id(tenant_->tenant.id, leases);
 }
 
 // The listener comes last: it may start this check anew.
 void Check::answer(const Decision& decision) {
-  context_.counters(*caller_.key->tenant, course_.deciding).count(decision.allowed, decision.reason);
+  context_.counters(*tenant_, course_.deciding).count(decision.allowed, decision.reason);
   if (decision.reason == Reason::fail_open || decision.reason == Reason::fail_closed) {
     context_.metrics.count_failure_mode_answer(course_.deciding->enforcement.failure_mode);
   }
@@ -106,7 +107,7 @@ void Check::answer(const Decision& decision) {
 void Check::log(const Decision& decision) {
   const Value* subject = request_.find({Dimension::subject, ""});
   telemetry::DecisionRecord record;
-  record.tenant = caller_.key->tenant->tenant.id;
+  record.tenant = tenant_->tenant.id;
   if (subject) record.subject = subject->text;
   record.has_subject = subject != nullptr;
   record.policy_id = decision.policy_id;

@@ -114,6 +114,7 @@ class Check {
   CheckContext& context_;
   std::chrono::steady_clock::time_point started_;
   Caller caller_;
+  const policy::TenantView* tenant_ = nullptr;  // the caller's
   CheckListener* listener_ = nullptr;
   std::size_t slot_ = 0;
   CheckRequest request_;  // points into the body

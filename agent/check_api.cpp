@@ -178,7 +178,7 @@ void CheckApi::change_lease(http::Request& request, RouteReply reply, Change cha
     Faults malformed{{"/lease_id", "is not a lease id; send it as the check answered it"}};
     return send_problem(reply, 422, "The lease id is malformed.", malformed);
   }
-  if (lease->tenant != key->tenant->tenant.id) return send_problem(reply, 404, "There is no such lease.");
+  if (lease->tenant != key->tenant->id) return send_problem(reply, 404, "There is no such lease.");
   auto* listener = new LeaseChange(std::move(reply), change);
   if (change == Change::release) {
     context_.store.release(lease->leases, *listener);

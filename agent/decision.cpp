@@ -140,9 +140,9 @@ const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::strin
 }
 
 // Policy, Plan
-Course choose_course(const policy::Snapshot& snapshot, const policy::KeyView& key, CheckRequest& request,
-                     std::int64_t now_us) {
-  return policy::choose_course(snapshot, *key.tenant, key.id, request, now_us);
+Course choose_course(const policy::Snapshot& snapshot, const policy::TenantView& tenant, const policy::KeyView& key,
+                     CheckRequest& request, std::int64_t now_us) {
+  return policy::choose_course(snapshot, tenant, key.id, request, now_us);
 }
 
 // counter keys

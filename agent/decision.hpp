@@ -25,8 +25,8 @@ const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::strin
 using policy::Course;
 
 // Fills org, tenant and api_key into the request and chooses what judges it.
-Course choose_course(const policy::Snapshot& snapshot, const policy::KeyView& key, CheckRequest& request,
-                     std::int64_t now_us);
+Course choose_course(const policy::Snapshot& snapshot, const policy::TenantView& tenant, const policy::KeyView& key,
+                     CheckRequest& request, std::int64_t now_us);
 
 // Counter keys and costs of one rulebook for this request; reuses the call's memory.
 void prepare_call(const policy::TenantView& tenant, const policy::Rulebook& rulebook, const CheckRequest& request,

@@ -37,11 +37,14 @@ struct CompiledPolicy {
   bool names_method = false;
   std::uint8_t level = 0;     // of its most specific dimension
   Mode mode = Mode::enforce;  // its own, as in the enforcement
-  std::uint32_t rank = 0;     // its place in the tenant's order of precedence: the lower is asked first
+  bool dormant = false;       // disabled, or expired long before it was compiled: only explanations ask for it
   std::int64_t priority = 0;
+  std::uint64_t order = 0;  // by which its level is sorted, as far as a number says it (see precedence.hpp)
   Rulebook rulebook;
 
   const std::string& id() const { return rulebook.owner_id; }
 };
+
+inline std::string_view id_of(const CompiledPolicy& policy) { return policy.id(); }
 
 }  // namespace sluice::policy

@@ -31,10 +31,10 @@ Course choose_course(const Snapshot& snapshot, const TenantView& tenant, std::st
 
   Course course;
   if (!request.plan_id.empty()) {
-    auto plan = tenant.plans.find(request.plan_id);
+    const Rulebook* plan = tenant.find_plan(request.plan_id);
     course.kind = Course::Kind::unknown_plan;
-    if (plan == tenant.plans.end() || !tenant.tenant.plan_calls) return course;
-    course.deciding = plan->second.get();
+    if (!plan || !tenant.tenant.plan_calls) return course;
+    course.deciding = plan;
   } else {
     std::vector<Candidate> all;
     Match found = match(snapshot, tenant, request, now_us, request.explain ? &all : nullptr);

@@ -7,7 +7,7 @@
 namespace sluice::policy {
 namespace {
 
-// The postings' entries in order of rank, each policy once.
+// The postings' entries in order of precedence, each policy once.
 class Merge {
  public:
   explicit Merge(std::vector<Posting>& postings) : postings_(postings) {}
@@ -16,7 +16,7 @@ class Merge {
     for (;;) {
       Posting* lowest = nullptr;
       for (Posting& posting : postings_) {
-        if (!posting.empty() && (!lowest || posting.front().rank < lowest->front().rank)) lowest = &posting;
+        if (!posting.empty() && (!lowest || asked_before(posting.front(), lowest->front()))) lowest = &posting;
       }
       if (!lowest) return nullptr;
       const CompiledPolicy* policy = lowest->front().policy;

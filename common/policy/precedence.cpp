@@ -1,6 +1,7 @@
 #include "common/policy/precedence.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "common/policy/levels.hpp"
@@ -22,7 +23,43 @@ std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   return {0, nullptr};
 }
 
+// Puts one criterion behind another, each in as many bits as it needs. Once one is not told in full, nothing behind it
+// may tell two policies apart: the rest stays 0.
+class OrderBits {
+ public:
+  void put(unsigned bits, std::uint64_t value) {
+    left_ -= bits;
+    if (!closed_) order_ |= value << left_;
+  }
+  void close() { closed_ = true; }
+  std::uint64_t take() const { return order_; }
+
+ private:
+  unsigned left_ = 64;
+  std::uint64_t order_ = 0;
+  bool closed_ = false;
+};
+
 }  // namespace
+
+// 1 bit of method, 32 of priority, 6 of dimensions, 9 of the first dimension and 16 of how narrow it is.
+std::uint64_t order_of(const CompiledPolicy& policy) {
+  constexpr std::int64_t kPriority = std::numeric_limits<std::int32_t>::max();  // a bundle's are between it and -it
+  constexpr std::size_t kDimensions = 63;
+  OrderBits order;
+  order.put(1, policy.level == kRouteLevel && !policy.names_method ? 1 : 0);
+  const std::int64_t priority = std::clamp(policy.priority, -kPriority - 1, kPriority);
+  order.put(32, static_cast<std::uint64_t>(kPriority - priority));
+  if (priority != policy.priority) order.close();
+  order.put(6, kDimensions - std::min(policy.scope.size(), kDimensions));
+  if (policy.scope.empty() || policy.scope.size() >= kDimensions) return order.take();
+  const Term& first = policy.scope.front();
+  const auto level = static_cast<unsigned>(level_of(first.dimension.dimension));
+  order.put(9, level << 5U | static_cast<unsigned>(first.dimension.dimension));
+  if (!first.dimension.name.empty()) order.close();  // names are compared before narrowness
+  order.put(16, static_cast<std::uint64_t>(kExact - first.narrowness));
+  return order.take();
+}
 
 Ordering compare(const CompiledPolicy& a, const CompiledPolicy& b) {
   if (a.level != b.level) return {a.level < b.level, Criterion::level};

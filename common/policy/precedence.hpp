@@ -24,4 +24,8 @@ struct Ordering {
 
 Ordering compare(const CompiledPolicy& a, const CompiledPolicy& b);
 
+// The beginning of that comparison as a number, of a policy alone: whatever other policies come and go, it stays. Of
+// two of one level the one with the lower number is asked first; equal ones are told apart by compare().
+std::uint64_t order_of(const CompiledPolicy& policy);
+
 }  // namespace sluice::policy

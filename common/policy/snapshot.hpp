@@ -1,14 +1,15 @@
 // What the agent decides by: tenants, keys, plans and policies, compiled and indexed. Immutable once built; readers
 // never lock. Who made it (a file, the server) is not its business.
 //
-// Objects are held by shared pointers, so that a snapshot can share what did not change with the one before it.
+// A snapshot shares what did not change with the one before it, down to the parts of its indexes: next_snapshot()
+// (snapshot_delta.hpp) costs what changes, and freeing the former one what was replaced. It therefore also knows what
+// is needed to judge a change: what refers to what, and limits as they were written.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "common/base/error.hpp"
@@ -17,40 +18,66 @@
 #include "common/domain/credential.hpp"
 #include "common/limiter/counter_store.hpp"
 #include "common/policy/compiled_policy.hpp"
+#include "common/policy/id_map.hpp"
 #include "common/policy/policy_index.hpp"
+#include "common/policy/program_pool.hpp"
 
 namespace sluice::policy {
-
-// A map from ids that can be asked with a view.
-struct IdHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view id) const { return std::hash<std::string_view>()(id); }
-};
-template <class Value>
-using ById = std::unordered_map<std::string, Value, IdHash, std::equal_to<>>;
 
 // Of a tenant's policies, how many may have a scope that no index can use: they are asked for every request.
 inline constexpr std::size_t kMaxUnindexedPolicies = 64;
 
+// What a tenant stays known by, whatever changes in it.
+struct TenantName {
+  std::string id;
+  std::uint64_t hash = 0;
+};
+
+struct OrganizationView {
+  std::string id;
+  std::size_t tenants = 0;
+};
+
+struct PlanView {
+  Rulebook rulebook;          // for calls by plan_id
+  std::vector<Limit> limits;  // as they stand in the plan
+  std::size_t policies = 0;   // on it
+};
+
 struct TenantView {
   Tenant tenant;
-  std::string key_head;                                         // "sl:{<tenant>|"
-  ById<std::shared_ptr<const Rulebook>> plans;                  // for calls by plan_id
-  std::vector<std::shared_ptr<const CompiledPolicy>> policies;  // in order of precedence
-  // The same by level of specificity, those of the most specific first: whoever decides there ends the search.
+  std::shared_ptr<const TenantName> name;
+  std::string key_head;  // "sl:{<tenant>|"
+  IdMap<PlanView> plans;
+  IdMap<CompiledPolicy> policies;
+  // The policies by level of specificity, those of the most specific first: whoever decides there ends the search.
   struct Level {
+    std::uint8_t number = 0;
     PolicyIndex active;
-    PolicyIndex dormant;  // disabled, or expired long ago: only explanations ask for them
+    PolicyIndex dormant;  // only explanations ask for them
   };
   std::vector<Level> levels;  // none is empty
+  std::size_t keys = 0;
+  std::size_t unindexed = 0;               // policies that the index cannot find
+  std::int64_t next_sleep_us = INT64_MAX;  // before that time no active policy has been expired for long
+
+  const Rulebook* find_plan(std::string_view id) const {
+    const PlanView* plan = plans.find(id);
+    return plan ? &plan->rulebook : nullptr;
+  }
 };
 
 struct KeyView {
   std::string id;
-  std::shared_ptr<const TenantView> tenant;
+  std::shared_ptr<const TenantName> tenant;
   KeyHash hash;
   std::int64_t expires_at_us = INT64_MAX;
 };
+
+inline std::string_view id_of(const OrganizationView& organization) { return organization.id; }
+inline std::string_view id_of(const TenantView& tenant) { return tenant.name->id; }
+inline std::string_view id_of(const PlanView& plan) { return plan.rulebook.owner_id; }
+inline std::string_view id_of(const KeyView& key) { return key.id; }
 
 // Overrides of one counter key, as the store takes them.
 struct KeyOverrides {
@@ -64,15 +91,19 @@ struct Snapshot {
   std::string chain;            // names the history the revision belongs to
   std::int64_t made_at_us = 0;  // when it was built, wall clock
   Mode mode = Mode::enforce;
-  ById<std::shared_ptr<const TenantView>> tenants;
-  ById<std::shared_ptr<const KeyView>> keys;
-  std::vector<KeyOverrides> overrides;
+  IdMap<OrganizationView> organizations;
+  IdMap<TenantView> tenants;
+  IdMap<KeyView> keys;
+  std::vector<KeyOverrides> overrides;  // of a bundle; those of a server are not the agent's to write
+  ProgramPool programs;
   std::size_t plan_count = 0;
   std::size_t policy_count = 0;
 
-  const KeyView* find_key(std::string_view id) const {
-    auto found = keys.find(id);
-    return found == keys.end() ? nullptr : found->second.get();
+  const KeyView* find_key(std::string_view id) const { return keys.find(id); }
+
+  // REQUIRES: the key is of this snapshot.
+  const TenantView& tenant_of(const KeyView& key) const {
+    return *tenants.find(key.tenant->hash, [&](const TenantView& each) { return each.name == key.tenant; });
   }
 };
 

@@ -147,7 +147,7 @@ Answer explain_request(Context& context) {
   check_key(context, question);
   const Revision revision = head(context.tx);
   const auto snapshot = context.snapshots.of(context.tx, *tenant, revision, context.now_us);
-  const policy::TenantView& view = *snapshot->tenants.find(question.tenant_id)->second;
+  const policy::TenantView& view = *snapshot->tenants.find(question.tenant_id);
   const Course course = policy::choose_course(*snapshot, view, question.key_id, question.request, context.now_us);
   Answer answer;
   answer.body = answer_of(course, view, question, revision);

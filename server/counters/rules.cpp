@@ -29,8 +29,7 @@ Rules::Rules(Bundle bundle, std::int64_t now_us) : bundle_(std::move(bundle)) {
   auto built = policy::build_snapshot(bundle_, 0, now_us);
   if (!built) fail(built.error());
   snapshot_ = std::move(*built);
-  tenant_ = snapshot_->tenants.begin()->second.get();
-  for (const auto& compiled : tenant_->policies) policies_.emplace(compiled->id(), &compiled->rulebook);
+  tenant_ = snapshot_->tenants.find(bundle_.tenants.front().id);
 }
 
 CounterRef Rules::ref_of(const policy::KeyOverrides& overrides) const {
@@ -40,18 +39,17 @@ CounterRef Rules::ref_of(const policy::KeyOverrides& overrides) const {
   return {.organization_id = tenant_->tenant.organization_id,
           .tenant_id = tenant_->tenant.id,
           .policy_id = is_policy ? owner : "",
-          .plan_id = is_policy ? policies_.at(owner)->plan_id : owner,
+          .plan_id = is_policy ? tenant_->policies.find(owner)->rulebook.plan_id : owner,
           .identity = identity_text(source),
           .state_key = overrides.state_key};
 }
 
 const policy::Rulebook* Rules::find(std::string_view policy_id, std::string_view plan_id) const {
   if (!policy_id.empty()) {
-    const auto found = policies_.find(policy_id);
-    return found == policies_.end() ? nullptr : found->second;
+    const policy::CompiledPolicy* found = tenant_->policies.find(policy_id);
+    return found == nullptr ? nullptr : &found->rulebook;
   }
-  const auto found = tenant_->plans.find(plan_id);
-  return found == tenant_->plans.end() ? nullptr : found->second.get();
+  return tenant_->find_plan(plan_id);
 }
 
 std::string Rules::key_of(const policy::Rulebook& rulebook, std::size_t group, const Identity& identity) const {

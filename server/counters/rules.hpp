@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -62,7 +61,6 @@ class Rules {
   Bundle bundle_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
   const policy::TenantView* tenant_ = nullptr;
-  std::unordered_map<std::string_view, const policy::Rulebook*> policies_;
 };
 
 // Collects documents of one tenant until they are compiled.

@@ -168,8 +168,8 @@ class World {
   Decision decide(std::string_view subject) {
     request.dimensions[static_cast<std::size_t>(Dimension::resource)] = {"GET:/orders", true};
     set_subject(subject);
-    course = agent::choose_course(*snapshot, *key_view, request, clock.now_us());
-    agent::prepare_call(*key_view->tenant, *course.deciding, request, call);
+    course = agent::choose_course(*snapshot, snapshot->tenant_of(*key_view), *key_view, request, clock.now_us());
+    agent::prepare_call(snapshot->tenant_of(*key_view), *course.deciding, request, call);
     store.judge(call, keeper);
     return agent::conclude(course, request, call, keeper.outcome, nullptr);
   }
@@ -220,10 +220,12 @@ void add_parts(std::vector<Timed>& all, World& world, std::size_t times) {
     keep(request.requests);
   });
   add("part: match", [&world] {
-    world.course = agent::choose_course(*world.snapshot, *world.key_view, world.request, world.clock.now_us());
+    world.course = agent::choose_course(*world.snapshot, world.snapshot->tenant_of(*world.key_view), *world.key_view,
+                                        world.request, world.clock.now_us());
   });
-  add("part: build key",
-      [&world] { agent::prepare_call(*world.key_view->tenant, *world.course.deciding, world.request, world.call); });
+  add("part: build key", [&world] {
+    agent::prepare_call(world.snapshot->tenant_of(*world.key_view), *world.course.deciding, world.request, world.call);
+  });
   add("part: conclude", [&world] {
     keep(agent::conclude(world.course, world.request, world.call, world.keeper.outcome, nullptr).allowed);
   });

@@ -6,6 +6,7 @@
 //           through thousands in random order, among many policies each about other ones: nothing is in the caches
 // load      parsing the bundle, and compiling it into a snapshot (once each)
 // authenticate   one API key among 100 and among 100,000
+// delta     from one snapshot to the next with one object changed, the former one freed
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -22,6 +23,7 @@
 #include "common/domain/credential.hpp"
 #include "common/policy/match.hpp"
 #include "common/policy/snapshot.hpp"
+#include "common/policy/snapshot_delta.hpp"
 #include "tests/bench/measure.hpp"
 
 namespace sluice::bench {
@@ -44,6 +46,7 @@ SnapshotPtr compiled(const Bundle& bundle) {
 }
 
 struct Loaded {
+  Bundle bundle;
   SnapshotPtr snapshot;
   double parse_ms = 0, build_ms = 0;
 };
@@ -60,6 +63,7 @@ Loaded load(const char* path) {
   loaded.snapshot = compiled(*bundle);
   loaded.parse_ms = static_cast<double>(parsed - begin) / 1e6;
   loaded.build_ms = static_cast<double>(thread_cpu_ns() - parsed) / 1e6;
+  loaded.bundle = std::move(*bundle);
   return loaded;
 }
 
@@ -88,7 +92,7 @@ class Requests {
 
 Timed match_in(std::string name, SnapshotPtr snapshot, std::size_t requests, std::size_t about) {
   auto asked = std::make_shared<Requests>(requests, about);
-  const policy::TenantView& tenant = *snapshot->tenants.find("bench")->second;
+  const policy::TenantView& tenant = *snapshot->tenants.find("bench");
   std::vector<policy::Candidate> all;
   for (std::size_t i = 0; i < requests; ++i) {
     policy::match(*snapshot, tenant, asked->next(), kNow, &all);
@@ -101,8 +105,8 @@ Timed match_in(std::string name, SnapshotPtr snapshot, std::size_t requests, std
   return {std::move(name), requests == 1 ? "one" : "many", run, 100'000};
 }
 
-// One true key among `count`.
-Timed authenticate_among(std::size_t count) {
+// One true key among `count`, and its text.
+std::pair<Bundle, std::string> keys(std::size_t count) {
   Bundle bundle;
   bundle.tenants = {{.id = "bench", .name = "", .organization_id = ""}};
   const std::string secret = mint_key("true");
@@ -110,6 +114,11 @@ Timed authenticate_among(std::size_t count) {
   for (std::size_t i = 1; i < count; ++i) {
     bundle.keys.push_back({"bench", fmt::format("key{}", i), "", bundle.keys[0].key_hash, {}});
   }
+  return {std::move(bundle), secret};
+}
+
+Timed authenticate_among(std::size_t count) {
+  const auto [bundle, secret] = keys(count);
   SnapshotPtr snapshot = compiled(bundle);
   auto run = [snapshot, secret](std::size_t times) {
     for (std::size_t i = 0; i < times; ++i) {
@@ -121,6 +130,43 @@ Timed authenticate_among(std::size_t count) {
   return {"authenticate", fmt::format("{}", count), run, 50'000};
 }
 
+// One object after the other is changed by `change`, each in a delta of its own.
+Timed delta_of(std::string name, SnapshotPtr snapshot, std::size_t times,
+               std::function<void(policy::SnapshotDelta&, std::size_t)> change) {
+  auto now = std::make_shared<SnapshotPtr>(std::move(snapshot));
+  auto run = [now, change = std::move(change), at = std::size_t{0}](std::size_t count) mutable {
+    for (std::size_t i = 0; i < count; ++i) {
+      policy::SnapshotDelta delta;
+      change(delta, ++at);
+      auto next = policy::next_snapshot(**now, delta, (*now)->revision + 1, kNow, "");
+      if (!next) stop("a delta is refused: " + next.error().front().text);
+      *now = std::move(*next);
+    }
+  };
+  return {std::move(name), "delta", run, times};
+}
+
+std::vector<Timed> deltas(const Loaded& large) {
+  constexpr std::size_t kStep = 7'919;  // all over the place
+  auto all_keys = std::make_shared<Bundle>(keys(100'000).first);
+  auto policy = [&large](policy::SnapshotDelta& delta, std::size_t i) {
+    Policy changed = large.bundle.policies[i * kStep % large.bundle.policies.size()];
+    changed.version = static_cast<std::int64_t>(i + 1);
+    changed.priority = static_cast<std::int64_t>(i % 3);
+    delta.objects.policies.push_back(std::move(changed));
+  };
+  auto key = [all_keys](policy::SnapshotDelta& delta, std::size_t i) {
+    delta.objects.keys.push_back(all_keys->keys[i * kStep % all_keys->keys.size()]);
+    delta.objects.keys[0].expires_at = WallTime(Micros(kNow + static_cast<std::int64_t>(i)));
+  };
+  auto plan = [&large](policy::SnapshotDelta& delta, std::size_t i) {
+    delta.objects.plans.push_back(large.bundle.plans[0]);
+    delta.objects.plans[0].limits[0].limit += static_cast<std::int64_t>(i);
+  };
+  return {delta_of("one policy", large.snapshot, 1'000, policy), delta_of("one key", compiled(*all_keys), 1'000, key),
+          delta_of("the plan of all policies", large.snapshot, 1, plan)};
+}
+
 double least(const std::vector<double>& ns) { return *std::ranges::min_element(ns); }
 
 double median(std::vector<double> ns) {
@@ -128,13 +174,20 @@ double median(std::vector<double> ns) {
   return ns[ns.size() / 2];
 }
 
-void print(const Loaded& large, const std::vector<Timed>& all) {
+void print(const Loaded& large, const std::vector<Timed>& all, const std::vector<Timed>& deltas) {
   fmt::print("{{\"policies\":{},\"parse_ms\":{:.1f},\"build_ms\":{:.1f},\"rows\":[", large.snapshot->policy_count,
              large.parse_ms, large.build_ms);
   const char* separator = "";
   for (const Timed& timed : all) {
     fmt::print("{}{{\"name\":\"{}\",\"keys\":\"{}\",\"ns_min\":{:.1f},\"ns_median\":{:.1f},\"allocations\":{:.4f}}}",
                separator, timed.name, timed.keys, least(timed.ns), median(timed.ns), timed.allocations);
+    separator = ",";
+  }
+  fmt::print("],\"deltas\":[");
+  separator = "";
+  for (const Timed& timed : deltas) {
+    fmt::print("{}{{\"name\":\"{}\",\"us_min\":{:.1f},\"us_median\":{:.1f},\"allocations\":{:.1f}}}", separator,
+               timed.name, least(timed.ns) / 1e3, median(timed.ns) / 1e3, timed.allocations);
     separator = ",";
   }
   fmt::print("]}}\n");
@@ -152,7 +205,9 @@ int run(int count, char** words) {
                          authenticate_among(100),
                          authenticate_among(100'000)};
   measure(all, rounds);
-  print(large, all);
+  std::vector<Timed> changes = deltas(large);
+  measure(changes, rounds);
+  print(large, all, changes);
   return 0;
 }
 

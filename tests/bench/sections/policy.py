@@ -41,6 +41,12 @@ def match_and_authenticate(rig: Rig, report: Report) -> None:
     report.at_most("authenticate among 100,000 keys to 100", 1.2, many["ns_min"] / few["ns_min"])
     report.measured(f"a snapshot of {MANY:,} policies", f"parsed in {number(raw['parse_ms'])} ms",
                     f"compiled in {number(raw['build_ms'])} ms")
+    for row in raw["deltas"]:
+        name = f"the next snapshot, {row['name']} of {MANY:,} changed"
+        if row["name"].startswith("one "):
+            report.at_most(name, 2, row["us_median"] / 1000, "ms", f"least {number(row['us_min'])} µs")
+        else:
+            report.measured(name, f"{number(row['us_median'] / 1000)} ms")
 
 
 def memory(rig: Rig, report: Report, key: MintedKey) -> None:

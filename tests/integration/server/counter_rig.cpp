@@ -85,12 +85,12 @@ limiter::Outcome CounterRig::ask_agent(const std::string& judge, const std::stri
   const auto bundle = parse_bundle(text + "}", &policy::check_expression);
   if (!bundle) throw std::runtime_error(text);
   const auto snapshot = policy::build_snapshot(*bundle, 1, clock_.now_us());
-  const policy::TenantView& tenant = *(*snapshot)->tenants.find("shop")->second;
+  const policy::TenantView& tenant = *(*snapshot)->tenants.find("shop");
   const policy::Rulebook* rulebook = nullptr;
   if (judge.starts_with("plan:")) {
-    rulebook = tenant.plans.find(judge.substr(5))->second.get();
+    rulebook = tenant.find_plan(judge.substr(5));
   } else {
-    rulebook = &(*std::ranges::find(tenant.policies, judge, [](const auto& policy) { return policy->id(); }))->rulebook;
+    rulebook = &tenant.policies.find(judge)->rulebook;
   }
   std::string body = fmt::format(R"({{"subject":"{0}","user":"{0}"}})", subject);
   CheckRequest request;

@@ -32,9 +32,10 @@ TEST_CASE("an expired key is refused from the instant it expires") {
   policy::Snapshot snapshot;
   auto key = std::make_shared<policy::KeyView>();
   auto presented = parse_key(rig.shop_key);
+  key->id = "shop-key";
   key->hash = *parse_key_hash(hash_secret(presented->secret));
   key->expires_at_us = 1000;
-  snapshot.keys.emplace("shop-key", key);
+  snapshot.keys.put(key);
   CHECK(authenticate(snapshot, rig.shop_key, 999) == key.get());
   CHECK(authenticate(snapshot, rig.shop_key, 1000) == nullptr);
 }

@@ -14,7 +14,7 @@ std::vector<std::string> keys_of(const std::string& key_by, const std::string& r
   auto snapshot = snapshot_of(body);
   TestRequest test(request);
   std::vector<std::string> keys;
-  const Rulebook& rulebook = shop(*snapshot).policies[0]->rulebook;
+  const Rulebook& rulebook = in_order(shop(*snapshot))[0]->rulebook;
   counter_keys(shop(*snapshot).key_head, rulebook, test.request, keys);
   keys.resize(rulebook.program->groups.size());
   return keys;
@@ -75,7 +75,7 @@ TEST_CASE("keys are filled into memory that is used again") {
   std::vector<std::string> keys(3, "old");
   auto snapshot = snapshot_of(policies({policy("p", "{}", R"("key_by":"subject")")}));
   TestRequest test(R"({"subject":"u"})");
-  counter_keys(shop(*snapshot).key_head, shop(*snapshot).policies[0]->rulebook, test.request, keys);
+  counter_keys(shop(*snapshot).key_head, in_order(shop(*snapshot))[0]->rulebook, test.request, keys);
   CHECK(keys[0] == "sl:{shop|subject=u}:p=p");
   CHECK(keys.size() == 3);
 }

@@ -18,9 +18,7 @@ std::string list_of(const std::string& head, int count, const std::string& tail 
 // How many policies a look-up offers; a policy counts as often as it is offered.
 struct Offers {
   explicit Offers(const std::string& members) : snapshot(snapshot_of(members)) {
-    std::vector<const CompiledPolicy*> in_order;
-    for (const auto& policy : shop(*snapshot).policies) in_order.push_back(policy.get());
-    index.build(in_order);
+    index.change({}, in_order(shop(*snapshot)));
   }
   std::size_t for_request(const std::string& body) const {
     TestRequest test(body);
@@ -29,7 +27,7 @@ struct Offers {
     std::size_t offers = 0;
     for (const Posting& posting : found) {
       CHECK_FALSE(posting.empty());
-      CHECK(std::ranges::is_sorted(posting, {}, &IndexEntry::rank));
+      CHECK(std::ranges::is_sorted(posting, [](const auto& a, const auto& b) { return asked_before(a, b); }));
       offers += posting.size();
     }
     return offers;
@@ -120,7 +118,7 @@ TEST_CASE("candidates come in order of precedence, wherever the index found them
 TEST_CASE("which scopes the index can use: not those of org, tenant and a lone star alone") {
   auto indexable = [](const std::string& scope) {
     auto snapshot = snapshot_of(policies({policy("a", scope)}));
-    return is_indexable(shop(*snapshot).policies[0]->scope);
+    return is_indexable(in_order(shop(*snapshot))[0]->scope);
   };
   for (const char* scope : {R"({"resource":"r"})", R"({"resource":"r*"})", R"({"source_ip":"0.0.0.0/0"})",
                             R"({"tag.t":"v"})", R"({"attr.a":"v*"})", R"({"org":"acme","region":"eu"})",

@@ -1,6 +1,7 @@
 // Snapshots and requests for tests, written as the JSON people write.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "common/domain/check_request.hpp"
 #include "common/policy/explain.hpp"
 #include "common/policy/match.hpp"
+#include "common/policy/precedence.hpp"
 #include "common/policy/snapshot.hpp"
 
 namespace sluice::policy {
@@ -45,7 +47,15 @@ struct TestRequest {
   CheckRequest request;
 };
 
-inline const TenantView& shop(const Snapshot& snapshot) { return *snapshot.tenants.find("shop")->second; }
+inline const TenantView& shop(const Snapshot& snapshot) { return *snapshot.tenants.find("shop"); }
+
+// In order of precedence, those of the first level first.
+inline std::vector<const CompiledPolicy*> in_order(const TenantView& tenant) {
+  std::vector<const CompiledPolicy*> all;
+  tenant.policies.for_each([&](const auto& policy) { all.push_back(policy.get()); });
+  std::ranges::sort(all, [](const auto* a, const auto* b) { return compare(*a, *b).first; });
+  return all;
+}
 
 // A policy of ten a minute as JSON: `scope` and further members.
 inline std::string policy(const std::string& id, const std::string& scope, const std::string& more = "") {

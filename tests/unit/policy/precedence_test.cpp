@@ -204,11 +204,11 @@ TEST_CASE("between equal scopes the higher version wins, then the smaller id") {
 TEST_CASE("each rule is named by the comparison that it decides") {
   auto rule = [](const std::string& first, const std::string& second) {
     auto snapshot = snapshot_of(policies({first, second}));
-    const auto& in_order = shop(*snapshot).policies;
-    const Ordering ordering = compare(*in_order[0], *in_order[1]);
+    const auto both = in_order(shop(*snapshot));
+    const Ordering ordering = compare(*both[0], *both[1]);
     CHECK(ordering.first);
-    CHECK_FALSE(compare(*in_order[1], *in_order[0]).first);
-    CHECK(compare(*in_order[1], *in_order[0]).by == ordering.by);
+    CHECK_FALSE(compare(*both[1], *both[0]).first);
+    CHECK(compare(*both[1], *both[0]).by == ordering.by);
     return ordering.by;
   };
   const std::string plain = policy("a", R"({"resource":"v"})");

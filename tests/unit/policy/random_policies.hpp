@@ -13,13 +13,14 @@ class RandomPolicies {
   explicit RandomPolicies(std::uint64_t seed) : random_(seed) {}
 
   Bundle bundle();
+  // Of tenant `shop`, on its plan `plan`, called p<index>.
+  Policy policy(std::size_t index);
   // Valid until the next call.
   const CheckRequest& request();
 
   static const std::vector<reference::Condition>& conditions();
 
  private:
-  Policy policy(std::size_t index);
   ScopeTerm term(DimensionRef dimension);
   std::string word(Dimension dimension);
   std::string value(Dimension dimension);

@@ -35,7 +35,8 @@ TEST_CASE("keys, plans and policies are found by id within their tenant") {
                               std::string(64, 'a') + R"(","expires_at":"2027-01-01T00:00:00Z"}])");
   const KeyView* key = snapshot->find_key("k1");
   REQUIRE(key);
-  CHECK(key->tenant->tenant.id == "shop");
+  CHECK(key->tenant->id == "shop");
+  CHECK(&snapshot->tenant_of(*key) == &shop(*snapshot));
   CHECK(key->expires_at_us == 1'798'761'600'000'000);
   CHECK(snapshot->find_key("k2") == nullptr);
   CHECK(shop(*snapshot).plans.contains("pro"));
@@ -51,7 +52,7 @@ TEST_CASE("an override goes into the key of the group its limit belongs to") {
   const KeyOverrides& burst = snapshot->overrides[0];
   CHECK(burst.state_key == "sl:{shop|subject=u}:l=pro");
   REQUIRE(burst.entries.size() == 1);
-  CHECK(burst.entries[0].name_id == limiter::name_id(shop(*snapshot).plans.find("pro")->second->program->limits[0]));
+  CHECK(burst.entries[0].name_id == limiter::name_id(shop(*snapshot).find_plan("pro")->program->limits[0]));
   CHECK(burst.entries[0].limit == 500);
   CHECK(burst.entries[0].p == 7);
   CHECK(burst.entries[0].q == 3e6);
@@ -73,7 +74,7 @@ TEST_CASE("an override of a window names the counter of that window") {
   auto snapshot = snapshot_of(std::string(kPlans) + R"(,"overrides":[
     {"id":"a","plan_id":"pro","limit_name":"window","identity":{"subject":"u"},"set":{"window":"120s"}}])");
   const limiter::OverrideEntry& entry = snapshot->overrides[0].entries[0];
-  Limit limit = shop(*snapshot).plans.find("pro")->second->program->limits[1];
+  Limit limit = shop(*snapshot).find_plan("pro")->program->limits[1];
   REQUIRE(limit.name == "window");
   CHECK(entry.counter_id != limiter::counter_id(limit));
   limit.window = std::chrono::seconds(120);

@@ -1,0 +1,283 @@
+// A hash table that can be copied in no time: copies share all of it, and a change copies what lies between the root
+// and the changed entry, a few kilobytes, whatever the table holds. What a table owns alone it changes in place, so
+// that filling one costs what filling an ordinary hash table does.
+//
+// A trie over the hash's upper bits, 64 ways at each step (Bagwell: "Ideal Hash Trees", 2001), whose leaves are tables
+// of up to 128 slots with linear probing over the lower bits. A look-up follows one pointer for each step (the first
+// ones stay in the caches) and then usually reads one slot; how large the leaf is stands in the pointer to it.
+//
+// Entry: copyable; hash(), of which all 64 bits are even; a default made one answers is_free() with true, others never.
+// Several entries may have one hash: the caller's `is` tells them apart.
+//
+// Thread safety: of a value, and its copies may be used by different threads, also while others change or free theirs.
+// Looking up changes nothing, not even a count.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace sluice {
+
+template <class Entry>
+class HashTrie {
+ public:
+  HashTrie() = default;
+  HashTrie(const HashTrie& other) noexcept : root_(other.root_) { retain(root_); }
+  HashTrie(HashTrie&& other) noexcept : root_(std::exchange(other.root_, kEmpty)) {}
+  HashTrie& operator=(HashTrie other) noexcept {
+    std::swap(root_, other.root_);
+    return *this;
+  }
+  ~HashTrie() { release(root_); }
+
+  std::size_t size() const { return size_of(root_); }
+  bool empty() const { return root_ == kEmpty; }
+  // Whether both are one table, unchanged since one was copied from the other.
+  bool is_same(const HashTrie& other) const { return root_ == other.root_; }
+
+  template <class Is>
+  const Entry* find(std::uint64_t hash, Is is) const {
+    return find_in(leaf_for(hash), hash, is);
+  }
+
+  // The first half of a look-up: fetches what the second half, find_near(), reads. Until the table changes.
+  using Near = std::uintptr_t;
+  Near near(std::uint64_t hash) const {
+    const Node leaf = leaf_for(hash);
+    if (leaf != kEmpty) __builtin_prefetch(slots(leaf) + (hash & (capacity(leaf) - 1)));
+    return leaf;
+  }
+  template <class Is>
+  static const Entry* find_near(Near near, std::uint64_t hash, Is is) {
+    return find_in(near, hash, is);
+  }
+
+  template <class Use>
+  void for_each(Use use) const {
+    visit(root_, use);
+  }
+
+  // Puts the entry in the place of the one that `is` names, or beside the others; true where it is new.
+  template <class Is>
+  bool put(Entry entry, Is is) {
+    return put_in(root_, kTopShift, entry, is);
+  }
+
+  // The entry to change in place, its hash excepted; nullptr where there is none. Until the next call.
+  template <class Is>
+  Entry* edit(std::uint64_t hash, Is is) {
+    if (!find(hash, is)) return nullptr;
+    Node* at = &root_;
+    for (int shift = kTopShift; is_branch(*at); shift -= kBits) at = &own_branch(*at).children[way(hash, shift)];
+    own_leaf(*at);
+    return const_cast<Entry*>(find_in(*at, hash, is));  // NOLINT(cppcoreguidelines-pro-type-const-cast): it is ours
+  }
+
+  // False where there was none.
+  template <class Is>
+  bool erase(std::uint64_t hash, Is is) {
+    if (!find(hash, is)) return false;
+    erase_in(root_, kTopShift, hash, is);
+    return true;
+  }
+
+ private:
+  // A pointer to a branch or a leaf. Its lowest bits: 0 for a branch, else 1 + log2 of the leaf's capacity.
+  using Node = std::uintptr_t;
+  static constexpr Node kEmpty = 0;
+  static constexpr std::size_t kAlignment = 32;
+  static constexpr Node kTag = kAlignment - 1;
+
+  static constexpr int kBits = 6;
+  static constexpr std::size_t kWays = std::size_t{1} << kBits;
+  static constexpr int kTopShift = 64 - kBits;
+  static constexpr std::size_t kLeafMost = 64;  // entries; more where the hash has no bits left to tell them apart
+  static constexpr std::size_t kMerge = 16;     // a branch of so few becomes a leaf again
+
+  struct Head {
+    std::atomic<std::uint32_t> owners{1};
+    std::size_t size = 0;  // entries in and below it
+  };
+  struct alignas(kAlignment) Branch : Head {
+    std::array<Node, kWays> children{};
+  };
+  struct alignas(kAlignment) Leaf : Head {};  // its slots follow; at most half are taken
+
+  static bool is_branch(Node node) { return node != kEmpty && (node & kTag) == 0; }
+  static Head& head(Node node) { return *reinterpret_cast<Head*>(node & ~kTag); }
+  static Branch& branch(Node node) { return *reinterpret_cast<Branch*>(node); }
+  static std::size_t capacity(Node leaf) { return std::size_t{1} << ((leaf & kTag) - 1); }
+  static Entry* slots(Node leaf) { return reinterpret_cast<Entry*>((leaf & ~kTag) + sizeof(Leaf)); }
+  static std::size_t size_of(Node node) { return node == kEmpty ? 0 : head(node).size; }
+  static std::size_t way(std::uint64_t hash, int shift) { return (hash >> shift) & (kWays - 1); }
+
+  static void retain(Node node) {
+    if (node != kEmpty) head(node).owners.fetch_add(1, std::memory_order_relaxed);
+  }
+  // Whether nobody else can see the node. REQUIRES: nobody else can see what leads to it.
+  static bool is_alone(Node node) { return head(node).owners.load(std::memory_order_acquire) == 1; }
+
+  static void release(Node node) {
+    if (node == kEmpty || head(node).owners.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+    if (is_branch(node)) {
+      for (Node child : branch(node).children) release(child);
+      delete &branch(node);
+      return;
+    }
+    std::destroy_n(slots(node), capacity(node));
+    ::operator delete(&head(node), std::align_val_t(kAlignment));
+  }
+
+  static Node new_leaf(std::size_t slot_count) {
+    static_assert(alignof(Entry) <= kAlignment && sizeof(Leaf) % alignof(Entry) == 0);
+    void* memory = ::operator new(sizeof(Leaf) + slot_count * sizeof(Entry), std::align_val_t(kAlignment));
+    const Node leaf = reinterpret_cast<Node>(::new (memory) Leaf) + 1 + static_cast<Node>(std::countr_zero(slot_count));
+    std::uninitialized_value_construct_n(slots(leaf), slot_count);
+    return leaf;
+  }
+
+  Node leaf_for(std::uint64_t hash) const {
+    Node at = root_;
+    for (int shift = kTopShift; is_branch(at); shift -= kBits) at = branch(at).children[way(hash, shift)];
+    return at;
+  }
+
+  template <class Is>
+  static const Entry* find_in(Node leaf, std::uint64_t hash, Is is) {
+    if (leaf == kEmpty) return nullptr;
+    const Entry* all = slots(leaf);
+    const std::size_t mask = capacity(leaf) - 1;
+    for (std::size_t at = hash & mask; !all[at].is_free(); at = (at + 1) & mask) {
+      if (all[at].hash() == hash && is(all[at])) return &all[at];
+    }
+    return nullptr;
+  }
+
+  template <class Use>
+  static void visit(Node node, Use& use) {
+    if (node == kEmpty) return;
+    if (is_branch(node)) {
+      for (Node child : branch(node).children) visit(child, use);
+      return;
+    }
+    for (std::size_t i = 0; i < capacity(node); ++i) {
+      if (!slots(node)[i].is_free()) use(std::as_const(slots(node)[i]));
+    }
+  }
+
+  static Branch& own_branch(Node& at) {
+    if (is_alone(at)) return branch(at);
+    auto* mine = new Branch;
+    mine->size = branch(at).size;
+    mine->children = branch(at).children;
+    for (Node child : mine->children) retain(child);
+    release(at);
+    at = reinterpret_cast<Node>(mine);
+    return *mine;
+  }
+
+  static void own_leaf(Node& at) {
+    if (is_alone(at)) return;
+    const Node mine = new_leaf(capacity(at));
+    std::copy_n(slots(at), capacity(at), slots(mine));
+    head(mine).size = head(at).size;
+    release(at);
+    at = mine;
+  }
+
+  // REQUIRES: the leaf is ours and has room.
+  static void place(Node leaf, Entry entry) {
+    Entry* all = slots(leaf);
+    const std::size_t mask = capacity(leaf) - 1;
+    std::size_t at = entry.hash() & mask;
+    while (!all[at].is_free()) at = (at + 1) & mask;
+    all[at] = std::move(entry);
+    ++head(leaf).size;
+  }
+
+  // The leaf with room for `room` entries in all, without the one at `without`.
+  static void rebuild(Node& at, std::size_t room, const Entry* without = nullptr) {
+    const Node mine = new_leaf(std::bit_ceil(2 * room));
+    const bool alone = is_alone(at);
+    for (std::size_t i = 0; i < capacity(at); ++i) {
+      Entry& entry = slots(at)[i];
+      if (entry.is_free() || &entry == without) continue;
+      if (alone) {
+        place(mine, std::move(entry));
+      } else {
+        place(mine, entry);
+      }
+    }
+    release(at);
+    at = mine;
+  }
+
+  static void split(Node& at, int shift) {
+    auto* made = new Branch;
+    auto into = [made, shift](const Entry& entry) {
+      put_in(made->children[way(entry.hash(), shift)], shift - kBits, entry, [](const Entry&) { return false; });
+      ++made->size;
+    };
+    visit(at, into);
+    release(at);
+    at = reinterpret_cast<Node>(made);
+  }
+
+  template <class Is>
+  static bool put_in(Node& at, int shift, Entry entry, Is is) {
+    const std::uint64_t hash = entry.hash();
+    if (is_branch(at)) {
+      Branch& here = own_branch(at);
+      const bool added = put_in(here.children[way(hash, shift)], shift - kBits, std::move(entry), is);
+      here.size += added ? 1 : 0;
+      return added;
+    }
+    if (at == kEmpty) {
+      at = new_leaf(2);
+    } else if (const Entry* same = find_in(at, hash, is)) {
+      const auto index = same - slots(at);
+      own_leaf(at);
+      slots(at)[index] = std::move(entry);
+      return false;
+    } else if (const std::size_t size = head(at).size; size >= kLeafMost && shift >= 0) {
+      split(at, shift);
+      return put_in(at, shift, std::move(entry), is);
+    } else if (2 * (size + 1) > capacity(at)) {
+      rebuild(at, size + 1);
+    } else {
+      own_leaf(at);
+    }
+    place(at, std::move(entry));
+    return true;
+  }
+
+  // REQUIRES: it is there.
+  template <class Is>
+  static void erase_in(Node& at, int shift, std::uint64_t hash, Is is) {
+    if (!is_branch(at)) {
+      if (const std::size_t left = head(at).size - 1; left > 0) return rebuild(at, left, find_in(at, hash, is));
+      release(at);
+      at = kEmpty;
+      return;
+    }
+    Branch& here = own_branch(at);
+    erase_in(here.children[way(hash, shift)], shift - kBits, hash, is);
+    if (--here.size > kMerge) return;
+    const Node merged = new_leaf(std::bit_ceil(2 * here.size));
+    auto into = [merged](const Entry& entry) { place(merged, entry); };
+    visit(at, into);
+    release(at);
+    at = merged;
+  }
+
+  Node root_ = kEmpty;
+};
+
+}  // namespace sluice

@@ -1,0 +1,75 @@
+// Objects by their ids, shared with every snapshot that has the same ones: a copy costs nothing, a change little.
+//
+// Object: has an overload of id_of() in its namespace.
+// Thread safety: as HashTrie.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "common/base/hash_trie.hpp"
+
+namespace sluice::policy {
+
+inline std::uint64_t hash_of_id(std::string_view id) { return std::hash<std::string_view>()(id); }
+
+template <class Object>
+class IdMap {
+ public:
+  using Shared = std::shared_ptr<const Object>;
+
+  std::size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+  bool contains(std::string_view id) const { return find(id) != nullptr; }
+
+  // nullptr where there is none.
+  const Object* find(std::string_view id) const {
+    const Entry* entry = entry_of(id);
+    return entry ? entry->object.get() : nullptr;
+  }
+  // One of which the hash is known, and what else than its id it is known by.
+  template <class Is>
+  const Object* find(std::uint64_t hash, Is is) const {
+    const Entry* entry = entries_.find(hash, [&](const Entry& each) { return is(*each.object); });
+    return entry ? entry->object.get() : nullptr;
+  }
+  Shared get(std::string_view id) const {
+    const Entry* entry = entry_of(id);
+    return entry ? entry->object : nullptr;
+  }
+
+  // In place of the one with its id; true where there was none.
+  bool put(Shared object) {
+    const std::string_view id = id_of(*object);
+    return entries_.put(Entry{hash_of_id(id), object}, [id](const Entry& each) { return id_of(*each.object) == id; });
+  }
+  bool erase(std::string_view id) {
+    return entries_.erase(hash_of_id(id), [id](const Entry& each) { return id_of(*each.object) == id; });
+  }
+
+  // In no particular order.
+  template <class Use>
+  void for_each(Use use) const {
+    entries_.for_each([&](const Entry& entry) { use(entry.object); });
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t its_hash = 0;
+    Shared object;
+
+    std::uint64_t hash() const { return its_hash; }
+    bool is_free() const { return !object; }
+  };
+
+  const Entry* entry_of(std::string_view id) const {
+    return entries_.find(hash_of_id(id), [id](const Entry& each) { return id_of(*each.object) == id; });
+  }
+
+  HashTrie<Entry> entries_;
+};
+
+}  // namespace sluice::policy

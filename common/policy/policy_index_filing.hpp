@@ -1,0 +1,31 @@
+// Puts an index' shapes where look-ups find them: each under the dimension that the fewest policies name at that time.
+//
+// Thread safety: none; belongs to one change.
+#pragma once
+
+#include "common/policy/policy_index.hpp"
+
+namespace sluice::policy {
+
+class PolicyIndex::Filing {
+ public:
+  // Begins with the directory of the index; its counts of uses are those after the change.
+  explicit Filing(const PolicyIndex& index);
+
+  void add(const SharedShape& shape);
+  void remove(const SharedShape& shape);
+  void file_all_anew();
+
+  Directory& directory() { return directory_; }
+
+ private:
+  const DimensionRef& rarest_of(const Shape& shape) const;
+  HashTrie<Anchor>* named(Dimension dimension);
+  const Anchor* find(const DimensionRef& dimension);
+  void put(Anchor anchor);
+
+  const PolicyIndex& index_;
+  Directory directory_;
+};
+
+}  // namespace sluice::policy

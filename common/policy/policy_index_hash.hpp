@@ -1,0 +1,29 @@
+// The hashes that the two halves of the index (policy_index.cpp, policy_index_change.cpp) must agree on.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "common/domain/ip_address.hpp"
+
+namespace sluice::policy::index_hash {
+
+// Halves of a 128-bit product folded: every bit of both factors reaches every bit of the result.
+inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t kA = 0x9E3779B97F4A7C15;
+  constexpr std::uint64_t kB = 0xD1B54A32D192ED03;
+  auto product = static_cast<unsigned __int128>(a ^ kA) * (b ^ kB);
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+inline std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
+
+inline std::uint64_t hash_of(const IpBlock& block) {
+  const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(block.base.bytes);
+  return mix(halves[0], halves[1]);
+}
+
+}  // namespace sluice::policy::index_hash

@@ -1,0 +1,148 @@
+#include "common/policy/snapshot_draft.hpp"
+
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace sluice::policy {
+
+SnapshotDraft::SnapshotDraft(const Snapshot& before, const Bundle& objects, std::span<const ObjectName> removed,
+                             Pointers pointers, std::int64_t now_us)
+    : before_(before), objects_(objects), removed_(removed), pointers_(pointers), now_us_(now_us) {
+  out_.made_at_us = now_us;
+  out_.mode = before.mode;
+  out_.organizations = before.organizations;
+  out_.tenants = before.tenants;
+  out_.keys = before.keys;
+  out_.programs = before.programs;
+  out_.plan_count = before.plan_count;
+  out_.policy_count = before.policy_count;
+}
+
+// What goes makes room first: an id may move to another tenant. Whether it was still in use is seen at the end.
+std::expected<Snapshot, Faults> SnapshotDraft::build() {
+  for (const ObjectName& name : removed_) remove(name);
+  put_organizations();
+  put_tenants();
+  put_plans();
+  put_policies();
+  put_keys();
+  check_counts();
+  for (const ObjectName& name : removed_) check_removed(name);
+  if (!faults_.empty()) return std::unexpected(std::move(faults_));
+  settle();
+  return std::move(out_);
+}
+
+void SnapshotDraft::remove(const ObjectName& name) {
+  if (!try_remove(name)) fault(name, "is not there: the delta does not follow what it is applied to");
+}
+
+bool SnapshotDraft::try_remove(const ObjectName& name) {
+  if (name.kind == ObjectKind::organization) return out_.organizations.erase(name.id);
+  TenantDraft* tenant = draft_of(name.kind == ObjectKind::tenant ? name.id : name.tenant_id);
+  if (!tenant) return false;
+  if (name.kind == ObjectKind::plan) return tenant->remove_plan(name.id);
+  if (name.kind == ObjectKind::policy) return tenant->remove_policy(name.id);
+  if (name.kind == ObjectKind::tenant) {
+    tenant->remove();
+    return out_.tenants.erase(name.id);
+  }
+  const KeyView* key = out_.keys.find(name.id);
+  if (!key || key->tenant->id != name.tenant_id) return false;
+  tenant->count_keys(-1);
+  return out_.keys.erase(name.id);
+}
+
+void SnapshotDraft::put_organizations() {
+  std::unordered_set<std::string_view> given;
+  for (std::size_t i = 0; i < objects_.organizations.size(); ++i) {
+    const std::string& id = objects_.organizations[i].id;
+    if (!given.insert(id).second) {
+      fault(ObjectKind::organization, i, {"/id", fmt::format("organization {} is given twice", id)});
+    } else if (!out_.organizations.contains(id)) {
+      out_.organizations.put(std::make_shared<const OrganizationView>(id, 0U));
+    }
+  }
+}
+
+void SnapshotDraft::put_tenants() {
+  for (std::size_t i = 0; i < objects_.tenants.size(); ++i) {
+    const Tenant& tenant = objects_.tenants[i];
+    TenantDraft* draft = draft_of(tenant.id);
+    if (!draft) draft = &tenants_.emplace(tenant.id, tenant.id).first->second;
+    if (!draft->set(tenant)) fault(ObjectKind::tenant, i, {"/id", fmt::format("tenant {} is given twice", tenant.id)});
+    if (tenant.organization_id.empty() || out_.organizations.contains(tenant.organization_id)) continue;
+    fault(ObjectKind::tenant, i,
+          {"/organization_id", fmt::format("organization {} does not exist", tenant.organization_id)});
+  }
+}
+
+void SnapshotDraft::put_plans() {
+  for (std::size_t i = 0; i < objects_.plans.size(); ++i) {
+    const Plan& plan = objects_.plans[i];
+    TenantDraft* tenant = draft_for(plan.tenant_id, ObjectKind::plan, i);
+    if (!tenant) continue;
+    for (Fault& each : tenant->put_plan(plan, i, out_.programs)) fault(ObjectKind::plan, i, std::move(each));
+  }
+}
+
+void SnapshotDraft::put_policies() {
+  for (std::size_t i = 0; i < objects_.policies.size(); ++i) {
+    const Policy& policy = objects_.policies[i];
+    TenantDraft* tenant = draft_for(policy.tenant_id, ObjectKind::policy, i);
+    if (!tenant) continue;
+    Faults faults = tenant->put_policy(policy, i, out_.programs, now_us_);
+    for (Fault& each : faults) fault(ObjectKind::policy, i, std::move(each));
+  }
+  for (auto& [id, tenant] : tenants_) {
+    tenant.renew_policies(out_.programs,
+                          [this](std::size_t plan, Fault unfit) { fault(ObjectKind::plan, plan, std::move(unfit)); });
+  }
+}
+
+void SnapshotDraft::put_keys() {
+  for (std::size_t i = 0; i < objects_.keys.size(); ++i) put_key(objects_.keys[i], i);
+}
+
+void SnapshotDraft::put_key(const ApiKey& key, std::size_t index) {
+  TenantDraft* tenant = draft_for(key.tenant_id, ObjectKind::key, index);
+  if (!tenant) return;
+  const auto hash = parse_key_hash(key.key_hash);
+  if (!hash) {
+    return fault(ObjectKind::key, index,
+                 {"/key_hash", "must be sha256:<salt hex>:<hex>, as `sluice-agent mint-key` prints it"});
+  }
+  const KeyView* former = out_.keys.find(key.id);
+  if (former && former != before_.keys.find(key.id)) {
+    return fault(ObjectKind::key, index, {"/id", fmt::format("key {} is given twice", key.id)});
+  }
+  if (former && former->tenant->id != key.tenant_id) {
+    return fault(ObjectKind::key, index,
+                 {"/id", fmt::format("key {} exists already in tenant {}", key.id, former->tenant->id)});
+  }
+  auto view = std::make_shared<KeyView>();
+  view->id = key.id;
+  view->tenant = tenant->view().name;
+  view->hash = *hash;
+  if (key.expires_at) view->expires_at_us = key.expires_at->time_since_epoch().count();
+  if (!former) tenant->count_keys(1);
+  out_.keys.put(std::move(view));
+}
+
+TenantDraft* SnapshotDraft::draft_of(const std::string& tenant_id) {
+  const auto found = tenants_.find(tenant_id);
+  if (found != tenants_.end()) return &found->second;
+  auto before = before_.tenants.get(tenant_id);
+  return before ? &tenants_.emplace(tenant_id, std::move(before)).first->second : nullptr;
+}
+
+TenantDraft* SnapshotDraft::draft_for(const std::string& tenant_id, ObjectKind kind, std::size_t index) {
+  TenantDraft* tenant = draft_of(tenant_id);
+  if (tenant && !tenant->is_removed()) return tenant;
+  fault(kind, index, {"/tenant_id", fmt::format("tenant {} does not exist", tenant_id)});
+  return nullptr;
+}
+
+}  // namespace sluice::policy

@@ -1,0 +1,121 @@
+// The end of a draft: what is only seen when everything was put and taken out, and the new snapshot.
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "common/policy/snapshot_draft.hpp"
+
+namespace sluice::policy {
+namespace {
+
+constexpr const char* kTwice = "is both changed and removed";
+
+}  // namespace
+
+std::string_view list_name(ObjectKind kind) {
+  static constexpr std::array<std::string_view, 5> kLists{"organizations", "tenants", "plans", "policies", "keys"};
+  return kLists[static_cast<std::size_t>(kind)];
+}
+
+void SnapshotDraft::check_counts() {
+  for (const auto& [id, tenant] : tenants_) {
+    const auto exceeding = tenant.one_too_many();
+    if (!exceeding) continue;
+    fault(
+        ObjectKind::policy, *exceeding,
+        {"/scope",
+         fmt::format("tenant {} has more than {} policies whose scope names no dimension to find them by (org, tenant "
+                     "and a lone * are none): name one, such as resource, service or tag.NAME",
+                     id, kMaxUnindexedPolicies)});
+  }
+}
+
+void SnapshotDraft::check_removed(const ObjectName& name) {
+  if (auto by = still_used(name)) fault(name, std::move(*by));
+}
+
+// By what a removed object is still needed: nothing where it is not.
+std::optional<std::string> SnapshotDraft::still_used(const ObjectName& name) {
+  if (name.kind == ObjectKind::organization) return organization_used(name.id);
+  if (name.kind == ObjectKind::key) {
+    const KeyView* key = out_.keys.find(name.id);
+    return key && key->tenant->id == name.tenant_id ? std::optional(kTwice) : std::nullopt;
+  }
+  const auto found = tenants_.find(name.kind == ObjectKind::tenant ? name.id : name.tenant_id);
+  if (found == tenants_.end()) return std::nullopt;  // there is no such tenant: it was told of
+  const TenantView& tenant = found->second.view();
+  if (name.kind == ObjectKind::policy) return tenant.policies.contains(name.id) ? std::optional(kTwice) : std::nullopt;
+  if (name.kind == ObjectKind::plan) {
+    if (tenant.plans.contains(name.id)) return kTwice;
+    const auto policy = found->second.policy_on(name.id);
+    return policy ? std::optional(fmt::format("policy {} is still on this plan", *policy)) : std::nullopt;
+  }
+  if (found->second.is_set()) return kTwice;
+  if (tenant.plans.empty() && tenant.policies.empty() && tenant.keys == 0) return std::nullopt;
+  return fmt::format("still has {} plans, {} policies and {} keys", tenant.plans.size(), tenant.policies.size(),
+                     tenant.keys);
+}
+
+std::optional<std::string> SnapshotDraft::organization_used(const std::string& id) {
+  if (out_.organizations.contains(id)) return kTwice;
+  const OrganizationView* before = before_.organizations.find(id);
+  const auto more = tenants_more_of_organizations();
+  const auto found = more.find(id);
+  const auto tenants =
+      static_cast<std::ptrdiff_t>(before ? before->tenants : 0) + (found == more.end() ? 0 : found->second);
+  return tenants > 0 ? std::optional(fmt::format("is still the organization of {} tenants", tenants)) : std::nullopt;
+}
+
+std::unordered_map<std::string, std::ptrdiff_t> SnapshotDraft::tenants_more_of_organizations() const {
+  std::unordered_map<std::string, std::ptrdiff_t> more;
+  for (const auto& [id, tenant] : tenants_) {
+    if (tenant.before()) --more[tenant.before()->tenant.organization_id];
+    if (!tenant.is_removed()) ++more[tenant.view().tenant.organization_id];
+  }
+  return more;
+}
+
+void SnapshotDraft::settle() {
+  for (const auto& [id, tenants] : tenants_more_of_organizations()) {
+    const OrganizationView* before = tenants == 0 ? nullptr : out_.organizations.find(id);
+    if (!before) continue;
+    const std::size_t now = before->tenants + static_cast<std::size_t>(tenants);
+    out_.organizations.put(std::make_shared<const OrganizationView>(id, now));
+  }
+  for (auto& [id, tenant] : tenants_) {
+    if (const TenantView* before = tenant.before()) {
+      out_.plan_count -= before->plans.size();
+      out_.policy_count -= before->policies.size();
+    }
+    out_.plan_count += tenant.view().plans.size();
+    out_.policy_count += tenant.view().policies.size();
+    if (!tenant.is_removed()) out_.tenants.put(tenant.settle(now_us_));
+  }
+  out_.programs.sweep();
+}
+
+std::string SnapshotDraft::pointer(ObjectKind kind, std::size_t index) const {
+  const std::string_view list = list_name(kind);
+  if (pointers_ == Pointers::by_place) return fmt::format("/{}/{}", list, index);
+  auto in_tenant = [&](const auto& object) { return fmt::format("/{}/{}/{}", list, object.tenant_id, object.id); };
+  if (kind == ObjectKind::plan) return in_tenant(objects_.plans[index]);
+  if (kind == ObjectKind::policy) return in_tenant(objects_.policies[index]);
+  if (kind == ObjectKind::tenant) return fmt::format("/{}/{}", list, objects_.tenants[index].id);
+  if (kind == ObjectKind::key) return fmt::format("/{}/{}", list, objects_.keys[index].id);
+  return fmt::format("/{}/{}", list, objects_.organizations[index].id);
+}
+
+void SnapshotDraft::fault(ObjectKind kind, std::size_t index, Fault fault) {
+  fault.pointer.insert(0, pointer(kind, index));
+  faults_.push_back(std::move(fault));
+}
+
+void SnapshotDraft::fault(const ObjectName& removed, std::string text) {
+  const bool local = removed.kind == ObjectKind::plan || removed.kind == ObjectKind::policy;
+  faults_.push_back(
+      {fmt::format("/removed/{}/{}{}", list_name(removed.kind), local ? removed.tenant_id + '/' : "", removed.id),
+       std::move(text)});
+}
+
+}  // namespace sluice::policy
