@@ -5,12 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/sync/report.hpp"
+#include "common/sync/watch_line.hpp"
 
 namespace sluice::server {
 
@@ -23,9 +23,6 @@ struct AgentCaller {
   bool operator==(const AgentCaller&) const = default;
 };
 
-// Live agents by tenant; "*" stands for every tenant of the scope that is not named.
-using LiveAgents = std::map<std::string, std::int64_t, std::less<>>;
-
 class FleetPort {
  public:
   // What an agent reports of itself. `source`: the address it came from. The number of its last report (of this agent
@@ -37,7 +34,7 @@ class FleetPort {
   virtual void watch_ended(const AgentCaller& caller, std::string_view agent_id) = 0;
 
   // As the caller may see it: of the tenants that its token reaches.
-  virtual LiveAgents live_agents(const AgentCaller& caller) = 0;
+  virtual sync::LiveAgents live_agents(const AgentCaller& caller) = 0;
   // The whole fleet.
   virtual std::size_t live() const = 0;
 
@@ -54,7 +51,7 @@ class NoFleet final : public FleetPort {
   }
   void watch_began(const AgentCaller& /*caller*/, std::string_view /*agent_id*/) override {}
   void watch_ended(const AgentCaller& /*caller*/, std::string_view /*agent_id*/) override {}
-  LiveAgents live_agents(const AgentCaller& /*caller*/) override { return {}; }
+  sync::LiveAgents live_agents(const AgentCaller& /*caller*/) override { return {}; }
   std::size_t live() const override { return 0; }
 };
 
