@@ -82,12 +82,12 @@ def follow(rig: Rig, server: Server, name: str) -> Agent:
 def measure_memory(rig: Rig, report: Report, server: Server, key: MintedKey) -> None:
     """What policies and keys cost an agent."""
     empty = follow(rig, server, "empty")
-    before = memory_mb(empty)
+    before = memory_mb(empty.process)["own"]
     empty.close()
     apply(rig, server, key, SIDECAR, SIDECAR)
     agent = follow(rig, server, "sidecar")
     time.sleep(2)   # the file is written, and what that took is given back
-    after = memory_mb(agent)
+    after = memory_mb(agent.process)["own"]
     agent.close()
     report.raw["follow_memory"] = {"before_mb": before, "after_mb": after}
     report.measured(f"an agent with {SIDECAR:,} policies and keys that follows", f"{number(after)} MB",
@@ -118,7 +118,7 @@ def measure_changes(rig: Rig, report: Report, server: Server, key: MintedKey) ->
                    measured=f"{number(median(each['p99'] for each in busy) / 1000)} ms to "
                             f"{number(median(each['p99'] for each in calm) / 1000)} ms")
     report.measured(f"the agent's memory with {MANY:,} policies and {SIDECAR:,} keys, after {len(deltas)} swaps",
-                    f"{number(memory_mb(agent))} MB")
+                    f"{number(memory_mb(agent.process)['own'])} MB")
     agent.close()
 
 
