@@ -146,7 +146,7 @@ const AgentTable::Counts& AgentTable::counts(FleetTime now) {
   return counts_;
 }
 
-LiveAgents AgentTable::live_agents(const AgentCaller& caller, FleetTime now) {
+sync::LiveAgents AgentTable::live_agents(const AgentCaller& caller, FleetTime now) {
   return counts(now).live.of(scope_of(caller), tenants_of_);
 }
 

@@ -75,7 +75,7 @@ class AgentTable {
   };
   // As of at most half a second ago.
   const Counts& counts(FleetTime now);
-  LiveAgents live_agents(const AgentCaller& caller, FleetTime now);
+  sync::LiveAgents live_agents(const AgentCaller& caller, FleetTime now);
 
  private:
   struct Agent {

@@ -92,9 +92,9 @@ void Fleet::watch_ended(const AgentCaller& caller, std::string_view agent_id) {
   agents_.watch_ended(caller, agent_id);
 }
 
-LiveAgents Fleet::live_agents(const AgentCaller& caller) {
+sync::LiveAgents Fleet::live_agents(const AgentCaller& caller) {
   const std::lock_guard lock(mutex_);
-  LiveAgents live = agents_.live_agents(caller, options_.now());
+  sync::LiveAgents live = agents_.live_agents(caller, options_.now());
   note_counts();
   return live;
 }

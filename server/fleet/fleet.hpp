@@ -52,7 +52,7 @@ class Fleet final : public FleetPort {
   std::int64_t report(const AgentCaller& caller, std::string_view source, sync::ReportDocument report) override;
   void watch_began(const AgentCaller& caller, std::string_view agent_id) override;
   void watch_ended(const AgentCaller& caller, std::string_view agent_id) override;
-  LiveAgents live_agents(const AgentCaller& caller) override;
+  sync::LiveAgents live_agents(const AgentCaller& caller) override;
   std::size_t live() const override;
 
   struct Statistics {

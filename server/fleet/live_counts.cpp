@@ -13,8 +13,8 @@ void LiveCounts::add(const AgentScope& agent) {
   for (const std::string& tenant : agent.tenant_ids) ++organization.listed[tenant];
 }
 
-LiveAgents LiveCounts::of(const AgentScope& caller, const TenantsOf& tenants_of) const {
-  LiveAgents live;
+sync::LiveAgents LiveCounts::of(const AgentScope& caller, const TenantsOf& tenants_of) const {
+  sync::LiveAgents live;
   const auto name_listed = [&](const Organization& organization) {
     for (const auto& [tenant, count] : organization.listed) live[tenant] = platform_ + organization.whole + count;
   };

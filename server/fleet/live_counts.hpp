@@ -25,7 +25,7 @@ class LiveCounts {
   // "*" is every tenant of the caller's scope that is not named. For a caller of the platform the tenants of an
   // organization that has agents of its own must be named: those that `tenants_of` does not know count as if it had
   // none.
-  LiveAgents of(const AgentScope& caller, const TenantsOf& tenants_of) const;
+  sync::LiveAgents of(const AgentScope& caller, const TenantsOf& tenants_of) const;
 
   // Organizations whose tenants of() must know for callers of the platform.
   std::vector<std::string> organizations_to_know() const;
