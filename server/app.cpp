@@ -30,6 +30,8 @@
 #include "server/postgres/migrations.hpp"
 #include "server/postgres/url.hpp"
 #include "server/publisher_metrics.hpp"
+#include "server/sync/metrics.hpp"
+#include "server/sync/service.hpp"
 
 namespace sluice::server {
 namespace {
@@ -38,6 +40,31 @@ constexpr std::chrono::minutes kTidyEvery{10};
 constexpr std::chrono::seconds kLastCalls{1};  // what calls get that the drain did not wait for
 constexpr std::chrono::milliseconds kLastReports{5'000};  // to store what agents reported; else they send it again
 constexpr std::chrono::seconds kLookAtCertificateEvery{5};
+
+// Agents' routes, and all others.
+class Dispatch final : public http::Handler {
+ public:
+  Dispatch(SyncService& sync, AdminService& admin) : sync_(sync), admin_(admin) {}
+
+  std::size_t body_limit(std::string_view method, std::string_view path) const override {
+    return of(path).body_limit(method, path);
+  }
+  void admit(http::Request& head, http::Admission admission) override {
+    of(head.path).admit(head, std::move(admission));
+  }
+  void handle(http::Request& request, http::Reply reply) override {
+    of(request.path).handle(request, std::move(reply));
+  }
+
+ private:
+  http::Handler& of(std::string_view path) const {
+    if (path.starts_with(SyncService::kPrefix)) return sync_;
+    return admin_;
+  }
+
+  SyncService& sync_;
+  AdminService& admin_;
+};
 
 // The parts of a running server, in the order in which they are built; they end in the reverse order.
 class App {
@@ -51,7 +78,10 @@ class App {
         fleet_(config.database, {.batch_every = config.usage_batch}, clock_, log_),
         executor_(pool_, throttle_, clock_, log_),
         service_(loop_, pool_, executor_, metrics_, log_, config.call_timeout),
-        server_(loop_, http_options(), service_),
+        feed_({.database = config.database}, log_),
+        sync_(loop_, feed_, fleet_, throttle_, clock_, log_, {}),
+        dispatch_(sync_, service_),
+        server_(loop_, http_options(), dispatch_),
         probes_("The admin port", {.alive = [] { return true; },
                                    .degraded = [this] { return degraded(); },
                                    .metrics = [this] { return metrics_.render(); }}),
@@ -64,6 +94,7 @@ class App {
     add_fleet_metrics(metrics_, fleet_);
     metrics_.add("sluice_auth_failures_throttled_total", "Failed authentications answered 429.",
                  prometheus::MetricType::Counter, [this] { return static_cast<double>(throttle_.throttled()); });
+    add_sync_metrics(metrics_, feed_, sync_.statistics());
   }
 
   int run() {
@@ -74,10 +105,12 @@ class App {
     shutdown_.await_signal(1, [this] { drain(); });
     tidy();
     fleet_.start();
+    sync_.start();
     probes_.set_ready();
     loop_.run();
-    bool ended = fleet_.stop_within(std::min(kLastReports, config_.drain_timeout));
-    ended = pool_.stop_within(kLastCalls) && ended;
+    bool ended = pool_.stop_within(kLastCalls);
+    ended = sync_.stop_within(kLastCalls) && ended;
+    ended = fleet_.stop_within(std::min(kLastReports, config_.drain_timeout)) && ended;
     if (publisher_) ended = publisher_->stop_within(kLastCalls) && ended;
     shutdown_.ignore_signals();
     if (!ended) leave();
@@ -117,6 +150,9 @@ class App {
   std::unique_ptr<Publisher> publisher_;  // nullptr: no Redis, no overrides
   Executor executor_;
   AdminService service_;
+  Feed feed_;
+  SyncService sync_;
+  Dispatch dispatch_;
   http::Server server_;
   program::Probes probes_;
   http::Server probe_server_;
@@ -244,6 +280,7 @@ void App::tidy() {
     }
   });
   pool_.submit(job);
+  sync_.tidy();
   tidy_timer_.expires_after(kTidyEvery);
   tidy_timer_.async_wait([this](const boost::system::error_code& stopped) {
     if (!stopped) tidy();
@@ -254,6 +291,7 @@ std::vector<std::string> App::degraded() const {
   std::vector<std::string> found;
   if (publisher_) found = publisher_->degraded();
   if (!pool_.reachable()) found.emplace_back("PostgreSQL is not reachable: admin calls are answered 503");
+  for (std::string& text : feed_.degraded()) found.push_back(std::move(text));
   return found;
 }
 
