@@ -12,7 +12,7 @@ from support.process import wait_until
 
 MakeCrew = Callable[..., Crew]
 # The server stores often: a minute is long for a test.
-OFTEN = ("--analytics-interval", "1s")
+OFTEN = ("--analytics-every", "1s")
 
 
 def fire(crew: Crew, agent: Agent, count: int, subject: str, seen: "Counter[int]") -> None:
