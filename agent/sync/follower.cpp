@@ -111,7 +111,7 @@ sync::AgentState SyncClient::Impl::agent_state() const {
                          .enforced = position(),
                          .degraded = degraded(),
                          .refusal = refusal_};
-  for (std::string& reason : host_.degraded()) state.degraded.push_back(std::move(reason));
+  for (std::string& reason : host_.degraded_beside()) state.degraded.push_back(std::move(reason));
   return state;
 }
 

@@ -96,7 +96,7 @@ class SyncHost {
   virtual void on_live_agents(const sync::LiveAgents& live) { static_cast<void>(live); }
 
   // Before each report: what is degraded beside the client's own, and what was decided since the last time.
-  virtual std::vector<std::string> degraded() { return {}; }
+  virtual std::vector<std::string> degraded_beside() const { return {}; }
   virtual void collect(sync::ReportQueue& queue) { static_cast<void>(queue); }
 
  protected:

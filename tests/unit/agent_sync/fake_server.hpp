@@ -56,7 +56,8 @@ class FakeServer final : public http::Handler {
   void beat() { say(sync::write_line(sync::Heartbeat{.head = head(), .live_agents = {}, .reconnect_max = {}})); }
   void say(const std::string& line) {
     for (Watcher& watcher : watchers_) {
-      if (watcher.stream.open()) watcher.stream.write(line);
+      watcher.to_say.push_back(line);
+      watcher.on_room();
     }
   }
   void cut_streams() { watchers_.clear(); }
@@ -102,11 +103,12 @@ class FakeServer final : public http::Handler {
 
  private:
   struct Watcher final : http::StreamEvents {
-    explicit Watcher(http::Stream its_stream) : stream(std::move(its_stream)) {}
-    Watcher() = default;
-    void on_room() override {}
+    void on_room() override {
+      while (!to_say.empty() && stream.write(to_say.front())) to_say.pop_front();
+    }
     void on_ended() override {}
     http::Stream stream;
+    std::deque<std::string> to_say;
   };
 
   std::string chain() const { return std::string(sync::kChainDigits, digit_); }
