@@ -17,7 +17,9 @@
 
 #include "agent/bundle_file.hpp"
 #include "agent/bundle_source.hpp"
+#include "agent/live_agents.hpp"
 #include "agent/server_source.hpp"
+#include "agent/usage.hpp"
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
 #include "common/program/certificate.hpp"
@@ -104,6 +106,8 @@ class App {
   bool load_certificate();
   bool load();
   void follow_server(SnapshotSwap::Publish publish);
+  void collect(sync::ReportQueue& queue);
+  WallTime now() const { return WallTime(std::chrono::microseconds(clock_.now_us())); }
   std::vector<std::string> degraded_stores() const;
   bool listen();
   bool listen_tcp_all();
@@ -122,6 +126,9 @@ class App {
   telemetry::Metrics metrics_;
   limiter::MemoryCounters counters_;
   WorkerShared shared_;
+  std::optional<Usage> usage_;  // with --server, to whom it is reported
+  LiveAgents live_agents_;
+  WallTime collected_;                  // the source's: up to when usage was
   std::optional<BundleSource> bundle_;  // of --policies
   std::optional<ServerSource> server_;  // of --server
   std::deque<Worker> workers_;
@@ -148,14 +155,26 @@ void App::follow_server(SnapshotSwap::Publish publish) {
                           const auto revision = static_cast<std::uint64_t>(head.revision);
                           for (Worker& worker : workers_) worker.set_head({revision, head.chain, confirmed_us});
                         },
+                    .collect = [this](sync::ReportQueue& queue) { collect(queue); },
+                    .live_agents = [this](const sync::LiveAgents& live) { live_agents_.set(live); },
                     .degraded = [this] { return degraded_stores(); }};
+  collected_ = now();
   server_.emplace(*config_.server, std::move(hooks), clock_, metrics_, log_, std::move(publish), config_.workers);
   server_->load_first();
+}
+
+// What was decided since the last time, on the source's thread.
+void App::collect(sync::ReportQueue& queue) {
+  const WallTime from = std::exchange(collected_, now());
+  TakenUsage taken = usage_->take();
+  // A clock that was set back begins anew.
+  queue.add(std::min(from, collected_), collected_, std::move(taken.counts), std::move(taken.subjects));
 }
 
 bool App::load() {
   log_.info("starting", "The agent is starting.",
             {{"version", version()}, {"workers", config_.workers}, {"max_connections", shared_.http.max_connections}});
+  if (config_.server) shared_.usage = &usage_.emplace(config_.workers);
   for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);
   if (config_.policies_file.empty() && !config_.server) {
     log_.warn("no_snapshot",
