@@ -23,17 +23,48 @@
 #include "server/admin/service.hpp"
 #include "server/auth/bootstrap.hpp"
 #include "server/counters/publisher.hpp"
+#include "server/fleet/fleet.hpp"
+#include "server/fleet/fleet_store.hpp"
+#include "server/fleet_metrics.hpp"
 #include "server/metrics.hpp"
 #include "server/postgres/migrations.hpp"
 #include "server/postgres/url.hpp"
 #include "server/publisher_metrics.hpp"
+#include "server/sync/metrics.hpp"
+#include "server/sync/service.hpp"
 
 namespace sluice::server {
 namespace {
 
 constexpr std::chrono::minutes kTidyEvery{10};
 constexpr std::chrono::seconds kLastCalls{1};  // what calls get that the drain did not wait for
+constexpr std::chrono::milliseconds kLastReports{5'000};  // to store what agents reported; else they send it again
 constexpr std::chrono::seconds kLookAtCertificateEvery{5};
+
+// Agents' routes, and all others.
+class Dispatch final : public http::Handler {
+ public:
+  Dispatch(SyncService& sync, AdminService& admin) : sync_(sync), admin_(admin) {}
+
+  std::size_t body_limit(std::string_view method, std::string_view path) const override {
+    return of(path).body_limit(method, path);
+  }
+  void admit(http::Request& head, http::Admission admission) override {
+    of(head.path).admit(head, std::move(admission));
+  }
+  void handle(http::Request& request, http::Reply reply) override {
+    of(request.path).handle(request, std::move(reply));
+  }
+
+ private:
+  http::Handler& of(std::string_view path) const {
+    if (path.starts_with(SyncService::kPrefix)) return sync_;
+    return admin_;
+  }
+
+  SyncService& sync_;
+  AdminService& admin_;
+};
 
 // The parts of a running server, in the order in which they are built; they end in the reverse order.
 class App {
@@ -44,9 +75,13 @@ class App {
         log_(log_lines_, config.log_level),
         pool_(config.database, config.max_waiting),
         metrics_(pool_),
+        fleet_(config.database, {.batch_every = config.usage_batch}, clock_, log_),
         executor_(pool_, throttle_, clock_, log_),
         service_(loop_, pool_, executor_, metrics_, log_, config.call_timeout),
-        server_(loop_, http_options(), service_),
+        feed_({.database = config.database}, log_),
+        sync_(loop_, feed_, fleet_, throttle_, clock_, log_, {}),
+        dispatch_(sync_, service_),
+        server_(loop_, http_options(), dispatch_),
         probes_("The admin port", {.alive = [] { return true; },
                                    .degraded = [this] { return degraded(); },
                                    .metrics = [this] { return metrics_.render(); }}),
@@ -56,8 +91,10 @@ class App {
         certificate_timer_(loop_) {
     metrics_.add("sluice_log_lines_dropped_total", "Log lines that could not be written.",
                  prometheus::MetricType::Counter, [this] { return static_cast<double>(log_lines_.dropped()); });
+    add_fleet_metrics(metrics_, fleet_);
     metrics_.add("sluice_auth_failures_throttled_total", "Failed authentications answered 429.",
                  prometheus::MetricType::Counter, [this] { return static_cast<double>(throttle_.throttled()); });
+    add_sync_metrics(metrics_, feed_, sync_.statistics());
   }
 
   int run() {
@@ -67,9 +104,13 @@ class App {
     if (!load_certificates() || !prepare_schema() || !start_publisher() || !listen()) return 1;
     shutdown_.await_signal(1, [this] { drain(); });
     tidy();
+    fleet_.start();
+    sync_.start();
     probes_.set_ready();
     loop_.run();
     bool ended = pool_.stop_within(kLastCalls);
+    ended = sync_.stop_within(kLastCalls) && ended;
+    ended = fleet_.stop_within(std::min(kLastReports, config_.drain_timeout)) && ended;
     if (publisher_) ended = publisher_->stop_within(kLastCalls) && ended;
     shutdown_.ignore_signals();
     if (!ended) leave();
@@ -105,9 +146,13 @@ class App {
   boost::asio::io_context loop_{1};
   Pool pool_;
   Metrics metrics_;
+  Fleet fleet_;
   std::unique_ptr<Publisher> publisher_;  // nullptr: no Redis, no overrides
   Executor executor_;
   AdminService service_;
+  Feed feed_;
+  SyncService sync_;
+  Dispatch dispatch_;
   http::Server server_;
   program::Probes probes_;
   http::Server probe_server_;
@@ -206,6 +251,7 @@ void App::drain() {
   probes_.set_draining();
   tidy_timer_.cancel();
   certificate_timer_.cancel();
+  service_.end_waiting();
   server_.drain([this] { shutdown_.drained(); });
 }
 
@@ -220,19 +266,21 @@ void App::leave() {
 
 // What only grows is removed now and then.
 void App::tidy() {
-  Pool::Job job([](Session& session) {
+  Pool::Job job([retention = config_.analytics_retention](Session& session) {
     pqxx::connection* const connection = session.connection();
     if (connection == nullptr) return;
     try {
       Transaction tx(*connection);
       tx.enter(Scope::everything("tidy"));
       forget_old_answers(tx);
+      tidy_fleet(tx, retention);
       tx.commit();
     } catch (const std::exception&) {
       // The next time will do.
     }
   });
   pool_.submit(job);
+  sync_.tidy();
   tidy_timer_.expires_after(kTidyEvery);
   tidy_timer_.async_wait([this](const boost::system::error_code& stopped) {
     if (!stopped) tidy();
@@ -243,6 +291,7 @@ std::vector<std::string> App::degraded() const {
   std::vector<std::string> found;
   if (publisher_) found = publisher_->degraded();
   if (!pool_.reachable()) found.emplace_back("PostgreSQL is not reachable: admin calls are answered 503");
+  for (std::string& text : feed_.degraded()) found.push_back(std::move(text));
   return found;
 }
 
