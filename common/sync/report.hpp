@@ -3,11 +3,13 @@
 //   {"agent_id":"a1","pod":"shop-7f9","boot_id":"…","version":"0.1.0","revision":7,"chain":"…",
 //    "degraded":["redis: …"],"refusal":{"revision":8,"chain":"…","code":"checksum_mismatch","text":"…"},
 //    "reports":[{"number":7,"from":"2027-03-31T00:00:00Z","to":"2027-03-31T00:00:10Z",
-//                "counts":[{"tenant_id":"shop","policy_id":"orders","outcome":"denied","count":3}]}]}
+//                "counts":[{"tenant_id":"shop","policy_id":"orders","outcome":"denied","count":3}],
+//                "subjects":[{"tenant_id":"shop","policy_id":"orders","subject":"sha256:…","count":2}]}]}
 //   → {"stored":7}
 //
 // Numbers count from 1 within a boot, each by one more than the last: the server stores a report once, whatever is sent
-// again, by (agent_id, boot_id, number). `stored` is the last one it has in its database, 0 for none.
+// again, by (agent_id, boot_id, number). `stored` is the last one it has in its database, 0 for none. `"leaving":true`
+// in a request: the agent ends, and is to be forgotten at once instead of missed.
 //
 // Forward compatibility: members that this version does not know are passed over everywhere, in reports and in the
 // reply: agents and servers are upgraded one by one, in either order.
@@ -35,6 +37,8 @@ inline constexpr std::size_t kMaxReportsAtOnce = 64;
 inline constexpr std::size_t kMaxCountsAtOnce = 20'000;           // in all reports of one request together
 inline constexpr std::size_t kMaxDegraded = 32;                   // reasons
 inline constexpr std::size_t kMaxReportText = 1024;               // bytes of a reason, and of a refusal's text
+inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;          // in all reports of one request together
+inline constexpr std::size_t kMaxSubjectBytes = 512;              // of one throttled subject; longer ones are cut
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;  // of one count
 inline constexpr std::size_t kMaxAgentNameBytes = 253;            // agent_id and pod, as long as a host's name
 
@@ -48,11 +52,23 @@ struct UsageCount {
   bool operator==(const UsageCount&) const = default;
 };
 
+// A subject that a policy's limits refused, one of those refused most often in the interval. What is not among the
+// most frequent is left out: subjects are no sum of anything.
+struct ThrottledSubject {
+  std::string tenant_id;
+  std::string policy_id;   // "" where a plan was called by its id
+  std::string subject;     // "sha256:<16 hex>", or as it is where the policy says so; 1 to kMaxSubjectBytes
+  std::int64_t count = 0;  // refused calls, at least so many; 1 to kMaxCount
+
+  bool operator==(const ThrottledSubject&) const = default;
+};
+
 struct UsageReport {
   std::int64_t number = 0;  // from 1
   WallTime from;            // inclusive
   WallTime to;              // exclusive; not before `from`
   std::vector<UsageCount> counts;
+  std::vector<ThrottledSubject> subjects{};  // absent where there are none
 
   bool operator==(const UsageReport&) const = default;
 };
@@ -74,6 +90,7 @@ struct AgentState {
   std::optional<Position> enforced;  // absent: it has no state yet ("revision" and "chain" are null)
   std::vector<std::string> degraded;
   std::optional<SnapshotRefusal> refusal;
+  bool leaving = false;  // this is its last report
 
   bool operator==(const AgentState&) const = default;
 };
@@ -85,8 +102,8 @@ struct ReportDocument {
   bool operator==(const ReportDocument&) const = default;
 };
 
-// Texts that are too long are cut to their bounds, and reasons over kMaxDegraded left out: a report is always one that
-// parse_report takes, if the ids, the numbers and the counts are.
+// Texts that are too long are cut to their bounds, and reasons over kMaxDegraded and subjects over kMaxSubjectsAtOnce
+// left out: a report is always one that parse_report takes, if the ids, the numbers and the counts are.
 std::string write_report(const AgentState& agent, std::span<const UsageReport> reports);
 
 // Faults, each with its JSON pointer, line and column: not JSON, too large, a member missing, of another type, out of

@@ -53,6 +53,7 @@ class ReportReader {
                    fmt::format("degraded has {} reasons, and may have {}", agent.degraded.size(), kMaxDegraded));
     }
     if (const JsonValue* const refusal = fields.take("refusal")) read_refusal(*refusal, fields.at().member("refusal"));
+    agent.leaving = fields.boolean("leaving").value_or(false);
   }
 
   std::string read_name(Fields& fields, std::string_view name, bool required) {
@@ -110,6 +111,8 @@ class ReportReader {
                                          out_.reports.back().number));
     }
     fields.each("counts", false, [&](const JsonValue& item, const Place& place) { read_count(item, place, report); });
+    fields.each("subjects", false,
+                [&](const JsonValue& item, const Place& place) { read_subject(item, place, report); });
     out_.reports.push_back(std::move(report));
   }
 
@@ -124,6 +127,20 @@ class ReportReader {
     count.outcome = read_word(fields, "outcome");
     count.count = fields.integer("count", 1, kMaxCount).value_or(0);
     report.counts.push_back(std::move(count));
+  }
+
+  void read_subject(const JsonValue& value, const Place& at, UsageReport& report) {
+    ++subjects_;
+    Fields fields(value, at, faults_);
+    if (!fields.is_object()) return;
+    ThrottledSubject subject;
+    for (const std::string_view name : {"tenant_id", "subject", "count"}) fields.require(name, "every subject has it");
+    subject.tenant_id = read_id(fields, "tenant_id", true);
+    subject.policy_id = read_id(fields, "policy_id", false);
+    subject.subject = fields.text("subject", kMaxSubjectBytes).value_or("");
+    if (fields.present("subject") && subject.subject.empty()) fields.fault("subject", "subject must not be empty");
+    subject.count = fields.integer("count", 1, kMaxCount).value_or(0);
+    report.subjects.push_back(std::move(subject));
   }
 
   std::string read_id(Fields& fields, std::string_view name, bool required) {
@@ -142,11 +159,16 @@ class ReportReader {
     if (counts_ > kMaxCountsAtOnce) {
       fields.fault("reports", fmt::format("{} counts in one request: send at most {}", counts_, kMaxCountsAtOnce));
     }
+    if (subjects_ > kMaxSubjectsAtOnce) {
+      fields.fault("reports",
+                   fmt::format("{} subjects in one request: send at most {}", subjects_, kMaxSubjectsAtOnce));
+    }
   }
 
   FaultList faults_;
   ReportDocument out_;
   std::size_t counts_ = 0;
+  std::size_t subjects_ = 0;
 };
 
 }  // namespace

@@ -8,15 +8,20 @@
 namespace sluice::sync {
 namespace {
 
-constexpr auto key_of = [](const UsageCount& count) {
-  return std::tie(count.tenant_id, count.policy_id, count.outcome);
+constexpr auto key_of = []<class Count>(const Count& count) {
+  if constexpr (requires { count.outcome; }) {
+    return std::tie(count.tenant_id, count.policy_id, count.outcome);
+  } else {
+    return std::tie(count.tenant_id, count.policy_id, count.subject);
+  }
 };
 
 // Sorted, with those of one key added up, and none of 0.
-void add_up(std::vector<UsageCount>& counts) {
+template <class Count>
+void add_up(std::vector<Count>& counts) {
   std::ranges::sort(counts, {}, key_of);
   std::size_t kept = 0;
-  for (UsageCount& count : counts) {
+  for (Count& count : counts) {
     if (count.count <= 0) continue;
     if (kept > 0 && key_of(counts[kept - 1]) == key_of(count)) {
       counts[kept - 1].count += count.count;
@@ -28,11 +33,20 @@ void add_up(std::vector<UsageCount>& counts) {
   counts.resize(kept);
 }
 
+void add_up_subjects(std::vector<ThrottledSubject>& subjects) {
+  add_up(subjects);
+  if (subjects.size() <= kMaxSubjectsAtOnce) return;
+  std::ranges::sort(subjects, std::ranges::greater(), &ThrottledSubject::count);
+  subjects.resize(kMaxSubjectsAtOnce);
+}
+
 }  // namespace
 
-void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts) {
+void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts,
+                      std::vector<ThrottledSubject> subjects) {
   add_up(counts);
-  if (counts.empty()) return;
+  add_up_subjects(subjects);
+  if (counts.empty() && subjects.empty()) return;
   const bool crowded = waiting_.size() >= kMostWaiting || rows_ + counts.size() > most_rows_;
   if (crowded && !waiting_.empty()) {
     Interval& last = waiting_.back();
@@ -40,12 +54,14 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
     last.to = std::max(last.to, to);
     std::ranges::move(counts, std::back_inserter(last.counts));
     add_up(last.counts);
+    std::ranges::move(subjects, std::back_inserter(last.subjects));
+    add_up_subjects(last.subjects);
   } else {
-    waiting_.push_back({.from = from, .to = to, .counts = std::move(counts)});
+    waiting_.push_back({.from = from, .to = to, .counts = std::move(counts), .subjects = std::move(subjects)});
   }
   bound_rows(waiting_.back());
   rows_ += waiting_.back().counts.size();
-  if (waiting_.back().counts.empty()) waiting_.pop_back();
+  if (waiting_.back().empty()) waiting_.pop_back();
 }
 
 // The last interval, whose rows are not among rows_: what is too much of it goes.
@@ -60,17 +76,20 @@ void ReportQueue::bound_rows(Interval& interval) {
 std::span<const UsageReport> ReportQueue::to_send() {
   if (!sent_.empty()) return sent_;
   std::size_t room = most_at_once_;
+  std::size_t room_for_subjects = kMaxSubjectsAtOnce;
   while (!waiting_.empty() && room > 0 && sent_.size() < kMostSent) {
     Interval& interval = waiting_.front();
+    if (interval.subjects.size() > room_for_subjects) break;
+    room_for_subjects -= interval.subjects.size();
     const std::size_t rows = std::min(room, interval.counts.size());
     send(interval, rows);
     room -= rows;
-    if (interval.counts.empty()) waiting_.pop_front();
+    if (interval.empty()) waiting_.pop_front();
   }
   return sent_;
 }
 
-// The last `rows` of the interval become a report; what is left of it becomes another one later.
+// The last `rows` of the interval, and all its subjects, become a report; what is left of it becomes another one later.
 void ReportQueue::send(Interval& interval, std::size_t rows) {
   const auto first = interval.counts.end() - static_cast<std::ptrdiff_t>(rows);
   UsageReport& report = sent_.emplace_back();
@@ -78,6 +97,7 @@ void ReportQueue::send(Interval& interval, std::size_t rows) {
   report.from = interval.from;
   report.to = interval.to;
   report.counts.assign(std::move_iterator(first), std::move_iterator(interval.counts.end()));
+  report.subjects = std::exchange(interval.subjects, {});
   interval.counts.erase(first, interval.counts.end());
   rows_ -= rows;
 }

@@ -3,7 +3,8 @@
 //
 // Bounded: intervals that were not sent yet wait, and when too many wait, the newest are put together: sums stay
 // exact, only times get coarser. What would go over kMostRows even so is dropped and counted in dropped(). One request
-// is under way at a time, of at most kMaxCountsAtOnce counts.
+// is under way at a time, of at most kMaxCountsAtOnce counts and kMaxSubjectsAtOnce throttled subjects. Subjects go
+// along with their interval; of those that were put together the most frequent stay.
 //
 // Thread safety: none; one at a time. No clock, no I/O.
 // Invariant: numbers count from 1 by one; what was sent and not stored is what to_send() gives, and nothing else.
@@ -29,9 +30,9 @@ class ReportQueue {
   explicit ReportQueue(std::size_t most_rows = kMostRows, std::size_t most_at_once = kMaxCountsAtOnce)
       : most_rows_(most_rows), most_at_once_(most_at_once) {}
 
-  // What was decided from `from` to `to`. Counts of one tenant, policy and outcome are added up; an interval in which
-  // nothing was decided needs no report. REQUIRES: intervals come in order; counts ≥ 0.
-  void add(WallTime from, WallTime to, std::vector<UsageCount> counts);
+  // What was decided from `from` to `to`. Counts of one tenant, policy and outcome are added up, as are those of one
+  // subject; an interval in which nothing was decided needs no report. REQUIRES: intervals come in order; counts ≥ 0.
+  void add(WallTime from, WallTime to, std::vector<UsageCount> counts, std::vector<ThrottledSubject> subjects = {});
 
   // What to send now, oldest first: what was sent and is not stored yet, again; else the next that wait.
   // Valid until the next call of a function that is not const.
@@ -50,7 +51,9 @@ class ReportQueue {
   struct Interval {
     WallTime from;
     WallTime to;
-    std::vector<UsageCount> counts;  // sorted, one for each tenant, policy and outcome
+    std::vector<UsageCount> counts;          // sorted, one for each tenant, policy and outcome
+    std::vector<ThrottledSubject> subjects;  // one for each; at most kMaxSubjectsAtOnce
+    bool empty() const { return counts.empty() && subjects.empty(); }
   };
 
   void bound_rows(Interval& interval);

@@ -30,22 +30,42 @@ void write_refusal(JsonWriter& out, const SnapshotRefusal& refusal) {
   out.end_object();
 }
 
-void write_usage(JsonWriter& out, const UsageReport& report) {
+void write_count(JsonWriter& out, const UsageCount& count) {
+  out.begin_object();
+  out.field("tenant_id", count.tenant_id);
+  out.field("policy_id", count.policy_id);
+  out.field("outcome", count.outcome);
+  out.field("count", count.count);
+  out.end_object();
+}
+
+void write_subject(JsonWriter& out, const ThrottledSubject& subject) {
+  out.begin_object();
+  out.field("tenant_id", subject.tenant_id);
+  out.field("policy_id", subject.policy_id);
+  out.field("subject", cut(subject.subject, kMaxSubjectBytes));
+  out.field("count", subject.count);
+  out.end_object();
+}
+
+// `room`: for how many subjects there is room left in the request.
+void write_usage(JsonWriter& out, const UsageReport& report, std::size_t& room) {
   out.begin_object();
   out.field("number", report.number);
   out.field("from", format_timestamp(report.from));
   out.field("to", format_timestamp(report.to));
   out.key("counts");
   out.begin_list();
-  for (const UsageCount& count : report.counts) {
-    out.begin_object();
-    out.field("tenant_id", count.tenant_id);
-    out.field("policy_id", count.policy_id);
-    out.field("outcome", count.outcome);
-    out.field("count", count.count);
-    out.end_object();
-  }
+  for (const UsageCount& count : report.counts) write_count(out, count);
   out.end_list();
+  const auto subjects = std::span(report.subjects).first(std::min(room, report.subjects.size()));
+  room -= subjects.size();
+  if (!subjects.empty()) {
+    out.key("subjects");
+    out.begin_list();
+    for (const ThrottledSubject& subject : subjects) write_subject(out, subject);
+    out.end_list();
+  }
   out.end_object();
 }
 
@@ -69,9 +89,11 @@ std::string write_report(const AgentState& agent, std::span<const UsageReport> r
   }
   out.end_list();
   if (agent.refusal) write_refusal(out, *agent.refusal);
+  if (agent.leaving) out.field("leaving", true);
   out.key("reports");
   out.begin_list();
-  for (const UsageReport& report : reports) write_usage(out, report);
+  std::size_t room = kMaxSubjectsAtOnce;
+  for (const UsageReport& report : reports) write_usage(out, report, room);
   out.end_list();
   out.end_object();
   return out.take();

@@ -27,10 +27,13 @@ void read_tenants(Fields& fields, FaultList& faults, Heartbeat& out) {
   if (value == nullptr) return;
   const Place at = fields.at().member("tenants");
   Fields tenants(*value, at, faults);
+  LiveAgents& live = out.live_agents.emplace();
   for (const JsonMember& member : tenants.members()) {
-    if (!is_id(member.name)) tenants.fault(member.name, fmt::format("{} is no id of a tenant", quoted(member.name)));
+    if (!is_id(member.name) && member.name != kEveryTenant) {
+      tenants.fault(member.name, fmt::format("{} is no id of a tenant", quoted(member.name)));
+    }
     const auto agents = tenants.integer(member.name, 0, std::numeric_limits<std::int64_t>::max());
-    if (agents) out.live_agents.emplace(member.name, *agents);
+    if (agents) live.emplace(member.name, *agents);
   }
 }
 
@@ -62,10 +65,12 @@ std::string write_line(const Heartbeat& line) {
   out.begin_object();
   out.field("heartbeat", true);
   write_position(out, line.head);
-  out.key("tenants");
-  out.begin_object();
-  for (const auto& [tenant_id, agents] : line.live_agents) out.field(tenant_id, agents);
-  out.end_object();
+  if (line.live_agents) {
+    out.key("tenants");
+    out.begin_object();
+    for (const auto& [tenant_id, agents] : *line.live_agents) out.field(tenant_id, agents);
+    out.end_object();
+  }
   if (line.reconnect_max) out.field("reconnect_max_ms", std::int64_t{line.reconnect_max->count()});
   out.end_object();
   return out.take() + '\n';

@@ -1,7 +1,9 @@
 // The lines of the watch stream: "something changed", and heartbeats.
 //
 //   {"revision":7,"chain":"…","spread_ms":0}
-//   {"heartbeat":true,"revision":7,"chain":"…","tenants":{"shop":12},"reconnect_max_ms":4000}
+//   {"heartbeat":true,"revision":7,"chain":"…","tenants":{"shop":12,"*":3},"reconnect_max_ms":4000}
+//
+// `tenants` stands only where it changed since the heartbeat before, and in the first of a stream.
 //
 // Forward compatibility: members that this version does not know are passed over.
 //
@@ -36,11 +38,15 @@ struct Invalidation {
   bool operator==(const Invalidation&) const = default;
 };
 
+// How many agents are live, by tenant, each ≥ 0; kEveryTenant is for every tenant of the scope that is not named.
+using LiveAgents = std::map<std::string, std::int64_t, std::less<>>;
+inline constexpr std::string_view kEveryTenant = "*";
+
 // The server is there, and this is its newest state; inside the scope nothing has changed since the last invalidation.
 struct Heartbeat {
   Position head;
-  std::map<std::string, std::int64_t, std::less<>> live_agents;  // by tenant, each ≥ 0
-  std::optional<std::chrono::milliseconds> reconnect_max;        // 1 ms to kMaxReconnect
+  std::optional<LiveAgents> live_agents;                   // absent: as of the heartbeat before
+  std::optional<std::chrono::milliseconds> reconnect_max;  // 1 ms to kMaxReconnect
 
   bool operator==(const Heartbeat&) const = default;
 };

@@ -23,14 +23,6 @@ std::vector<Filter> filters_of(const BundlePart& part, Kind kind) {
   return filters;
 }
 
-// The version is the store's, not the document's: agents tell by it which of two equal policies wins.
-void append(std::string& out, const StoredObject& object) {
-  out += object.document;
-  if (object.key.kind != Kind::policy || object.version == 1) return;
-  out.pop_back();
-  out += fmt::format(R"(,"version":{}}})", object.version);
-}
-
 void append_list(Transaction& tx, const BundlePart& part, Kind kind, std::string& out) {
   const std::vector<Filter> filters = filters_of(part, kind);
   out += fmt::format(",\n\"{}\":[", info(kind).table);
@@ -41,7 +33,7 @@ void append_list(Transaction& tx, const BundlePart& part, Kind kind, std::string
     for (std::size_t i = 0; i < rows; ++i) {
       out += first ? "\n" : ",\n";
       first = false;
-      append(out, found[i]);
+      out += bundle_document(found[i].key.kind, found[i].version, found[i].document);
     }
     if (out.size() > kMaxJsonBytes) {
       throw Refusal(

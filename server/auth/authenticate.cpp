@@ -7,7 +7,6 @@
 #include "server/store/objects.hpp"
 
 namespace sluice::server {
-namespace {
 
 // RFC 6750 section 2.1; the scheme's case does not matter.
 std::string_view bearer(std::string_view authorization) {
@@ -19,8 +18,6 @@ std::string_view bearer(std::string_view authorization) {
   }
   return authorization.substr(kScheme.size());
 }
-
-}  // namespace
 
 std::optional<Principal> authenticate(Transaction& tx, std::string_view authorization, std::int64_t now_us) {
   const auto presented = parse_key(bearer(authorization), CredentialKind::admin_token);

@@ -86,7 +86,7 @@ class Columns {
   std::map<std::size_t, std::vector<std::string>> texts_;
 };
 
-// One statement writes the rows of versions, changes and audit, moves the heads, and wakes who follows.
+// One statement writes the rows of versions, changes, revisions and audit, moves the heads, and wakes who follows.
 constexpr std::string_view kRecord = R"(
 WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS made_at, $2::bigint AS revision),
      entry AS (
@@ -101,6 +101,9 @@ WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS
      change AS (
        INSERT INTO changes (revision, ordinal, kind, organization_id, tenant_id, id, version, removed)
        SELECT stamp.revision, ordinal + $19::bigint, kind, organization_id, tenant_id, id, version, removed FROM entry, stamp),
+     named AS (
+       INSERT INTO revisions (revision, chain, made_at)
+       SELECT revision.revision, revision.chain, revision.made_at FROM revision WHERE $19::bigint = 0),
      trail AS (
        INSERT INTO audit (organization_id, seq, tenant_id, made_at, actor_id, actor_role, source, request_id, action, kind,
                           object_id, version, before, after, revision, hash)

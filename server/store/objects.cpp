@@ -39,6 +39,12 @@ void where_key(Statement& statement, const ObjectKey& key) {
 
 }  // namespace
 
+std::string bundle_document(Kind kind, std::int64_t version, std::string_view document) {
+  if (kind != Kind::policy || version == 1) return std::string(document);
+  document.remove_suffix(1);
+  return fmt::format(R"({},"version":{}}})", document, version);
+}
+
 std::optional<StoredObject> find(Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock) {
   Statement statement(fmt::format("SELECT {} FROM {}", kColumns, info(kind).table));

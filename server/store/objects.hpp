@@ -32,6 +32,10 @@ struct StoredObject {
   std::string updated_at;
 };
 
+// The document as bundles and agents have it: a policy's has its version, by which agents tell which of two equal ones
+// wins.
+std::string bundle_document(Kind kind, std::int64_t version, std::string_view document);
+
 enum class Lock : std::uint8_t {
   none,
   share,   // nobody may change it until the end of the transaction

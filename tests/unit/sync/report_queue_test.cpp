@@ -126,6 +126,61 @@ TEST_CASE("what goes over the bound is dropped and counted") {
   CHECK(queue.dropped() == 30);
 }
 
+std::vector<ThrottledSubject> subjects(int first, int end, std::int64_t count) {
+  std::vector<ThrottledSubject> out;
+  for (int i = first; i < end; ++i) out.push_back({"shop", "a", fmt::format("u{:04}", i), count});
+  return out;
+}
+
+TEST_CASE("throttled subjects go along with their interval, once, whatever parts its counts are sent in") {
+  ReportQueue queue(1000, 2);
+  queue.add(kStart, kStart + 10s, {{"shop", "a", "denied", 1}, {"shop", "b", "denied", 1}, {"shop", "c", "denied", 1}},
+            {{"shop", "a", "x", 1}, {"shop", "a", "y", 2}, {"shop", "a", "x", 4}, {"shop", "a", "z", 0}});
+  const auto first = sent(queue);
+  REQUIRE(first.size() == 1);
+  CHECK(first[0].subjects == std::vector<ThrottledSubject>{{"shop", "a", "x", 5}, {"shop", "a", "y", 2}});
+  queue.stored(1);
+  REQUIRE(sent(queue).size() == 1);
+  CHECK(sent(queue)[0].subjects.empty());
+  queue.stored(2);
+  queue.add(kStart, kStart + 10s, {}, subjects(0, 1, 1));
+  REQUIRE(sent(queue).size() == 1);
+  CHECK(sent(queue)[0].subjects == subjects(0, 1, 1));
+}
+
+TEST_CASE("a request has no more subjects than the server takes, and the next has the rest") {
+  ReportQueue queue;
+  for (int i = 0; i < 5; ++i) queue.add(kStart + i * 10s, kStart + (i + 1) * 10s, counts("a", 1), subjects(0, 400, 1));
+  AgentState agent;
+  agent.agent_id = agent.boot_id = agent.version = "a";
+  std::vector<std::size_t> requests;
+  while (!queue.empty()) {
+    std::size_t together = 0;
+    for (const UsageReport& report : queue.to_send()) together += report.subjects.size();
+    CHECK(parse_report(write_report(agent, queue.to_send())));
+    requests.push_back(together);
+    queue.stored(queue.to_send().back().number);
+  }
+  CHECK(requests == std::vector<std::size_t>{800, 800, 400});
+}
+
+TEST_CASE("of the subjects of intervals that are put together the most frequent stay") {
+  ReportQueue queue;
+  for (int i = 0; i < static_cast<int>(ReportQueue::kMostWaiting); ++i) add(queue, i, counts("a", 1));
+  queue.add(kStart + 900s, kStart + 910s, counts("a", 1), subjects(0, 900, 2));
+  queue.add(kStart + 910s, kStart + 920s, counts("a", 1), subjects(800, 1500, 3));
+  while (!queue.empty()) {
+    const auto reports = sent(queue);
+    queue.stored(reports.back().number);
+    if (!queue.empty()) continue;
+    const auto& kept = reports.back().subjects;
+    REQUIRE(kept.size() == kMaxSubjectsAtOnce);
+    std::map<std::int64_t, int> by_count;
+    for (const ThrottledSubject& subject : kept) ++by_count[subject.count];
+    CHECK(by_count == std::map<std::int64_t, int>{{5, 100}, {3, 600}, {2, 300}});
+  }
+}
+
 TEST_CASE("a server that dies at any moment and stores what it is sent by number has every decision once") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);

@@ -27,8 +27,9 @@ std::vector<UsageReport> reports() {
   return {{.number = 7,
            .from = kFrom,
            .to = kFrom + 10s,
-           .counts = {{"shop", "orders", "denied", 3}, {"shop", "", "allowed", 1}}},
-          {.number = 8, .from = kFrom + 10s, .to = kFrom + 10s, .counts = {}}};
+           .counts = {{"shop", "orders", "denied", 3}, {"shop", "", "allowed", 1}},
+           .subjects = {{"shop", "orders", "sha256:0123456789abcdef", 2}, {"shop", "", "user \"é\"", 1}}},
+          {.number = 8, .from = kFrom + 10s, .to = kFrom + 10s, .counts = {}, .subjects = {}}};
 }
 
 std::string pointers(std::string_view json) {
@@ -78,9 +79,27 @@ TEST_CASE("texts that are too long are cut between characters, so that the repor
   CHECK(read->agent.refusal->text.size() == kMaxReportText);
 }
 
+TEST_CASE("an agent that ends says so") {
+  AgentState state = agent();
+  CHECK(!parse_report(write_report(state, {}))->agent.leaving);
+  state.leaving = true;
+  CHECK(parse_report(write_report(state, {}))->agent == state);
+}
+
+TEST_CASE("subjects over the bound of a request are left out, and long ones are cut") {
+  std::vector<UsageReport> made = reports();
+  made[0].subjects.assign(kMaxSubjectsAtOnce - 1, {"shop", "orders", std::string(kMaxSubjectBytes - 1, 'x') + "é", 1});
+  made[1].subjects = reports()[0].subjects;
+  const auto read = parse_report(write_report(agent(), made));
+  REQUIRE(read);
+  REQUIRE(read->reports[0].subjects.size() == kMaxSubjectsAtOnce - 1);
+  CHECK(read->reports[0].subjects[0].subject == std::string(kMaxSubjectBytes - 1, 'x'));
+  CHECK(read->reports[1].subjects == std::vector{made[1].subjects[0]});
+}
+
 TEST_CASE("members of another version are passed over everywhere") {
   CHECK(pointers(with(usage(R"({"tenant_id":"t","policy_id":"p","outcome":"denied","count":1,"cost":2})"),
-                      R"(,"refusal":{"revision":1,"chain":")" + kChain +
+                      R"(,"leaving":false,"refusal":{"revision":1,"chain":")" + kChain +
                           R"(","code":"x","text":"","since":"y"},"cpu":1)")) == "none");
   CHECK(*parse_report_reply(R"({"stored":6,"next_in_ms":500})") == 6);
 }
@@ -104,6 +123,21 @@ TEST_CASE("a report's faults name the members") {
   CHECK(pointers(with(usage(R"({"tenant_id":"t","outcome":"no no","count":1})"))) == "/reports/0/counts/0/outcome");
   CHECK(pointers(with(R"({"number":1,"from":"2027-03-31T00:00:01Z","to":"2027-03-31T00:00:00Z","counts":[]})")) ==
         "/reports/0/to");
+  const auto with_subjects = [](std::string_view subjects) {
+    std::string report = usage("");
+    report.pop_back();
+    return with(fmt::format(R"({},"subjects":[{}]}})", report, subjects));
+  };
+  CHECK(pointers(with_subjects(R"({"tenant_id":"t","subject":"s","count":1,"since":1})")) == "none");
+  CHECK(pointers(with_subjects("{}")) ==
+        "/reports/0/subjects/0/tenant_id /reports/0/subjects/0/subject /reports/0/subjects/0/count");
+  CHECK(pointers(with_subjects(R"({"tenant_id":"t","policy_id":"P","subject":"","count":0})")) ==
+        "/reports/0/subjects/0/policy_id /reports/0/subjects/0/subject /reports/0/subjects/0/count");
+  CHECK(pointers(with_subjects("7")) == "/reports/0/subjects/0");
+  CHECK(pointers(with("", R"(,"leaving":1)")) == "/leaving");
+  std::string too_many = R"({"tenant_id":"t","subject":"s","count":1})";
+  for (std::size_t i = 0; i < kMaxSubjectsAtOnce; ++i) too_many += R"(,{"tenant_id":"t","subject":"s","count":1})";
+  CHECK(pointers(with_subjects(too_many)) == "/reports");
   std::string many;
   for (std::size_t i = 1; i <= kMaxReportsAtOnce + 1; ++i) many += (i == 1 ? "" : ",") + usage("", static_cast<int>(i));
   CHECK(pointers(with(many)) == "/reports");

@@ -21,9 +21,10 @@ std::string pointer_of_fault(std::string_view text) {
 
 TEST_CASE("both kinds of lines survive being written and read") {
   const Invalidation invalidation{.head = kHead, .spread = 250ms};
-  const Heartbeat heartbeat{.head = kHead, .live_agents = {{"arcade", 0}, {"shop", 12}}, .reconnect_max = 8s};
+  const Heartbeat heartbeat{.head = kHead, .live_agents = LiveAgents{{"*", 3}, {"arcade", 0}, {"shop", 12}}, .reconnect_max = 8s};
+  const Heartbeat nobody{.head = kHead, .live_agents = LiveAgents{}, .reconnect_max = {}};
   const Heartbeat bare{.head = kHead, .live_agents = {}, .reconnect_max = {}};
-  for (const WatchLine& wanted : {WatchLine(invalidation), WatchLine(heartbeat), WatchLine(bare)}) {
+  for (const WatchLine& wanted : {WatchLine(invalidation), WatchLine(heartbeat), WatchLine(nobody), WatchLine(bare)}) {
     std::string text = std::visit([](const auto& is) { return write_line(is); }, wanted);
     REQUIRE(text.ends_with('\n'));
     text.pop_back();
@@ -48,6 +49,7 @@ TEST_CASE("a line's faults name the member") {
   CHECK(pointer_of_fault(line(R"(,"spread_ms":60001)")) == "/spread_ms");
   CHECK(pointer_of_fault(line(R"(,"heartbeat":1)")) == "/heartbeat");
   CHECK(pointer_of_fault(line(R"(,"heartbeat":true,"tenants":{"Shop":1})")) == "/tenants/Shop");
+  CHECK(pointer_of_fault(line(R"(,"heartbeat":true,"tenants":{"**":1})")) == "/tenants/**");
   CHECK(pointer_of_fault(line(R"(,"heartbeat":true,"tenants":{"shop":-1})")) == "/tenants/shop");
   CHECK(pointer_of_fault(line(R"(,"heartbeat":true,"tenants":{"shop":1,"shop":2})")) == "/tenants/shop");
   CHECK(pointer_of_fault(line(R"(,"heartbeat":true,"tenants":[])")) == "/tenants");
