@@ -71,6 +71,9 @@ FAULTS = {"cut_share": 6, "cut_agent": 2, "hold_agent": 2, "hold_replica": 1, "k
 LONG = {"hold_replica": 2.0, "kill_replica": 1.5, "end_replica": 1.5, "kill_postgres": 2.0, "restart_postgres": 2.0}
 
 
+LIMIT = {"name": "burst", "algorithm": "token_bucket", "capacity": 10, "refill": "20/1s"}
+
+
 @dataclass
 class Writer:
     """What is there, and what could be written next."""
@@ -156,15 +159,24 @@ class Writer:
         return Call("PATCH", f"/organizations/{name}", {"name": mark}, ((("organization", "", name), mark),))
 
     def apply(self, tenant: str) -> Call:
-        """Several new policies at once, of two tenants."""
-        policies, does = [], []
-        for owner in (tenant, self.random.choice(list(self.tenants))):
+        """An organization, one or two of its tenants and several new policies of theirs at once. (A bundle must hold what it
+        refers to.)"""
+        organization, mark = self.tenants[tenant], f"mark {self.fresh('b')}."
+        owners = {tenant, self.random.choice([name for name, owner in self.tenants.items() if owner == organization])}
+        bundle: dict[str, Any] = {"format": "sluice/v1", "organizations": [{"id": organization, "name": mark}],
+                                  "tenants": [], "policies": []}
+        does: list[tuple[Name, Optional[str]]] = [(("organization", "", organization), mark)]
+        for owner in sorted(owners):
+            bundle["tenants"].append({"id": owner, "organization_id": organization, "name": mark})
+            does.append((("tenant", "", owner), mark))
             for _ in range(self.random.randint(2, 4)):
                 name = self.fresh("a-")
                 self.policies[owner].append(name)
-                policies.append({"id": name, **self.policy(owner, f"mark {name}.", name)})
+                policy = {"id": name, **self.policy(owner, f"mark {name}.", name), "limits": [LIMIT]}
+                del policy["plan_id"]
+                bundle["policies"].append(policy)
                 does.append((("policy", owner, name), f"mark {name}."))
-        return Call("POST", "/apply", {"format": "sluice/v1", "policies": policies}, tuple(does))
+        return Call("POST", "/apply", bundle, tuple(does))
 
     def burst(self, count: int) -> tuple[Call, ...]:
         """Changes that may be made in any order: each is of an object of its own."""
@@ -198,10 +210,9 @@ def first_bundle(writer: Writer, size: Size) -> dict[str, Any]:
         name = writer.fresh("k-")
         writer.keys[tenant].append(name)
         keys.append({"tenant_id": tenant, "id": name, **writer.key(name)})
-    limit = {"name": "burst", "algorithm": "token_bucket", "capacity": 10, "refill": "20/1s"}
     return {"format": "sluice/v1", "organizations": [{"id": name} for name in writer.organizations],
             "tenants": [{"id": tenant, "organization_id": owner} for tenant, owner in writer.tenants.items()],
-            "plans": [{"tenant_id": tenant, "id": "pro", "limits": [limit]} for tenant in writer.tenants],
+            "plans": [{"tenant_id": tenant, "id": "pro", "limits": [LIMIT]} for tenant in writer.tenants],
             "policies": policies, "keys": keys}
 
 

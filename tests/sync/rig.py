@@ -180,7 +180,7 @@ class ReplicaWriter:
                 revision = answer.header("sluice-revision")
                 assert revision, f"nothing was changed by {call}: {answer}"
                 return Wrote(int(revision), call.does, begin, now_us())
-            assert answer is None or answer.status in (503, 409), f"{call}: {answer}"
+            assert answer is None or answer.status in (503, 409), f"{answer} to {call}"
             assert time.monotonic() < end, f"not acknowledged within {self.SECONDS} s: {call}: {answer}"
             self.retries += 1
             time.sleep(0.02)

@@ -16,7 +16,7 @@ def test_every_fault_is_in_a_plan_of_all_faults() -> None:
 def test_writes_of_a_plan_are_of_all_kinds_and_each_can_be_told_from_all_others() -> None:
     calls = [call for step in make_plan(5, SIZE).writes for call in step.calls]
     assert {call.method for call in calls} == {"PUT", "PATCH", "DELETE", "POST"}
-    marks = [mark for call in calls for _, mark in call.does if mark]
+    marks = [(name, mark) for call in calls for name, mark in call.does if mark]
     assert len(marks) == len(set(marks))
 
 
