@@ -101,7 +101,9 @@ void Reporter::leave(Duration within, std::function<void()> done) {
     send_alarm_.clear();
     done();
   };
-  if (!ask(sync::write_report(source_.state(), queue_.to_send()), over)) {
+  sync::AgentState last = source_.state();
+  last.leaving = true;
+  if (!ask(sync::write_report(last, queue_.to_send()), over)) {
     send_alarm_.set(Clock::now(), done);
   }
 }

@@ -13,12 +13,10 @@ constexpr std::size_t kMostShown = 300;  // of what a server says
 
 // The problem's detail, where the answer is one.
 std::string detail_of(const http_client::Response& response) {
-  rapidjson::Document document;
-  document.Parse(response.body.data(), response.body.size());
-  if (document.HasParseError() || !document.IsObject()) return {};
-  const auto detail = document.FindMember("detail");
-  if (detail == document.MemberEnd() || !detail->value.IsString()) return {};
-  return std::string(detail->value.GetString(), std::min<std::size_t>(detail->value.GetStringLength(), kMostShown));
+  JsonTree tree;
+  const auto document = tree.parse(response.body);
+  const JsonValue* detail = document ? document->find("detail") : nullptr;
+  return detail && detail->type() == JsonType::string ? std::string(detail->text().substr(0, kMostShown)) : "";
 }
 
 std::uint64_t random_seed() {

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +25,7 @@
 #include "common/http_client/client.hpp"
 #include "common/sync/report_queue.hpp"
 #include "common/sync/scope_state.hpp"
+#include "common/sync/watch_line.hpp"
 
 namespace sluice::agent {
 
@@ -92,8 +92,8 @@ class SyncHost {
   // moves on while the scope does not change.
   virtual void on_confirmed(const sync::Position& position) { static_cast<void>(position); }
 
-  // By tenant; "*" is every tenant not named. Only when it has changed.
-  virtual void on_live_agents(const std::map<std::string, std::int64_t, std::less<>>& live) { static_cast<void>(live); }
+  // How many agents are live, by tenant; only when the server has named them anew.
+  virtual void on_live_agents(const sync::LiveAgents& live) { static_cast<void>(live); }
 
   // Before each report: what is degraded beside the client's own, and what was decided since the last time.
   virtual std::vector<std::string> degraded() { return {}; }
@@ -151,7 +151,7 @@ class SyncClient {
 
  private:
   class Impl;
-  std::shared_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace sluice::agent

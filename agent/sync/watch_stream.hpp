@@ -29,8 +29,7 @@ class WatchStream {
   };
 
   // `silence`: of an open stream, after which it is dead.
-  WatchStream(boost::asio::io_context& context, ServerLink& link, std::chrono::milliseconds silence,
-              Listener listener);
+  WatchStream(boost::asio::io_context& context, ServerLink& link, std::chrono::milliseconds silence, Listener listener);
 
   void open();    // now, unless it is open or being opened
   void reopen();  // now, from where the agent is now
