@@ -54,7 +54,7 @@ def order(run: Run) -> Iterator[tuple[Optional[int], int, str]]:
     for agent, events in run.events.items():
         last = -1
         for event in events:
-            if event.what in ("started", "killed", "watch_lost"):
+            if event.what in ("started", "killed", "watch_open", "watch_lost"):
                 last = -1
             if event.what != "line" or event.revision is None:
                 continue
