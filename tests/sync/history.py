@@ -15,6 +15,7 @@ from support.postgres import Database
 # Kinds of objects that agents are told of, as the store and as the wire call them.
 WIRE = {"setting": "settings", "organization": "organization", "tenant": "tenant", "plan": "plan", "policy": "policy", "key": "key"}
 LISTS = {"organizations": "organization", "tenants": "tenant", "plans": "plan", "policies": "policy", "keys": "key"}
+BESIDE = 96   # bytes of an object on the wire, beside its document
 LANES = struct.Struct("<4Q")
 Name = tuple[str, str, str]   # kind, tenant, id, as on the wire
 
@@ -161,10 +162,19 @@ class History:
         """The revision that changed a scope last."""
         return self._timeline(scope)[0][-1]
 
-    def content(self, scope: Scope) -> dict[Name, str]:
-        """A scope's objects at the end."""
+    def delta_is_large(self, scope: Scope, since: int, revision: int) -> bool:
+        """Whether what changed between two revisions is about as much as all there is: then a server may send that."""
+        content = self.content(scope, revision)
+        touched = {change.name for change in self._within(scope) if since < change.revision <= revision}
+        changed = sum(BESIDE + len(content.get(name, "")) for name in touched)
+        return 1.2 * changed >= sum(BESIDE + len(document) for document in content.values())
+
+    def content(self, scope: Scope, revision: "int | None" = None) -> dict[Name, str]:
+        """A scope's objects, at the end or at a revision."""
         found = {("settings", "", ""): self._settings}
         for change in self._within(scope):
+            if revision is not None and change.revision > revision:
+                break
             found.pop(change.name, None)
             if change.sent is not None:
                 found[change.name] = change.sent

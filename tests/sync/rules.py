@@ -151,13 +151,17 @@ def fetches(run: Run) -> Iterator[tuple[Optional[int], int, str]]:
 
 @rule
 def resumed(run: Run) -> Iterator[tuple[Optional[int], int, str]]:
-    """An agent that has a state goes on with deltas, through whatever was lost; and whoever lost its watch has one again."""
+    """An agent that has a state goes on with deltas, unless they are as large as the whole, through whatever was lost; and
+    whoever lost its watch has one again."""
     for agent, events in run.events.items():
         has_state = refused = False
         watching: Optional[bool] = None
+        since: Optional[int] = None
         for event in events:
             if event.what == "started":
                 has_state, refused, watching = event.revision is not None, False, False
+            elif event.what == "fetch_begin":
+                since = event.revision
             elif event.what == "refused":
                 refused = True
             elif event.what == "watch_open":
@@ -169,8 +173,9 @@ def resumed(run: Run) -> Iterator[tuple[Optional[int], int, str]]:
             elif event.what == "fetch_end" and event.more["result"] == "resync" and not run.resync_allowed:
                 yield agent, event.t, f"told to begin anew, of a history that goes on: {event.more.get('text', '')}"
             elif event.what == "swap":
-                if event.more["whole"] and has_state and not refused and not run.resync_allowed:
-                    yield agent, event.t, "was given a whole state, though it had one of this history"
+                if (event.more["whole"] and has_state and not refused and not run.resync_allowed and event.revision is not None
+                        and (since is None or not run.history.delta_is_large(run.scopes[agent], since, event.revision))):
+                    yield agent, event.t, f"was given a whole state, though it had that of revision {since} of this history"
                 has_state, refused = True, False
         if watching is False:
             yield agent, events[-1].t, "has no watch at the end"

@@ -132,6 +132,11 @@ def test_an_agent_that_was_told_to_begin_anew_by_another_history_is_no_finding()
     assert validate(run, LOAD).status == PASSED
 
 
+def test_a_whole_state_may_stand_for_a_delta_that_is_as_large() -> None:
+    history = make_history()
+    assert history.delta_is_large(SHOP, 1, 2) is False and history.delta_is_large(PLATFORM, 0, 3) is True
+
+
 def test_the_hash_of_an_object_is_the_documented_one() -> None:
     plain = b"".join(len(part).to_bytes(8, "big") + part for part in (b"plan", b"shop", b"pro", '{"é":1}'.encode()))
     assert object_hash(("plan", "shop", "pro"), '{"é":1}') == hashlib.sha256(plain).digest()
