@@ -27,6 +27,8 @@
 #include "server/postgres/migrations.hpp"
 #include "server/postgres/url.hpp"
 #include "server/publisher_metrics.hpp"
+#include "server/sync/metrics.hpp"
+#include "server/sync/service.hpp"
 
 namespace sluice::server {
 namespace {
@@ -34,6 +36,31 @@ namespace {
 constexpr std::chrono::minutes kTidyEvery{10};
 constexpr std::chrono::seconds kLastCalls{1};  // what calls get that the drain did not wait for
 constexpr std::chrono::seconds kLookAtCertificateEvery{5};
+
+// Agents' routes, and all others.
+class Dispatch final : public http::Handler {
+ public:
+  Dispatch(SyncService& sync, AdminService& admin) : sync_(sync), admin_(admin) {}
+
+  std::size_t body_limit(std::string_view method, std::string_view path) const override {
+    return of(path).body_limit(method, path);
+  }
+  void admit(http::Request& head, http::Admission admission) override {
+    of(head.path).admit(head, std::move(admission));
+  }
+  void handle(http::Request& request, http::Reply reply) override {
+    of(request.path).handle(request, std::move(reply));
+  }
+
+ private:
+  http::Handler& of(std::string_view path) const {
+    if (path.starts_with(SyncService::kPrefix)) return sync_;
+    return admin_;
+  }
+
+  SyncService& sync_;
+  AdminService& admin_;
+};
 
 // The parts of a running server, in the order in which they are built; they end in the reverse order.
 class App {
@@ -46,7 +73,10 @@ class App {
         metrics_(pool_),
         executor_(pool_, throttle_, clock_, log_),
         service_(loop_, pool_, executor_, metrics_, log_, config.call_timeout),
-        server_(loop_, http_options(), service_),
+        feed_({.database = config.database}, log_),
+        sync_(loop_, feed_, fleet_, throttle_, clock_, log_, {}),
+        dispatch_(sync_, service_),
+        server_(loop_, http_options(), dispatch_),
         probes_("The admin port", {.alive = [] { return true; },
                                    .degraded = [this] { return degraded(); },
                                    .metrics = [this] { return metrics_.render(); }}),
@@ -58,6 +88,7 @@ class App {
                  prometheus::MetricType::Counter, [this] { return static_cast<double>(log_lines_.dropped()); });
     metrics_.add("sluice_auth_failures_throttled_total", "Failed authentications answered 429.",
                  prometheus::MetricType::Counter, [this] { return static_cast<double>(throttle_.throttled()); });
+    add_sync_metrics(metrics_, feed_, sync_.statistics());
   }
 
   int run() {
@@ -67,9 +98,11 @@ class App {
     if (!load_certificates() || !prepare_schema() || !start_publisher() || !listen()) return 1;
     shutdown_.await_signal(1, [this] { drain(); });
     tidy();
+    sync_.start();
     probes_.set_ready();
     loop_.run();
     bool ended = pool_.stop_within(kLastCalls);
+    ended = sync_.stop_within(kLastCalls) && ended;
     if (publisher_) ended = publisher_->stop_within(kLastCalls) && ended;
     shutdown_.ignore_signals();
     if (!ended) leave();
@@ -108,6 +141,10 @@ class App {
   std::unique_ptr<Publisher> publisher_;  // nullptr: no Redis, no overrides
   Executor executor_;
   AdminService service_;
+  Feed feed_;
+  NoFleet fleet_;
+  SyncService sync_;
+  Dispatch dispatch_;
   http::Server server_;
   program::Probes probes_;
   http::Server probe_server_;
@@ -233,6 +270,7 @@ void App::tidy() {
     }
   });
   pool_.submit(job);
+  sync_.tidy();
   tidy_timer_.expires_after(kTidyEvery);
   tidy_timer_.async_wait([this](const boost::system::error_code& stopped) {
     if (!stopped) tidy();
@@ -243,6 +281,7 @@ std::vector<std::string> App::degraded() const {
   std::vector<std::string> found;
   if (publisher_) found = publisher_->degraded();
   if (!pool_.reachable()) found.emplace_back("PostgreSQL is not reachable: admin calls are answered 503");
+  for (std::string& text : feed_.degraded()) found.push_back(std::move(text));
   return found;
 }
 

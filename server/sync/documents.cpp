@@ -1,0 +1,125 @@
+#include "server/sync/documents.hpp"
+
+#include <exception>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "common/http/gzip.hpp"
+
+namespace sluice::server {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr int kGzipLevel = 4;  // JSON hardly gets smaller above, and the agents wait
+
+}  // namespace
+
+Documents::Documents(boost::asio::io_context& loop, SyncStatistics& statistics)
+    : loop_(loop), statistics_(statistics), thread_([this] { work(); }) {}
+
+Documents::~Documents() { stop(); }
+
+void Documents::get(const WorldPtr& world, const SyncScope& scope, std::optional<std::int64_t> since, bool packed,
+                    Taken taken) {
+  if (world->number > newest_) forget_older(world->number);
+  const Key key{world->number, scope, since.value_or(-1), packed};
+  const auto [found, is_new] = entries_.try_emplace(key);
+  Entry& entry = found->second;
+  if (entry.ready) return taken(entry.answer);
+  entry.waiting.push_back(std::move(taken));
+  if (!is_new) return;
+  run([this, key, world, scope, since, packed] {
+    Answer answer;
+    try {
+      build(*world, scope, since, packed, answer);
+    } catch (const std::exception&) {
+      answer.body = nullptr;  // memory: whoever waits is told
+    }
+    boost::asio::post(loop_, [this, key, answer = std::move(answer)]() mutable { finish(key, std::move(answer)); });
+  });
+}
+
+void Documents::build(const World& world, const SyncScope& scope, std::optional<std::int64_t> since, bool packed,
+                      Answer& answer) {
+  Document document = make_document(world, scope, sets_.at(world, scope, steady_clock::now()), since);
+  answer.whole = document.whole;
+  answer.packed = packed && document.text.size() >= kLeastPacked;
+  answer.body = std::make_shared<const std::string>(answer.packed ? http::gzip(document.text, kGzipLevel)
+                                                                  : std::move(document.text));
+  ++statistics_.built;
+  statistics_.built_bytes += answer.body->size();
+}
+
+void Documents::finish(const Key& key, Answer answer) {
+  const auto found = entries_.find(key);
+  std::vector<Taken> waiting = std::exchange(found->second.waiting, {});
+  const bool keep = std::get<0>(key) == newest_ && answer.body != nullptr;
+  if (keep) {
+    bytes_ += answer.body->size();
+    found->second.answer = answer;
+    found->second.ready = true;
+    for (auto at = entries_.begin(); bytes_ > kMostBytes && at != entries_.end();) {
+      if (at == found || !at->second.ready) {
+        ++at;
+        continue;
+      }
+      bytes_ -= at->second.answer.body->size();
+      at = entries_.erase(at);
+    }
+  } else {
+    entries_.erase(found);
+  }
+  for (Taken& taken : waiting) taken(answer);
+}
+
+// Nobody asks for states before the newest any more; what is being built is still waited for.
+void Documents::forget_older(std::uint64_t number) {
+  newest_ = number;
+  std::erase_if(entries_, [this](const auto& entry) {
+    if (!entry.second.ready) return false;
+    bytes_ -= entry.second.answer.body->size();
+    return true;
+  });
+}
+
+void Documents::run(std::move_only_function<void()> job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    jobs_.push_back(std::move(job));
+  }
+  changed_.notify_one();
+}
+
+void Documents::tidy() {
+  run([this] { sets_.drop_unused(steady_clock::now()); });
+}
+
+void Documents::stop() {
+  std::deque<std::move_only_function<void()>> abandoned;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    abandoned.swap(jobs_);
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Documents::work() {
+  for (;;) {
+    std::move_only_function<void()> job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+      if (stopping_) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    job();
+  }
+}
+
+}  // namespace sluice::server

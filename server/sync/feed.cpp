@@ -1,0 +1,276 @@
+#include "server/sync/feed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <random>
+#include <utility>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "server/postgres/failure.hpp"
+#include "server/sync/reader.hpp"
+
+namespace sluice::server {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kHangs{5};  // a round that takes longer gets no answer
+
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+// A connection that hears of revisions. LISTEN comes before whatever is read through it.
+class Feed::Connection {
+ public:
+  Connection(const DatabaseOptions& database, std::function<void()> heard)
+      : connection_(connect(database)), hearing_(*connection_, std::move(heard)) {}
+
+  pqxx::connection& connection() { return *connection_; }
+  int socket() const { return connection_->sock(); }
+  // What has come by now is told. Throws where the connection is lost.
+  void hear() { connection_->get_notifs(); }
+
+ private:
+  class Hearing final : public pqxx::notification_receiver {
+   public:
+    Hearing(pqxx::connection& connection, std::function<void()> heard)
+        : notification_receiver(connection, "sluice_revision"), heard_(std::move(heard)) {}
+    void operator()(const std::string& /*revision*/, int /*backend*/) override { heard_(); }
+
+   private:
+    std::function<void()> heard_;
+  };
+
+  std::unique_ptr<pqxx::connection> connection_;
+  Hearing hearing_;
+};
+
+Feed::Feed(Options options, telemetry::Log& log)
+    : options_(std::move(options)), log_(log), wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+
+Feed::~Feed() {
+  stop();
+  if (wake_ >= 0) close(wake_);
+}
+
+void Feed::start(Listener listener) {
+  listener_ = std::move(listener);
+  running_ = true;
+  thread_ = std::thread([this] {
+    run();
+    answer(false);
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+    ended_.notify_all();
+  });
+}
+
+bool Feed::stop_within(std::chrono::milliseconds patience) {
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    wake();
+    if (!ended_.wait_for(lock, patience, [this] { return !running_; })) return false;
+  }
+  stop();
+  return true;
+}
+
+void Feed::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Feed::look(std::function<void(bool asked)> told) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!away_ && !stopping_) {
+      asking_.push_back(std::move(told));
+      told = nullptr;
+    }
+  }
+  if (told) return told(false);
+  wake();
+}
+
+void Feed::wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = write(wake_, &one, sizeof one);  // a full counter wakes as well
+}
+
+void Feed::forget_wake() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto got = read(wake_, &count, sizeof count);
+}
+
+bool Feed::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+void Feed::answer(bool asked) {
+  std::vector<std::function<void(bool)>> asking;
+  {
+    const std::lock_guard lock(mutex_);
+    asking.swap(asking_);
+  }
+  for (const auto& told : asking) told(asked);
+}
+
+void Feed::run() {
+  std::minstd_rand random(std::random_device{}());
+  std::uniform_real_distribution<double> share(0, 1);
+  Backoff retry(200ms, 4s);
+  while (!stopping()) {
+    if (round()) {
+      retry.reset();
+      await_next_round();
+    } else {
+      stay_away(retry.next(share(random)));
+    }
+  }
+}
+
+// False: PostgreSQL could not be asked.
+bool Feed::round() {
+  rounds_.requested(steady_clock::now());
+  const bool paced = rounds_.begin(steady_clock::now());
+  // Who asks from now on is answered by the next one.
+  std::vector<std::function<void(bool)>> asking;
+  {
+    const std::lock_guard lock(mutex_);
+    asking.swap(asking_);
+  }
+  busy_since_ms_ = now_ms();
+  const bool good = advance();
+  busy_since_ms_ = 0;
+  if (paced) rounds_.succeeded();
+  ++statistics_.rounds;
+  if (statistics_.following.exchange(good) != good && loaded_) {
+    if (good) {
+      log_.info("feed_back", "Policy sync follows PostgreSQL again.", {{"revision", statistics_.revision.load()}});
+    } else {
+      log_.warn("feed_lost", "Policy sync does not follow PostgreSQL: agents are served what is in memory.");
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    away_ = !good;
+    // While it is away nobody is left waiting.
+    if (!good) {
+      std::ranges::move(asking_, std::back_inserter(asking));
+      asking_.clear();
+    }
+  }
+  for (const auto& told : asking) told(good);
+  return good;
+}
+
+bool Feed::advance() {
+  try {
+    if (!connection_) {
+      connection_ =
+          std::make_unique<Connection>(options_.database, [this] { rounds_.invalidated(steady_clock::now()); });
+    }
+    Transaction tx(connection_->connection());
+    tx.see_one_state();
+    tx.enter(Scope::everything("sluice-server"));
+    if (world_) {
+      Followed followed = follow(tx, *world_);
+      if (followed.course == Course::same) return true;
+      if (followed.course == Course::moved) {
+        statistics_.revisions += static_cast<std::uint64_t>(followed.revisions);
+        publish(std::move(followed.world));
+        return true;
+      }
+      log_.warn("history_changed", "PostgreSQL is not where it was: everything is read again.",
+                {{"revision", world_->head().revision}});
+    }
+    World whole = read_world(tx);
+    whole.line = world_ ? world_->line + 1 : 1;
+    ++statistics_.wholes;
+    log_.info("feed_loaded", "Policy sync has read everything.",
+              {{"revision", whole.head().revision}, {"objects", whole.objects.size()}});
+    publish(std::move(whole));
+    return true;
+  } catch (const std::exception& error) {
+    ++statistics_.failures;
+    connection_.reset();
+    // Of one that is away others tell; a bug or a schema that does not fit is told here.
+    if (classify(error) != FailureClass::away) {
+      log_.warn("feed_failed", "Policy sync could not read from PostgreSQL.",
+                {{"class", to_string(classify(error))}, {"error", describe(error)}});
+    }
+    return false;
+  }
+}
+
+void Feed::publish(World next) {
+  next.number = world_ ? world_->number + 1 : 1;
+  world_ = std::make_shared<const World>(std::move(next));
+  statistics_.revision = world_->head().revision;
+  loaded_ = true;
+  listener_(world_);
+}
+
+// Until something was heard or asked for, or it is time to look; never within kPace of the last one.
+void Feed::await_next_round() {
+  const Time look_at = steady_clock::now() + options_.look_every;
+  try {
+    for (;;) {
+      connection_->hear();
+      {
+        const std::lock_guard lock(mutex_);
+        if (stopping_) return;
+        if (!asking_.empty()) rounds_.requested(steady_clock::now());
+      }
+      const Time now = steady_clock::now();
+      const Time next = std::min(look_at, rounds_.due().value_or(look_at));
+      if (next <= now) return;
+      std::array<pollfd, 2> waiting{{{.fd = connection_->socket(), .events = POLLIN, .revents = 0},
+                                     {.fd = wake_, .events = POLLIN, .revents = 0}}};
+      const auto time = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
+      // Within the pace nothing needs to be heard: the round that is owed reads it.
+      const bool owed = rounds_.due().has_value();
+      poll(owed ? &waiting[1] : waiting.data(), owed ? 1 : 2, static_cast<int>(time));
+      forget_wake();
+    }
+  } catch (const std::exception&) {
+    connection_.reset();  // the next round makes a new one
+  }
+}
+
+void Feed::stay_away(std::chrono::nanoseconds time) {
+  const Time end = steady_clock::now() + time;
+  while (!stopping() && steady_clock::now() < end) {
+    pollfd waiting{.fd = wake_, .events = POLLIN, .revents = 0};
+    poll(&waiting, 1,
+         static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now()).count()));
+    forget_wake();
+  }
+}
+
+std::vector<std::string> Feed::degraded() const {
+  const std::int64_t busy_since = busy_since_ms_;
+  const bool hangs = busy_since != 0 && now_ms() - busy_since > std::chrono::milliseconds(kHangs).count();
+  if (statistics_.following && !hangs) return {};
+  if (!loaded_) return {"policy sync has no state yet, as PostgreSQL was not reachable: agents are answered 503"};
+  return {"policy sync does not follow PostgreSQL: agents are served what is in memory"};
+}
+
+}  // namespace sluice::server

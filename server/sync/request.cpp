@@ -1,0 +1,113 @@
+#include "server/sync/request.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "common/domain/json_fields.hpp"
+#include "common/http/query.hpp"
+#include "common/sync/report.hpp"
+#include "server/admin/refusal.hpp"
+
+namespace sluice::server {
+namespace {
+
+struct RouteOf {
+  std::string_view method;
+  std::string_view path;
+  SyncRoute route;
+};
+constexpr std::array kRoutes{RouteOf{"GET", "/v1/sync/snapshot", SyncRoute::snapshot},
+                             RouteOf{"GET", "/v1/sync/watch", SyncRoute::watch},
+                             RouteOf{"POST", "/v1/sync/report", SyncRoute::report}};
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+// The part up to `end`, which is taken away with it.
+std::string_view cut(std::string_view& text, char end) {
+  const std::size_t at = std::min(text.find(end), text.size());
+  const std::string_view part = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return trimmed(part);
+}
+
+bool same_word(std::string_view text, std::string_view lower) {
+  return std::ranges::equal(text, lower,
+                            [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
+}
+
+// "q=0", "q=0.000"
+bool is_refused(std::string_view parameters) {
+  while (!parameters.empty()) {
+    std::string_view parameter = cut(parameters, ';');
+    const std::string_view name = cut(parameter, '=');
+    if (!same_word(name, "q")) continue;
+    const std::string_view value = trimmed(parameter);
+    return value.starts_with('0') && value.find_first_not_of("0.") == std::string_view::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+SyncRoute sync_route_of(std::string_view method, std::string_view path) {
+  const auto* const found = std::ranges::find(kRoutes, path, &RouteOf::path);
+  if (found == kRoutes.end()) {
+    throw Refusal(404, "not-found", "There is no such path; agents have /v1/sync/snapshot, /watch and /report.");
+  }
+  if (found->method != method) {
+    throw Refusal(405, "method-not-allowed", fmt::format("This path has {}.", found->method), {},
+                  fmt::format("Allow: {}\r\n", found->method));
+  }
+  return found->route;
+}
+
+std::optional<sync::Position> position_of(std::string_view query) {
+  const auto parameters = http::parse_query(query);
+  if (!parameters) throw Refusal(400, "invalid", parameters.error().text);
+  std::optional<std::string> since;
+  std::optional<std::string> chain;
+  for (const auto& [name, value] : *parameters) {
+    std::optional<std::string>* const known = name == "since" ? &since : name == "chain" ? &chain : nullptr;
+    if (known == nullptr)
+      refuse_fault(400, "?" + name, fmt::format("there is no parameter {}; there are since,chain", quoted(name)));
+    if (*known) refuse_fault(400, "?" + name, "is given more than once");
+    *known = value;
+  }
+  if (!since && !chain) return std::nullopt;
+  if (!since || !chain) {
+    refuse_fault(400, since ? "?chain" : "?since", "since and chain belong together: give both, or neither");
+  }
+  auto position = sync::parse_position(*since, *chain);
+  if (!position) throw Refusal(400, "invalid", position.error().text);
+  return std::move(*position);
+}
+
+std::string agent_id_of(std::string_view header) {
+  const bool good = header.size() <= sync::kMaxAgentNameBytes &&
+                    std::ranges::all_of(header, [](char c) { return c > ' ' && c <= '~'; });
+  if (!good) {
+    refuse_fault(400, "Sluice-Agent",
+                 fmt::format("an agent's id is 1 to {} visible ASCII characters", sync::kMaxAgentNameBytes));
+  }
+  return std::string(header);
+}
+
+bool takes_gzip(std::string_view accept_encoding) {
+  bool any = false;
+  while (!accept_encoding.empty()) {
+    std::string_view item = cut(accept_encoding, ',');
+    const std::string_view coding = cut(item, ';');
+    if (same_word(coding, "gzip") || same_word(coding, "x-gzip")) return !is_refused(item);
+    if (coding == "*") any = !is_refused(item);
+  }
+  return any;
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,29 @@
+// What the sync routes read of a request, without any state.
+//
+// Thread safety: pure functions. They throw Refusal.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/sync/position.hpp"
+
+namespace sluice::server {
+
+enum class SyncRoute : std::uint8_t { snapshot, watch, report };
+
+// Refuses what is no route (404), and other methods (405).
+SyncRoute sync_route_of(std::string_view method, std::string_view path);
+
+// `since` and `chain` of the query: both, or neither.
+std::optional<sync::Position> position_of(std::string_view query);
+
+// The header Sluice-Agent; "" where there is none.
+std::string agent_id_of(std::string_view header);
+
+// Does an Accept-Encoding take gzip? (RFC 9110 section 12.5.3.)
+bool takes_gzip(std::string_view accept_encoding);
+
+}  // namespace sluice::server

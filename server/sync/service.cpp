@@ -1,0 +1,281 @@
+#include "server/sync/service.hpp"
+
+#include <expected>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/sync/report.hpp"
+#include "server/admin/executor.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/admin/service.hpp"
+#include "server/sync/agent_auth.hpp"
+#include "server/sync/request.hpp"
+
+namespace sluice::server {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // parsed on the loop
+constexpr std::size_t kNoBody = 1024;                        // of routes that read none
+constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
+
+Refusal unavailable(std::string detail) { return {503, "unavailable", std::move(detail), {}, std::string(kTryAgain)}; }
+
+}  // namespace
+
+// One request between its arrival and its answer.
+struct SyncService::Call {
+  enum class Asked : std::uint8_t { no, waiting, yes, failed };
+
+  Call(boost::asio::io_context& loop, std::variant<http::Reply, http::Admission> its_reply)
+      : reply(std::move(its_reply)), timer(loop) {}
+
+  std::variant<http::Reply, http::Admission> reply;
+  SyncRoute route = SyncRoute::snapshot;
+  std::optional<sync::Position> since;
+  std::string authorization;
+  std::string agent_id;
+  std::string source;
+  std::string request_id;
+  std::string body;
+  bool gzip = false;
+  Asked asked = Asked::no;  // PostgreSQL, for this request
+  boost::asio::steady_timer timer;
+};
+
+SyncService::SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, FailureThrottle& throttle,
+                         const Clock& clock, telemetry::Log& log, Options options)
+    : loop_(loop),
+      feed_(feed),
+      fleet_(fleet),
+      throttle_(throttle),
+      clock_(clock),
+      log_(log),
+      options_(options),
+      documents_(loop, statistics_),
+      watches_(loop, fleet, statistics_, clock, options.watch) {}
+
+void SyncService::start() {
+  feed_.start([this](const WorldPtr& world) {
+    boost::asio::post(loop_, [this, world] {
+      world_ = world;
+      watches_.news(world);
+    });
+  });
+}
+
+bool SyncService::stop_within(std::chrono::milliseconds patience) {
+  documents_.stop();
+  return feed_.stop_within(patience);
+}
+
+std::size_t SyncService::body_limit(std::string_view /*method*/, std::string_view path) const {
+  return path == "/v1/sync/report" ? sync::kMaxReportBytes : kNoBody;
+}
+
+namespace {
+
+// Everything of a request that outlives the connection's buffers, but for its body.
+template <class Call>
+void read(const http::Request& request, Call& call) {
+  call.request_id = request_id_of(request.header("x-request-id"));
+  call.source = request.peer;
+  call.route = sync_route_of(request.method, request.path);
+  if (call.route != SyncRoute::report) call.since = position_of(request.query);
+  call.agent_id = agent_id_of(request.header("sluice-agent"));
+  if (call.agent_id.empty() && call.route == SyncRoute::watch) {
+    refuse_fault(400, "Sluice-Agent", "a watch names its agent: Sluice-Agent: <agent_id>");
+  }
+  call.authorization = request.header("authorization");
+  call.gzip = takes_gzip(request.header("accept-encoding"));
+}
+
+}  // namespace
+
+void SyncService::handle(http::Request& request, http::Reply reply) {
+  const auto call = std::make_shared<Call>(loop_, std::move(reply));
+  try {
+    read(request, *call);
+    call->body.assign(request.body.data(), request.body.size());
+  } catch (const Refusal& refusal) {
+    return refuse(*call, refusal);
+  }
+  go_on(call);
+}
+
+void SyncService::admit(http::Request& head, http::Admission admission) {
+  const auto call = std::make_shared<Call>(loop_, std::move(admission));
+  try {
+    read(head, *call);
+  } catch (const Refusal& refusal) {
+    return refuse(*call, refusal);
+  }
+  go_on(call);
+}
+
+void SyncService::go_on(const CallPtr& call) {
+  try {
+    answer_call(call);
+  } catch (const Refusal& refusal) {
+    refuse(*call, refusal);
+  }
+}
+
+void SyncService::answer_call(const CallPtr& call) {
+  if (!world_) throw unavailable("This server could not read anything from PostgreSQL yet.");
+  auto token = caller_of(call);
+  if (!token) return;  // it goes on when PostgreSQL was asked
+  if (auto* const admission = std::get_if<http::Admission>(&call->reply)) return admission->read_body();
+  switch (call->route) {
+    case SyncRoute::snapshot:
+      return answer_snapshot(call, *token);
+    case SyncRoute::watch:
+      return answer_watch(call, std::move(token));
+    case SyncRoute::report:
+      return answer_report(call, token);
+  }
+}
+
+std::shared_ptr<const AgentToken> SyncService::caller_of(const CallPtr& call) {
+  const std::int64_t now_us = clock_.now_us();
+  Proof proof = prove(*world_->tokens, call->authorization, now_us);
+  if (proof.token) return std::move(proof.token);
+  // It may have been made a moment ago.
+  if (proof.unknown_id && ask_first(call)) return nullptr;
+  ++statistics_.refused;
+  const auto wait = throttle_.failed(call->source, now_us);
+  if (wait.count() > 0) {
+    throw Refusal(429, "too-many-failures",
+                  "Too many failed authentications from this address; a good token still works.", {},
+                  fmt::format("Retry-After: {}\r\n", wait.count()));
+  }
+  throw Refusal(401, "unauthorized", "A valid agent token is needed: Authorization: Bearer slg_….", {},
+                "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
+}
+
+// Has PostgreSQL looked at, and the call go on then: once. False where that was done.
+bool SyncService::ask_first(const CallPtr& call) {
+  if (call->asked != Call::Asked::no) return false;
+  call->asked = Call::Asked::waiting;
+  const auto told = [this](const CallPtr& waiting, bool asked) {
+    if (waiting->asked != Call::Asked::waiting) return;  // it took too long
+    waiting->asked = asked ? Call::Asked::yes : Call::Asked::failed;
+    waiting->timer.cancel();
+    go_on(waiting);
+  };
+  call->timer.expires_after(options_.ask_timeout);
+  call->timer.async_wait([told, call](const boost::system::error_code& stopped) {
+    if (!stopped) told(call, false);
+  });
+  feed_.look([this, told, call](bool asked) { boost::asio::post(loop_, [told, call, asked] { told(call, asked); }); });
+  return true;
+}
+
+void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) {
+  std::optional<std::int64_t> since;
+  if (call->since) {
+    switch (world_->history.find(*call->since)) {
+      case History::Place::head:
+        ++statistics_.fetched_nothing;
+        return send(*call, {.status = 304});
+      case History::Place::within:
+        since = call->since->revision;
+        break;
+      case History::Place::forgotten:  // the whole is right wherever one comes from
+        break;
+      case History::Place::above:
+      case History::Place::foreign:
+        if (ask_first(call)) return;
+        if (call->asked == Call::Asked::failed) {
+          throw unavailable(
+              "Whether this revision is of PostgreSQL's history cannot be told now: it cannot be reached.");
+        }
+        ++statistics_.fetched_resync;
+        throw Refusal(410, "resync", "This revision is not of PostgreSQL's history: fetch the whole, without since.");
+    }
+  }
+  documents_.get(world_, SyncScope::of(token.caller), since, call->gzip,
+                 [this, call](const Documents::Answer& document) { send_document(*call, document); });
+}
+
+void SyncService::send_document(Call& call, const Documents::Answer& document) {
+  if (!document.body) return refuse(call, unavailable("The snapshot could not be built."));
+  ++(document.whole ? statistics_.fetched_whole : statistics_.fetched_delta);
+  statistics_.document_bytes += document.body->size();
+  const std::string headers =
+      fmt::format("{}Vary: Accept-Encoding\r\nX-Request-Id: {}\r\n{}",
+                  document.packed ? "Content-Encoding: gzip\r\n" : "", call.request_id, kEveryHeader);
+  std::get<http::Reply>(call.reply).send({.status = 200, .headers = headers, .body = {}, .shared_body = document.body});
+}
+
+void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token) {
+  bool changed = true;
+  if (call->since) {
+    switch (world_->history.find(*call->since)) {
+      case History::Place::head:
+        changed = false;
+        break;
+      case History::Place::within:
+        changed = world_->history.touches(SyncScope::of(token->caller), call->since->revision);
+        break;
+      case History::Place::forgotten:
+        break;
+      case History::Place::above:
+      case History::Place::foreign:
+        if (ask_first(call)) return;
+        if (call->asked == Call::Asked::failed) {
+          throw unavailable(
+              "Whether this revision is of PostgreSQL's history cannot be told now: it cannot be reached.");
+        }
+        break;
+    }
+  }
+  const std::string headers = fmt::format("X-Request-Id: {}\r\n{}", call->request_id, kEveryHeader);
+  watches_.open(std::move(std::get<http::Reply>(call->reply)),
+                {.status = 200, .content_type = "application/x-ndjson", .headers = headers}, std::move(token),
+                call->agent_id, world_, changed);
+}
+
+void SyncService::answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token) {
+  if (call->body.size() <= kSmallReport) return take_report(*call, *token, sync::parse_report(call->body));
+  documents_.run([this, call, token] {
+    auto report = std::make_shared<std::expected<sync::ReportDocument, Faults>>(sync::parse_report(call->body));
+    boost::asio::post(loop_, [this, call, token, report] {
+      try {
+        take_report(*call, *token, std::move(*report));
+      } catch (const Refusal& refusal) {
+        refuse(*call, refusal);
+      }
+    });
+  });
+}
+
+void SyncService::take_report(Call& call, const AgentToken& token, std::expected<sync::ReportDocument, Faults> report) {
+  if (!report) refuse_faults(400, std::move(report.error()));
+  ++statistics_.reports;
+  const std::string body = sync::write_report_reply(fleet_.report(token.caller, call.source, std::move(*report)));
+  send(call, {.status = 200, .body = body});
+}
+
+void SyncService::send(Call& call, const http::Response& response) {
+  const std::string headers = fmt::format("{}X-Request-Id: {}\r\n{}", response.headers, call.request_id, kEveryHeader);
+  http::Response whole = response;
+  whole.headers = headers;
+  if (auto* const admission = std::get_if<http::Admission>(&call.reply)) return admission->refuse(whole);
+  std::get<http::Reply>(call.reply).send(whole);
+}
+
+void SyncService::refuse(Call& call, const Refusal& why) {
+  const Answer answer = problem(why, call.request_id);
+  log_.debug("sync_refused", "A request of policy sync was refused.",
+             {{"status", answer.status}, {"type", why.type}, {"request_id", call.request_id}});
+  send(call,
+       {.status = answer.status, .content_type = answer.content_type, .headers = answer.headers, .body = answer.body});
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,85 @@
+// The routes of policy sync, for agents: the snapshot, the watch, the report. Everything is answered from memory.
+//
+// Only where an agent knows more than this server (a later revision, another history, a token that is not known) is
+// PostgreSQL asked first: this server may be the one that is behind.
+//
+// Thread: the loop.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/io_context.hpp>
+
+#include "common/base/clock.hpp"
+#include "common/http/server.hpp"
+#include "common/telemetry/log.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/auth/throttle.hpp"
+#include "server/sync/documents.hpp"
+#include "server/sync/feed.hpp"
+#include "server/sync/fleet_port.hpp"
+#include "server/sync/statistics.hpp"
+#include "server/sync/watches.hpp"
+
+namespace sluice::server {
+
+class SyncService final : public http::Handler {
+ public:
+  static constexpr std::string_view kPrefix = "/v1/sync/";
+
+  struct Options {
+    WatchOptions watch;
+    std::chrono::milliseconds ask_timeout{2'000};  // for PostgreSQL, before 503
+  };
+
+  SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, FailureThrottle& throttle,
+              const Clock& clock, telemetry::Log& log, Options options);
+
+  // Begins to follow PostgreSQL.
+  void start();
+  // Ends the threads; false where one waits for PostgreSQL for longer than that.
+  bool stop_within(std::chrono::milliseconds patience);
+  void tidy() { documents_.tidy(); }
+
+  std::size_t body_limit(std::string_view method, std::string_view path) const override;
+  // A large report is read for agents only.
+  void admit(http::Request& head, http::Admission admission) override;
+  void handle(http::Request& request, http::Reply reply) override;
+
+  const SyncStatistics& statistics() const { return statistics_; }
+
+ private:
+  struct Call;
+  using CallPtr = std::shared_ptr<Call>;
+
+  void go_on(const CallPtr& call);
+  void answer_call(const CallPtr& call);
+  std::shared_ptr<const AgentToken> caller_of(const CallPtr& call);
+  bool ask_first(const CallPtr& call);
+  void answer_snapshot(const CallPtr& call, const AgentToken& token);
+  void answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token);
+  void answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token);
+  void take_report(Call& call, const AgentToken& token, std::expected<sync::ReportDocument, Faults> report);
+  void send_document(Call& call, const Documents::Answer& document);
+  void send(Call& call, const http::Response& response);
+  void refuse(Call& call, const Refusal& why);
+
+  boost::asio::io_context& loop_;
+  Feed& feed_;
+  FleetPort& fleet_;
+  FailureThrottle& throttle_;
+  const Clock& clock_;
+  telemetry::Log& log_;
+  const Options options_;
+  SyncStatistics statistics_;
+  Documents documents_;
+  Watches watches_;
+  WorldPtr world_;  // nullptr: PostgreSQL could not be read yet
+};
+
+}  // namespace sluice::server

@@ -1,0 +1,85 @@
+// What one watch says, and when: an invalidation at once when idle, then at most one in a window, always the newest;
+// heartbeats between; the end. A reader that is slow has nothing queued: when there is room again it hears what is
+// newest by then.
+//
+// No clock, no I/O. Thread safety: none; one at a time.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "common/sync/coalescer.hpp"
+
+namespace sluice::server {
+
+class WatchCourse {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Duration = std::chrono::nanoseconds;
+
+  struct Plan {
+    Duration heartbeat_every{std::chrono::seconds(2)};
+    Duration heartbeat_phase{0};  // within it: heartbeats of many watches are spread
+    Time end = Time::max();
+  };
+  enum class Say : std::uint8_t { nothing, invalidation, heartbeat, end };
+
+  // Its first line is due at once: an invalidation where the reader's state is not the newest, else a heartbeat.
+  WatchCourse(Time now, bool changed, const Plan& plan)
+      : plan_(plan), grid_(now + plan.heartbeat_phase), next_heartbeat_(now) {
+    if (!changed) return;
+    lines_.invalidated(now);
+    settle(now);
+  }
+
+  // Something within the scope changed.
+  void changed(Time now) { lines_.invalidated(now); }
+  void end_now() { plan_.end = Time::min(); }
+
+  // What is to be said now. After a line, either said() or refused() follows.
+  Say next(Time now) {
+    if (now >= plan_.end) return Say::end;
+    if (blocked_) return Say::nothing;
+    if (lines_.begin(now)) return saying_ = Say::invalidation;
+    // A heartbeat says that nothing changed since the last invalidation.
+    if (now >= next_heartbeat_ && lines_.idle()) return saying_ = Say::heartbeat;
+    return Say::nothing;
+  }
+
+  void said(Time now) {
+    if (saying_ == Say::invalidation) return lines_.succeeded();
+    settle(now);
+  }
+
+  // There was no room for it.
+  void refused(Time now) {
+    blocked_ = true;
+    if (saying_ == Say::invalidation) lines_.failed(now, {});
+  }
+  void room() { blocked_ = false; }
+
+  // When to ask next() again, unless something happens before.
+  Time due() const {
+    if (blocked_) return plan_.end;
+    return std::min(plan_.end, lines_.due().value_or(lines_.idle() ? next_heartbeat_ : Time::max()));
+  }
+
+  const sync::Coalescer::Counters& counters() const { return lines_.counters(); }
+
+ private:
+  // Heartbeats stand on a grid that begins at the phase.
+  void settle(Time now) {
+    while (grid_ <= now) grid_ += plan_.heartbeat_every;
+    next_heartbeat_ = grid_;
+  }
+
+  Plan plan_;
+  sync::Coalescer lines_;
+  Time grid_;
+  Time next_heartbeat_;
+  bool blocked_ = false;
+  Say saying_ = Say::nothing;
+};
+
+}  // namespace sluice::server
