@@ -220,9 +220,7 @@ def choose_writes(chosen: random.Random, writer: Writer, size: Size) -> list[Ste
     """Single writes with pauses of any length, and now and then a few without."""
     steps, at = [], 0.0
     while at < size.seconds:
-        calls = (writer.next(),)
-        if chosen.random() < 0.05:
-            calls = writer.burst(chosen.randint(5, 20))
+        calls = writer.burst(chosen.randint(5, 20)) if chosen.random() < 0.05 else (writer.next(),)
         steps.append(Step(round(at, 4), calls))
         at += chosen.expovariate(1 / size.pause)
     return steps
