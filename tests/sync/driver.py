@@ -48,7 +48,6 @@ class Driver:
         self._mend()
         if self._failure is not None:
             raise self._failure
-        self.note("converged after the last fault", self.swarm.converged(self.replicas.position()[0], SETTLE))
         bursts = [self._burst(number) for number in range(BURSTS)]
         time.sleep(QUIET)
         self.note("converged at the end", self.swarm.converged(self.replicas.position()[0], SETTLE))
@@ -141,21 +140,27 @@ class Driver:
         self.swarm.ask("late", step.target, int(step.amount))
 
     def _mend(self) -> None:
-        """Nothing is broken any more."""
+        """Nothing is broken any more. A state for everybody, so that whoever was told to refuse one has done so."""
         for timer in self._later:
             timer.join()
+        self.replicas.ready()
+        if self._failure is None:
+            writer = self._writer(0)
+            self.done += in_parallel(self.replicas, [writer.put_policy(tenant) for tenant in writer.tenants], CLIENTS)
+            self.note("converged after the faults", self.swarm.converged(self.replicas.position()[0], SETTLE))
         self.swarm.ask("refuse", "all", 0)
         self.swarm.ask("late", "all", 0)
-        self.replicas.ready()
+
+    def _writer(self, number: int) -> Writer:
+        """For writes that come after those of the plan."""
+        tenants = {tenant["id"]: tenant["organization_id"] for tenant in self.plan.bundle["tenants"]}
+        return Writer(random.Random(f"{self.plan.seed} {number}"), [], tenants, {name: [] for name in tenants},
+                      {name: [] for name in tenants}, 1_000_000 * (number + 1))
 
     def _burst(self, number: int) -> Burst:
         """Writes as fast as they go, in peace."""
         size = self.plan.size
-        writer = Writer(random.Random(f"{self.plan.seed} {number}"), [],
-                        {tenant["id"]: tenant["organization_id"] for tenant in self.plan.bundle["tenants"]})
-        writer.policies = {tenant: [] for tenant in writer.tenants}
-        writer.count = 1_000_000 * (number + 1)
-        calls = writer.burst(size.burst)
+        calls = self._writer(number + 1).burst(size.burst)
         time.sleep(0.3)   # longer than a window: what was before has nothing to do with it
         begin = now_us()
         done = in_parallel(self.replicas, calls, CLIENTS)
@@ -170,12 +175,14 @@ def load_of(plan: Plan) -> Load:
     """What a run of this plan must have had at the least."""
     size = plan.size
     wanted = Counter(step.fault for step in plan.faults)
-    writes = sum(len(step.calls) for step in plan.writes) + BURSTS * size.burst
-    return Load(agents=size.agents, writes=writes, applies=3, swaps_per_agent=min(10.0, len(plan.writes) / 20), deltas=2 * size.agents,
-                adopted=size.agents, lost_watches=size.agents // 2 if wanted else 0, faults=dict(wanted), bursts=BURSTS)
+    writes = sum(len(step.calls) for step in plan.writes) + BURSTS * size.burst + len(plan.bundle["tenants"])
+    return Load(agents=size.agents, writes=writes, applies=3, swaps_per_agent=min(10.0, len(plan.writes) / 20),
+                deltas=2 * size.agents, adopted=size.agents, refused=min(1, wanted["refuse"]),
+                lost_watches=size.agents // 2 if wanted else 0, faults=dict(wanted), bursts=BURSTS)
 
 
-def run_plan(plan: Plan, folder: Path, programs: Programs, *, durable: bool = False, threads: int = 1) -> tuple[Run, dict[str, object]]:
+def run_plan(plan: Plan, folder: Path, programs: Programs, *, durable: bool = False,
+             threads: int = 1) -> tuple[Run, dict[str, object]]:
     """Starts everything, carries it out, and ends everything. What is left of it is in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "plan.json").write_text(json.dumps(asdict(plan), indent=1))

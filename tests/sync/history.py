@@ -13,7 +13,8 @@ from typing import Any, Optional
 from support.postgres import Database
 
 # Kinds of objects that agents are told of, as the store and as the wire call them.
-WIRE = {"setting": "settings", "organization": "organization", "tenant": "tenant", "plan": "plan", "policy": "policy", "key": "key"}
+WIRE = {"setting": "settings", "organization": "organization", "tenant": "tenant", "plan": "plan", "policy": "policy",
+        "key": "key"}
 LISTS = {"organizations": "organization", "tenants": "tenant", "plans": "plan", "policies": "policy", "keys": "key"}
 BESIDE = 96   # bytes of an object on the wire, beside its document
 LANES = struct.Struct("<4Q")

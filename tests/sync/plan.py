@@ -196,7 +196,8 @@ def make_plan(seed: int, size: Size) -> Plan:
     agents = [number % len(scopes) for number in range(size.agents)]
     chosen.shuffle(agents)
     faults = choose_faults(chosen, size)
-    return Plan(seed, size, bundle, tuple(scopes), tuple(agents), tuple(choose_writes(chosen, writer, size)), tuple(faults))
+    until = max([size.seconds, *(step.at + 2 for step in faults)])
+    return Plan(seed, size, bundle, tuple(scopes), tuple(agents), tuple(choose_writes(chosen, writer, size, until)), tuple(faults))
 
 
 def first_bundle(writer: Writer, size: Size) -> dict[str, Any]:
@@ -216,10 +217,10 @@ def first_bundle(writer: Writer, size: Size) -> dict[str, Any]:
             "policies": policies, "keys": keys}
 
 
-def choose_writes(chosen: random.Random, writer: Writer, size: Size) -> list[Step]:
+def choose_writes(chosen: random.Random, writer: Writer, size: Size, until: float) -> list[Step]:
     """Single writes with pauses of any length, and now and then a few without."""
     steps, at = [], 0.0
-    while at < size.seconds:
+    while at < until:
         calls = writer.burst(chosen.randint(5, 20)) if chosen.random() < 0.05 else (writer.next(),)
         steps.append(Step(round(at, 4), calls))
         at += chosen.expovariate(1 / size.pause)

@@ -229,8 +229,8 @@ def coalesced(run: Run) -> Iterator[tuple[Optional[int], int, str]]:
         for agent, events in run.events.items():
             count = sum(event.what == "fetch_begin" and burst.begin_us <= event.t <= burst.settled_us for event in events)
             if count > most:
-                yield agent, burst.begin_us, (f"{count} fetches for {burst.writes} writes in {(burst.last_us - burst.begin_us) / 1e6:.2f} s, "
-                                              f"of {most}")
+                seconds = (burst.last_us - burst.begin_us) / 1e6
+                yield agent, burst.begin_us, f"{count} fetches for {burst.writes} writes in {seconds:.2f} s, of {most}"
 
 
 def fetches_allowed(duration_us: int) -> int:

@@ -62,10 +62,11 @@ def good_run() -> Run:
     first.say("watch_open").line("invalidation", 4).fetch(3, 4).line("heartbeat", 4)
     second = Script(history, 1, PLATFORM).say("started", None).fetch(None, 1, "whole").say("watch_open").line("invalidation", 3)
     second.fetch(1, 3).line("invalidation", 4).fetch(3, 4)
-    finals = {agent: Final(True, True, 4, history.chains[4], history.checksum(scope, 4)) for agent, scope in enumerate((SHOP, PLATFORM))}
+    finals = {agent: Final(True, True, 4, history.chains[4], history.checksum(scope, 4))
+              for agent, scope in enumerate((SHOP, PLATFORM))}
     exported = {name: text for name, text in history.content(PLATFORM).items() if name[0] != "settings"}
-    writes = [Wrote(2, ((("policy", "shop", "a"), "m1"), (("policy", "shop", "b"), "m1"))), Wrote(3, ((("policy", "other", "c"), "m2"),)),
-              Wrote(4, ((("policy", "shop", "b"), None),))]
+    writes = [Wrote(2, ((("policy", "shop", "a"), "m1"), (("policy", "shop", "b"), "m1"))),
+              Wrote(3, ((("policy", "other", "c"), "m2"),)), Wrote(4, ((("policy", "shop", "b"), None),))]
     return Run({0: SHOP, 1: PLATFORM}, {0: first.events, 1: second.events}, history, (4, history.chains[4]), writes,
                [Burst(0, 150_000, 400_000, 3)], exported, finals, {"cut_share": 1})
 

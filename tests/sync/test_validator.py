@@ -72,7 +72,8 @@ PART = checksum([*((name, text) for name, text in H.content(SHOP).items()), (("p
 BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "order": [lambda run: changed(run, 0, "line", 0, revision=4, chain=H.chains[4]),   # a heartbeat of 3 after it
               lambda run: changed(run, 1, "line", 0, revision=4, chain=H.chains[4])],  # and 4 once more
-    "of_history": [lambda run: changed(run, 0, "line", 0, chain="ab" * 32), lambda run: changed(run, 0, "swap", 1, chain=H.chains[1]),
+    "of_history": [lambda run: changed(run, 0, "line", 0, chain="ab" * 32),
+                   lambda run: changed(run, 0, "swap", 1, chain=H.chains[1]),
                    lambda run: changed(run, 0, "adopted", 0, chain=H.chains[2]),
                    lambda run: changed(run, 0, "line", 2, revision=9, chain="ab" * 32)],
     "whole_states": [lambda run: changed(run, 0, "swap", 1, checksum=H.checksum(SHOP, 1)),       # a delta that brought nothing
@@ -82,7 +83,8 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
                      lambda run: changed(run, 0, "adopted", 0, revision=4, chain=H.chains[4])],  # which changed the scope
     "forward": [lambda run: changed(run, 0, "swap", 2, revision=2, chain=H.chains[2])],
     "fetches": [lambda run: without(run, 0, "fetch_end", 1), lambda run: without(run, 0, "fetch_begin", 1),
-                lambda run: without(run, 0, "swap", 1), lambda run: changed(run, 0, "fetch_begin", 1, revision=0, chain=H.chains[0])],
+                lambda run: without(run, 0, "swap", 1),
+                lambda run: changed(run, 0, "fetch_begin", 1, revision=0, chain=H.chains[0])],
     "resumed": [lambda run: changed(run, 0, "fetch_end", 1, result="resync"), lambda run: changed(run, 0, "swap", 1, whole=1),
                 lambda run: without(run, 0, "watch_open", 1)],
     "reliable": [lambda run: with_writes(run, Wrote(5, ((("policy", "shop", "z"), "m9"),))),     # a revision that never was
@@ -115,8 +117,8 @@ def test_what_is_broken_is_found(name: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("more", [{"agents": 3}, {"writes": 4}, {"applies": 2}, {"swaps_per_agent": 9}, {"deltas": 5},
-                                  {"adopted": 2}, {"lost_watches": 2}, {"faults": {"cut_share": 2}}, {"faults": {"kill": 1}},
-                                  {"bursts": 2}])
+                                  {"adopted": 2}, {"refused": 1}, {"lost_watches": 2}, {"bursts": 2},
+                                  {"faults": {"cut_share": 2}}, {"faults": {"kill": 1}}])
 def test_too_little_load_is_invalid(more: dict[str, object]) -> None:
     verdict = validate(good_run(), Load(**more))   # type: ignore[arg-type]
     assert verdict.status == INVALID and len(verdict.lacking) == 1, verdict.text()

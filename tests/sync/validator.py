@@ -21,6 +21,7 @@ class Load:
     swaps_per_agent: float = 1  # on average
     deltas: int = 1
     adopted: int = 0            # heads of unchanged scopes
+    refused: int = 0
     lost_watches: int = 0       # the first ones are not lost
     faults: dict[str, int] = field(default_factory=dict)   # each, so often
     bursts: int = 0
@@ -79,7 +80,7 @@ def lacking_of(load: Load, figures: dict[str, Any]) -> list[str]:
     """What there was too little of."""
     wanted = [("agents alive", "alive", load.agents), ("writes", "writes", load.writes), ("applies", "applies", load.applies),
               ("swaps per agent", "swaps per agent", load.swaps_per_agent), ("deltas", "deltas", load.deltas),
-              ("adopted heads", "adopted", load.adopted), ("lost watches", "lost watches", load.lost_watches),
+              ("adopted heads", "adopted", load.adopted), ("refused states", "refused", load.refused), ("lost watches", "lost watches", load.lost_watches),
               ("bursts", "bursts", load.bursts)]
     lacking = [f"{what}: {figures[name]} of at least {least}" for what, name, least in wanted if figures[name] < least]
     lacking += [f"{fault}: {figures['faults'].get(fault, 0)} of at least {least}" for fault, least in load.faults.items()

@@ -33,9 +33,11 @@ void Balancer::accept() {
     if (!error) {
       count();
       const auto relay = std::make_shared<Relay>(
-          std::move(client),
-          Relay::Hooks{.named = [this](Relay& one) { if (is_held(one)) one.hold(); },
-                       .closed = [this](Relay& one) { relays_.erase(one.shared_from_this()); }});
+          std::move(client), Relay::Hooks{.named =
+                                              [this](Relay& one) {
+                                                if (is_held(one)) one.hold();
+                                              },
+                                          .closed = [this](Relay& one) { relays_.erase(one.shared_from_this()); }});
       relays_.insert(relay);
       connect(relay, 0);
     }

@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <string>
 
-#include <boost/asio/io_context.hpp>
 #include <fmt/format.h>
+#include <boost/asio/io_context.hpp>
 
 #include "tests/sync/balancer/balancer.hpp"
 #include "tests/sync/command/command_loop.hpp"
@@ -58,11 +58,12 @@ int main(int argc, char** argv) {
   sluice::sync_test::raise_descriptor_limit();
   boost::asio::io_context context;
   Balancer balancer(context, 0, std::strtoull(argv[1], nullptr, 10));
-  CommandLoop commands(context, [&](const Words& words) { return answer(balancer, words); },
-                       [&] {
-                         balancer.close();
-                         context.stop();
-                       });
+  CommandLoop commands(
+      context, [&](const Words& words) { return answer(balancer, words); },
+      [&] {
+        balancer.close();
+        context.stop();
+      });
   commands.start();
   CommandLoop::say(fmt::format(R"({{"port":{}}})", balancer.port()));
   context.run();

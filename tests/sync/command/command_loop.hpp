@@ -1,5 +1,5 @@
-// Commands on standard input, one a line, words apart by spaces; each is answered by one line of JSON on standard output.
-// The program's event loop reads them; the end of the input, or `stop`, ends it.
+// Commands on standard input, one a line, words apart by spaces; each is answered by one line of JSON on standard
+// output. The program's event loop reads them; the end of the input, or `stop`, ends it.
 //
 // Thread: the io_context's.
 #pragma once

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
-#include <fmt/format.h>
 
 #include "tests/sync/command/command_loop.hpp"
 #include "tests/sync/swarm/event_log.hpp"

@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include <boost/asio/post.hpp>
 #include <fmt/format.h>
+#include <boost/asio/post.hpp>
 
 namespace sluice::sync_test {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include <boost/asio/post.hpp>
 #include <fmt/format.h>
+#include <boost/asio/post.hpp>
 
 #include "common/base/json_text.hpp"
 #include "common/policy/match_expr.hpp"
@@ -69,14 +69,12 @@ void SwarmAgent::leave() {
   });
 }
 
-std::optional<sync::Position> SwarmAgent::position() const {
-  return client_ ? client_->position() : std::nullopt;
-}
+std::optional<sync::Position> SwarmAgent::position() const { return client_ ? client_->position() : std::nullopt; }
 
 std::string SwarmAgent::describe() const {
   const auto& state = client_ ? client_->state() : kept_;
-  std::string out = fmt::format(R"({{"agent":{},"id":"{}","alive":{},"connected":{},)", plan_.number, plan_.id, alive(),
-                                connected());
+  std::string out =
+      fmt::format(R"({{"agent":{},"id":"{}","alive":{},"connected":{},)", plan_.number, plan_.id, alive(), connected());
   out += position_members(client_ ? client_->position() : std::nullopt);
   out += fmt::format(R"(,"objects":{},"checksum":"{}")", state ? state->objects.size() : 0,
                      state ? state->objects.checksum().hex() : "");
