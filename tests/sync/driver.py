@@ -125,6 +125,13 @@ class Driver:
         time.sleep(step.amount)
         self.replicas.postgres.start()
 
+    def _do_tamper(self, step: Step) -> None:
+        """Changes content behind the servers' backs: there is no revision, and only one of them reads it."""
+        self.replicas.database.execute(
+            "UPDATE policies SET document = replace(document::text, 'mark', 'muck')::json"
+            " WHERE (tenant_id, id) = (SELECT tenant_id, id FROM policies ORDER BY tenant_id, id LIMIT 1)")
+        self._do_kill_replica(Step(step.at, (), "kill_replica", 0, step.amount))
+
     def _do_restart_agent(self, step: Step) -> None:
         self.swarm.ask("kill", step.target)
         self._after(step.amount, "restart", step.target, of=self.swarm.ask)

@@ -67,6 +67,8 @@ class Plan:
 # Every fault, and how likely it is chosen where all may be.
 FAULTS = {"cut_share": 6, "cut_agent": 2, "hold_agent": 2, "hold_replica": 1, "kill_replica": 3, "end_replica": 2,
           "kill_postgres": 1, "restart_postgres": 1, "restart_agent": 2, "fresh_agent": 1, "refuse": 2, "late": 2}
+# What no run survives: to see that it is found.
+SABOTAGE = {"tamper": 1}
 # The next fault comes only when these are likely over.
 LONG = {"hold_replica": 2.0, "kill_replica": 1.5, "end_replica": 1.5, "kill_postgres": 2.0, "restart_postgres": 2.0}
 
@@ -197,7 +199,8 @@ def make_plan(seed: int, size: Size) -> Plan:
     chosen.shuffle(agents)
     faults = choose_faults(chosen, size)
     until = max([size.seconds, *(step.at + 2 for step in faults)])
-    return Plan(seed, size, bundle, tuple(scopes), tuple(agents), tuple(choose_writes(chosen, writer, size, until)), tuple(faults))
+    writes = choose_writes(chosen, writer, size, until)
+    return Plan(seed, size, bundle, tuple(scopes), tuple(agents), tuple(writes), tuple(faults))
 
 
 def first_bundle(writer: Writer, size: Size) -> dict[str, Any]:
@@ -229,7 +232,8 @@ def choose_writes(chosen: random.Random, writer: Writer, size: Size, until: floa
 
 def choose_faults(chosen: random.Random, size: Size) -> list[Step]:
     """Each of the faults once, in any order, then any of them while there is time."""
-    possible = [name for name in (size.faults or FAULTS) if name in FAULTS and (size.replicas > 1 or name != "hold_replica")]
+    weights = {**FAULTS, **SABOTAGE}
+    possible = [name for name in (size.faults or FAULTS) if name in weights and (size.replicas > 1 or name != "hold_replica")]
     if not possible:
         return []
     first = list(possible)
@@ -237,7 +241,7 @@ def choose_faults(chosen: random.Random, size: Size) -> list[Step]:
     steps: list[Step] = []
     at = 0.6
     while at < size.seconds - 1 or first:
-        fault = first.pop() if first else chosen.choices(possible, [FAULTS[name] for name in possible])[0]
+        fault = first.pop() if first else chosen.choices(possible, [weights[name] for name in possible])[0]
         target = chosen.randrange(size.replicas if fault.endswith("replica") else size.agents)
         amount = {"cut_share": chosen.choice((0.1, 0.3, 1.0)), "hold_agent": chosen.uniform(1, 9), "refuse": 1,
                   "hold_replica": chosen.uniform(0.5, 3), "late": chosen.randint(50, 400)}.get(fault, chosen.uniform(0.1, 1.5))

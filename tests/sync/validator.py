@@ -72,7 +72,8 @@ def figures_of(run: Run) -> dict[str, Any]:
         "swaps": happened["swap"], "swaps per agent": round(happened["swap"] / agents, 1), "adopted": happened["adopted"],
         "fetches": happened["fetch_begin"], "deltas": happened["delta"], "wholes": happened["whole"], "moved": happened["moved"],
         "failed": happened["failed"], "invalidations": happened["invalidation"], "heartbeats": happened["heartbeat"],
-        "lost watches": happened["watch_lost"], "refused": happened["refused"], "bursts": len(run.bursts), "faults": dict(run.faults),
+        "lost watches": happened["watch_lost"], "refused": happened["refused"], "bursts": len(run.bursts),
+        "faults": dict(run.faults),
     }
 
 
@@ -80,8 +81,8 @@ def lacking_of(load: Load, figures: dict[str, Any]) -> list[str]:
     """What there was too little of."""
     wanted = [("agents alive", "alive", load.agents), ("writes", "writes", load.writes), ("applies", "applies", load.applies),
               ("swaps per agent", "swaps per agent", load.swaps_per_agent), ("deltas", "deltas", load.deltas),
-              ("adopted heads", "adopted", load.adopted), ("refused states", "refused", load.refused), ("lost watches", "lost watches", load.lost_watches),
-              ("bursts", "bursts", load.bursts)]
+              ("adopted heads", "adopted", load.adopted), ("refused states", "refused", load.refused),
+              ("lost watches", "lost watches", load.lost_watches), ("bursts", "bursts", load.bursts)]
     lacking = [f"{what}: {figures[name]} of at least {least}" for what, name, least in wanted if figures[name] < least]
     lacking += [f"{fault}: {figures['faults'].get(fault, 0)} of at least {least}" for fault, least in load.faults.items()
                 if figures["faults"].get(fault, 0) < least]

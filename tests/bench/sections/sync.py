@@ -61,8 +61,8 @@ class Scene:
     def __init__(self, rig: Rig, agents: int, programs: Programs) -> None:
         folder = rig.folder / f"sync-{agents}"
         folder.mkdir()
-        size = Size(agents=agents, seconds=0, replicas=1, organizations=2, tenants=5, policies=20 if rig.quick else 100, faults=("none",),
-                    compiling=0)
+        size = Size(agents=agents, seconds=0, replicas=1, organizations=2, tenants=5, policies=20 if rig.quick else 100,
+                    faults=("none",), compiling=0)
         made = make_plan(1, size)
         self.plan = Plan(made.seed, size, made.bundle, (Scope(),), (0,) * agents, (), ())
         self.replicas = Replicas(programs, folder, 1, durable=True, postgres_options=OPTIONS)
@@ -74,7 +74,8 @@ class Scene:
             self.replicas.close()
             raise
         tenants = {tenant["id"]: tenant["organization_id"] for tenant in self.plan.bundle["tenants"]}
-        self.writes = Writer(random.Random(1), [], tenants, {name: [] for name in tenants}, {name: [] for name in tenants}, 1_000_000)
+        self.writes = Writer(random.Random(1), [], tenants, {name: [] for name in tenants}, {name: [] for name in tenants},
+                             1_000_000)
 
     def close(self) -> None:
         """Ends it."""
@@ -185,7 +186,8 @@ def measure_loss(rig: Rig, scene: Scene, figures: Figures) -> None:
     back = now_us()
     figures.back_s = scene.settle()
     stats = scene.replicas.balancer.ask("stats")
-    tries = [stats["begin_us"] + at * stats["interval_us"] for at, count in enumerate(stats["per_interval"]) for _ in range(count)]
+    tries = [stats["begin_us"] + at * stats["interval_us"]
+             for at, count in enumerate(stats["per_interval"]) for _ in range(count)]
     # The first moments, in which all of them lose their watch at once, are no reconnecting yet.
     figures.away_spread = as_raw(spread_of([at for at in tries if killed + 3_000_000 < at < back - 200_000]))
     scene.swarm.ask("state")
@@ -210,7 +212,8 @@ def run(rig: Rig, report: Report) -> None:
     report.at_most(f"fetches of an agent in a burst of writes to 1 + ⌈D / 100 ms⌉, {many.agents:,} agents", 1,
                    many.burst_fetches / many.burst_allowed,
                    measured=f"{many.burst_fetches} of {many.burst_allowed} in {number(many.burst_s)} s")
-    report.at_most(f"PostgreSQL's queries per write, {many.agents:,} agents to 1", 1.1, many.queries_per_write / few.queries_per_write,
+    report.at_most(f"PostgreSQL's queries per write, {many.agents:,} agents to 1", 1.1,
+                   many.queries_per_write / few.queries_per_write,
                    measured=" · ".join(number(each.queries_per_write) for each in found))
     report.at_most(f"the same in a burst, {many.agents:,} agents to 1", 1.1,
                    many.queries_per_burst_write / few.queries_per_burst_write,
