@@ -269,6 +269,7 @@ std::vector<std::string> Feed::degraded() const {
   const std::int64_t busy_since = busy_since_ms_;
   const bool hangs = busy_since != 0 && now_ms() - busy_since > std::chrono::milliseconds(kHangs).count();
   if (statistics_.following && !hangs) return {};
+  if (!loaded_ && statistics_.failures == 0 && !hangs) return {};  // it has just begun
   if (!loaded_) return {"policy sync has no state yet, as PostgreSQL was not reachable: agents are answered 503"};
   return {"policy sync does not follow PostgreSQL: agents are served what is in memory"};
 }

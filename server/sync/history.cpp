@@ -13,8 +13,9 @@ void History::append(Step step) {
   head_ = step.at;
   ++steps_;
   touched_ += step.touched.size();
-  const bool begins =
-      chunks_.empty() || chunks_.back()->steps.size() >= kStepsInChunk || chunks_.back()->touched >= kTouchedInChunk;
+  // A step that touched much stands alone, so that the others can be kept without it.
+  const bool begins = chunks_.empty() || chunks_.back()->steps.size() >= kStepsInChunk ||
+                      chunks_.back()->touched + step.touched.size() > kTouchedInChunk;
   auto chunk = begins ? std::make_shared<Chunk>() : std::make_shared<Chunk>(*chunks_.back());
   chunk->touched += step.touched.size();
   chunk->steps.push_back(std::make_shared<const Step>(std::move(step)));

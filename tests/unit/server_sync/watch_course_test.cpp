@@ -1,0 +1,152 @@
+// What a watch says, and when, with the clock in the test's hand.
+#include <doctest/doctest.h>
+
+#include "server/admin/refusal.hpp"
+#include "server/sync/request.hpp"
+#include "server/sync/watch_course.hpp"
+#include "server/sync/watches.hpp"
+
+namespace sluice::server {
+namespace {
+
+using namespace std::chrono_literals;
+using Say = WatchCourse::Say;
+using Time = WatchCourse::Time;
+
+constexpr Time kStart{};
+
+// A stream whose lines are kept as letters with their milliseconds: "i0 h700 i800 …".
+struct Stream {
+  WatchCourse course;
+  Time now = kStart;
+  bool room = true;
+  bool ended = false;
+  std::vector<std::string> lines{};
+
+  void pump() {
+    while (!ended) {
+      const Say say = course.next(now);
+      if (say == Say::nothing) return;
+      if (say == Say::end) {
+        ended = true;
+        return;
+      }
+      if (!room) {
+        course.refused(now);
+        continue;
+      }
+      lines.push_back((say == Say::invalidation ? "i" : "h") +
+                      std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now - kStart).count()));
+      course.said(now);
+    }
+  }
+  void run_until(Time end) {
+    while (!ended && course.due() <= end) {
+      now = std::max(now, course.due());
+      pump();
+    }
+    now = end;
+  }
+  void change() {
+    course.changed(now);
+    pump();
+  }
+};
+
+const WatchCourse::Plan kPlan{.heartbeat_every = 2s, .heartbeat_phase = 700ms, .end = kStart + 5min};
+
+TEST_CASE("the first line comes at once, and heartbeats stand on their grid") {
+  Stream told{.course = WatchCourse(kStart, true, kPlan)};
+  told.run_until(kStart + 5s);
+  CHECK(told.lines == std::vector<std::string>{"i0", "h700", "h2700", "h4700"});
+  Stream level{.course = WatchCourse(kStart, false, kPlan)};
+  level.run_until(kStart + 3s);
+  CHECK(level.lines == std::vector<std::string>{"h0", "h700", "h2700"});
+}
+
+TEST_CASE("a change is told at once when idle, then once a window, and the last one always") {
+  Stream stream{.course = WatchCourse(kStart, false, kPlan)};
+  stream.run_until(kStart + 1s);
+  stream.lines.clear();
+  for (int i = 0; i < 1000; ++i) {
+    stream.run_until(kStart + 1s + i * 1ms);
+    stream.change();
+  }
+  const Time last = stream.now;
+  stream.run_until(kStart + 2500ms);
+  CHECK(stream.lines.front() == "i1000");
+  CHECK(stream.lines.size() == 11);  // 1 + ⌈999 ms / 100 ms⌉
+  CHECK(stream.lines.back() == "i2000");
+  CHECK(last < kStart + 2000ms);
+  CHECK(stream.course.counters().received == stream.course.counters().begun + stream.course.counters().folded);
+}
+
+TEST_CASE("a heartbeat does not overtake a change that is yet to be told") {
+  Stream stream{.course = WatchCourse(kStart, true, kPlan)};
+  stream.run_until(kStart + 650ms);
+  stream.change();
+  stream.run_until(kStart + 660ms);
+  stream.change();
+  stream.run_until(kStart + 800ms);
+  CHECK(stream.lines == std::vector<std::string>{"i0", "i650", "i750", "h750"});
+}
+
+TEST_CASE("a slow reader has nothing queued: when there is room it hears once, of the newest") {
+  Stream stream{.course = WatchCourse(kStart, true, kPlan)};
+  stream.run_until(kStart + 100ms);
+  stream.room = false;
+  for (int i = 0; i < 50; ++i) {
+    stream.run_until(stream.now + 100ms);
+    stream.change();
+  }
+  CHECK(stream.lines == std::vector<std::string>{"i0"});
+  stream.room = true;
+  stream.course.room();
+  stream.pump();
+  CHECK(stream.lines == std::vector<std::string>{"i0", "i5100", "h5100"});
+}
+
+TEST_CASE("a watch ends at its time, also while its reader does not read") {
+  Stream stream{.course = WatchCourse(kStart, false, kPlan)};
+  stream.run_until(kStart + 1s);
+  stream.room = false;
+  stream.change();
+  stream.run_until(kStart + 10min);
+  CHECK(stream.ended);
+}
+
+TEST_CASE("fetches are spread by the number of those who hear, and come back later in large fleets") {
+  CHECK(spread_for(1) == 0ms);
+  CHECK(spread_for(50) == 0ms);
+  CHECK(spread_for(1000) == 500ms);
+  CHECK(spread_for(1'000'000) == 1s);
+  CHECK_FALSE(reconnect_max_for(1000));
+  CHECK(reconnect_max_for(10'000) == 40s);
+  CHECK(reconnect_max_for(1'000'000'000) == sync::kMaxReconnect);
+}
+
+TEST_CASE("gzip is taken where the caller says so") {
+  for (const char* yes : {"gzip", "deflate, gzip", "GZIP;q=0.5", "br;q=1.0, *", "x-gzip"}) CHECK(takes_gzip(yes));
+  for (const char* no : {"", "identity", "gzip;q=0", "gzip ; q=0.000", "*;q=0", "gzipped"}) CHECK_FALSE(takes_gzip(no));
+}
+
+TEST_CASE("a position is given whole or not at all, and nothing else is") {
+  const std::string chain(64, 'a');
+  CHECK_FALSE(position_of(""));
+  CHECK(position_of("since=7&chain=" + chain) == sync::Position{7, chain});
+  for (const std::string& bad :
+       {std::string("since=7"), "chain=" + chain, "since=-1&chain=" + chain, std::string("since=7&chain=x"),
+        "since=7&since=7&chain=" + chain, std::string("a=1")}) {
+    CHECK_THROWS_AS(position_of(bad), Refusal);
+  }
+}
+
+TEST_CASE("an agent's id is visible ASCII") {
+  CHECK(agent_id_of("pod-1/a@b") == "pod-1/a@b");
+  for (const std::string& bad : {std::string("a b"), std::string("é"), std::string(254, 'a')}) {
+    CHECK_THROWS_AS(agent_id_of(bad), Refusal);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::server
