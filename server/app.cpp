@@ -23,6 +23,9 @@
 #include "server/admin/service.hpp"
 #include "server/auth/bootstrap.hpp"
 #include "server/counters/publisher.hpp"
+#include "server/fleet/fleet.hpp"
+#include "server/fleet/fleet_store.hpp"
+#include "server/fleet_metrics.hpp"
 #include "server/metrics.hpp"
 #include "server/postgres/migrations.hpp"
 #include "server/postgres/url.hpp"
@@ -35,6 +38,7 @@ namespace {
 
 constexpr std::chrono::minutes kTidyEvery{10};
 constexpr std::chrono::seconds kLastCalls{1};  // what calls get that the drain did not wait for
+constexpr std::chrono::milliseconds kLastReports{5'000};  // to store what agents reported; else they send it again
 constexpr std::chrono::seconds kLookAtCertificateEvery{5};
 
 // Agents' routes, and all others.
@@ -71,6 +75,7 @@ class App {
         log_(log_lines_, config.log_level),
         pool_(config.database, config.max_waiting),
         metrics_(pool_),
+        fleet_(config.database, {.batch_every = config.usage_batch}, clock_, log_),
         executor_(pool_, throttle_, clock_, log_),
         service_(loop_, pool_, executor_, metrics_, log_, config.call_timeout),
         feed_({.database = config.database}, log_),
@@ -86,6 +91,7 @@ class App {
         certificate_timer_(loop_) {
     metrics_.add("sluice_log_lines_dropped_total", "Log lines that could not be written.",
                  prometheus::MetricType::Counter, [this] { return static_cast<double>(log_lines_.dropped()); });
+    add_fleet_metrics(metrics_, fleet_);
     metrics_.add("sluice_auth_failures_throttled_total", "Failed authentications answered 429.",
                  prometheus::MetricType::Counter, [this] { return static_cast<double>(throttle_.throttled()); });
     add_sync_metrics(metrics_, feed_, sync_.statistics());
@@ -98,11 +104,13 @@ class App {
     if (!load_certificates() || !prepare_schema() || !start_publisher() || !listen()) return 1;
     shutdown_.await_signal(1, [this] { drain(); });
     tidy();
+    fleet_.start();
     sync_.start();
     probes_.set_ready();
     loop_.run();
     bool ended = pool_.stop_within(kLastCalls);
     ended = sync_.stop_within(kLastCalls) && ended;
+    ended = fleet_.stop_within(std::min(kLastReports, config_.drain_timeout)) && ended;
     if (publisher_) ended = publisher_->stop_within(kLastCalls) && ended;
     shutdown_.ignore_signals();
     if (!ended) leave();
@@ -138,11 +146,11 @@ class App {
   boost::asio::io_context loop_{1};
   Pool pool_;
   Metrics metrics_;
+  Fleet fleet_;
   std::unique_ptr<Publisher> publisher_;  // nullptr: no Redis, no overrides
   Executor executor_;
   AdminService service_;
   Feed feed_;
-  NoFleet fleet_;
   SyncService sync_;
   Dispatch dispatch_;
   http::Server server_;
@@ -243,6 +251,7 @@ void App::drain() {
   probes_.set_draining();
   tidy_timer_.cancel();
   certificate_timer_.cancel();
+  service_.end_waiting();
   server_.drain([this] { shutdown_.drained(); });
 }
 
@@ -257,13 +266,14 @@ void App::leave() {
 
 // What only grows is removed now and then.
 void App::tidy() {
-  Pool::Job job([](Session& session) {
+  Pool::Job job([retention = config_.analytics_retention](Session& session) {
     pqxx::connection* const connection = session.connection();
     if (connection == nullptr) return;
     try {
       Transaction tx(*connection);
       tx.enter(Scope::everything("tidy"));
       forget_old_answers(tx);
+      tidy_fleet(tx, retention);
       tx.commit();
     } catch (const std::exception&) {
       // The next time will do.

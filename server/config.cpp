@@ -101,6 +101,11 @@ void read_listeners(ConfigReader& reader, Config& config) {
   config.drain_timeout = reader.duration("drain-timeout", 0ms, 10min, "0s to 10m");
 }
 
+void read_analytics(ConfigReader& reader, Config& config) {
+  config.analytics_retention = reader.duration("analytics-retention", 1h, 87'600h, "1h to 87600h");
+  config.usage_batch = reader.duration("analytics-every", 100ms, 10min, "100ms to 10m");
+}
+
 void read_log_level(ConfigReader& reader, Config& config) {
   const auto level = telemetry::parse_log_level(reader.value("log-level").text);
   if (!level) return reader.fault("log-level", "must be debug, info, warn or error");
@@ -124,6 +129,7 @@ void read_command(ConfigReader& reader, Config& config) {
       config.owner_url = read_url(reader, "database-owner-url", false);
       read_counters(reader, config);
       read_listeners(reader, config);
+      read_analytics(reader, config);
       read_log_level(reader, config);
       return;
     case Config::Command::migrate:

@@ -36,6 +36,8 @@ struct Config {
   std::string admin;
   std::chrono::milliseconds call_timeout{45'000};
   std::chrono::milliseconds drain_timeout{20'000};
+  std::chrono::microseconds analytics_retention{0};
+  std::chrono::milliseconds usage_batch{60'000};  // how often usage is stored
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
 
   bool dry_run = false;         // migrate

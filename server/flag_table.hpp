@@ -64,6 +64,11 @@ inline constexpr std::array kFlags{
     FlagSpec{"drain-timeout", "Listeners", "DURATION", "20s",
              "How long a stop waits for calls in flight to finish: 0s to 10m."},
 
+    FlagSpec{"analytics-retention", "Analytics", "DURATION", "720h",
+             "How long it is kept what was decided, by the minute: 1h to 87600h."},
+    FlagSpec{"analytics-every", "Analytics", "DURATION", "1m",
+             "How often that is written to PostgreSQL: 100ms to 10m. Agents keep what is not written yet."},
+
     kLogLevel,
     kHelp,
     FlagSpec{"version", "Other", "", "false", "Print the version and exit."},

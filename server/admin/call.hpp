@@ -1,6 +1,7 @@
 // One call of the admin API on its way: what came in, who is asking, what goes out.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -52,6 +53,8 @@ struct Answer {
   // Of an answer that says whether Redis knows: whether it knew what was written before. What this call wrote is seen
   // to after the commit; then the body gets its member "published".
   std::optional<bool> published;
+  // Of a call that may wait: it is made again until so long after its arrival, for an answer that says nothing here.
+  std::chrono::milliseconds wait{0};
 };
 
 // What a handler works with. Everything it changes through `log` becomes one revision after it returns.

@@ -4,9 +4,11 @@
 
 #include "common/domain/json_tree.hpp"
 #include "common/http/query.hpp"
+#include "server/admin/analytics_api.hpp"
 #include "server/admin/audit_api.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/counters_api.hpp"
+#include "server/admin/fleet_api.hpp"
 #include "server/admin/keys_api.hpp"
 #include "server/admin/modes_api.hpp"
 #include "server/admin/objects_api.hpp"
@@ -174,6 +176,13 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/audit", Permission::read_audit, Level::tenant, &list_audit,
           "limit,cursor,organization_id,tenant_id,kind,object_id,actor_id,since,until"},
     Route{"GET", "/v1/admin/revision", Permission::read, Level::tenant, &get_revision},
+    Route{"GET", "/v1/admin/revisions/{revision}", Permission::read, Level::tenant, &get_enforcement, "wait"},
+    Route{"GET", "/v1/admin/agents", Permission::read, Level::tenant, &list_agents,
+          "limit,cursor,organization_id,tenant_id,status"},
+    Route{"GET", "/v1/admin/analytics", Permission::read, Level::tenant, &list_analytics,
+          "limit,cursor,tenant_id,policy_id,outcome,since,until,by"},
+    Route{"GET", "/v1/admin/analytics/subjects", Permission::read, Level::tenant, &list_throttled_subjects,
+          "limit,tenant_id,policy_id,since,until"},
 
     Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
           "organization_id,tenant_id,include", 1 << 20, kOneState},

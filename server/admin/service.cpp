@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <variant>
 
 #include <fmt/format.h>
@@ -78,7 +77,7 @@ bool is_among(std::string_view name, std::string_view list) {
 }
 
 // No value of these is an empty text. Who sends ?dry_run= has lost one, and may not have meant "false".
-constexpr std::string_view kNeverEmpty = "limit,mode,enabled,kind,include,since,until,dry_run,prune";
+constexpr std::string_view kNeverEmpty = "limit,mode,enabled,kind,include,since,until,dry_run,prune,status,wait,by";
 
 // The parameters of the query: each known to the route, each once.
 void read_query(std::string_view query, Call& call) {
@@ -151,28 +150,6 @@ std::string request_id_of(std::string_view given) {
   return to_hex(bytes);
 }
 
-// One call between its arrival and its answer.
-struct AdminService::Pending {
-  enum class Stage : std::uint8_t { waiting, running, given_up };
-
-  explicit Pending(http::Reply its_reply) : reply(std::move(its_reply)) {}
-  explicit Pending(http::Admission its_admission) : reply(std::move(its_admission)) {}
-
-  std::variant<http::Reply, http::Admission> reply;
-  Call call;
-  steady_clock::time_point begin = steady_clock::now();
-  bool answered = false;  // the loop's
-  std::atomic<Stage> stage{Stage::waiting};
-
-  bool asks_for_body() const { return std::holds_alternative<http::Admission>(reply); }
-  bool changes() const { return !asks_for_body() && call.route->changes(); }
-  // Which of the two comes first: the call begins, or it is given up and never will.
-  bool leave_queue(Stage next) {
-    Stage expected = Stage::waiting;
-    return stage.compare_exchange_strong(expected, next);
-  }
-};
-
 std::size_t AdminService::body_limit(std::string_view method, std::string_view path) const {
   const Found found = find_route(method, path);
   return found.route == nullptr ? kDefaultBody : found.route->max_body;
@@ -217,8 +194,9 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
       answer =
           pending->asks_for_body() ? executor_.admit(session, pending->call) : executor_.run(session, pending->call);
     }
-    boost::asio::post(loop_,
-                      [this, pending = std::move(pending), answer = std::move(answer)] { finish(*pending, answer); });
+    boost::asio::post(loop_, [this, pending = std::move(pending), answer = std::move(answer)] {
+      if (!waiting_.take(pending, answer)) finish(*pending, answer);
+    });
   };
   // A job that is not taken stays ours, and so does the call in it.
   Pool::Job wrapped(std::move(job));
@@ -281,7 +259,7 @@ void AdminService::finish(Pending& pending, const Answer& answer) {
   } else {
     std::get<http::Reply>(pending.reply).send(response);
   }
-  const auto took = steady_clock::now() - pending.begin;
+  const auto took = steady_clock::now() - pending.arrived;
   const Route* const route = pending.call.route;
   metrics_.count_request(route, answer.status, took);
   log_.debug("request", "A call was answered.",

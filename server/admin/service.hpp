@@ -20,6 +20,8 @@
 #include "common/http/server.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/admin/executor.hpp"
+#include "server/admin/pending_call.hpp"
+#include "server/admin/waiting_calls.hpp"
 #include "server/metrics.hpp"
 #include "server/postgres/pool.hpp"
 
@@ -35,6 +37,9 @@ class AdminService final : public http::Handler {
         metrics_(metrics),
         log_(log),
         call_timeout_(call_timeout),
+        waiting_(
+            loop, [this](std::shared_ptr<Pending> call) { submit(std::move(call)); },
+            [this](Pending& call, const Answer& answer) { finish(call, answer); }),
         timer_(loop) {}
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
@@ -42,8 +47,11 @@ class AdminService final : public http::Handler {
   void admit(http::Request& head, http::Admission admission) override;
   void handle(http::Request& request, http::Reply reply) override;
 
+  // The server drains: calls that wait for something are answered as things are.
+  void end_waiting() { waiting_.end(); }
+
  private:
-  struct Pending;
+  using Pending = PendingCall;
 
   void begin(http::Request& request, std::shared_ptr<Pending> pending);
   void submit(std::shared_ptr<Pending> pending);
@@ -59,6 +67,7 @@ class AdminService final : public http::Handler {
   telemetry::Log& log_;
   const std::chrono::milliseconds call_timeout_;
   std::deque<std::weak_ptr<Pending>> calls_;  // on their way, in the order of their arrival
+  WaitingCalls waiting_;
   boost::asio::steady_timer timer_;
   bool timer_runs_ = false;
 };

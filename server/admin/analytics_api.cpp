@@ -1,0 +1,215 @@
+#include "server/admin/analytics_api.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pqxx/pqxx>
+
+#include "common/base/timestamp.hpp"
+#include "common/domain/json_fields.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/paging.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/store/statement.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::chrono::hours kDefaultWindow{1};
+constexpr std::size_t kMostSubjects = 100;
+constexpr char kBetween = ' ';  // values of a cursor: none of them holds one
+
+// From `since`, inclusive, to `until`, exclusive.
+struct Window {
+  WallTime since;
+  WallTime until;
+};
+
+// `unit`: `since` is moved back to where its row begins.
+template <class Unit>
+Window read_window(const Context& context) {
+  Faults faults;
+  const auto instant = [&](std::string_view name, WallTime otherwise) {
+    const std::string_view text = context.call.parameter(name);
+    if (text.empty()) return otherwise;
+    const auto time = parse_timestamp(text);
+    if (time) return *time;
+    faults.push_back({fmt::format("?{}", name), time.error().text});
+    return otherwise;
+  };
+  Window window;
+  window.until = instant("until", WallTime(Micros(context.now_us)));
+  window.since = std::chrono::floor<Unit>(instant("since", window.until - kDefaultWindow));
+  if (faults.empty() && window.until <= window.since) faults.push_back({"?since", "since must be before until"});
+  if (!faults.empty()) refuse_faults(400, std::move(faults));
+  return window;
+}
+
+std::string window_document(const Window& window) {
+  return fmt::format(R"("since":"{}","until":"{}")", format_timestamp(window.since), format_timestamp(window.until));
+}
+
+void filter(const Call& call, const Window& window, std::string_view time, Statement& statement) {
+  statement.add(fmt::format(" WHERE {} >= $::timestamptz", time), format_timestamp(window.since));
+  statement.add(fmt::format(" AND {} < $::timestamptz", time), format_timestamp(window.until));
+  for (const std::string_view name : {"tenant_id", "policy_id", "outcome"}) {
+    if (const auto value = call.parameter(name); !value.empty()) {
+      statement.add(fmt::format(" AND {} = $", name), std::string(value));
+    }
+  }
+}
+
+// A column that rows are grouped by.
+struct Dimension {
+  std::string_view name;  // of the column and of the member
+  std::string sql;
+  bool is_time = false;
+};
+
+constexpr std::array<std::string_view, 6> kChoices{"tenant", "policy", "outcome", "minute", "hour", "day"};
+
+// In the order in which rows are sorted, whatever the order they are asked for in. Ids of policies are unique in a
+// tenant only: by policy is by tenant too.
+std::vector<Dimension> read_dimensions(const Call& call) {
+  std::string_view list = call.parameter("by");
+  if (list.empty()) list = "policy,outcome";
+  std::array<bool, kChoices.size()> given{};
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string_view word = list.substr(begin, end - begin);
+    check_choice("by", word, kChoices);
+    given[static_cast<std::size_t>(std::ranges::find(kChoices, word) - kChoices.begin())] = true;
+    begin = end + 1;
+  }
+  const auto [tenant, policy, outcome, minute, hour, day] = given;
+  if (minute + hour + day > 1) refuse_fault(400, "?by", "by one of minute, hour and day, not by several");
+  std::vector<Dimension> dimensions;
+  for (const std::size_t unit : {3U, 4U, 5U}) {
+    if (given[unit]) dimensions.push_back({"at", fmt::format("date_trunc('{}', minute)", kChoices[unit]), true});
+  }
+  if (tenant || policy) dimensions.push_back({"tenant_id", "tenant_id"});
+  if (policy) dimensions.push_back({"policy_id", "policy_id"});
+  if (outcome) dimensions.push_back({"outcome", "outcome"});
+  return dimensions;
+}
+
+std::string names_of(const std::vector<Dimension>& dimensions, bool as_text) {
+  std::vector<std::string> names;
+  for (const Dimension& dimension : dimensions) {
+    names.push_back(as_text && dimension.is_time ? as_timestamp("at") : std::string(dimension.name));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Begins behind the last row of the page before: its values are what the cursor holds.
+void behind(const Page& page, const std::vector<Dimension>& dimensions, Statement& statement) {
+  if (page.after_tenant_id.empty()) return;
+  std::vector<std::string> values;
+  for (std::string_view rest = page.after_id; values.size() < dimensions.size();) {
+    const std::size_t end = std::min(rest.find(kBetween), rest.size());
+    values.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  statement.add(fmt::format(" WHERE ({}) > (", names_of(dimensions, false)));
+  for (std::size_t i = 0; i < dimensions.size(); ++i) {
+    if (dimensions[i].is_time && !parse_timestamp(values[i])) refuse_cursor();
+    statement.add(i == 0 ? "" : ", ").add(dimensions[i].is_time ? "$::timestamptz" : "$", values[i]);
+  }
+  statement.add(")");
+}
+
+// Pages are of one window: where it ends "now" is the first page's.
+Window window_of(const Context& context, const Page& page) {
+  if (page.after_tenant_id.empty()) return read_window<std::chrono::minutes>(context);
+  const std::size_t separator = page.after_tenant_id.find(kBetween);
+  if (separator == std::string::npos) refuse_cursor();
+  const auto since = parse_timestamp(page.after_tenant_id.substr(0, separator));
+  const auto until = parse_timestamp(page.after_tenant_id.substr(separator + 1));
+  if (!since || !until) refuse_cursor();
+  return {.since = *since, .until = *until};
+}
+
+// What shadow policies would have done is no decision, and is told apart.
+std::string totals(Context& context, const Window& window) {
+  Statement statement(R"(SELECT coalesce(sum(count) FILTER (WHERE outcome NOT IN ('shadow_denied', 'shadow_allowed')), 0),
+ coalesce(sum(count) FILTER (WHERE outcome = 'shadow_denied'), 0),
+ coalesce(sum(count) FILTER (WHERE outcome = 'shadow_allowed'), 0) FROM usage)");
+  filter(context.call, window, "minute", statement);
+  const pqxx::result rows = statement.run(context.tx);
+  return fmt::format(R"({{"decisions":{},"shadow":{{"would_deny":{},"would_allow":{}}}}})", rows[0][0].c_str(),
+                     rows[0][1].c_str(), rows[0][2].c_str());
+}
+
+std::string row_document(const pqxx::row& row, const std::vector<Dimension>& dimensions) {
+  std::string text = "{";
+  for (std::size_t i = 0; i < dimensions.size(); ++i) {
+    text += fmt::format(R"("{}":{},)", dimensions[i].name, json_string(row[static_cast<int>(i)].c_str()));
+  }
+  return text += fmt::format(R"("count":{}}})", row[static_cast<int>(dimensions.size())].c_str());
+}
+
+std::string cursor_of(const Window& window, const pqxx::row& row, std::size_t dimensions) {
+  std::string values;
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    if (i != 0) values += kBetween;
+    values += row[static_cast<int>(i)].c_str();
+  }
+  return cursor_behind(fmt::format("{}{}{}", format_timestamp(window.since), kBetween, format_timestamp(window.until)),
+                       values);
+}
+
+}  // namespace
+
+Answer list_analytics(Context& context) {
+  const Page page = read_page(context.call);
+  const std::vector<Dimension> dimensions = read_dimensions(context.call);
+  const Window window = window_of(context, page);
+  Statement statement(fmt::format("SELECT {}, count FROM (SELECT ", names_of(dimensions, true)));
+  for (const Dimension& dimension : dimensions) statement.add(fmt::format("{} AS {}, ", dimension.sql, dimension.name));
+  statement.add("sum(count) AS count FROM usage");
+  filter(context.call, window, "minute", statement);
+  std::vector<std::string> groups;
+  for (const Dimension& dimension : dimensions) groups.push_back(dimension.sql);
+  statement.add(fmt::format(" GROUP BY {}) AS summed", fmt::join(groups, ", ")));
+  behind(page, dimensions, statement);
+  statement.add(fmt::format(" ORDER BY {} LIMIT {}", names_of(dimensions, false), page.limit + 1));
+  const pqxx::result rows = statement.run(context.tx);
+  std::vector<std::string> items;
+  std::string next;
+  for (const auto& row : rows) {
+    if (items.size() == page.limit) {
+      next = cursor_of(window, rows[row.num() - 1], dimensions.size());
+      break;
+    }
+    items.push_back(row_document(row, dimensions));
+  }
+  Answer answer;
+  answer.body = fmt::format(R"({{{},"totals":{},)", window_document(window), totals(context, window)) +
+                list_document(items, next).substr(1);
+  return answer;
+}
+
+Answer list_throttled_subjects(Context& context) {
+  const Page page = read_page(context.call);
+  if (page.limit > kMostSubjects) {
+    refuse_fault(400, "?limit", fmt::format("limit is a whole number from 1 to {}", kMostSubjects));
+  }
+  const Window window = read_window<std::chrono::hours>(context);
+  Statement statement("SELECT tenant_id, policy_id, subject, sum(count) AS count FROM usage_subjects");
+  filter(context.call, window, "hour", statement);
+  statement.add(" GROUP BY tenant_id, policy_id, subject ORDER BY 4 DESC, tenant_id, policy_id, subject");
+  const pqxx::result rows = statement.add(fmt::format(" LIMIT {}", page.limit)).run(context.tx);
+  std::vector<std::string> items;
+  for (const auto& row : rows) {
+    items.push_back(fmt::format(R"({{"tenant_id":{},"policy_id":{},"subject":{},"count":{}}})",
+                                json_string(row[0].c_str()), json_string(row[1].c_str()), json_string(row[2].c_str()),
+                                row[3].c_str()));
+  }
+  Answer answer;
+  answer.body = fmt::format(R"({{{},"items":[{}]}})", window_document(window), fmt::join(items, ","));
+  return answer;
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,14 @@
+// What agents decided, as they reported it.
+#pragma once
+
+#include "server/admin/call.hpp"
+
+namespace sluice::server {
+
+// Counts by tenant, policy, outcome and time, and their totals.
+Answer list_analytics(Context& context);
+
+// The subjects that were throttled most.
+Answer list_throttled_subjects(Context& context);
+
+}  // namespace sluice::server

@@ -1,0 +1,45 @@
+#include "server/admin/waiting_calls.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::server {
+
+using std::chrono::steady_clock;
+
+bool WaitingCalls::take(const std::shared_ptr<PendingCall>& call, const Answer& answer) {
+  const auto now = steady_clock::now();
+  const auto until = call->arrived + answer.wait;
+  if (ended_ || call->answered || now >= until || calls_.size() >= kMost) return false;
+  const auto due = std::min(now + kAgainAfter, until);
+  calls_.emplace(due, Waiting{.call = std::make_shared<PendingCall>(*call), .answer = answer});
+  wake_at_next();
+  return true;
+}
+
+void WaitingCalls::end() {
+  ended_ = true;
+  timer_.cancel();
+  for (auto& [due, waiting] : std::exchange(calls_, {})) finish_(*waiting.call, waiting.answer);
+}
+
+void WaitingCalls::wake_at_next() {
+  if (calls_.empty()) return;
+  timer_.expires_at(calls_.begin()->first);
+  timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (!stopped) make_due();
+  });
+}
+
+void WaitingCalls::make_due() {
+  const auto now = steady_clock::now();
+  while (!calls_.empty() && calls_.begin()->first <= now) {
+    const std::shared_ptr<PendingCall> call = std::move(calls_.begin()->second.call);
+    calls_.erase(calls_.begin());
+    call->begin = now;
+    again_(call);
+  }
+  wake_at_next();
+}
+
+}  // namespace sluice::server

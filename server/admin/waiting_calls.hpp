@@ -1,0 +1,55 @@
+// Calls that wait for something to become true: each is made again now and then, and takes a thread of the pool only
+// while it is made.
+//
+// Thread: the server's loop.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "server/admin/call.hpp"
+#include "server/admin/pending_call.hpp"
+
+namespace sluice::server {
+
+class WaitingCalls {
+ public:
+  static constexpr std::chrono::milliseconds kAgainAfter{200};
+  static constexpr std::size_t kMost = 200;
+
+  using Again = std::function<void(std::shared_ptr<PendingCall>)>;
+  using Finish = std::function<void(PendingCall&, const Answer&)>;
+
+  // `again`: the call is to be made once more. `finish`: it waits no longer, and this was its last answer.
+  WaitingCalls(boost::asio::io_context& loop, Again again, Finish finish)
+      : timer_(loop), again_(std::move(again)), finish_(std::move(finish)) {}
+
+  // False: it is to be answered now. The answer does not ask to wait, it has waited long enough, or too many wait.
+  bool take(const std::shared_ptr<PendingCall>& call, const Answer& answer);
+
+  // From now on nobody waits: a server that drains answers what it knows.
+  void end();
+
+ private:
+  struct Waiting {
+    std::shared_ptr<PendingCall> call;
+    Answer answer;
+  };
+
+  void wake_at_next();
+  void make_due();
+
+  boost::asio::steady_timer timer_;
+  Again again_;
+  Finish finish_;
+  std::multimap<PendingCall::Time, Waiting> calls_;  // by when they are made again
+  bool ended_ = false;
+};
+
+}  // namespace sluice::server

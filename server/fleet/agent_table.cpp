@@ -1,0 +1,153 @@
+#include "server/fleet/agent_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/fleet/state_text.hpp"
+
+namespace sluice::server {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+
+constexpr std::chrono::milliseconds kCountsHold{500};
+
+microseconds age(FleetTime then, FleetTime now) { return std::max(duration_cast<microseconds>(now - then), microseconds(0)); }
+
+}  // namespace
+
+AgentTable::Agent* AgentTable::meet(const AgentCaller& caller, std::string_view agent_id, FleetTime now) {
+  AgentScope scope = scope_of(caller);
+  const AgentKey key{.scope = scope_text(scope), .agent_id = std::string(agent_id)};
+  auto found = agents_.find(key);
+  if (found == agents_.end()) {
+    if (agents_.size() >= most_) return nullptr;
+    found = agents_.emplace(key, Agent{}).first;
+    found->second.scope = std::move(scope);
+    counted_.reset();
+  }
+  Agent& agent = found->second;
+  agent.token_id = caller.token_id;
+  agent.heard = now;
+  agent.dirty = true;
+  return &agent;
+}
+
+bool AgentTable::report(const AgentCaller& caller, const sync::AgentState& state, FleetTime now) {
+  Agent* const agent = meet(caller, state.agent_id, now);
+  if (agent == nullptr) return false;
+  agent->state = state_text(state);
+  agent->enforced = state.enforced;
+  agent->reported = now;
+  if (agent->gone != state.leaving) counted_.reset();
+  agent->gone = state.leaving;
+  return true;
+}
+
+bool AgentTable::watch_began(const AgentCaller& caller, std::string_view agent_id, FleetTime now) {
+  Agent* const agent = meet(caller, agent_id, now);
+  if (agent == nullptr) return false;
+  ++agent->watches;
+  agent->watch = WatchState::open;
+  agent->gone = false;
+  return true;
+}
+
+void AgentTable::watch_ended(const AgentCaller& caller, std::string_view agent_id) {
+  const auto found = agents_.find(key_of(caller, agent_id));
+  if (found == agents_.end() || found->second.watches == 0) return;
+  Agent& agent = found->second;
+  if (--agent.watches > 0) return;
+  agent.watch = WatchState::lost;
+  agent.dirty = true;
+}
+
+void AgentTable::end_watches() {
+  for (auto& [key, agent] : agents_) {
+    if (agent.watches == 0) continue;
+    agent.watches = 0;
+    agent.watch = WatchState::lost;
+    agent.dirty = true;
+  }
+}
+
+std::vector<AgentRow> AgentTable::take_changed(FleetTime now) {
+  std::vector<AgentRow> rows;
+  for (auto& [key, agent] : agents_) {
+    const bool refresh = agent.watch == WatchState::open && now - agent.watch_stored >= kRefreshWatch;
+    if (!agent.dirty && !refresh) continue;
+    agent.dirty = false;
+    if (agent.watch == WatchState::open) agent.watch_stored = now;
+    AgentRow& row = rows.emplace_back(AgentRow{.key = key,
+                                               .scope = agent.scope,
+                                               .token_id = agent.token_id,
+                                               .state = agent.state,
+                                               .enforced = agent.enforced,
+                                               .reported_ago = {},
+                                               .heard_ago = age(agent.heard, now),
+                                               .watch = agent.watch,
+                                               .gone = agent.gone});
+    if (agent.reported) row.reported_ago = age(*agent.reported, now);
+  }
+  return rows;
+}
+
+void AgentTable::put_back(const std::vector<AgentRow>& rows) {
+  for (const AgentRow& row : rows) {
+    if (const auto found = agents_.find(row.key); found != agents_.end()) found->second.dirty = true;
+  }
+}
+
+void AgentTable::see(const std::vector<SeenAgent>& agents, TenantsOf tenants_of, FleetTime now) {
+  others_.clear();
+  tenants_of_ = std::move(tenants_of);
+  for (const SeenAgent& seen : agents) {
+    const FleetTime heard = now - duration_cast<FleetTime::duration>(seen.heard_ago);
+    if (!seen.gone) {
+      others_.emplace(seen.key, Other{.scope = seen.scope, .heard = heard});
+      continue;
+    }
+    // It told another replica that it ends; or this one, and that is stored by now.
+    const auto own = agents_.find(seen.key);
+    if (own != agents_.end() && !own->second.dirty && (own->second.gone || own->second.heard <= heard)) {
+      agents_.erase(own);
+    }
+  }
+  forget(now);
+  counted_.reset();
+}
+
+void AgentTable::forget(FleetTime now) {
+  std::erase_if(agents_, [now](const auto& item) {
+    return item.second.watches == 0 && !item.second.dirty && now - item.second.heard > kRememberedFor;
+  });
+}
+
+const AgentTable::Counts& AgentTable::counts(FleetTime now) {
+  if (counted_ && now - *counted_ < kCountsHold) return counts_;
+  counts_ = Counts{};
+  const auto add = [&](const AgentScope& scope, FleetTime heard) {
+    if (now - heard <= kLiveFor) {
+      counts_.live.add(scope);
+    } else if (now - heard <= kRememberedFor) {
+      ++counts_.missing;
+    }
+  };
+  for (const auto& [key, agent] : agents_) {
+    if (agent.gone) continue;
+    const auto other = others_.find(key);
+    add(agent.scope, other == others_.end() ? agent.heard : std::max(agent.heard, other->second.heard));
+  }
+  for (const auto& [key, other] : others_) {
+    if (!agents_.contains(key)) add(other.scope, other.heard);
+  }
+  counted_ = now;
+  return counts_;
+}
+
+sync::LiveAgents AgentTable::live_agents(const AgentCaller& caller, FleetTime now) {
+  return counts(now).live.of(scope_of(caller), tenants_of_);
+}
+
+}  // namespace sluice::server

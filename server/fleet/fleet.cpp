@@ -1,0 +1,236 @@
+#include "server/fleet/fleet.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <pqxx/pqxx>
+
+#include "common/base/crypto.hpp"
+#include "server/fleet/fleet_store.hpp"
+#include "server/postgres/failure.hpp"
+#include "server/postgres/transaction.hpp"
+
+namespace sluice::server {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::string random_name() {
+  std::array<std::uint8_t, 8> bytes;
+  random_bytes(bytes);
+  return to_hex(bytes);
+}
+
+Scope everything() { return Scope::everything("sluice-server"); }
+
+}  // namespace
+
+Fleet::Fleet(DatabaseOptions database, Options options, const Clock& clock, telemetry::Log& log)
+    : database_(std::move(database)),
+      options_(std::move(options)),
+      clock_(clock),
+      log_(log),
+      replica_(random_name()),
+      usage_(options_.most_rows) {}
+
+Fleet::~Fleet() { stop(); }
+
+void Fleet::start() {
+  next_state_ = next_read_ = steady_clock::now();
+  next_batch_ = next_state_ + options_.batch_every;
+  running_ = true;
+  thread_ = std::thread([this] {
+    run();
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+    changed_.notify_all();
+  });
+}
+
+bool Fleet::stop_within(std::chrono::milliseconds patience) {
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+    if (!changed_.wait_for(lock, patience, [this] { return !running_; })) return false;
+  }
+  stop();
+  return true;
+}
+
+void Fleet::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::int64_t Fleet::report(const AgentCaller& caller, std::string_view /*source*/, sync::ReportDocument report) {
+  statistics_.received += report.reports.size();
+  const FleetTime now = options_.now();
+  const std::lock_guard lock(mutex_);
+  if (!agents_.report(caller, report.agent, now)) ++statistics_.unknown;
+  const auto taken =
+      usage_.add(caller, report.agent.agent_id, report.agent.boot_id, std::move(report.reports), now);
+  statistics_.replayed += taken.replayed;
+  statistics_.dropped += taken.over_bounds;
+  statistics_.waiting_rows = static_cast<std::int64_t>(usage_.rows());
+  if (usage_.crowded()) changed_.notify_all();
+  return taken.stored;
+}
+
+void Fleet::watch_began(const AgentCaller& caller, std::string_view agent_id) {
+  const std::lock_guard lock(mutex_);
+  if (!agents_.watch_began(caller, agent_id, options_.now())) ++statistics_.unknown;
+}
+
+void Fleet::watch_ended(const AgentCaller& caller, std::string_view agent_id) {
+  const std::lock_guard lock(mutex_);
+  agents_.watch_ended(caller, agent_id);
+}
+
+sync::LiveAgents Fleet::live_agents(const AgentCaller& caller) {
+  const std::lock_guard lock(mutex_);
+  sync::LiveAgents live = agents_.live_agents(caller, options_.now());
+  note_counts();
+  return live;
+}
+
+std::size_t Fleet::live() const { return static_cast<std::size_t>(statistics_.live.load()); }
+
+// REQUIRES: the lock is held.
+void Fleet::note_counts() {
+  const AgentTable::Counts& counts = agents_.counts(options_.now());
+  statistics_.live = static_cast<std::int64_t>(counts.live.total());
+  statistics_.missing = static_cast<std::int64_t>(counts.missing);
+}
+
+void Fleet::run() {
+  while (wait()) turn(false);
+  {
+    const std::lock_guard lock(mutex_);
+    agents_.end_watches();
+  }
+  turn(true);
+}
+
+bool Fleet::wait() {
+  std::unique_lock lock(mutex_);
+  const Time next = std::min({next_state_, next_read_, next_batch_});
+  // While PostgreSQL is away, crowding hurries nobody.
+  changed_.wait_until(lock, next, [this] { return stopping_ || (usage_.crowded() && !failing_); });
+  note_counts();
+  usage_.forget(options_.now());
+  if (usage_.crowded() && !failing_) next_batch_ = steady_clock::now();
+  return !stopping_;
+}
+
+void Fleet::turn(bool last) {
+  const Time now = steady_clock::now();
+  try {
+    if (!connection_ || !connection_->is_open()) connection_ = connect(database_);
+    if (last || now >= next_state_) store_state(*connection_);
+    if (!last && now >= next_read_) read_others(*connection_);
+    if (last || now >= next_batch_) store_batch(*connection_);
+    if (failing_) log_.info("fleet_stored", "What agents report is stored again.");
+    failing_ = false;
+  } catch (const std::exception& error) {
+    failed(error);
+  }
+  // What was due and failed is tried again with the next turn, a second from now.
+  const auto step = [now](Time& next, std::chrono::milliseconds every) {
+    if (now >= next) next = now + every;
+  };
+  step(next_state_, options_.store_every);
+  if (failing_) {
+    next_read_ = std::max(next_read_, next_state_);
+    next_batch_ = std::max(next_batch_, next_state_);
+    return;
+  }
+  step(next_read_, options_.read_every);
+  step(next_batch_, options_.batch_every);
+}
+
+void Fleet::failed(const std::exception& error) {
+  ++statistics_.failures;
+  if (!failing_) {
+    log_.warn("fleet_failed", "What agents report is stored later.",
+              {{"class", to_string(classify(error))}, {"error", describe(error)}});
+  }
+  failing_ = true;
+  connection_.reset();
+}
+
+void Fleet::store_state(pqxx::connection& connection) {
+  std::vector<AgentRow> rows;
+  {
+    const std::lock_guard lock(mutex_);
+    rows = agents_.take_changed(options_.now());
+  }
+  if (rows.empty()) return;
+  try {
+    Transaction tx(connection);
+    tx.enter(everything());
+    ++statistics_.statements;
+    store_agents(tx, rows, replica_);
+    tx.commit();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    agents_.put_back(rows);
+    throw;
+  }
+}
+
+void Fleet::read_others(pqxx::connection& connection) {
+  std::vector<std::string> organizations;
+  {
+    const std::lock_guard lock(mutex_);
+    organizations = agents_.counts(options_.now()).live.organizations_to_know();
+  }
+  Transaction tx(connection);
+  tx.enter(everything());
+  ++statistics_.statements;
+  const std::vector<SeenAgent> seen = read_agents(tx);
+  TenantsOf tenants;
+  if (!organizations.empty()) {
+    ++statistics_.statements;
+    tenants = read_tenants(tx, organizations);
+  }
+  const std::lock_guard lock(mutex_);
+  agents_.see(seen, std::move(tenants), options_.now());
+  note_counts();
+}
+
+void Fleet::store_batch(pqxx::connection& connection) {
+  std::vector<TakenReports> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    taken = usage_.take();
+  }
+  if (taken.empty()) return;
+  UsageBatch batch;
+  try {
+    Transaction tx(connection);
+    tx.enter(everything());
+    statistics_.statements += kUsageStatements;
+    batch = store_usage(tx, taken, WallTime(Micros(clock_.now_us())));
+    tx.commit();
+  } catch (...) {
+    // Also where it is in doubt whether it was committed: the marks will tell.
+    const std::lock_guard lock(mutex_);
+    usage_.put_back(std::move(taken));
+    throw;
+  }
+  ++statistics_.batches;
+  statistics_.stored += batch.stored;
+  statistics_.replayed += batch.skipped;
+  statistics_.refused += batch.refused;
+  const std::lock_guard lock(mutex_);
+  usage_.settled(batch.marks);
+  statistics_.waiting_rows = static_cast<std::int64_t>(usage_.rows());
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,108 @@
+// What agents report, on its way to PostgreSQL, and how many of them are live.
+//
+// The loop only hands things over in memory. A thread with a connection of its own stores agents' state in one statement
+// a second, reads back every two what all replicas have stored, and once a minute adds what was decided, in one
+// transaction. While PostgreSQL is away, reports are kept within bounds; beyond them they are not taken, and agents keep
+// them.
+//
+// Thread safety: what FleetPort has is for the server's loop, the statistics for any thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include <pqxx/connection>
+
+#include "common/base/clock.hpp"
+#include "common/telemetry/log.hpp"
+#include "server/fleet/agent_table.hpp"
+#include "server/fleet/usage_pending.hpp"
+#include "server/postgres/pool.hpp"
+#include "server/sync/fleet_port.hpp"
+
+namespace sluice::server {
+
+class Fleet final : public FleetPort {
+ public:
+  struct Options {
+    std::chrono::milliseconds store_every{1'000};   // agents' state
+    std::chrono::milliseconds read_every{2'000};    // what other replicas stored
+    std::chrono::milliseconds batch_every{60'000};  // usage
+    std::size_t most_rows = UsagePending::kMostRows;
+    std::function<FleetTime()> now = [] { return std::chrono::steady_clock::now(); };
+  };
+
+  Fleet(DatabaseOptions database, Options options, const Clock& clock, telemetry::Log& log);
+  ~Fleet();  // as stop()
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  void start();
+  // Stores what there is, and ends: false where PostgreSQL does not answer for longer, and the thread cannot be joined.
+  bool stop_within(std::chrono::milliseconds patience);
+  void stop();
+
+  std::int64_t report(const AgentCaller& caller, std::string_view source, sync::ReportDocument report) override;
+  void watch_began(const AgentCaller& caller, std::string_view agent_id) override;
+  void watch_ended(const AgentCaller& caller, std::string_view agent_id) override;
+  sync::LiveAgents live_agents(const AgentCaller& caller) override;
+  std::size_t live() const override;
+
+  struct Statistics {
+    std::atomic<std::int64_t> live{0};
+    std::atomic<std::int64_t> missing{0};
+    std::atomic<std::uint64_t> received{0};     // reports, replays too
+    std::atomic<std::uint64_t> replayed{0};     // reports that were taken or stored before
+    std::atomic<std::uint64_t> dropped{0};      // reports that were not taken: agents send them again
+    std::atomic<std::uint64_t> stored{0};       // reports
+    std::atomic<std::uint64_t> refused{0};      // decisions of tenants beyond the agent's token
+    std::atomic<std::uint64_t> unknown{0};      // reports of agents when there were too many
+    std::atomic<std::uint64_t> batches{0};      // of usage
+    std::atomic<std::uint64_t> statements{0};   // of all that the fleet asked PostgreSQL
+    std::atomic<std::uint64_t> failures{0};     // transactions
+    std::atomic<std::int64_t> waiting_rows{0};  // of usage
+  };
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  void run();
+  bool wait();  // until something is due; false at the end
+  void turn(bool last);
+  void store_state(pqxx::connection& connection);
+  void read_others(pqxx::connection& connection);
+  void store_batch(pqxx::connection& connection);
+  void note_counts();
+  void failed(const std::exception& error);
+
+  const DatabaseOptions database_;
+  const Options options_;
+  const Clock& clock_;
+  telemetry::Log& log_;
+  const std::string replica_;  // of this run
+  Statistics statistics_;
+
+  std::unique_ptr<pqxx::connection> connection_;  // the thread's, as is what follows
+  bool failing_ = false;
+  Time next_state_;
+  Time next_read_;
+  Time next_batch_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  AgentTable agents_;
+  UsagePending usage_;
+  bool stopping_ = false;
+  bool running_ = false;
+  std::thread thread_;
+};
+
+}  // namespace sluice::server

@@ -1,0 +1,214 @@
+#include "server/fleet/fleet_store.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pqxx/pqxx>
+
+namespace sluice::server {
+namespace {
+
+// An agent may be cut off for long and then send again what was stored: its mark outlives that.
+constexpr const char* kMarksLast = "7 days";
+
+// Rows as one array a column. Texts that are "" stand for NULL where the statement says so.
+class Columns {
+ public:
+  explicit Columns(std::size_t columns) : columns_(columns) {}
+
+  Columns& text(std::size_t column, std::string value) {
+    columns_[column].push_back(std::move(value));
+    return *this;
+  }
+  template <class Number>
+  Columns& number(std::size_t column, Number value) {
+    return text(column, fmt::format("{}", value));
+  }
+  std::string array(std::size_t column) const { return text_array(columns_[column]); }
+
+ private:
+  std::vector<std::vector<std::string>> columns_;
+};
+
+std::string joined(const std::vector<std::string>& tenants) { return fmt::format("{}", fmt::join(tenants, ",")); }
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    parts.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return parts;
+}
+
+std::string_view watch_text(WatchState watch) {
+  switch (watch) {
+    case WatchState::unknown:
+      return "unknown";
+    case WatchState::open:
+      return "open";
+    case WatchState::lost:
+      return "lost";
+  }
+  return "";
+}
+
+// $1 to $12: a column each; $13: the replica. What a row says of its watch and what it says of the agent's state are
+// taken apart: one replica may have the watch, and another one hear the reports.
+constexpr const char* kStoreAgents = R"(
+INSERT INTO agents AS a (scope, agent_id, organization_id, tenant_ids, token_id, state, revision, chain, reported_at,
+                         refused_at, heard_at, watch, watch_at, gone)
+SELECT scope, agent_id, organization, string_to_array(tenants, ','), token, nullif(state, '')::jsonb,
+       nullif(revision, '')::bigint, decode(nullif(chain, ''), 'hex'),
+       now() - nullif(reported, '')::bigint * interval '1 microsecond',
+       CASE WHEN jsonb_typeof(nullif(state, '')::jsonb -> 'refusal') = 'object'
+            THEN now() - nullif(reported, '')::bigint * interval '1 microsecond' END,
+       now() - heard * interval '1 microsecond',
+       CASE watch WHEN 'open' THEN $13 WHEN 'lost' THEN '' END, CASE WHEN watch = 'open' THEN now() END, gone
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+            $10::bigint[], $11::text[], $12::boolean[])
+     AS given (scope, agent_id, organization, tenants, token, state, revision, chain, reported, heard, watch, gone)
+ORDER BY scope COLLATE "C", agent_id COLLATE "C"
+ON CONFLICT (scope, agent_id) DO UPDATE SET
+  token_id = CASE WHEN excluded.heard_at >= a.heard_at THEN excluded.token_id ELSE a.token_id END,
+  gone = CASE WHEN excluded.heard_at >= a.heard_at THEN excluded.gone ELSE a.gone END,
+  heard_at = greatest(a.heard_at, excluded.heard_at),
+  refused_at = CASE WHEN excluded.reported_at < a.reported_at OR excluded.reported_at IS NULL THEN a.refused_at
+                    WHEN excluded.refused_at IS NULL THEN NULL
+                    WHEN excluded.state -> 'refusal' = a.state -> 'refusal' THEN coalesce(a.refused_at, excluded.refused_at)
+                    ELSE excluded.refused_at END,
+  state = CASE WHEN excluded.reported_at >= coalesce(a.reported_at, '-infinity') THEN excluded.state ELSE a.state END,
+  revision = CASE WHEN excluded.reported_at >= coalesce(a.reported_at, '-infinity') THEN excluded.revision ELSE a.revision END,
+  chain = CASE WHEN excluded.reported_at >= coalesce(a.reported_at, '-infinity') THEN excluded.chain ELSE a.chain END,
+  reported_at = CASE WHEN excluded.reported_at >= coalesce(a.reported_at, '-infinity') THEN excluded.reported_at ELSE a.reported_at END,
+  watch = CASE WHEN excluded.watch IS NULL OR (excluded.watch = '' AND a.watch <> $13) THEN a.watch ELSE excluded.watch END,
+  watch_at = coalesce(excluded.watch_at, a.watch_at))";
+
+// Locks the marks of all boots in their order, and makes those that are not there yet.
+constexpr const char* kLockMarks = R"(
+WITH locked AS (
+  INSERT INTO report_marks AS m (scope, agent_id, boot_id, number, heard_at)
+  SELECT scope, agent_id, boot_id, 0, now()
+  FROM unnest($1::text[], $2::text[], $3::text[]) AS given (scope, agent_id, boot_id)
+  ORDER BY scope COLLATE "C", agent_id COLLATE "C", boot_id COLLATE "C"
+  ON CONFLICT (scope, agent_id, boot_id) DO UPDATE SET heard_at = now()
+  RETURNING m.scope, m.agent_id, m.boot_id, m.number)
+SELECT number FROM locked ORDER BY scope, agent_id, boot_id)";
+
+constexpr const char* kMoveMarks = R"(
+UPDATE report_marks AS m SET number = moved.number
+FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS moved (scope, agent_id, boot_id, number)
+WHERE (m.scope, m.agent_id, m.boot_id) = (moved.scope, moved.agent_id, moved.boot_id) AND m.number < moved.number)";
+
+// {0}: the table, {1}: the column of the time, {2}: of the name.
+constexpr const char* kAddUsage = R"(
+INSERT INTO {0} AS u ({1}, organization_id, tenant_id, policy_id, {2}, count)
+SELECT to_timestamp(begin), organization, tenant, policy, name, count
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
+     AS given (begin, tenant, policy, name, organization, count)
+ORDER BY begin, tenant COLLATE "C", policy COLLATE "C", name COLLATE "C", organization COLLATE "C"
+ON CONFLICT ({1}, tenant_id, policy_id, {2}, organization_id)
+DO UPDATE SET count = least(u.count::numeric + excluded.count, 1152921504606846976)::bigint)";
+
+void add_usage(Transaction& tx, std::string_view table, std::string_view time, std::string_view name,
+               const std::vector<UsageRow>& rows) {
+  if (rows.empty()) return;
+  Columns columns(6);
+  for (const UsageRow& row : rows) {
+    columns.number(0, row.begin)
+        .text(1, row.tenant_id)
+        .text(2, row.policy_id)
+        .text(3, row.name)
+        .text(4, row.organization_id)
+        .number(5, row.count);
+  }
+  tx.exec(fmt::format(fmt::runtime(kAddUsage), table, time, name), columns.array(0), columns.array(1),
+          columns.array(2), columns.array(3), columns.array(4), columns.array(5));
+}
+
+Columns boots_of(std::span<const TakenReports> taken) {
+  Columns columns(3);
+  for (const TakenReports& each : taken) {
+    columns.text(0, each.from.agent.scope).text(1, each.from.agent.agent_id).text(2, each.from.boot_id);
+  }
+  return columns;
+}
+
+}  // namespace
+
+void store_agents(Transaction& tx, const std::vector<AgentRow>& rows, const std::string& replica) {
+  Columns columns(12);
+  for (const AgentRow& row : rows) {
+    columns.text(0, row.key.scope)
+        .text(1, row.key.agent_id)
+        .text(2, row.scope.organization_id)
+        .text(3, joined(row.scope.tenant_ids))
+        .text(4, row.token_id)
+        .text(5, row.state)
+        .text(6, row.enforced ? std::to_string(row.enforced->revision) : "")
+        .text(7, row.enforced ? row.enforced->chain : "")
+        .text(8, row.reported_ago ? std::to_string(row.reported_ago->count()) : "")
+        .number(9, row.heard_ago.count())
+        .text(10, std::string(watch_text(row.watch)))
+        .text(11, row.gone ? "true" : "false");
+  }
+  tx.exec(kStoreAgents, columns.array(0), columns.array(1), columns.array(2), columns.array(3), columns.array(4),
+          columns.array(5), columns.array(6), columns.array(7), columns.array(8), columns.array(9), columns.array(10),
+          columns.array(11), replica);
+}
+
+std::vector<SeenAgent> read_agents(Transaction& tx) {
+  const pqxx::result rows = tx.exec_text(fmt::format(
+      "SELECT scope, agent_id, organization_id, array_to_string(tenant_ids, ','), "
+      "greatest(0, extract(epoch FROM now() - heard_at) * 1000000)::bigint, gone FROM agents "
+      "WHERE heard_at > now() - interval '{} s'",
+      std::chrono::duration_cast<std::chrono::seconds>(kRememberedFor).count()));
+  std::vector<SeenAgent> agents;
+  agents.reserve(rows.size());
+  for (const auto& row : rows) {
+    agents.push_back({.key = {.scope = row[0].c_str(), .agent_id = row[1].c_str()},
+                      .scope = {.organization_id = row[2].c_str(), .tenant_ids = split(row[3].c_str())},
+                      .heard_ago = std::chrono::microseconds(row[4].as<std::int64_t>()),
+                      .gone = row[5].as<bool>()});
+  }
+  return agents;
+}
+
+TenantsOf read_tenants(Transaction& tx, const std::vector<std::string>& organizations) {
+  TenantsOf tenants;
+  const pqxx::result rows = tx.exec("SELECT organization_id, id FROM tenants WHERE organization_id = ANY ($1::text[])",
+                                    text_array(organizations));
+  for (const auto& row : rows) tenants[row[0].c_str()].emplace_back(row[1].c_str());
+  return tenants;
+}
+
+UsageBatch store_usage(Transaction& tx, std::span<const TakenReports> taken, WallTime now) {
+  const Columns boots = boots_of(taken);
+  std::vector<std::int64_t> marks;
+  for (const auto& row : tx.exec(kLockMarks, boots.array(0), boots.array(1), boots.array(2))) {
+    marks.push_back(row[0].as<std::int64_t>());
+  }
+  OrganizationOf organization_of;
+  for (const auto& row : tx.exec("SELECT id, organization_id FROM tenants WHERE id = ANY ($1::text[])",
+                                 text_array(tenants_in(taken)))) {
+    organization_of.emplace(row[0].c_str(), row[1].c_str());
+  }
+  UsageBatch batch = aggregate(taken, marks, organization_of, now);
+  add_usage(tx, "usage", "minute", "outcome", batch.minutes);
+  add_usage(tx, "usage_subjects", "hour", "subject", batch.hours);
+  Columns numbers(1);
+  for (const Mark& mark : batch.marks) numbers.number(0, mark.number);
+  tx.exec(kMoveMarks, boots.array(0), boots.array(1), boots.array(2), numbers.array(0));
+  return batch;
+}
+
+void tidy_fleet(Transaction& tx, std::chrono::microseconds retention) {
+  const std::string age = fmt::format("{} microseconds", retention.count());
+  tx.exec("DELETE FROM usage WHERE minute < now() - $1::interval", age);
+  tx.exec("DELETE FROM usage_subjects WHERE hour < now() - $1::interval", age);
+  tx.exec_text(fmt::format("DELETE FROM agents WHERE heard_at < now() - interval '{} s'",
+                           std::chrono::duration_cast<std::chrono::seconds>(kRememberedFor).count()));
+  tx.exec_text(fmt::format("DELETE FROM report_marks WHERE heard_at < now() - interval '{}'", kMarksLast));
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,56 @@
+#include "server/fleet/live_counts.hpp"
+
+namespace sluice::server {
+
+void LiveCounts::add(const AgentScope& agent) {
+  ++total_;
+  if (agent.organization_id.empty()) {
+    ++platform_;
+    return;
+  }
+  Organization& organization = organizations_[agent.organization_id];
+  if (agent.tenant_ids.empty()) ++organization.whole;
+  for (const std::string& tenant : agent.tenant_ids) ++organization.listed[tenant];
+}
+
+sync::LiveAgents LiveCounts::of(const AgentScope& caller, const TenantsOf& tenants_of) const {
+  sync::LiveAgents live;
+  const auto name_listed = [&](const Organization& organization) {
+    for (const auto& [tenant, count] : organization.listed) live[tenant] = platform_ + organization.whole + count;
+  };
+  if (caller.organization_id.empty()) {
+    live["*"] = platform_;
+    for (const auto& [id, organization] : organizations_) {
+      const auto known = tenants_of.find(id);
+      if (organization.whole > 0 && known != tenants_of.end()) {
+        for (const std::string& tenant : known->second) live[tenant] = platform_ + organization.whole;
+      }
+      name_listed(organization);
+    }
+    return live;
+  }
+  const auto own = organizations_.find(caller.organization_id);
+  const Organization none;
+  const Organization& organization = own == organizations_.end() ? none : own->second;
+  if (caller.tenant_ids.empty()) {
+    live["*"] = platform_ + organization.whole;
+    name_listed(organization);
+    return live;
+  }
+  for (const std::string& tenant : caller.tenant_ids) {
+    const auto listed = organization.listed.find(tenant);
+    live[tenant] = platform_ + organization.whole + (listed == organization.listed.end() ? 0 : listed->second);
+  }
+  return live;
+}
+
+std::vector<std::string> LiveCounts::organizations_to_know() const {
+  std::vector<std::string> ids;
+  if (platform_ == 0) return ids;
+  for (const auto& [id, organization] : organizations_) {
+    if (organization.whole > 0) ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,116 @@
+#include "server/fleet/usage_batch.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "server/fleet/state_text.hpp"
+
+namespace sluice::server {
+namespace {
+
+using Key = std::tuple<std::int64_t, std::string, std::string, std::string, std::string>;
+using Sums = std::map<Key, std::int64_t>;
+
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 60;  // far from what PostgreSQL's bigint could not add to
+
+std::vector<UsageRow> rows_of(const Sums& sums) {
+  std::vector<UsageRow> rows;
+  rows.reserve(sums.size());
+  for (const auto& [key, count] : sums) {
+    const auto& [begin, tenant, policy, name, organization] = key;
+    rows.push_back({begin, tenant, policy, name, organization, count});
+  }
+  return rows;
+}
+
+class Aggregation {
+ public:
+  Aggregation(const OrganizationOf& organization_of, WallTime now) : organization_of_(organization_of), now_(now) {}
+
+  void add(const TakenReports& taken, std::int64_t mark) {
+    std::int64_t number = mark;
+    for (const sync::UsageReport& report : taken.reports) {
+      if (report.number <= mark) {
+        ++batch_.skipped;
+        continue;
+      }
+      add(taken.scope, report);
+      ++batch_.stored;
+      number = report.number;
+    }
+    batch_.marks.push_back({.from = taken.from, .number = number});
+  }
+
+  UsageBatch finish() {
+    batch_.minutes = rows_of(minutes_);
+    batch_.hours = rows_of(hours_);
+    return std::move(batch_);
+  }
+
+ private:
+  void add(const AgentScope& scope, const sync::UsageReport& report) {
+    const auto begin = std::chrono::floor<std::chrono::minutes>(std::min(report.from, now_));
+    const auto hour = std::chrono::floor<std::chrono::hours>(begin);
+    const auto seconds = [](auto time) {
+      return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+    };
+    for (const sync::UsageCount& count : report.counts) {
+      add(minutes_, scope, {seconds(begin), count.tenant_id, count.policy_id, count.outcome, {}, count.count});
+    }
+    for (const sync::ThrottledSubject& subject : report.subjects) {
+      add(hours_, scope,
+          {seconds(hour), subject.tenant_id, subject.policy_id, storable(subject.subject), {}, subject.count});
+    }
+  }
+
+  void add(Sums& sums, const AgentScope& scope, UsageRow row) {
+    const auto organization = organization_in(scope, row.tenant_id);
+    if (!organization) {
+      batch_.refused += static_cast<std::uint64_t>(row.count);
+      return;
+    }
+    std::int64_t& sum = sums[{row.begin, std::move(row.tenant_id), std::move(row.policy_id), std::move(row.name), *organization}];
+    sum = std::min(sum + std::min(row.count, kMostCounted), kMostCounted);
+  }
+
+  // Whose tenant it is; nothing where it is none that an agent of this scope may count for.
+  std::optional<std::string> organization_in(const AgentScope& scope, const std::string& tenant) const {
+    const auto found = organization_of_.find(tenant);
+    const std::string organization = found == organization_of_.end() ? "" : found->second;
+    if (scope.organization_id.empty()) return organization;
+    const bool own = organization == scope.organization_id &&
+                     (scope.tenant_ids.empty() || std::ranges::binary_search(scope.tenant_ids, tenant));
+    return own ? std::optional(organization) : std::nullopt;
+  }
+
+  const OrganizationOf& organization_of_;
+  WallTime now_;
+  Sums minutes_;
+  Sums hours_;
+  UsageBatch batch_;
+};
+
+}  // namespace
+
+UsageBatch aggregate(std::span<const TakenReports> taken, std::span<const std::int64_t> marks,
+                     const OrganizationOf& organization_of, WallTime now) {
+  Aggregation aggregation(organization_of, now);
+  for (std::size_t i = 0; i < taken.size(); ++i) aggregation.add(taken[i], marks[i]);
+  return aggregation.finish();
+}
+
+std::vector<std::string> tenants_in(std::span<const TakenReports> taken) {
+  std::set<std::string> tenants;
+  for (const TakenReports& each : taken) {
+    for (const sync::UsageReport& report : each.reports) {
+      for (const auto& count : report.counts) tenants.insert(count.tenant_id);
+      for (const auto& subject : report.subjects) tenants.insert(subject.tenant_id);
+    }
+  }
+  return {tenants.begin(), tenants.end()};
+}
+
+}  // namespace sluice::server
