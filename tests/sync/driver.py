@@ -1,5 +1,8 @@
 """Carries out a plan, and puts together what happened."""
 
+import contextlib
+import http.client
+import itertools
 import json
 import random
 import sys
@@ -12,7 +15,7 @@ from pathlib import Path
 from typing import Optional
 
 from sync.plan import Plan, Step, Writer
-from sync.record import Burst, Run, Wrote, read_log
+from sync.record import Burst, Claim, Run, Wrote, read_log
 from sync.rig import Programs, Replicas, SwarmProcess, in_parallel, now_us
 from sync.validator import Load
 
@@ -31,6 +34,8 @@ class Driver:
         self.swarm = swarm
         self.done: list[Wrote] = []
         self.faults: Counter[str] = Counter()
+        self.claims: list[Claim] = []
+        self._over = threading.Event()
         self.figures: dict[str, object] = {}
         self._failure: Optional[BaseException] = None
         self._later: list[threading.Timer] = []
@@ -39,22 +44,41 @@ class Driver:
         """All of it."""
         self.note("first states", self.swarm.converged(self.replicas.position()[0], SETTLE))
         begin = time.monotonic()
+        asking = threading.Thread(target=self._ask_for_claims)
+        asking.start()
         lanes = [threading.Thread(target=self._lane, args=(begin, steps, act))
                  for steps, act in ((self.plan.writes, self._write), (self.plan.faults, self._break))]
         for lane in lanes:
             lane.start()
         for lane in lanes:
             lane.join()
-        self._mend()
+        try:
+            self._mend()
+        finally:
+            self._over.set()
+            asking.join()
         if self._failure is not None:
             raise self._failure
         bursts = [self._burst(number) for number in range(BURSTS)]
         time.sleep(QUIET)
         self.note("converged at the end", self.swarm.converged(self.replicas.position()[0], SETTLE))
+        head = self.replicas.head()
+        self.claims.append(self.replicas.enforcement(0, head[0], "10s"))
+        shown = self.replicas.fleet()
         history = self.replicas.history(base)
         finals = self.swarm.finals()
-        return Run(self.swarm.scopes, read_log(self.swarm.events), history, self.replicas.head(), self.done, bursts,
-                   self.replicas.export(), finals, dict(self.faults))
+        return Run(self.swarm.scopes, read_log(self.swarm.events), history, head, self.done, bursts, self.replicas.export(), finals,
+                   self.claims, shown, dict(self.faults))
+
+    def _ask_for_claims(self) -> None:
+        """All the time, of a revision that is new: whether all agents enforce it."""
+        for turn in itertools.count():
+            if self._over.wait(0.05):
+                return
+            if self.done:
+                with contextlib.suppress(OSError, http.client.HTTPException, AssertionError):   # a replica that is down
+                    number = turn % len(self.replicas.servers)
+                    self.claims.append(self.replicas.enforcement(number, self.done[-1].revision, "4s"))
 
     def note(self, what: str, seconds: Optional[float]) -> None:
         """A figure of the run."""
@@ -185,7 +209,8 @@ def load_of(plan: Plan) -> Load:
     writes = sum(len(step.calls) for step in plan.writes) + BURSTS * size.burst + len(plan.bundle["tenants"])
     return Load(agents=size.agents, writes=writes, applies=3, swaps_per_agent=min(10.0, len(plan.writes) / 20),
                 deltas=2 * size.agents, adopted=size.agents, refused=min(1, wanted["refuse"]),
-                lost_watches=size.agents // 2 if wanted else 0, faults=dict(wanted), bursts=BURSTS)
+                lost_watches=size.agents // 2 if wanted else 0, faults=dict(wanted), bursts=BURSTS,
+                claims=3)
 
 
 def run_plan(plan: Plan, folder: Path, programs: Programs, *, durable: bool = False,

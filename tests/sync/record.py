@@ -68,6 +68,27 @@ class Burst:
     writes: int
 
 
+@dataclass(frozen=True)
+class Claim:
+    """What the server said of a revision: whether all agents enforce it."""
+
+    revision: int
+    by_all: bool
+    answered_us: int
+    agents: dict[str, int] = field(default_factory=dict)   # how many of each class
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An agent as operators see it."""
+
+    status: str
+    connected: bool
+    revision: Optional[int]
+    chain: str
+    scope: Scope
+
+
 @dataclass
 class Final:
     """An agent at the end."""
@@ -91,5 +112,7 @@ class Run:
     bursts: list[Burst] = field(default_factory=list)
     exported: dict[Name, str] = field(default_factory=dict)   # at the end
     finals: dict[int, Final] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+    shown: dict[int, Shown] = field(default_factory=dict)     # at the end
     faults: dict[str, int] = field(default_factory=dict)      # how often what was broken
     resync_allowed: bool = False   # the history itself was changed

@@ -19,7 +19,7 @@ from support.server import Installation, Server
 from sync.commanded import Commanded
 from sync.history import History, Scope, exported_objects, read_history, read_position
 from sync.plan import Call, Plan
-from sync.record import Final, Wrote
+from sync.record import Claim, Final, Shown, Wrote
 
 
 def now_us() -> int:
@@ -135,6 +135,21 @@ class Replicas:
         with self.servers[0].admin() as admin:
             body = admin.get("/revision").body
         return (body["revision"], body["chain"])
+
+    def enforcement(self, number: int, revision: int, wait: str) -> Claim:
+        """What a replica says of a revision: whether all agents enforce it."""
+        with self.servers[number].admin(timeout=30) as admin:
+            answer = admin.get(f"/revisions/{revision}", query={"wait": wait})
+        assert answer.status == 200, answer
+        return Claim(revision, answer.body["enforced_by_all"], now_us(), answer.body["agents"])
+
+    def fleet(self) -> dict[int, Shown]:
+        """The agents of the swarm as operators see them."""
+        with self.servers[0].admin() as admin:
+            return {int(item["id"].rpartition("-")[2]): Shown(
+                item["status"], item["connected"], item["revision"], item["chain"],
+                Scope(item["scope"]["organization_id"] or "", tuple(item["scope"]["tenant_ids"])))
+                for item in admin.items("/agents", query={"limit": 1000})}
 
     def export(self) -> dict[Any, str]:
         """All objects, their documents as they stand in the export."""

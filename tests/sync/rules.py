@@ -1,5 +1,6 @@
 """The guarantees of policy sync, each as a rule that looks at a run and says where it does not hold."""
 
+import bisect
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -219,6 +220,55 @@ def at_head(run: Run) -> Iterator[tuple[Optional[int], int, str]]:
             yield agent, 0, f"ends at revision {final.revision}, not at the head {run.head[0]}"
         elif final.checksum != run.history.checksum(run.scopes[agent], run.head[0]):
             yield agent, 0, f"ends at the head, but with other content than {run.scopes[agent]} has"
+
+
+@rule
+def fleet_view(run: Run) -> Iterator[tuple[Optional[int], int, str]]:
+    """At the end operators see every agent, live, connected and at the head, with its token's scope; and are told so."""
+    for agent, final in run.finals.items():
+        shown = run.shown.get(agent)
+        if not final.alive:
+            continue
+        if shown is None:
+            yield agent, 0, "is not listed"
+        elif (shown.status, shown.connected, shown.revision, shown.chain) != ("live", True, *run.head):
+            yield agent, 0, f"is listed as {shown}, and the head is {run.head[0]}"
+        elif (shown.scope.organization, sorted(shown.scope.tenants)) != (run.scopes[agent].organization,
+                                                                         sorted(run.scopes[agent].tenants)):
+            yield agent, 0, f"is listed with the scope {shown.scope}, not {run.scopes[agent]}"
+    last = run.claims[-1] if run.claims else None
+    if last is None or (last.revision, last.by_all, last.agents.get("total")) != (
+            run.head[0], True, sum(final.alive for final in run.finals.values())):
+        yield None, 0, f"of the head {run.head[0]} it is said at the end: {last}"
+
+
+@rule
+def enforced_by_all(run: Run) -> Iterator[tuple[Optional[int], int, str]]:
+    """Where the server says that all agents enforce a revision, each agent that it knows has it in force by then."""
+    for agent, events in run.events.items():
+        times, places = in_force_over_time(events)
+        for claim in run.claims:
+            if not claim.by_all:
+                continue
+            index = bisect.bisect_right(times, claim.answered_us) - 1
+            place = places[index] if index >= 0 else None
+            if place is not None and place < claim.revision:
+                yield agent, claim.answered_us, f"revision {claim.revision} is said to be enforced by all; here it is {place}"
+
+
+def in_force_over_time(events: list[Event]) -> tuple[list[int], list[Optional[int]]]:
+    """From when on which revision is in force; None: none, or the agent has said good-bye. One that was killed counts as
+    where it was."""
+    times: list[int] = []
+    places: list[Optional[int]] = []
+    for event in events:
+        if event.what in ("started", "swap", "adopted") or moved(event):
+            times.append(event.t)
+            places.append(event.revision)
+        elif event.what == "leaving":
+            times.append(event.t)
+            places.append(None)
+    return times, places
 
 
 @rule

@@ -5,12 +5,12 @@ import dataclasses
 from typing import Any
 
 from sync.history import Change, History, Scope
-from sync.record import Burst, Event, Final, Run, Wrote
+from sync.record import Burst, Claim, Event, Final, Run, Shown, Wrote
 from sync.validator import Load
 
 SHOP, PLATFORM = Scope("acme", ("shop",)), Scope()
 LOAD = Load(agents=2, writes=3, applies=1, swaps_per_agent=1.5, deltas=3, adopted=1, lost_watches=1, faults={"cut_share": 1},
-            bursts=1)
+            bursts=1, claims=2)
 
 
 def make_history() -> History:
@@ -67,8 +67,10 @@ def good_run() -> Run:
     exported = {name: text for name, text in history.content(PLATFORM).items() if name[0] != "settings"}
     writes = [Wrote(2, ((("policy", "shop", "a"), "m1"), (("policy", "shop", "b"), "m1"))),
               Wrote(3, ((("policy", "other", "c"), "m2"),)), Wrote(4, ((("policy", "shop", "b"), None),))]
+    claims = [Claim(2, False, 4_500), Claim(3, True, 11_500), Claim(4, True, 20_000, {"total": 2})]
+    shown = {agent: Shown("live", True, 4, history.chains[4], scope) for agent, scope in enumerate((SHOP, PLATFORM))}
     return Run({0: SHOP, 1: PLATFORM}, {0: first.events, 1: second.events}, history, (4, history.chains[4]), writes,
-               [Burst(0, 150_000, 400_000, 3)], exported, finals, {"cut_share": 1})
+               [Burst(0, 150_000, 400_000, 3)], exported, finals, claims, shown, {"cut_share": 1})
 
 
 def with_event(run: Run, agent: int, index: int, **more: Any) -> Run:

@@ -3,11 +3,12 @@
 import copy
 import hashlib
 from collections.abc import Callable
+from typing import Optional
 
 import pytest
 
 from sync.history import Scope, Sum, checksum, exported_objects, object_hash
-from sync.record import Event, Final, Run, Wrote, read_events
+from sync.record import Claim, Event, Final, Run, Shown, Wrote, read_events
 from sync.rules import RULES, fetches_allowed
 from sync.samples import LOAD, PLATFORM, SHOP, good_run, make_history, with_event
 from sync.validator import FAILED, INVALID, PASSED, Load, validate
@@ -57,6 +58,20 @@ def with_export(run: Run, document: str) -> Run:
     return other
 
 
+def with_shown(run: Run, agent: int, shown: Optional[Shown]) -> Run:
+    """With an agent listed otherwise, or not at all."""
+    other = copy.copy(run)
+    other.shown = {number: place for number, place in {**run.shown, agent: shown}.items() if place is not None}
+    return other
+
+
+def with_claims(run: Run, *claims: Claim) -> Run:
+    """With these."""
+    other = copy.copy(run)
+    other.claims = list(claims)
+    return other
+
+
 def fetching(run: Run, times: int) -> Run:
     """An agent that fetches so often more in the burst."""
     more = []
@@ -96,6 +111,14 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
                 lambda run: with_final(run, 0, Final(True, True, 4, "ab" * 32, H.checksum(SHOP, 4))),
                 lambda run: with_final(run, 0, Final(True, True, 4, H.chains[4], PART)),
                 lambda run: with_final(run, 0, Final(True, False, 4, H.chains[4], H.checksum(SHOP, 4)))],
+    "fleet_view": [lambda run: with_shown(run, 0, None), lambda run: with_shown(run, 0, Shown("missing", True, 4, H.chains[4], SHOP)),
+                   lambda run: with_shown(run, 0, Shown("live", False, 4, H.chains[4], SHOP)),
+                   lambda run: with_shown(run, 0, Shown("live", True, 3, H.chains[3], SHOP)),
+                   lambda run: with_shown(run, 0, Shown("live", True, 4, H.chains[4], PLATFORM)),
+                   lambda run: with_claims(run, Claim(4, False, 20_000, {"total": 2})),
+                   lambda run: with_claims(run, Claim(4, True, 20_000, {"total": 1}))],
+    "enforced_by_all": [lambda run: with_claims(run, Claim(4, True, 11_500), run.claims[-1]),   # the first is at 3 then
+                        lambda run: with_claims(run, Claim(2, True, 4_500), run.claims[-1])],   # and here at 1
     "coalesced": [lambda run: fetching(run, 1)],
 }
 
@@ -117,7 +140,7 @@ def test_what_is_broken_is_found(name: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("more", [{"agents": 3}, {"writes": 4}, {"applies": 2}, {"swaps_per_agent": 9}, {"deltas": 5},
-                                  {"adopted": 2}, {"refused": 1}, {"lost_watches": 2}, {"bursts": 2},
+                                  {"adopted": 2}, {"refused": 1}, {"lost_watches": 2}, {"bursts": 2}, {"claims": 3},
                                   {"faults": {"cut_share": 2}}, {"faults": {"kill": 1}}])
 def test_too_little_load_is_invalid(more: dict[str, object]) -> None:
     verdict = validate(good_run(), Load(**more))   # type: ignore[arg-type]

@@ -25,6 +25,7 @@ class Load:
     lost_watches: int = 0       # the first ones are not lost
     faults: dict[str, int] = field(default_factory=dict)   # each, so often
     bursts: int = 0
+    claims: int = 0             # that all agents enforce a revision
 
 
 @dataclass
@@ -59,20 +60,25 @@ class Verdict:
 def figures_of(run: Run) -> dict[str, Any]:
     """What happened, in numbers."""
     happened: Counter[str] = Counter()
+    results: Counter[str] = Counter()   # of fetches
+    lines: Counter[str] = Counter()
     for events in run.events.values():
         for event in events:
             happened[event.what] += 1
-            if event.what in ("fetch_end", "line"):
-                happened[event.more.get("result") or event.more["kind"]] += 1
+            if event.what == "fetch_end":
+                results[event.more["result"]] += 1
+            elif event.what == "line":
+                lines[event.more["kind"]] += 1
     agents = max(1, len(run.scopes))
     return {
         "agents": len(run.scopes), "alive": sum(final.alive for final in run.finals.values()),
         "scopes": len(set(run.scopes.values())), "writes": len(run.writes),
         "applies": sum(len(write.objects) > 1 for write in run.writes), "revisions": run.history.head - run.history.base,
         "swaps": happened["swap"], "swaps per agent": round(happened["swap"] / agents, 1), "adopted": happened["adopted"],
-        "fetches": happened["fetch_begin"], "deltas": happened["delta"], "wholes": happened["whole"], "moved": happened["moved"],
-        "failed": happened["failed"], "invalidations": happened["invalidation"], "heartbeats": happened["heartbeat"],
+        "fetches": happened["fetch_begin"], "deltas": results["delta"], "wholes": results["whole"], "moved": results["moved"],
+        "failed": results["failed"], "invalidations": lines["invalidation"], "heartbeats": lines["heartbeat"],
         "lost watches": happened["watch_lost"], "refused": happened["refused"], "bursts": len(run.bursts),
+        "enforced by all": sum(claim.by_all for claim in run.claims), "not by all": sum(not claim.by_all for claim in run.claims),
         "faults": dict(run.faults),
     }
 
@@ -82,7 +88,8 @@ def lacking_of(load: Load, figures: dict[str, Any]) -> list[str]:
     wanted = [("agents alive", "alive", load.agents), ("writes", "writes", load.writes), ("applies", "applies", load.applies),
               ("swaps per agent", "swaps per agent", load.swaps_per_agent), ("deltas", "deltas", load.deltas),
               ("adopted heads", "adopted", load.adopted), ("refused states", "refused", load.refused),
-              ("lost watches", "lost watches", load.lost_watches), ("bursts", "bursts", load.bursts)]
+              ("lost watches", "lost watches", load.lost_watches), ("bursts", "bursts", load.bursts),
+              ("revisions enforced by all", "enforced by all", load.claims)]
     lacking = [f"{what}: {figures[name]} of at least {least}" for what, name, least in wanted if figures[name] < least]
     lacking += [f"{fault}: {figures['faults'].get(fault, 0)} of at least {least}" for fault, least in load.faults.items()
                 if figures["faults"].get(fault, 0) < least]
