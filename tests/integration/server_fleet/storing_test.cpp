@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "tests/integration/server/fleet_rig.hpp"
+#include "tests/integration/server_fleet/fleet_rig.hpp"
 
 namespace sluice::server::test {
 namespace {
