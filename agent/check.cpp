@@ -23,12 +23,20 @@ Decision CheckContext::unjudged(Reason reason, bool allowed) {
   return decision;
 }
 
-telemetry::DecisionCounters& CheckContext::counters(const policy::TenantView& tenant,
-                                                    const policy::Rulebook* rulebook) {
-  bool by_policy = policy_label_ && rulebook && rulebook->is_policy;
-  auto& block = counters_[by_policy ? static_cast<const void*>(rulebook) : &tenant];
-  if (!block) block = &metrics.decisions.counters(tenant.tenant.id, by_policy ? rulebook->owner_id : std::string());
-  return *block;
+DecisionCounts CheckContext::counters(const policy::TenantView& tenant, const policy::Rulebook* rulebook) {
+  const bool by_policy = (policy_label_ || usage) && rulebook && rulebook->is_policy;
+  DecisionCounts& counts = counters_[by_policy ? static_cast<const void*>(rulebook) : &tenant];
+  if (!counts.metrics) {
+    const std::string_view policy = by_policy ? std::string_view(rulebook->owner_id) : std::string_view();
+    counts.metrics = &metrics.decisions.counters(tenant.tenant.id, policy_label_ ? policy : std::string_view());
+    if (usage) counts.usage = &usage->row(tenant.tenant.id, policy);
+  }
+  return counts;
+}
+
+void CheckContext::forget_counters() {
+  counters_.clear();
+  if (usage) usage->forget_rows();
 }
 
 void Check::start(std::span<char> body, const Caller& caller, CheckListener& listener, std::size_t slot) {
@@ -94,7 +102,9 @@ std::string Check::take_leases(Decision& decision) {
 
 // The listener comes last: it may start this check anew.
 void Check::answer(const Decision& decision) {
-  context_.counters(*tenant_, course_.deciding).count(decision.allowed, decision.reason);
+  const DecisionCounts counts = context_.counters(*tenant_, course_.deciding);
+  counts.metrics->count(decision.allowed, decision.reason);
+  if (counts.usage) count_usage(decision, *counts.usage);
   if (decision.reason == Reason::fail_open || decision.reason == Reason::fail_closed) {
     context_.metrics.count_failure_mode_answer(course_.deciding->enforcement.failure_mode);
   }
@@ -102,6 +112,22 @@ void Check::answer(const Decision& decision) {
   if (context_.log.wants(decision.allowed)) log(decision);
   context_.leave();
   listener_->decided(slot_, decision);
+}
+
+void Check::count_usage(const Decision& decision, UsageCounters& counters) {
+  counters.count(outcome_of(decision));
+  const auto count_shadow = [](UsageCounters& of, bool allowed) {
+    of.count(allowed ? UsageOutcome::shadow_allowed : UsageOutcome::shadow_denied);
+  };
+  if (decision.shadow_result) {
+    count_shadow(*context_.counters(*tenant_, course_.shadow).usage, decision.shadow_result->allowed);
+  } else if (decision.reason == Reason::shadow && decided_.outcome) {
+    count_shadow(counters, decided_.outcome->allowed);
+  }
+  if (!is_throttled(decision)) return;
+  const Value* subject = request_.find({Dimension::subject, ""});
+  if (!subject) return;
+  context_.usage->throttled(tenant_->tenant.id, decision.policy_id, subject->text, course_.deciding->report_subjects);
 }
 
 void Check::log(const Decision& decision) {

@@ -9,10 +9,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "agent/decision.hpp"
+#include "agent/usage.hpp"
 #include "common/base/clock.hpp"
 #include "common/domain/check_request.hpp"
 #include "common/http/problem.hpp"
@@ -22,17 +24,25 @@
 
 namespace sluice::agent {
 
+// Where decisions of one policy, or of a tenant without one, are counted.
+struct DecisionCounts {
+  telemetry::DecisionCounters* metrics = nullptr;
+  UsageCounters* usage = nullptr;  // none where nobody asks for it
+};
+
 // What the checks of a worker share.
 class CheckContext {
  public:
-  // `policy_label`: decisions are counted by policy. `in_flight`: decisions being made, of all workers.
+  // `policy_label`: decisions are counted by policy in metrics. `in_flight`: decisions being made, of all workers.
+  // `its_usage`: of this worker, where there is a server to report it to.
   CheckContext(limiter::CounterStore& its_store, const Clock& its_clock, telemetry::Metrics& its_metrics,
                telemetry::DecisionLog& its_log, std::atomic<std::size_t>& in_flight, std::size_t max_in_flight,
-               bool policy_label)
+               bool policy_label, WorkerUsage* its_usage = nullptr)
       : store(its_store),
         clock(its_clock),
         metrics(its_metrics),
         log(its_log),
+        usage(its_usage),
         in_flight_(in_flight),
         max_in_flight_(max_in_flight),
         policy_label_(policy_label) {}
@@ -41,6 +51,7 @@ class CheckContext {
   const Clock& clock;
   telemetry::Metrics& metrics;
   telemetry::DecisionLog& log;
+  WorkerUsage* const usage;
 
   // A place among those in flight; false: there is none. A check needs one, and gives it back.
   bool enter();
@@ -49,15 +60,15 @@ class CheckContext {
   // A decision without a judgement, counted: overload, no_snapshot.
   Decision unjudged(Reason reason, bool allowed);
 
-  // The block of counters, looked up by name once for each snapshot.
-  telemetry::DecisionCounters& counters(const policy::TenantView& tenant, const policy::Rulebook* rulebook);
-  void forget_counters() { counters_.clear(); }  // another snapshot is in force
+  // The counters, looked up by name once for each snapshot.
+  DecisionCounts counters(const policy::TenantView& tenant, const policy::Rulebook* rulebook);
+  void forget_counters();  // another snapshot is in force
 
  private:
   std::atomic<std::size_t>& in_flight_;
   const std::size_t max_in_flight_;
   const bool policy_label_;
-  std::unordered_map<const void*, telemetry::DecisionCounters*> counters_;  // of this snapshot's tenants or rulebooks
+  boost::unordered_flat_map<const void*, DecisionCounts> counters_;  // of this snapshot's tenants or rulebooks
   telemetry::DecisionCounters* unjudged_ = nullptr;
 };
 
@@ -107,6 +118,7 @@ class Check {
   void judged();
   std::string take_leases(Decision& decision);
   void answer(const Decision& decision);
+  void count_usage(const Decision& decision, UsageCounters& counters);
   void log(const Decision& decision);
   void refuse(const std::vector<RequestFault>& faults);
   void refuse(unsigned status, std::string_view detail, const Faults& errors);

@@ -98,9 +98,10 @@ class CheckApi::LeaseChange final : public limiter::LeaseListener {
 };
 
 CheckApi::CheckApi(CheckApiOptions options, limiter::CounterStore& store, const Clock& clock,
-                   std::atomic<std::size_t>& in_flight, telemetry::Metrics& metrics, telemetry::DecisionLog& log)
+                   std::atomic<std::size_t>& in_flight, telemetry::Metrics& metrics, telemetry::DecisionLog& log,
+                   WorkerUsage* usage)
     : options_(options),
-      context_(store, clock, metrics, log, in_flight, options.max_in_flight, options.policy_label),
+      context_(store, clock, metrics, log, in_flight, options.max_in_flight, options.policy_label, usage),
       writer_(options.headers) {}
 
 CheckApi::~CheckApi() = default;

@@ -33,9 +33,10 @@ std::vector<std::string> route_templates();
 
 class CheckApi final : public http::Handler {
  public:
-  // `in_flight` is shared by all workers.
+  // `in_flight` is shared by all workers; `usage` is this worker's, or none.
   CheckApi(CheckApiOptions options, limiter::CounterStore& store, const Clock& clock,
-           std::atomic<std::size_t>& in_flight, telemetry::Metrics& metrics, telemetry::DecisionLog& log);
+           std::atomic<std::size_t>& in_flight, telemetry::Metrics& metrics, telemetry::DecisionLog& log,
+           WorkerUsage* usage = nullptr);
   ~CheckApi() override;
 
   // From here on requests are decided by this snapshot; those in flight keep theirs.

@@ -29,7 +29,8 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
     : index_(index),
       shared_(shared),
       store_(make_store()),
-      api_(shared.api, *store_, shared.clock, shared.in_flight, shared.metrics, shared.decision_log),
+      api_(shared.api, *store_, shared.clock, shared.in_flight, shared.metrics, shared.decision_log,
+           shared.usage ? &shared.usage->worker(index) : nullptr),
       server_(context_, shared.http, api_),
       overrides_(context_, *store_, shared.metrics, shared.log, [this] { publish_overrides(); }),
       ticker_(context_) {

@@ -34,6 +34,7 @@ struct WorkerShared {
   limiter::MemoryCounters& memory;
   CheckApiOptions api;
   http::ServerOptions http;
+  Usage* usage = nullptr;  // none where there is no server to report to
   std::atomic<std::size_t> in_flight{0};
 };
 

@@ -1,8 +1,7 @@
-"""Puts the example into a running server through its admin API, and writes what the agent starts from.
+"""Puts the example into a running server through its admin API, and makes what agents and applications need of it.
 
-Applies the example bundle (what is there already stays), makes an API key where none is kept, and exports everything as the
-bundle of the agent: without overrides, which the server writes to the counters itself. Running it again changes nothing
-that has not changed.
+Applies the example bundle (what is there already stays), and makes an API key for applications and a token for agents where
+none is kept or the kept one is not the server's. Running it again changes nothing that has not changed.
 """
 
 import argparse
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Optional
 
 KEY_NAME = "scripts/up"
+AGENTS = "scripts/up: agents"
 TENANT = "demo"
 
 
@@ -65,6 +65,22 @@ def make_key(admin: Admin) -> str:
     return str(json.loads(admin.ask("POST", "/keys", {"tenant_id": TENANT, "name": KEY_NAME}))["key"])
 
 
+def known(admin: Admin, kept: Path) -> bool:
+    """Whether the token of a file is one that the server takes: its id stands in its text."""
+    if not kept.exists():
+        return False
+    return any(kept.read_text().startswith(f"slg_{token['id']}_") and not token["revoked"]
+               for token in admin.get("/agent-tokens?limit=1000")["items"])
+
+
+def make_agent_token(admin: Admin) -> str:
+    """A new token for agents of the whole platform, in place of those of earlier runs."""
+    for token in admin.get("/agent-tokens?limit=1000")["items"]:
+        if token["name"] == AGENTS:
+            admin.ask("DELETE", f"/agent-tokens/{token['id']}")
+    return str(json.loads(admin.ask("POST", "/agent-tokens", {"name": AGENTS}))["token"])
+
+
 def main() -> None:
     """Reads the arguments and does it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -72,14 +88,15 @@ def main() -> None:
     parser.add_argument("--token", type=Path, required=True, help="file with an admin token")
     parser.add_argument("--example", type=Path, required=True, help="the bundle to apply")
     parser.add_argument("--key", type=Path, required=True, help="file of the API key: kept, or written")
-    parser.add_argument("--bundle", type=Path, required=True, help="file to write the export to")
+    parser.add_argument("--agent-token", type=Path, required=True, help="file of the agents' token: kept, or written")
     options = parser.parse_args()
 
     admin = Admin(options.server, options.token.read_text().strip())
     admin.ask("POST", "/apply", json.loads(options.example.read_text()))
     if not options.key.exists():
         write_private(options.key, make_key(admin) + "\n")
-    write_private(options.bundle, json.dumps(admin.get("/export"), indent=1) + "\n")
+    if not known(admin, options.agent_token):
+        write_private(options.agent_token, make_agent_token(admin) + "\n")
 
 
 if __name__ == "__main__":

@@ -104,13 +104,15 @@ def make_postgres(tmp_path: Path) -> Iterator[Callable[..., PostgresServer]]:
 
 @pytest.fixture
 def make_agent(program: Path, tmp_path: Path) -> Iterator[Callable[..., Agent]]:
-    """Makes agents for one test, not started yet: make(bundle, counters, *flags)."""
+    """Makes agents for one test, not started yet: make(bundle, counters, *flags); without a bundle flags say where
+    policies come from."""
     agents: list[Agent] = []
 
-    def make(bundle: Bundle, counters: str, *flags: str, **options: Any) -> Agent:
+    def make(bundle: Optional[Bundle], counters: str, *flags: str, **options: Any) -> Agent:
         folder = tmp_path / f"agent{len(agents)}"
         folder.mkdir()
-        agent = Agent(program, folder, bundle.write(folder / "bundle.json"), counters, flags, **options)
+        written = bundle.write(folder / "bundle.json") if bundle else None
+        agent = Agent(program, folder, written, counters, flags, **options)
         agents.append(agent)
         return agent
 

@@ -18,6 +18,7 @@ std::optional<Action> action_from(std::string_view text);
 std::optional<Mode> mode_from(std::string_view text);  // also "on" (enforce) and "monitor" (shadow)
 std::optional<FailureMode> failure_mode_from(std::string_view text);
 std::optional<DegradeAction> degrade_action_from(std::string_view text);
+std::optional<ReportSubjects> report_subjects_from(std::string_view text);
 
 // All names of an enum, for the text of a fault.
 inline constexpr std::string_view kAlgorithmNames =
@@ -29,5 +30,6 @@ inline constexpr std::string_view kActionNames =
 inline constexpr std::string_view kModeNames = "enforce (on), shadow (monitor), off";
 inline constexpr std::string_view kFailureModeNames = "fail_closed, fail_open, fail_degrade";
 inline constexpr std::string_view kDegradeActionNames = "local_limit, downgrade";
+inline constexpr std::string_view kReportSubjectsNames = "hashed, named, off";
 
 }  // namespace sluice

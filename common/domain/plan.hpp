@@ -63,6 +63,7 @@ enum class Action : std::uint8_t { allow, deny, delay, sample, drop, downgrade, 
 enum class Mode : std::uint8_t { enforce, shadow, off };
 enum class FailureMode : std::uint8_t { fail_closed, fail_open, fail_degrade };
 enum class DegradeAction : std::uint8_t { local_limit, downgrade };
+enum class ReportSubjects : std::uint8_t { hashed, named, off };  // how analytics name whom a policy throttles
 
 // How a plan is enforced: a policy has one, and a plan has one for the calls that name it by plan_id.
 struct Enforcement {
@@ -98,5 +99,6 @@ std::string_view to_string(Action);
 std::string_view to_string(Mode);
 std::string_view to_string(FailureMode);
 std::string_view to_string(DegradeAction);
+std::string_view to_string(ReportSubjects);
 
 }  // namespace sluice

@@ -29,6 +29,7 @@ struct Policy {
   std::string plan_id;           // "" when the policy brings its own limits
   std::vector<Limit> limits;     // "" plan_id: 1 to 16
   Enforcement enforcement;
+  ReportSubjects report_subjects = ReportSubjects::hashed;
   double rollout_percent = 100;
   std::optional<WallTime> valid_from;  // inclusive
   std::optional<WallTime> valid_to;    // exclusive

@@ -7,6 +7,7 @@
 #include "common/base/crypto.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/domain/enforcement_json.hpp"
+#include "common/domain/enum_text.hpp"
 #include "common/domain/limit_json.hpp"
 #include "common/domain/scope_json.hpp"
 
@@ -96,6 +97,8 @@ void read_policy(Fields& fields, const TenantIndex& tenants, Policy& out) {
   if (const auto expression = fields.text("match_expr", kMaxExpressionBytes)) out.match_expr = *expression;
   read_enforcement(fields, out.enforcement);
   const bool flat = read_what_is_allowed(fields, out);
+  out.report_subjects =
+      fields.choice("report_subjects", &report_subjects_from, kReportSubjectsNames).value_or(ReportSubjects::hashed);
   read_validity(fields, out);
   constexpr std::int64_t kMaxPriority = std::numeric_limits<std::int32_t>::max();
   out.priority = fields.integer("priority", -kMaxPriority, kMaxPriority).value_or(0);
@@ -143,6 +146,9 @@ void write_policy(JsonWriter& out, const Policy& policy) {
     out.end_list();
   }
   write_enforcement(out, policy.enforcement);
+  if (policy.report_subjects != ReportSubjects::hashed) {
+    out.field("report_subjects", to_string(policy.report_subjects));
+  }
   if (policy.rollout_percent != 100) out.field("rollout_percent", policy.rollout_percent);
   if (policy.valid_from) out.field("valid_from", format_timestamp(*policy.valid_from));
   if (policy.valid_to) out.field("valid_to", format_timestamp(*policy.valid_to));

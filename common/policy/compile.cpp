@@ -70,6 +70,7 @@ std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool
                         .is_policy = true,
                         .plan_id = policy.plan_id,
                         .version = policy.version,
+                        .report_subjects = policy.report_subjects,
                         .enforcement = policy.enforcement,
                         .metadata = policy.metadata,
                         .program = std::move(program)};

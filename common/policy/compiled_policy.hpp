@@ -18,6 +18,7 @@ struct Rulebook {
   bool is_policy = false;
   std::string plan_id;       // "" where a policy brings its own limits
   std::int64_t version = 0;  // of the policy
+  ReportSubjects report_subjects = ReportSubjects::hashed;
   Enforcement enforcement;
   Metadata metadata;
   std::shared_ptr<const limiter::Program> program;  // never null; equal limits share one

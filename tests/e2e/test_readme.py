@@ -23,10 +23,11 @@ PRINTED = [r"^HTTP/1\.1 200 OK\r$",
            r"^(200 ){10}(200 )?429 ",   # a token comes back each second: where curl is slow, one more passes
            r'"now_us": \d{16}', r'^\{"released":true\}$', r'"pointer": "/checks/2/cost"', r"^OK$",
            r'^\{"status":"ready","degraded":\[\]\}$',
-           r'"key":"slk_', r'"rollout_percent":25(.|\n)*"version":3', r"^(200|429)$",
+           r'"key":"slk_', r'"rollout_percent":25(.|\n)*"version":3', r'"enforced_by_all":true(.|\n)*^(200|429)\n(200|429)$',
            r'"published":true(.|\n)*"spent": \d+(.|\n)*"published":true',
            r'"outcome": "decides"(.|\n)*"dry_run": true',
            r"rows in \d+ chains: all as they were written",
+           r'"id": "agent"(.|\n)*"id": "agent2"',
            r'^\{"allowed":true,',
            r"^8171$", r'"outcome": "decides"']
 
@@ -34,7 +35,7 @@ PRINTED = [r"^HTTP/1\.1 200 OK\r$",
 @pytest.fixture
 def clone(program: Path, server_program: Path, tmp_path: Path, make_redis: Callable[..., RedisServer],
           make_server: Callable[..., Server]) -> Iterator[Path]:
-    """A folder as it is after scripts/up, with an agent and a server of our own behind .run/env."""
+    """A folder as it is after scripts/up, with two agents and a server of our own behind .run/env."""
     redis = make_redis()
     server = make_server("--counters", redis.counters, "--redis-deadline", "2s").start()
     run, programs = tmp_path / ".run", tmp_path / "build/release/bin"
@@ -49,15 +50,21 @@ def clone(program: Path, server_program: Path, tmp_path: Path, make_redis: Calla
     urls.chmod(0o755)
     (run / "admin-token").write_text(server.token)
     subprocess.run([sys.executable, ROOT / "scripts/demo_tenant.py", "--server", f"http://127.0.0.1:{server.port}", "--token",
-                    run / "admin-token", "--example", ROOT / "examples/demo.json", "--key", run / "key", "--bundle",
-                    run / "bundle.json"], check=True, timeout=60)
+                    run / "admin-token", "--example", ROOT / "examples/demo.json", "--key", run / "key", "--agent-token",
+                    run / "agent-token"], check=True, timeout=60)
     key = (run / "key").read_text().strip()
-    agent = Agent(program, tmp_path / "agent", run / "bundle.json", redis.counters, ["--redis-deadline", "2s"]).start()
-    agent.wait_for_redis(key, "pro")
-    (run / "env").write_text(f"AGENT=http://127.0.0.1:{agent.port}\nAGENT_ADMIN=http://127.0.0.1:{agent.admin_port}\n"
-                             f"KEY={key}\nSERVER=http://127.0.0.1:{server.port}\nADMIN={server.token}\n")
+    agents = [Agent(program, tmp_path / name, None, redis.counters,
+                    ["--redis-deadline", "2s", "--server", f"http://127.0.0.1:{server.port}", "--agent-id", name,
+                     "--agent-token-file", str(run / "agent-token")]).start() for name in ("agent", "agent2")]
+    for agent in agents:
+        agent.wait_for_redis(key, "pro")
+    first, second = agents
+    (run / "env").write_text(f"AGENT=http://127.0.0.1:{first.port}\nAGENT_ADMIN=http://127.0.0.1:{first.admin_port}\n"
+                             f"AGENT2=http://127.0.0.1:{second.port}\nKEY={key}\n"
+                             f"SERVER=http://127.0.0.1:{server.port}\nADMIN={server.token}\n")
     yield tmp_path
-    agent.close()
+    for agent in agents:
+        agent.close()
 
 
 def test_every_example_runs_as_it_is_pasted(clone: Path) -> None:

@@ -260,6 +260,8 @@ def test_a_report_is_answered(agent: SyncAgent) -> None:
     assert agent.report().body == {"stored": 0}
     assert agent.report(degraded="x").status == 400
     assert agent.report(degraded=["y" * 1000] * 30).status == 200
+    assert agent.report(padding="z" * (2 << 20)).body == {"stored": 0}, "a large one is read for agents"
+    assert SyncAgent(agent.port, "slg_x_y").report(padding="z" * (2 << 20)).status == 401
     large = agent.request("POST", "/report", b" " * (9 << 20))
     assert large.status == 413
 

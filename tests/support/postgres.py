@@ -20,6 +20,7 @@ from psycopg2 import sql
 from support.process import Process, wait_until
 
 POSTGRES = "/usr/lib/postgresql/15/bin/postgres"
+PG_BASEBACKUP = "/usr/lib/postgresql/15/bin/pg_basebackup"
 NEW_CLUSTER = (Path(__file__).resolve().parents[2] / "scripts/postgres", "init")
 
 # The roles of each server; the database sluice is owned by the second.
@@ -142,6 +143,21 @@ class PostgresServer:
         """Starts it again at the same place, after kill9() or stop()."""
         self.stop()
         return self.start()
+
+    def base_backup(self) -> None:
+        """Copies the cluster with pg_basebackup, in place of an earlier copy."""
+        copy = self._home / "backup"
+        shutil.rmtree(copy, ignore_errors=True)
+        owner = self._home.stat().st_uid
+        subprocess.run([PG_BASEBACKUP, "--pgdata", copy, "--checkpoint=fast", "--host", self._home, "--port", "5432",
+                        "--username", SUPERUSER], check=True, user=owner, cwd=self._home)
+
+    def put_back(self) -> None:
+        """Puts that copy in place of the cluster. REQUIRES: it does not run."""
+        assert self._process is not None and not self._process.alive()
+        shutil.rmtree(self._home / "data")
+        shutil.copytree(self._home / "backup", self._home / "data", copy_function=shutil.copy2)
+        subprocess.run(["chown", "-R", "--reference", self._home, self._home / "data"], check=True)
 
     def stop(self) -> None:
         """Ends it in order, rolling back what is open; does nothing where it is not running."""

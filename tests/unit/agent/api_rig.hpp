@@ -58,12 +58,13 @@ using http::Answer;
 class ApiRig {
  public:
   // `members`: what the bundle has beside the tenants `shop` and `rival`, each with a key.
-  explicit ApiRig(const std::string& members, const std::string& tenant = "", CheckApiOptions options = {})
+  explicit ApiRig(const std::string& members, const std::string& tenant = "", CheckApiOptions options = {},
+                  WorkerUsage* usage = nullptr)
       : store(counters),
         metrics(metrics_options(), clock),
         lines(STDOUT_FILENO),
         log({}, lines, clock),
-        api(options, store, clock, in_flight, metrics, log) {
+        api(options, store, clock, in_flight, metrics, log, usage) {
     load(members, tenant);
   }
 

@@ -31,7 +31,7 @@ std::string everything() {
  "policies":[{"tenant_id":"shop","id":"orders","scope":{"resource":"GET:/orders","tag.env":["b","a"]},"plan_id":"pro",
               "key_by":["user"],"metadata":{"team":"a \"b\" ü"},"match_expr":"region==x","rollout_percent":12.34,
               "valid_from":"2027-01-01T00:00:00Z","valid_to":"2027-02-01T00:00:00.000001Z","enabled":false,
-              "priority":-3,"version":9,"failure_mode":"fail_degrade","degrade_share":0.3,"action":"downgrade","degrade_action":"downgrade",
+              "priority":-3,"version":9,"report_subjects":"off","failure_mode":"fail_degrade","degrade_share":0.3,"action":"downgrade","degrade_action":"downgrade",
               "downgrade_to":"basic","failure_mode_when_open":"fail_open","require_key_by":true,"name":"Orders"},
              {"tenant_id":"bank","endpoint":"/v1/pay","limit":100,"window":"10s","key_by":"api_key","fail_open":true},
              {"tenant_id":"bank","id":"slow","rate":"5/s","action":"delay","max_delay":"2s"}],

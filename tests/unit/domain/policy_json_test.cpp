@@ -31,6 +31,7 @@ TEST_CASE("a policy without options has the documented defaults") {
   CHECK(policy.enforcement.key_by == std::vector<DimensionRef>{{Dimension::resource, ""}, {Dimension::subject, ""}});
   CHECK(policy.enforcement.action == Action::deny);
   CHECK(policy.enforcement.failure_mode == FailureMode::fail_closed);
+  CHECK(policy.report_subjects == ReportSubjects::hashed);
   CHECK(policy.rollout_percent == 100);
   CHECK(policy.enabled);
   CHECK(policy.version == 1);
@@ -42,7 +43,7 @@ TEST_CASE("every field of a policy is read") {
     "match_expr":"region==us-east-1 && method!=DELETE","key_by":["tag.env","user"],"require_key_by":true,
     "mode":"monitor","failure_mode":"fail_degrade","degrade_share":0.25,"degrade_action":"local_limit",
     "failure_mode_when_open":"fail_open","rollout_percent":12.34,"valid_from":"2027-01-01T00:00:00Z",
-    "valid_to":"2028-01-01T00:00:00Z","enabled":false,"priority":-5,"version":7)");
+    "valid_to":"2028-01-01T00:00:00Z","enabled":false,"priority":-5,"version":7,"report_subjects":"named")");
   CHECK(policy.name == "Orders");
   CHECK(policy.metadata == Metadata{{"team", "pay"}, {"tier", ""}});
   CHECK(policy.match_expr == "region==us-east-1 && method!=DELETE");
@@ -58,6 +59,7 @@ TEST_CASE("every field of a policy is read") {
   CHECK_FALSE(policy.enabled);
   CHECK(policy.priority == -5);
   CHECK(policy.version == 7);
+  CHECK(policy.report_subjects == ReportSubjects::named);
 }
 
 TEST_CASE("a scope holds one value or several for each dimension, sorted") {
@@ -141,6 +143,20 @@ TEST_CASE("a delay whose debt cannot be counted exactly is refused") {
   CHECK(parsed(with(R"({"capacity":1,"refill":"1000000000/1000003us"})", "2251799us")).policies.size() == 1);
   check_only_fault(with(R"({"capacity":1,"refill":"1000000000/1000003us"})", "2251800us"), "/policies/0/max_delay",
                    "at most 2251799us is possible");
+}
+
+TEST_CASE("report_subjects is hashed, named or off, and left out where it is hashed") {
+  for (const auto how : {ReportSubjects::hashed, ReportSubjects::named, ReportSubjects::off}) {
+    const std::string field = fmt::format(R"("report_subjects":"{}")", to_string(how));
+    CAPTURE(field);
+    const Policy policy = policy_of(field);
+    CHECK(policy.report_subjects == how);
+    JsonWriter written(JsonWriter::Layout::compact);
+    write_policy(written, policy);
+    CHECK((written.take().find(field) != std::string::npos) == (how != ReportSubjects::hashed));
+  }
+  check_policy_fault(R"("report_subjects":"raw")", "/report_subjects", "hashed, named, off");
+  check_policy_fault(R"("report_subjects":true)", "/report_subjects", "not");
 }
 
 TEST_CASE("rollout_percent is 0 to 100 with at most two decimals") {

@@ -1,0 +1,139 @@
+"""An agent that follows a server: memory, the time of a swap, and the latency of checks while policies change among very many."""
+
+import json
+import threading
+import time
+from pathlib import Path
+
+from bench.policies import write_bundle
+from bench.report import Report, median, number
+from bench.rig import Rig
+from bench.sections.idle import memory_mb
+from support.agent import Agent
+from support.bundle import MintedKey, mint_key
+from support.postgres import PostgresServer
+from support.process import wait_until
+from support.reload import events
+from support.server import Installation, Server
+
+ORDER = 62
+ABOUT = "an agent that follows a server: memory, swaps, checks while 100,000 policies change"
+PROGRAMS = ["sluice-server", "sluice-agent"]
+
+MANY = 100_000
+SIDECAR = 10_000
+ROUNDS = 5   # the median of as many counts
+PAUSE_S = 0.1
+
+
+class Changes:
+    """Writes policies one after another, each to another one, for as long as the block lasts."""
+
+    def __init__(self, server: Server, first: int) -> None:
+        self._server, self._next = server, first
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.count = 0
+
+    def __enter__(self) -> "Changes":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join(60)
+
+    def _run(self) -> None:
+        with self._server.admin() as admin:
+            while not self._ended.is_set():
+                answer = admin.patch(f"/policies/p{self._next + self.count}", {"priority": 1 + self.count % 9}, tenant="bench")
+                assert answer.status == 200, answer
+                self.count += 1
+                self._ended.wait(PAUSE_S)
+
+
+def apply(rig: Rig, server: Server, key: MintedKey, count: int, keys: int) -> None:
+    """Gives the server so many policies and keys."""
+    bundle = json.loads(write_bundle(rig.folder / "followed.json", count, keys=keys, key=key).read_text())
+    bundle["organizations"] = [{"id": "acme"}]
+    for tenant in bundle["tenants"]:
+        tenant["organization_id"] = "acme"
+    for policy in bundle["policies"]:
+        del policy["version"]
+    with server.admin(timeout=600) as admin:
+        answer = admin.post("/apply", bundle)
+        assert answer.status == 200, answer
+
+
+def follow(rig: Rig, server: Server, name: str) -> Agent:
+    """An agent that is up to date."""
+    token = rig.folder / "agent-token"
+    if not token.exists():
+        with server.admin() as admin:
+            token.write_text(admin.create("/agent-tokens", {"name": "bench"})["token"])
+        token.chmod(0o600)
+    agent = Agent(rig.program("sluice-agent"), rig.folder / name, None, "memory",
+                  ["--workers", "1", "--server", f"http://127.0.0.1:{server.port}", "--agent-token-file", str(token),
+                   "--agent-id", name, "--snapshot-cache", str(rig.folder / f"{name}.snapshot")]).start()
+    wait_until("policies", lambda: events(agent, "snapshot_loaded"), 120)
+    return agent
+
+
+def measure_memory(rig: Rig, report: Report, server: Server, key: MintedKey) -> None:
+    """What policies and keys cost an agent."""
+    empty = follow(rig, server, "empty")
+    before = memory_mb(empty.process)["own"]
+    empty.close()
+    apply(rig, server, key, SIDECAR, SIDECAR)
+    agent = follow(rig, server, "sidecar")
+    time.sleep(2)   # the file is written, and what that took is given back
+    after = memory_mb(agent.process)["own"]
+    agent.close()
+    report.raw["follow_memory"] = {"before_mb": before, "after_mb": after}
+    report.measured(f"an agent with {SIDECAR:,} policies and keys that follows", f"{number(after)} MB",
+                    f"{number(after - before)} MB more than without")
+
+
+def measure_changes(rig: Rig, report: Report, server: Server, key: MintedKey) -> None:
+    """The same load with and without changes, in turns."""
+    agent = follow(rig, server, "many")
+    whole = events(agent, "snapshot_loaded")[-1]
+    seconds = 2 if rig.quick else 5
+    calm, busy, changes = [], [], 0
+    rig.wrk(agent.port, 16, 1, key.text)   # does not count
+    for turn in range(ROUNDS):
+        calm.append(rig.wrk(agent.port, 16, seconds, key.text))
+        with Changes(server, 10 + turn * 1000) as made:
+            busy.append(rig.wrk(agent.port, 16, seconds, key.text))
+        changes += made.count
+    deltas = [event for event in events(agent, "snapshot_loaded") if event["revision"] > whole["revision"]]
+    report.raw["follow_changes"] = {"calm": calm, "busy": busy, "swaps": deltas}
+    report.measured(f"the whole state of {MANY:,} policies: validated and compiled, then decided by", f"{whole['load_ms']} ms",
+                    f"{number(float(whole['swap_ms']))} ms")
+    report.measured(f"a change among {MANY:,}: compiled, then decided by",
+                    f"median {number(median(float(event['load_ms']) for event in deltas))} ms",
+                    f"{number(median(float(event['swap_ms']) for event in deltas))} ms", f"{len(deltas)} swaps")
+    ratio = median(one["p99"] / other["p99"] for one, other in zip(busy, calm))
+    report.at_most(f"p99 of checks while {changes} of {MANY:,} policies change, to p99 without", 1.5, ratio,
+                   measured=f"{number(median(each['p99'] for each in busy) / 1000)} ms to "
+                            f"{number(median(each['p99'] for each in calm) / 1000)} ms")
+    report.measured(f"the agent's memory with {MANY:,} policies and {SIDECAR:,} keys, after {len(deltas)} swaps",
+                    f"{number(memory_mb(agent.process)['own'])} MB")
+    agent.close()
+
+
+def run(rig: Rig, report: Report) -> None:
+    """One PostgreSQL, one server, one agent at a time."""
+    postgres = PostgresServer(Path(rig.folder) / "postgres-follow").start()
+    try:
+        made = Installation.make(rig.program("sluice-server"), postgres)
+        server = Server(rig.program("sluice-server"), rig.folder / "server-follow", made.database, made.token, []).start()
+        try:
+            key = mint_key(rig.program("sluice-agent"))
+            measure_memory(rig, report, server, key)
+            apply(rig, server, key, MANY, SIDECAR)
+            measure_changes(rig, report, server, key)
+        finally:
+            server.close()
+    finally:
+        postgres.close()

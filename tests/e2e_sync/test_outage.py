@@ -1,0 +1,117 @@
+"""The server is killed under load: not one check fails or changes its answer, and when it is back agents come back spread."""
+
+import time
+from collections.abc import Callable
+
+from support.agent import Agent
+from support.client import Client, fresh_subject
+from support.crew import SECONDS, Crew, loaded
+from support.load import Load
+from support.process import wait_until
+
+MakeCrew = Callable[..., Crew]
+AWAY_SECONDS = 5.0
+
+
+def test_a_killed_server_changes_no_answer_and_agents_are_back_in_seconds(make_crew: MakeCrew) -> None:
+    crew = make_crew()
+    agents = crew.hire(2)
+    with crew.admin() as admin:
+        crew.set_limit(admin, 5000)
+    crew.await_limit(5000)
+    clients = [Client(agent.port, crew.key) for agent in agents]
+    crew.server.kill9()
+    crew.relay.cut()
+    gone, asked = time.monotonic(), 0
+    while time.monotonic() - gone < AWAY_SECONDS:
+        for client in clients:
+            answer = client.check(resource="GET:/probe", subject=fresh_subject(), cost=1)
+            assert answer.status == 200, answer
+            assert answer.header("x-ratelimit-limit") == "5000", answer
+            asked += 1
+    assert asked > 200
+    for client in clients:
+        client.close()
+    for agent in agents:
+        with Client(agent.admin_port) as probe:
+            ready = probe.get("/readyz")
+        assert ready.status == 200, ready
+        assert "server" in str(ready.body), ready
+
+    crew.server.start()
+    crew.relay.target = crew.server.port
+    back = time.monotonic()
+    with crew.admin() as admin:
+        crew.set_limit(admin, 5001)
+    crew.await_limit(5001)
+    assert time.monotonic() - back < 10.0, "longer than the longest wait between two attempts, by far"
+
+
+def test_an_agent_starts_from_its_file_while_the_server_is_away(make_crew: MakeCrew) -> None:
+    crew = make_crew()
+    agent, = crew.hire(1)
+    with crew.admin() as admin:
+        crew.set_limit(admin, 41)
+    crew.await_limit(41)
+    assert agent.stop() == 0
+    assert crew.server.stop() == 0
+    crew.relay.cut()
+    agent.launch()
+    wait_until("the policies of the file", lambda: _answers(agent) and crew.limit_at(agent) == 41, SECONDS)
+    with Client(agent.admin_port) as probe:
+        ready = probe.get("/readyz")
+    assert ready.status == 200
+    assert "server" in str(ready.body), ready
+    crew.server.start()
+    crew.relay.target = crew.server.port
+    with crew.admin() as admin:
+        crew.set_limit(admin, 42)
+    crew.await_limit(42)
+
+
+def test_the_file_holds_no_secret(make_crew: MakeCrew) -> None:
+    crew = make_crew()
+    agent, = crew.hire(1)
+    assert agent.stop() == 0
+    files = sorted(crew.folder.glob("agent-0.snapshot.[12]"))
+    assert files, "nothing was kept"
+    secret = crew.key.rsplit("_", 1)[1]
+    token = crew.token_file.read_text().strip().rsplit("_", 1)[1] if crew.token_file else ""
+    for file in files:
+        assert file.stat().st_mode & 0o777 == 0o600
+        text = file.read_text()
+        assert crew.key_id in text and secret not in text and token not in text
+
+
+def test_a_state_that_is_too_old_is_not_served(make_crew: MakeCrew) -> None:
+    crew = make_crew()
+    agent, = crew.hire(1, "--max-snapshot-age", "3s")
+    crew.await_limit(1000)
+    crew.relay.close()
+    with Client(agent.port, crew.key) as client:
+        refused = wait_until("no_snapshot", lambda: (answer := client.check(resource="GET:/probe", subject="a")).status == 503
+                             and answer, SECONDS)
+        assert refused.body["reason"] == "no_snapshot", refused
+        crew.relay.open()
+        wait_until("decisions again", lambda: client.check(resource="GET:/probe", subject="a").status == 200, SECONDS)
+
+
+def _answers(agent: Agent) -> bool:
+    assert agent.process.alive(), agent.process.output()[-2000:]
+    return loaded(agent)
+
+
+def test_a_rolling_restart_under_load_fails_no_check(make_crew: MakeCrew) -> None:
+    crew = make_crew()
+    agent, = crew.hire(1)
+    crew.await_limit(1000)
+    with Load(agent, crew.key, lambda number: {"resource": "GET:/probe", "subject": f"user:{number}"}, 4, 200.0) as load:
+        for limit in (2000, 3000):
+            assert crew.server.stop() == 0
+            crew.server.start()
+            crew.relay.target = crew.server.port
+            with crew.admin() as admin:
+                crew.set_limit(admin, limit)
+            crew.await_limit(limit)
+    assert len(load.samples) > 100
+    assert {sample.status for sample in load.samples} == {200}
