@@ -1,5 +1,7 @@
 #include "server/sync/document.hpp"
 
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "common/sync/snapshot_document.hpp"
@@ -17,25 +19,42 @@ sync::ObjectChange change_of(const sync::Edit& edit) {
 
 }  // namespace
 
+// What takes long is done without the lock.
 sync::ObjectSet ScopeSets::at(const World& world, const SyncScope& scope, Time now) {
   if (scope.whole()) return world.objects;
-  const auto [found, is_new] = sets_.try_emplace(scope);
-  Known& known = found->second;
-  known.used = now;
-  const bool follows = !is_new && known.line == world.line && world.history.base().revision <= known.revision &&
-                       known.revision <= world.head().revision;
-  if (!follows) {
-    known.objects = objects_of(world, scope);
-  } else if (known.revision < world.head().revision) {
-    known.objects = known.objects.with(edits_since(world, scope, known.revision));
-  }
-  known.line = world.line;
-  known.revision = world.head().revision;
-  return known.objects;
+  const std::optional<Known> known = find(scope, now);
+  const std::int64_t head = world.head().revision;
+  const bool follows =
+      known && known->line == world.line && known->revision <= head && world.history.base().revision <= known->revision;
+  if (follows && known->revision == head) return known->objects;
+  sync::ObjectSet objects =
+      follows ? known->objects.with(edits_since(world, scope, known->revision)) : objects_of(world, scope);
+  keep(scope, {.line = world.line, .revision = head, .objects = objects, .used = now});
+  return objects;
+}
+
+std::optional<ScopeSets::Known> ScopeSets::find(const SyncScope& scope, Time now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sets_.find(scope);
+  if (found == sets_.end()) return std::nullopt;
+  found->second.used = now;
+  return found->second;
+}
+
+void ScopeSets::keep(const SyncScope& scope, Known known) {
+  const std::lock_guard lock(mutex_);
+  Known& kept = sets_[scope];
+  if (std::tie(kept.line, kept.revision) <= std::tie(known.line, known.revision)) kept = std::move(known);
 }
 
 void ScopeSets::drop_unused(Time now) {
+  const std::lock_guard lock(mutex_);
   std::erase_if(sets_, [now](const auto& entry) { return now - entry.second.used >= kKept; });
+}
+
+std::size_t ScopeSets::size() const {
+  const std::lock_guard lock(mutex_);
+  return sets_.size();
 }
 
 Document make_document(const World& world, const SyncScope& scope, const sync::ObjectSet& objects,

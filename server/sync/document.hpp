@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -14,17 +15,17 @@ namespace sluice::server {
 
 // The objects of scopes that are in use: made on first demand, then kept up to date by what was touched.
 //
-// Thread safety: none; one at a time.
+// Thread safety: all functions from any thread.
 class ScopeSets {
  public:
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::minutes kKept{5};  // after its last use
 
-  // Costs what changed since the scope was asked for last. REQUIRES: states come in order.
+  // Costs what changed since the scope was asked for last; of a state from before that, the whole scope.
   sync::ObjectSet at(const World& world, const SyncScope& scope, Time now);
 
   void drop_unused(Time now);
-  std::size_t size() const { return sets_.size(); }
+  std::size_t size() const;
 
  private:
   struct Known {
@@ -33,6 +34,10 @@ class ScopeSets {
     sync::ObjectSet objects;
     Time used;
   };
+  std::optional<Known> find(const SyncScope& scope, Time now);
+  void keep(const SyncScope& scope, Known known);
+
+  mutable std::mutex mutex_;
   std::map<SyncScope, Known> sets_;
 };
 

@@ -17,7 +17,7 @@ constexpr int kGzipLevel = 4;  // JSON hardly gets smaller above, and the agents
 }  // namespace
 
 Documents::Documents(boost::asio::io_context& loop, SyncStatistics& statistics)
-    : loop_(loop), statistics_(statistics), thread_([this] { work(); }) {}
+    : loop_(loop), statistics_(statistics) {}
 
 Documents::~Documents() { stop(); }
 
@@ -30,7 +30,8 @@ void Documents::get(const WorldPtr& world, const SyncScope& scope, std::optional
   if (entry.ready) return taken(entry.answer);
   entry.waiting.push_back(std::move(taken));
   if (!is_new) return;
-  run([this, key, world, scope, since, packed] {
+  JobThread& thread = since ? quick_ : slow_;
+  thread.run([this, key, world, scope, since, packed] {
     Answer answer;
     try {
       build(*world, scope, since, packed, answer);
@@ -84,7 +85,14 @@ void Documents::forget_older(std::uint64_t number) {
   });
 }
 
-void Documents::run(std::move_only_function<void()> job) {
+void Documents::tidy() { sets_.drop_unused(steady_clock::now()); }
+
+void Documents::stop() {
+  quick_.stop();
+  slow_.stop();
+}
+
+void JobThread::run(Job job) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
@@ -93,12 +101,8 @@ void Documents::run(std::move_only_function<void()> job) {
   changed_.notify_one();
 }
 
-void Documents::tidy() {
-  run([this] { sets_.drop_unused(steady_clock::now()); });
-}
-
-void Documents::stop() {
-  std::deque<std::move_only_function<void()>> abandoned;
+void JobThread::stop() {
+  std::deque<Job> abandoned;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -108,9 +112,9 @@ void Documents::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Documents::work() {
+void JobThread::work() {
   for (;;) {
-    std::move_only_function<void()> job;
+    Job job;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });

@@ -1,8 +1,8 @@
-// Answers to fetches: built and packed on a thread of their own, identical ones once, and shared by all who ask for
-// them.
+// Answers to fetches: built and packed on threads of their own, identical ones once, and shared by all who ask for
+// them. Deltas, which agents wait for, do not stand behind the whole of a large scope: there is a thread for each.
 //
 // Answers are kept while their state is the newest, within kMostBytes; who asks while one is being built waits for that
-// one. Thread: the loop, where the callbacks run too. run() gives the thread other work that belongs on no loop.
+// one. Thread: the loop, where the callbacks run too. run() is for other work that belongs on no loop.
 #pragma once
 
 #include <condition_variable>
@@ -26,6 +26,29 @@
 
 namespace sluice::server {
 
+// A thread that does one job after the other.
+class JobThread {
+ public:
+  using Job = std::move_only_function<void()>;
+
+  JobThread() : thread_([this] { work(); }) {}
+  ~JobThread() { stop(); }
+  JobThread(const JobThread&) = delete;
+  JobThread& operator=(const JobThread&) = delete;
+
+  void run(Job job);
+  void stop();
+
+ private:
+  void work();
+
+  std::mutex mutex_;  // guards jobs_ and stopping_
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
 class Documents {
  public:
   static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
@@ -46,12 +69,12 @@ class Documents {
   // REQUIRES: states come in order; `since` as of make_document. `taken` may be called before this returns.
   void get(const WorldPtr& world, const SyncScope& scope, std::optional<std::int64_t> since, bool packed, Taken taken);
 
-  // On the builder's thread, in order.
-  void run(std::move_only_function<void()> job);
+  // On the thread of what takes long, in order.
+  void run(std::move_only_function<void()> job) { slow_.run(std::move(job)); }
 
   // Lets go of what nobody has asked for in some minutes.
   void tidy();
-  // Ends the thread after the job it is at; what waits is thrown away.
+  // Ends the threads after the jobs they are at; what waits is thrown away.
   void stop();
 
  private:
@@ -66,7 +89,6 @@ class Documents {
              Answer& answer);
   void finish(const Key& key, Answer answer);
   void forget_older(std::uint64_t number);
-  void work();
 
   boost::asio::io_context& loop_;
   SyncStatistics& statistics_;
@@ -76,13 +98,9 @@ class Documents {
   std::uint64_t newest_ = 0;
   std::size_t bytes_ = 0;
 
-  ScopeSets sets_;  // the builder's
-
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  std::deque<std::move_only_function<void()>> jobs_;
-  bool stopping_ = false;
-  std::thread thread_;
+  ScopeSets sets_;
+  JobThread quick_;
+  JobThread slow_;
 };
 
 }  // namespace sluice::server
