@@ -1,5 +1,6 @@
 #include "agent/app.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <deque>
@@ -16,8 +17,12 @@
 
 #include "agent/bundle_file.hpp"
 #include "agent/bundle_source.hpp"
+#include "agent/live_agents.hpp"
+#include "agent/server_source.hpp"
+#include "agent/usage.hpp"
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
+#include "common/program/certificate.hpp"
 #include "common/program/descriptors.hpp"
 #include "common/program/probes.hpp"
 #include "common/program/shutdown.hpp"
@@ -58,7 +63,8 @@ class App {
                                    .degraded = [this] { return degraded(); },
                                    .metrics = [this] { return metrics_.render(); }}),
         admin_server_(admin_loop_, http::ServerOptions{}, probes_),
-        shutdown_(admin_loop_, log_, config.drain_timeout) {
+        shutdown_(admin_loop_, log_, config.drain_timeout),
+        certificate_(admin_loop_, log_) {
     expose_dropped("sluice_log_lines_dropped_total", "Log lines that could not be written.", log_lines_);
     expose_dropped("sluice_decision_log_lines_dropped_total", "Decisions whose log line could not be written.",
                    decision_lines_);
@@ -66,14 +72,16 @@ class App {
 
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
-    if (!load() || !listen()) return 1;
+    if (!load_certificate() || !load() || !listen()) return 1;
     shutdown_.await_signal(workers_.size(), [this] { drain(); });
     std::vector<std::jthread> threads;
     for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
     if (bundle_) bundle_->start();
+    if (server_) server_->start();
     probes_.set_ready();
     admin_loop_.run();
     if (bundle_) bundle_->stop();
+    if (server_) server_->stop();
     for (Worker& worker : workers_) worker.stop();
     threads.clear();  // joins
     shutdown_.ignore_signals();
@@ -95,7 +103,12 @@ class App {
         program::connections_per_worker(program::raise_descriptor_limit(), config.workers, options.max_connections);
     return options;
   }
+  bool load_certificate();
   bool load();
+  void follow_server(SnapshotSwap::Publish publish);
+  void collect(sync::ReportQueue& queue);
+  WallTime now() const { return WallTime(std::chrono::microseconds(clock_.now_us())); }
+  std::vector<std::string> degraded_stores() const;
   bool listen();
   bool listen_tcp_all();
   bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
@@ -113,25 +126,68 @@ class App {
   telemetry::Metrics metrics_;
   limiter::MemoryCounters counters_;
   WorkerShared shared_;
+  std::optional<Usage> usage_;  // with --server, to whom it is reported
+  LiveAgents live_agents_;
+  WallTime collected_;                  // the source's: up to when usage was
   std::optional<BundleSource> bundle_;  // of --policies
+  std::optional<ServerSource> server_;  // of --server
   std::deque<Worker> workers_;
   boost::asio::io_context admin_loop_{1};
   program::Probes probes_;
   http::Server admin_server_;
   program::Shutdown shutdown_;
+  program::Certificate certificate_;
 };
+
+bool App::load_certificate() {
+  if (!certificate_.load(config_.certificate)) return false;
+  if (!certificate_.get()) return true;
+  metrics_.add("sluice_tls_certificate_not_after_seconds", "When the certificate in force ends, Unix time.",
+               prometheus::MetricType::Gauge,
+               [this] { return static_cast<double>(certificate_.get()->not_after().time_since_epoch().count()); });
+  return true;
+}
+
+// A server that is away ends no start.
+void App::follow_server(SnapshotSwap::Publish publish) {
+  ServerHooks hooks{.head =
+                        [this](const sync::Position& head, std::int64_t confirmed_us) {
+                          const auto revision = static_cast<std::uint64_t>(head.revision);
+                          for (Worker& worker : workers_) worker.set_head({revision, head.chain, confirmed_us});
+                        },
+                    .collect = [this](sync::ReportQueue& queue) { collect(queue); },
+                    .live_agents = [this](const sync::LiveAgents& live) { live_agents_.set(live); },
+                    .degraded = [this] { return degraded_stores(); }};
+  collected_ = now();
+  server_.emplace(*config_.server, std::move(hooks), clock_, metrics_, log_, std::move(publish), config_.workers);
+  server_->load_first();
+}
+
+// What was decided since the last time, on the source's thread.
+void App::collect(sync::ReportQueue& queue) {
+  const WallTime from = std::exchange(collected_, now());
+  TakenUsage taken = usage_->take();
+  // A clock that was set back begins anew.
+  queue.add(std::min(from, collected_), collected_, std::move(taken.counts), std::move(taken.subjects));
+}
 
 bool App::load() {
   log_.info("starting", "The agent is starting.",
             {{"version", version()}, {"workers", config_.workers}, {"max_connections", shared_.http.max_connections}});
+  if (config_.server) shared_.usage = &usage_.emplace(config_.workers);
   for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);
-  if (config_.policies_file.empty()) {
-    log_.warn("no_snapshot", "There are no policies (--policies FILE): checks are answered with no_snapshot.");
+  if (config_.policies_file.empty() && !config_.server) {
+    log_.warn("no_snapshot",
+              "There are no policies (--server URL, --policies FILE): checks are answered with no_snapshot.");
     return true;
   }
   auto publish = [this](const Publication& publication, const std::function<void()>& taken) {
     for (Worker& worker : workers_) worker.set_snapshot(publication, taken);
   };
+  if (config_.server) {
+    follow_server(publish);
+    return true;
+  }
   bundle_.emplace(config_.policies_file, clock_, metrics_, log_, publish, config_.workers);
   return bundle_->load_first();
 }
@@ -168,15 +224,18 @@ bool App::listen_tcp_all() {
     if (!port) return listened(port, "checks", "--listen", address);
     address = fmt::format("{}:{}", address.substr(0, address.rfind(':')), *port);
   }
+  const auto& certificates = certificate_.get();
   for (Worker& worker : workers_) {
-    auto port = worker.listen_tcp(address, many);
-    if ((!port || &worker == &workers_.front()) && !listened(port, "checks", "--listen", address)) return false;
+    auto port = certificates ? worker.listen_tls(address, many, certificates) : worker.listen_tcp(address, many);
+    const std::string_view what = certificates ? "checks over TLS" : "checks";
+    if ((!port || &worker == &workers_.front()) && !listened(port, what, "--listen", address)) return false;
   }
   return true;
 }
 
 void App::drain() {
   probes_.set_draining();
+  certificate_.stop();
   for (Worker& worker : workers_) worker.drain([this] { shutdown_.drained(); });
 }
 
@@ -190,18 +249,20 @@ bool App::alive() const {
 
 std::vector<std::string> App::degraded() const {
   std::vector<std::string> found;
-  if (config_.policies_file.empty()) found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
+  if (!bundle_ && !server_) found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
   if (bundle_) {
     if (auto refusal = bundle_->refusal()) found.push_back(std::move(*refusal));
   }
-  if (config_.redis) {
-    for (const Worker& worker : workers_) {
-      if (worker.redis_ready()) continue;
-      found.emplace_back("Redis is not reachable: failure modes decide");
-      break;
-    }
-  }
+  if (server_) found = server_->degraded();
+  for (std::string& reason : degraded_stores()) found.push_back(std::move(reason));
   return found;
+}
+
+std::vector<std::string> App::degraded_stores() const {
+  const bool away =
+      config_.redis && !std::ranges::all_of(workers_, [](const Worker& each) { return each.redis_ready(); });
+  if (!away) return {};
+  return {"Redis is not reachable: failure modes decide"};
 }
 
 }  // namespace

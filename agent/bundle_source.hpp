@@ -7,13 +7,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -23,6 +20,7 @@
 #include "agent/file_watch.hpp"
 #include "agent/override_publisher.hpp"
 #include "agent/reload_schedule.hpp"
+#include "agent/snapshot_swap.hpp"
 #include "common/base/clock.hpp"
 #include "common/telemetry/metrics.hpp"
 
@@ -30,8 +28,7 @@ namespace sluice::agent {
 
 class BundleSource {
  public:
-  // Hands policies to all who decide; calls `taken`, from any thread, once for each of them.
-  using Publish = std::function<void(const Publication& publication, std::function<void()> taken)>;
+  using Publish = SnapshotSwap::Publish;
 
   // `parties`: how many decide.
   BundleSource(std::string path, const Clock& clock, telemetry::Metrics& metrics, telemetry::Log& log, Publish publish,
@@ -50,7 +47,6 @@ class BundleSource {
 
  private:
   using Time = std::chrono::steady_clock::time_point;
-  struct Swap;  // from one snapshot to the next
 
   void on_event(FileWatch::Event event);
   void on_hangup();
@@ -59,9 +55,6 @@ class BundleSource {
   void load();
   void apply(const FileText& file);
   void publish(BundleContent content, Time began);
-  void taken(Swap& swap, Time at);
-  void log_in_force(const Swap& swap) const;
-  void free_retired();
   void refuse(const Faults& faults);
   void accept(telemetry::BundleLoad result);
 
@@ -69,20 +62,15 @@ class BundleSource {
   const Clock& clock_;
   telemetry::Metrics& metrics_;
   telemetry::Log& log_;
-  const Publish publish_;
-  const std::size_t parties_;
 
   boost::asio::io_context context_{1};
   FileWatch watch_;
   boost::asio::signal_set hangups_;
   boost::asio::steady_timer look_timer_;
-  boost::asio::steady_timer retired_timer_;
+  SnapshotSwap swap_;
   std::optional<ReloadSchedule> schedule_;  // none: the file is read once and never again
 
-  Publication in_force_;
   RemovedOverrides removed_;
-  std::vector<Publication> retired_;  // somebody may still use them: freed here and nowhere else
-  std::size_t untaken_ = 0;           // swaps that somebody has not taken yet
   std::optional<std::int64_t> refused_since_us_;
 
   mutable std::mutex mutex_;  // guards refusal_

@@ -138,6 +138,7 @@ void CheckApi::handle(http::Request& request, http::Reply its_reply) {
 void CheckApi::set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot) {
   context_.forget_counters();
   snapshot_ = std::move(snapshot);
+  head_.reset();
 }
 
 const policy::KeyView* CheckApi::authenticated(const http::Request& request) const {
@@ -190,11 +191,12 @@ void CheckApi::change_lease(http::Request& request, RouteReply reply, Change cha
 
 void CheckApi::show_snapshot(RouteReply reply) const {
   if (!snapshot_) return send_json(reply, 200, R"({"loaded":false})");
-  std::string body = fmt::format(R"({{"loaded":true,"revision":{},"chain":)", snapshot_->revision);
-  append_json_string(body, snapshot_->chain);
+  const Head head = head_ ? *head_ : Head{snapshot_->revision, snapshot_->chain, snapshot_->made_at_us};
+  std::string body = fmt::format(R"({{"loaded":true,"revision":{},"chain":)", head.revision);
+  append_json_string(body, head.chain);
   body +=
       fmt::format(R"(,"age_seconds":{:.3f},"tenants":{},"plans":{},"policies":{},"keys":{},"overrides":{}}})",
-                  static_cast<double>(context_.clock.now_us() - snapshot_->made_at_us) / 1e6, snapshot_->tenants.size(),
+                  static_cast<double>(context_.clock.now_us() - head.as_of_us) / 1e6, snapshot_->tenants.size(),
                   snapshot_->plan_count, snapshot_->policy_count, snapshot_->keys.size(), snapshot_->overrides.size());
   send_json(reply, 200, body);
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,14 @@ class CheckApi final : public http::Handler {
   // From here on requests are decided by this snapshot; those in flight keep theirs.
   void set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot);
 
+  // Where the snapshot's history has come to meanwhile, nothing in it having changed, and when that was known.
+  struct Head {
+    std::uint64_t revision = 0;
+    std::string chain;
+    std::int64_t as_of_us = 0;
+  };
+  void set_head(Head head) { head_ = std::move(head); }
+
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void handle(http::Request& request, http::Reply reply) override;
 
@@ -60,6 +69,7 @@ class CheckApi final : public http::Handler {
   CheckContext context_;
   DecisionWriter writer_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
+  std::optional<Head> head_;  // of the snapshot; absent: its own
   Pool<Single> singles_;
   Pool<Batch> batches_;
 };

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "agent/flag_table.hpp"
+#include "agent/server_flags.hpp"
 #include "common/base/version.hpp"
 #include "common/domain/identifiers.hpp"
+#include "common/program/certificate.hpp"
 #include "common/program/config_reader.hpp"
 #include "common/program/redis_flags.hpp"
 
@@ -63,10 +65,11 @@ void read_listeners(ConfigReader& reader, Config& config) {
   const std::optional<tcp::endpoint> listen = reader.address("listen");
   const std::optional<tcp::endpoint> admin = reader.address("admin");
   const bool insecure = reader.boolean("insecure-listen");
-  if (listen && !program::is_loopback(listen->address()) && !insecure) {
+  config.certificate = program::read_certificate(reader);
+  if (listen && config.certificate.chain.empty() && !program::is_loopback(listen->address()) && !insecure) {
     reader.fault("listen",
-                 "can be reached from outside, and API keys would cross the network in clear; listen on 127.0.0.1, or "
-                 "add --insecure-listen where the network is trusted");
+                 "can be reached from outside, and API keys would cross the network in clear; listen on 127.0.0.1, add "
+                 "--tls-cert and --tls-key, or --insecure-listen where the network is trusted");
   }
   if (listen && admin && listen->port() != 0 && listen->port() == admin->port()) {
     reader.fault("admin", "has the port of --listen; choose another port");
@@ -156,6 +159,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
     case Config::Command::run:
     case Config::Command::check_config:
       read_policies(reader, config);
+      config.server = read_server(reader, environment);
       read_counters(reader, config);
       read_listeners(reader, config);
       read_serving(reader, config);

@@ -10,8 +10,10 @@
 #include <optional>
 #include <string>
 
+#include "agent/server_source.hpp"
 #include "common/base/error.hpp"
 #include "common/domain/decision.hpp"
+#include "common/http/tls.hpp"
 #include "common/program/flags.hpp"
 #include "common/redis/client.hpp"
 #include "common/telemetry/decision_log.hpp"
@@ -33,13 +35,15 @@ struct Config {
   std::string text;  // help, version: print this and exit 0
   MintKeyRequest mint;
 
-  std::string policies_file;  // "": none; REQUIRED by check_config
+  std::string policies_file;            // "": none; REQUIRED by check_config
+  std::optional<ServerOptions> server;  // instead of it
   bool allow_without_snapshot = false;
 
   std::optional<redis::Options> redis;  // absent: counters in memory
 
-  std::string listen;       // "127.0.0.1:8088"; loopback unless --insecure-listen
-  std::string listen_unix;  // "": none
+  std::string listen;                  // "127.0.0.1:8088"; loopback unless with TLS or --insecure-listen
+  http::CertificateFiles certificate;  // of listen; "": no TLS
+  std::string listen_unix;             // "": none
   std::string admin;
 
   std::size_t workers = 1;

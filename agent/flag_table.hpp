@@ -16,6 +16,31 @@ inline constexpr std::array kFlags{
              "The bundle (sluice/v1, JSON) of tenants, plans, policies and keys. It is read again when the file "
              "changes, and on "
              "SIGHUP; one with a fault is refused, and the former stays in force."},
+    FlagSpec{
+        "server", "Policies", "URL", "",
+        "The server to take policies from, instead of --policies, and to report to: https://HOST[:PORT] or http://…. "
+        "Overrides are then the server's to write."},
+    FlagSpec{"agent-token-file", "Policies", "FILE", "",
+             "File with the agent token for --server, read again when it changes. Nobody else may write it."},
+    FlagSpec{"server-tls-ca", "Policies", "FILE", "", "CA certificates for --server (PEM). Default: the system's."},
+    FlagSpec{"server-tls-cert", "Policies", "FILE", "",
+             "Client certificate for --server (PEM); needs --server-tls-key."},
+    FlagSpec{"server-tls-key", "Policies", "FILE", "", "Key of the client certificate (PEM); needs --server-tls-cert."},
+    FlagSpec{"insecure-server", "Policies", "", "false",
+             "Allow --server http://… to another machine. Tokens and policies then cross the network in clear."},
+    FlagSpec{
+        "snapshot-cache", "Policies", "PATH", "",
+        "Keep the server's last good policies in PATH.1 and PATH.2 (mode 0600), and start with them. Default: none "
+        "are kept, and a start without the server has none."},
+    FlagSpec{"max-snapshot-age", "Policies", "DURATION", "0s",
+             "How long policies stay in force that the server has not confirmed; then checks are answered as "
+             "--no-snapshot says: 1s to 8760h, or 0s: for ever."},
+    FlagSpec{
+        "report-interval", "Policies", "DURATION", "5s",
+        "How often the agent reports to --server: 100ms to 10s. After 15s without a report it is listed as missing."},
+    FlagSpec{"agent-id", "Policies", "ID", "",
+             "Name of this agent in reports, one for each agent: visible ASCII. Default: the host's name."},
+    FlagSpec{"pod", "Policies", "NAME", "", "Its pod, in reports. Default: POD_NAME, or the host's name."},
     FlagSpec{"no-snapshot", "Policies", "deny|allow", "deny",
              "The answer to checks before any policies are loaded: 503 or 200."},
     FlagSpec{"check-config", "Policies", "", "false",
@@ -33,8 +58,12 @@ inline constexpr std::array kFlags{
 
     FlagSpec{"listen", "Listeners", "ADDR:PORT", "127.0.0.1:8088",
              "Where checks are served. Port 0 takes any free port and logs which."},
-    FlagSpec{"insecure-listen", "Listeners", "", "false",
-             "Allow --listen on an address that others can reach. API keys then cross the network in clear."},
+    FlagSpec{
+        "insecure-listen", "Listeners", "", "false",
+        "Allow --listen without TLS on an address that others can reach. API keys then cross the network in clear."},
+    FlagSpec{"tls-cert", "Listeners", "FILE", "",
+             "Certificate chain (PEM) of --listen; read again when it changes. Needs --tls-key."},
+    FlagSpec{"tls-key", "Listeners", "FILE", "", "Key of the certificate (PEM). Needs --tls-cert."},
     FlagSpec{"listen-unix", "Listeners", "PATH", "", "Serve checks on a Unix socket as well."},
     FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9088",
              "Where probes and metrics are served: /livez, /readyz, /metrics."},
@@ -77,6 +106,11 @@ Examples:
   sluice-agent --policies bundle.json --counters redis://127.0.0.1:6379/0 --workers 2
   sluice-agent --policies bundle.json --counters rediss://sluice:@redis.internal:6380/0 \
       --redis-password-file /run/secrets/redis --redis-tls-ca /etc/ssl/redis-ca.pem
+  sluice-agent --server https://sluice.example --agent-token-file /run/secrets/agent-token \
+      --snapshot-cache /var/lib/sluice/snapshot --counters redis://127.0.0.1:6379/0
+  sluice-agent --server https://sluice.example --agent-token-file /run/secrets/agent-token \
+      --listen 0.0.0.0:8443 --tls-cert tls.crt --tls-key tls.key
+      As a gateway: others check over the network.
   sluice-agent --policies bundle.json --check-config
   sluice-agent mint-key --tenant shop --id prod-app
       Prints a new API key (shown once), its hash and an entry for the bundle's "keys".

@@ -99,15 +99,8 @@ void WorkerUsage::sweep() {
 void WorkerUsage::throttled(std::string_view tenant, std::string_view policy, std::string_view subject,
                             ReportSubjects how) {
   if (how == ReportSubjects::off || subject.empty()) return;
-  std::string hash;
-  bool named = how == ReportSubjects::named;
-  if (subject.size() > bounds_.subject_bytes) {  // hashed here: the sketch must not keep it
-    hash = hashed(tenant, subject);
-    subject = hash;
-    named = true;
-  }
   const std::lock_guard lock(subjects_mutex_);
-  filling_->add({tenant, policy, subject, named});
+  filling_->add({tenant, policy, subject, how == ReportSubjects::named});
 }
 
 std::uint64_t WorkerUsage::dropped() const {
@@ -149,7 +142,7 @@ const TopSubjects& WorkerUsage::take_subjects() {
   return *taken_;
 }
 
-Usage::Usage(std::size_t workers, UsageBounds bounds) : bounds_(bounds) {
+Usage::Usage(std::size_t workers, UsageBounds bounds, WallTime start) : bounds_(bounds), since_(start) {
   for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(bounds_);
 }
 
@@ -163,6 +156,13 @@ TakenUsage Usage::take() {
   }
   taken.subjects = foremost(sums, bounds_.subjects_taken);
   return taken;
+}
+
+// A clock that was set back makes an interval of no length, never one before the last.
+void Usage::collect(sync::ReportQueue& queue, WallTime now) {
+  const WallTime from = std::exchange(since_, std::max(since_, now));
+  TakenUsage taken = take();
+  queue.add(from, since_, std::move(taken.counts), std::move(taken.subjects));
 }
 
 std::uint64_t Usage::dropped() const {

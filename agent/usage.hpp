@@ -28,7 +28,7 @@
 
 #include "agent/top_subjects.hpp"
 #include "agent/usage_outcome.hpp"
-#include "common/sync/report.hpp"
+#include "common/sync/report_queue.hpp"
 
 namespace sluice::agent {
 
@@ -57,7 +57,6 @@ struct UsageBounds {
   std::size_t rows = 32'768;         // policies that a worker tells apart
   std::size_t subjects = 1'000;      // that a worker's sketch has room for
   std::size_t subjects_taken = 200;  // told of an interval
-  std::size_t subject_bytes = 512;   // longer ones are told hashed in any case
 };
 
 // One worker's part. Its thread: all but take.
@@ -70,6 +69,7 @@ class WorkerUsage {
   // What row() gave is not used any more: another snapshot is in force.
   void forget_rows() { ++generation_; }
 
+  // Kept as it is (a value of a check is at most 256 bytes long) until it is taken, and hashed then.
   void throttled(std::string_view tenant, std::string_view policy, std::string_view subject, ReportSubjects how);
 
   std::uint64_t dropped() const;
@@ -110,12 +110,15 @@ class WorkerUsage {
 
 class Usage {
  public:
-  explicit Usage(std::size_t workers, UsageBounds bounds = {});
+  // `start`: since when the workers count.
+  explicit Usage(std::size_t workers, UsageBounds bounds = {}, WallTime start = {});
 
   WorkerUsage& worker(std::size_t index) { return workers_.at(index); }
 
   // What was counted since the last take, each decision in exactly one of them. Any thread.
   TakenUsage take();
+  // Takes it for the interval from the last collect() to now.
+  void collect(sync::ReportQueue& queue, WallTime now);
 
   // Decisions that no row was there for, since the start. Any thread.
   std::uint64_t dropped() const;
@@ -123,6 +126,7 @@ class Usage {
  private:
   const UsageBounds bounds_;
   std::mutex mutex_;  // one take at a time
+  WallTime since_;    // of collect() alone
   std::deque<WorkerUsage> workers_;
 };
 

@@ -104,6 +104,11 @@ Result<std::uint16_t> Worker::listen_tcp(const std::string& address, bool reuse_
   return server_.listen_tcp(address, reuse_port);
 }
 
+Result<std::uint16_t> Worker::listen_tls(const std::string& address, bool reuse_port,
+                                         std::shared_ptr<const http::Certificates> certificates) {
+  return server_.listen_tls(address, reuse_port, std::move(certificates));
+}
+
 Result<> Worker::listen_unix(const std::string& path) { return server_.listen_unix(path); }
 
 void Worker::run() {
@@ -118,6 +123,10 @@ void Worker::set_snapshot(Publication publication, std::function<void()> taken) 
     if (taken) taken();
     publish_overrides();
   });
+}
+
+void Worker::set_head(CheckApi::Head head) {
+  boost::asio::post(context_, [this, head = std::move(head)]() mutable { api_.set_head(std::move(head)); });
 }
 
 void Worker::drain(std::function<void()> drained) {

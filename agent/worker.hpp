@@ -17,6 +17,7 @@
 
 #include "agent/check_api.hpp"
 #include "agent/override_publisher.hpp"
+#include "common/http/tls.hpp"
 #include "common/limiter/memory_store.hpp"
 #include "common/limiter/redis_store.hpp"
 #include "common/redis/client.hpp"
@@ -45,6 +46,8 @@ class Worker {
 
   // Before run(). `reuse_port`: other workers listen on the same address.
   Result<std::uint16_t> listen_tcp(const std::string& address, bool reuse_port);
+  Result<std::uint16_t> listen_tls(const std::string& address, bool reuse_port,
+                                   std::shared_ptr<const http::Certificates> certificates);
   Result<> listen_unix(const std::string& path);
 
   void run();  // until stop(); the worker's thread is the one that calls it
@@ -53,6 +56,7 @@ class Worker {
   // Decisions from the next turn of the loop on are by this one; then `taken` is called, on the loop. The one before
   // must be kept by somebody else until it is not used here any more: to free it takes longer than a decision may.
   void set_snapshot(Publication publication, std::function<void()> taken = {});
+  void set_head(CheckApi::Head head);         // of that snapshot
   void drain(std::function<void()> drained);  // answers what is in flight, then calls back from the loop
   void stop();
   bool redis_ready() const { return redis_ready_.load(std::memory_order_relaxed); }

@@ -15,7 +15,7 @@
 
 #include "common/base/clock.hpp"
 #include "common/base/version.hpp"
-#include "common/http/tls.hpp"
+#include "common/program/certificate.hpp"
 #include "common/program/descriptors.hpp"
 #include "common/program/probes.hpp"
 #include "common/program/shutdown.hpp"
@@ -37,9 +37,8 @@ namespace sluice::server {
 namespace {
 
 constexpr std::chrono::minutes kTidyEvery{10};
-constexpr std::chrono::seconds kLastCalls{1};  // what calls get that the drain did not wait for
+constexpr std::chrono::seconds kLastCalls{1};             // what calls get that the drain did not wait for
 constexpr std::chrono::milliseconds kLastReports{5'000};  // to store what agents reported; else they send it again
-constexpr std::chrono::seconds kLookAtCertificateEvery{5};
 
 // Agents' routes, and all others.
 class Dispatch final : public http::Handler {
@@ -88,7 +87,7 @@ class App {
         probe_server_(loop_, http::ServerOptions{}, probes_),
         shutdown_(loop_, log_, config.drain_timeout),
         tidy_timer_(loop_),
-        certificate_timer_(loop_) {
+        certificate_(loop_, log_) {
     metrics_.add("sluice_log_lines_dropped_total", "Log lines that could not be written.",
                  prometheus::MetricType::Counter, [this] { return static_cast<double>(log_lines_.dropped()); });
     add_fleet_metrics(metrics_, fleet_);
@@ -101,7 +100,7 @@ class App {
     std::signal(SIGPIPE, SIG_IGN);
     log_.info("starting", "The server is starting.",
               {{"version", version()}, {"connections", config_.database.connections}});
-    if (!load_certificates() || !prepare_schema() || !start_publisher() || !listen()) return 1;
+    if (!load_certificate() || !prepare_schema() || !start_publisher() || !listen()) return 1;
     shutdown_.await_signal(1, [this] { drain(); });
     tidy();
     fleet_.start();
@@ -126,8 +125,7 @@ class App {
         program::connections_per_worker(program::raise_descriptor_limit(), 1, options.max_connections);
     return options;
   }
-  bool load_certificates();
-  void look_at_certificates();
+  bool load_certificate();
   bool prepare_schema();
   bool start_publisher();
   bool listen();
@@ -158,38 +156,16 @@ class App {
   http::Server probe_server_;
   program::Shutdown shutdown_;
   boost::asio::steady_timer tidy_timer_;
-  std::shared_ptr<http::Certificates> certificates_;  // nullptr: no TLS
-  boost::asio::steady_timer certificate_timer_;
+  program::Certificate certificate_;
 };
 
-bool App::load_certificates() {
-  if (config_.tls_cert.empty()) return true;
-  auto loaded = http::Certificates::load({.chain = config_.tls_cert, .key = config_.tls_key});
-  if (!loaded) {
-    log_.error("tls_failed", loaded.error().text, {{"code", loaded.error().code}});
-    return false;
-  }
-  certificates_ = std::move(*loaded);
+bool App::load_certificate() {
+  if (!certificate_.load(config_.certificate)) return false;
+  if (!certificate_.get()) return true;
   metrics_.add("sluice_tls_certificate_not_after_seconds", "When the certificate in force ends, Unix time.",
                prometheus::MetricType::Gauge,
-               [this] { return static_cast<double>(certificates_->not_after().time_since_epoch().count()); });
-  look_at_certificates();
+               [this] { return static_cast<double>(certificate_.get()->not_after().time_since_epoch().count()); });
   return true;
-}
-
-// A renewed certificate counts from the next connection on; a faulty one leaves the former in force.
-void App::look_at_certificates() {
-  certificate_timer_.expires_after(kLookAtCertificateEvery);
-  certificate_timer_.async_wait([this](const boost::system::error_code& stopped) {
-    if (stopped) return;
-    const auto renewed = certificates_->reload_if_changed();
-    if (!renewed) {
-      log_.warn("tls_refused", renewed.error().text, {{"code", renewed.error().code}});
-    } else if (*renewed) {
-      log_.info("tls_renewed", "A renewed certificate counts from the next connection on.");
-    }
-    look_at_certificates();
-  });
 }
 
 // A server never waits for PostgreSQL: while it is away, calls are answered 503, and the schema is checked when it can
@@ -241,16 +217,17 @@ bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std
 }
 
 bool App::listen() {
-  const auto port = certificates_ ? server_.listen_tls(config_.listen, false, certificates_)
-                                  : server_.listen_tcp(config_.listen, false);
-  return listened(port, certificates_ ? "API over TLS" : "API", "--listen", config_.listen) &&
+  const auto& certificates = certificate_.get();
+  const auto port = certificates ? server_.listen_tls(config_.listen, false, certificates)
+                                 : server_.listen_tcp(config_.listen, false);
+  return listened(port, certificates ? "API over TLS" : "API", "--listen", config_.listen) &&
          listened(probe_server_.listen_tcp(config_.admin, false), "probes", "--admin", config_.admin);
 }
 
 void App::drain() {
   probes_.set_draining();
   tidy_timer_.cancel();
-  certificate_timer_.cancel();
+  certificate_.stop();
   service_.end_waiting();
   server_.drain([this] { shutdown_.drained(); });
 }

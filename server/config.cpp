@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "common/base/version.hpp"
+#include "common/program/certificate.hpp"
 #include "common/program/config_reader.hpp"
 #include "common/program/redis_flags.hpp"
 #include "server/flag_table.hpp"
@@ -81,14 +82,11 @@ void read_counters(ConfigReader& reader, Config& config) {
 void read_listeners(ConfigReader& reader, Config& config) {
   config.listen = reader.value("listen").text;
   config.admin = reader.value("admin").text;
-  config.tls_cert = reader.file("tls-cert");
-  config.tls_key = reader.file("tls-key");
+  config.certificate = program::read_certificate(reader);
   const auto listen = reader.address("listen");
   const auto admin = reader.address("admin");
   const bool insecure = reader.boolean("insecure-listen");
-  reader.require_use("tls-cert", !config.tls_key.empty(), "needs its key; add --tls-key");
-  reader.require_use("tls-key", !config.tls_cert.empty(), "needs its certificate; add --tls-cert");
-  if (listen && config.tls_cert.empty() && !insecure && !program::is_loopback(listen->address())) {
+  if (listen && config.certificate.chain.empty() && !insecure && !program::is_loopback(listen->address())) {
     reader.fault(
         "listen",
         "can be reached from outside, and tokens would cross the network in clear; add --tls-cert and --tls-key, or "

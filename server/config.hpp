@@ -10,6 +10,7 @@
 #include <string>
 
 #include "common/base/error.hpp"
+#include "common/http/tls.hpp"
 #include "common/program/flags.hpp"
 #include "common/redis/client.hpp"
 #include "common/telemetry/log.hpp"
@@ -31,8 +32,7 @@ struct Config {
   bool allow_evicting = false;
 
   std::string listen;
-  std::string tls_cert;  // "": no TLS
-  std::string tls_key;
+  http::CertificateFiles certificate;  // "": no TLS
   std::string admin;
   std::chrono::milliseconds call_timeout{45'000};
   std::chrono::milliseconds drain_timeout{20'000};

@@ -38,10 +38,11 @@ struct Options {
 };
 
 struct Request {
-  std::string method = "GET";                     // not HEAD, not CONNECT
-  std::string target = "/";                       // path and query, as they are sent
-  std::string bearer = {};                        // the token of an Authorization header; "": none
-  std::string content_type = "application/json";  // of a body
+  std::string method = "GET";                                    // not HEAD, not CONNECT
+  std::string target = "/";                                      // path and query, as they are sent
+  std::string bearer = {};                                       // the token of an Authorization header; "": none
+  std::vector<std::pair<std::string, std::string>> fields = {};  // further ones, none of those that are sent anyway
+  std::string content_type = "application/json";                 // of a body
   std::string body = {};
   std::size_t max_body = 1UL << 20;           // of the response, decoded, in bytes; with on_line: of one line
   std::chrono::milliseconds idle_timeout{0};  // instead of the client's; 0: the client's

@@ -13,6 +13,12 @@ bool is_token(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; });
 }
 
+bool is_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
+
 bool is_visible(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
 }
@@ -37,6 +43,9 @@ Result<> check_request(const Request& request) {
     return fault("its target does not begin with / or holds spaces or control characters");
   }
   if (!is_visible(request.bearer)) return fault("its bearer token holds spaces or control characters");
+  for (const auto& [name, value] : request.fields) {
+    if (!is_name(name) || !is_line(value)) return fault("a field's name is no token, or it holds control characters");
+  }
   if (!is_line(request.content_type)) return fault("its content type holds control characters");
   return {};
 }
@@ -46,6 +55,7 @@ std::string write_request(const Request& request, const Options& options) {
                                  request.method, request.target, host_header(options.server), options.user_agent,
                                  request.on_line ? "identity" : "gzip");
   if (!request.bearer.empty()) text += fmt::format("Authorization: Bearer {}\r\n", request.bearer);
+  for (const auto& [name, value] : request.fields) text += fmt::format("{}: {}\r\n", name, value);
   const bool has_body = !request.body.empty();
   if (has_body && !request.content_type.empty()) text += fmt::format("Content-Type: {}\r\n", request.content_type);
   // Servers want to be told that there is none, where there usually is one.

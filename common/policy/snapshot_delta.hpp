@@ -12,16 +12,17 @@
 #include <vector>
 
 #include "common/base/error.hpp"
+#include "common/domain/object_kind.hpp"
 #include "common/policy/snapshot.hpp"
 
 namespace sluice::policy {
 
-enum class ObjectKind : std::uint8_t { organization, tenant, plan, policy, key };
+using sluice::ObjectKind;
 
-// "policies": how the bundle's list is called.
+// "policies": how the bundle's list is called; "" of the settings, which are none.
 std::string_view list_name(ObjectKind kind);
 
-struct ObjectName {
+struct ObjectName {  // of a tenant's, an organization's, …; settings are not removed
   ObjectKind kind = ObjectKind::organization;
   std::string tenant_id;  // of plans, policies and keys; else ""
   std::string id;

@@ -14,7 +14,7 @@ constexpr const char* kTwice = "is both changed and removed";
 }  // namespace
 
 std::string_view list_name(ObjectKind kind) {
-  static constexpr std::array<std::string_view, 5> kLists{"organizations", "tenants", "plans", "policies", "keys"};
+  static constexpr std::array<std::string_view, 6> kLists{"", "organizations", "tenants", "plans", "policies", "keys"};
   return kLists[static_cast<std::size_t>(kind)];
 }
 

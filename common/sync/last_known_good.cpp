@@ -68,13 +68,14 @@ std::optional<std::uint64_t> generation_in(std::string_view head) {
 }
 
 // All of a regular file, up to `most` bytes and one more; nothing with errno.
-std::optional<std::string> read_all(int file, std::size_t most) {
+std::optional<std::string> read_all(int file, std::size_t most, std::chrono::sys_seconds& written) {
   struct stat status{};
   if (::fstat(file, &status) != 0) return std::nullopt;
   if (!S_ISREG(status.st_mode)) {
     errno = EINVAL;
     return std::nullopt;
   }
+  written = std::chrono::sys_seconds(std::chrono::seconds(status.st_mtim.tv_sec));
   std::string text(std::min(static_cast<std::size_t>(status.st_size), most) + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
@@ -115,14 +116,15 @@ std::expected<std::optional<LastKnownGood::Found>, std::string> LastKnownGood::r
   // Not waiting: where somebody put a pipe, opening it would never end.
   const File file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   if (!file && errno == ENOENT) return std::nullopt;
-  auto text = file ? read_all(file.descriptor(), kMaxContentBytes + kMaxHeadBytes) : std::nullopt;
+  std::chrono::sys_seconds written;
+  auto text = file ? read_all(file.descriptor(), kMaxContentBytes + kMaxHeadBytes, written) : std::nullopt;
   if (!text) return std::unexpected(because(path));
   const std::size_t head_size = text->find('\n') + 1;
   const auto generation = generation_in(*text);
   if (!generation || head_size == 0) return std::unexpected(path + ": does not begin as a last-known-good file does");
   const std::string head = text->substr(0, head_size);
   text->erase(0, head_size);
-  Found found{.content = std::move(*text), .generation = *generation};
+  Found found{.content = std::move(*text), .generation = *generation, .written = written};
   if (head != head_of(found.generation, found.content)) {
     return std::unexpected(path + ": its content does not have the length and the checksum that it should have");
   }
@@ -151,7 +153,9 @@ Result<LastKnownGood::Loaded> LastKnownGood::load(const Check& check) const {
     }
     if (!*found) continue;
     const auto wrong = check ? check((*found)->content) : std::nullopt;
-    if (!wrong) return Loaded{std::move((*found)->content), (*found)->generation, std::move(damage)};
+    if (!wrong) {
+      return Loaded{std::move((*found)->content), (*found)->generation, (*found)->written, std::move(damage)};
+    }
     damage.push_back(fmt::format("{}: {}", path_of(slot), *wrong));
   }
   if (damage.empty()) return failure("no_snapshot_file", fmt::format("{}: no state was saved there yet", path_));
@@ -199,6 +203,14 @@ Result<> LastKnownGood::save(std::string_view content) {
   if (done) done = put(unfinished);
   if (!done) ::unlink(unfinished.c_str());  // a full disk needs the room
   return done;
+}
+
+Result<> LastKnownGood::confirm() {
+  if (auto locked = lock(); !locked) return locked;
+  if (generation_ == 0) return {};
+  const std::string path = path_of(next_ == Slot::first ? Slot::second : Slot::first);
+  if (::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) != 0) return unwritable(path);
+  return {};
 }
 
 Result<> LastKnownGood::write_new(std::string_view content, const std::string& path) const {

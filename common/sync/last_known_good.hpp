@@ -12,6 +12,7 @@
 // for a thread that may wait for the disk.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -48,12 +49,17 @@ class LastKnownGood {
   struct Loaded {
     std::string content;
     std::uint64_t generation = 0;
-    std::vector<std::string> damage;  // what is wrong with the other one: this may be the generation before
+    std::chrono::sys_seconds written;  // or confirmed since: the file's time
+    std::vector<std::string> damage;   // what is wrong with the other one: this may be the generation before
   };
 
   // The newest generation that is whole and passes the check. Writes nothing, and needs no lock.
   // Errors: `no_snapshot_file` (there is none), `snapshot_file_damaged` (none that could be taken; says why of each).
   Result<Loaded> load(const Check& check = {}) const;
+
+  // What was saved last still holds: from now on load() tells this time as the one it was written at. Errors: as of
+  // save().
+  Result<> confirm();
 
   // Makes `content` the newest generation. It is on the disk when this returns without an error.
   // Errors: `snapshot_file_locked` (another process writes it), `snapshot_file_too_large`, `snapshot_file_unwritable`
@@ -65,6 +71,7 @@ class LastKnownGood {
   struct Found {
     std::string content;
     std::uint64_t generation = 0;
+    std::chrono::sys_seconds written;
   };
 
   std::string path_of(Slot slot) const;

@@ -12,11 +12,11 @@
 #include <string_view>
 
 #include "common/base/crypto.hpp"
+#include "common/domain/object_kind.hpp"
 
 namespace sluice::sync {
 
-// In the order in which a bundle needs them: what is referred to comes first.
-enum class ObjectKind : std::uint8_t { settings, organization, tenant, plan, policy, key };
+using sluice::ObjectKind;
 
 inline constexpr std::string_view kObjectKindNames = "settings, organization, tenant, plan, policy, key";
 

@@ -50,8 +50,13 @@ void Metrics::set_snapshot(std::int64_t revision, std::int64_t as_of_us) noexcep
 }
 
 void Metrics::add(std::string name, std::string help, MetricType type, std::function<double()> read) {
+  add(std::move(name), std::move(help), type, "", {{"", std::move(read)}});
+}
+
+void Metrics::add(std::string name, std::string help, MetricType type, std::string label,
+                  std::vector<Labelled> samples) {
   const std::lock_guard lock(mutex_);
-  extras_.push_back({std::move(name), std::move(help), type, std::move(read)});
+  extras_.push_back({std::move(name), std::move(help), type, std::move(label), std::move(samples)});
 }
 
 void Metrics::collect_own(std::vector<MetricFamily>& families) const {
@@ -77,7 +82,14 @@ void Metrics::collect_own(std::vector<MetricFamily>& families) const {
 
   const std::lock_guard lock(mutex_);
   for (const Extra& extra : extras_) {
-    add_sample(families.emplace_back(family(extra.name, extra.help, extra.type)), {}, extra.read());
+    MetricFamily& added = families.emplace_back(family(extra.name, extra.help, extra.type));
+    for (const Labelled& sample : extra.samples) {
+      if (extra.label.empty()) {
+        add_sample(added, {}, sample.read());
+      } else {
+        add_sample(added, {{extra.label, sample.label_value}}, sample.read());
+      }
+    }
   }
 }
 

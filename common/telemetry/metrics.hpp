@@ -69,6 +69,13 @@ class Metrics {
   // Exposes a value that somebody else keeps (lines dropped by a LineWriter, …). `read` may be called from any thread,
   // until this object is gone.
   void add(std::string name, std::string help, prometheus::MetricType type, std::function<double()> read);
+  // The same with one label: a value for each of the label's.
+  struct Labelled {
+    std::string label_value;
+    std::function<double()> read;
+  };
+  void add(std::string name, std::string help, prometheus::MetricType type, std::string label,
+           std::vector<Labelled> samples);
 
   // Everything in Prometheus' text format 0.0.4.
   std::string render() const;
@@ -87,7 +94,8 @@ class Metrics {
     std::string name;
     std::string help;
     prometheus::MetricType type;
-    std::function<double()> read;
+    std::string label;  // "": none
+    std::vector<Labelled> samples;
   };
   mutable std::mutex mutex_;  // guards extras_
   std::vector<Extra> extras_;

@@ -5,7 +5,6 @@ import re
 import signal
 import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from support.admin import ADMIN, bucket
+from support.certificate import certificate
 from support.client import Answer, Client
 from support.locks import held, wait_for_waiters
 from support.postgres import APP, OWNER, Database, PostgresServer
@@ -246,15 +246,6 @@ def test_idle_connections_do_not_delay_the_end(make_server: Make) -> None:
 
 
 # --- TLS -------------------------------------------------------------------------------------------------------------
-
-def certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 signed by itself, and its key."""
-    cert, key = folder / f"{name}.crt", folder / f"{name}.key"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                    "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)],
-                   check=True, capture_output=True)
-    return cert, key
-
 
 def secure_get(server: Server, trusted: Path) -> int:
     """The status of a GET over TLS; raises ssl.SSLError where the certificate is not the trusted one."""

@@ -183,14 +183,5 @@ TEST_CASE("whoever limits refuse is told as the policy says: hashed, named or no
   CHECK(rig.usage.take().subjects.empty());
 }
 
-TEST_CASE("a subject too long to be kept is told hashed, whatever the policy says") {
-  Rig rig(policies({policy("named", R"("report_subjects":"named")")}));
-  for (int i = 0; i < 2; ++i) rig.api.check(call("named", std::string(513, 'x')));
-  for (int i = 0; i < 2; ++i) rig.api.check(call("named", std::string(512, 'x')));
-  const auto taken = rig.usage.take().subjects;
-  REQUIRE(taken.size() == 2);
-  CHECK(taken[0].subject.size() + taken[1].subject.size() == 512 + std::string_view("sha256:").size() + 16);
-}
-
 }  // namespace
 }  // namespace sluice::agent

@@ -99,6 +99,25 @@ TEST_CASE("decisions of more tenants than there are rows for are dropped and cou
   CHECK(usage.dropped() == 3);
 }
 
+TEST_CASE("what was counted is queued by intervals that follow each other, also where the clock is set back") {
+  constexpr WallTime kStart{std::chrono::seconds(1'900'000'000)};
+  Usage usage(1, {}, kStart);
+  sync::ReportQueue queue;
+  for (const int second : {5, 3, 10}) {
+    usage.worker(0).row("shop", "p").count(UsageOutcome::denied);
+    usage.collect(queue, kStart + std::chrono::seconds(second));
+  }
+  usage.collect(queue, kStart + std::chrono::seconds(15));  // nothing: no report
+  const auto reports = queue.to_send();
+  REQUIRE(reports.size() == 3);
+  CHECK(reports[0].from == kStart);
+  CHECK(reports[1].from == kStart + std::chrono::seconds(5));
+  CHECK(reports[1].to == reports[1].from);
+  CHECK(reports[2].from == reports[1].to);
+  CHECK(reports[2].to == kStart + std::chrono::seconds(10));
+  CHECK(reports[2].counts == std::vector<sync::UsageCount>{{"shop", "p", "denied", 1}});
+}
+
 TEST_CASE("one policy under attack does not hide whom the others throttle") {
   Usage usage(2, {.subjects_taken = 5});
   for (int round = 0; round < 10; ++round) {

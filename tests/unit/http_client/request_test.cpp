@@ -39,10 +39,13 @@ TEST_CASE("a request is written whole, and what would write another is refused")
   CHECK(write_request({.method = "POST", .target = "/a", .body = "{}"}, options)
             .ends_with("Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"));
   CHECK(write_request({.method = "POST", .target = "/a"}, options).ends_with("\r\nContent-Length: 0\r\n\r\n"));
+  CHECK(write_request({.target = "/a", .fields = {{"Sluice-Agent", "a 1"}}}, options)
+            .ends_with("Accept-Encoding: gzip\r\nSluice-Agent: a 1\r\n\r\n"));
   CHECK(check_request({.target = "/a"}));
   for (const Request& bad : {Request{.method = "GET /x"}, Request{.method = "HEAD"}, Request{.method = ""},
                              Request{.target = "a"}, Request{.target = "/a b"}, Request{.target = "/a\r\nX: y"},
-                             Request{.bearer = "a\r\nX: y"}, Request{.content_type = "text\n"}}) {
+                             Request{.bearer = "a\r\nX: y"}, Request{.fields = {{"A", "b\r\nX: y"}}},
+                             Request{.fields = {{"A:", "b"}}}, Request{.content_type = "text\n"}}) {
     CHECK(check_request(bad).error().code == "request");
   }
 }

@@ -127,7 +127,7 @@ void DeltaWorld::spoil(Change& change) {
     change.puts.push_back(change.puts.front());
     return;
   }
-  const auto kind = static_cast<ObjectKind>(below(5));
+  const auto kind = static_cast<ObjectKind>(1 + below(5));
   change.removed.push_back({kind, kind > ObjectKind::tenant ? "shop" : "", "never-there"});
 }
 

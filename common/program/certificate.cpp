@@ -1,0 +1,46 @@
+#include "common/program/certificate.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace sluice::program {
+namespace {
+
+constexpr std::chrono::seconds kLookEvery{5};
+
+}  // namespace
+
+http::CertificateFiles read_certificate(ConfigReader& reader) {
+  http::CertificateFiles files{.chain = reader.file("tls-cert"), .key = reader.file("tls-key")};
+  reader.require_use("tls-cert", !files.key.empty(), "needs its key; add --tls-key");
+  reader.require_use("tls-key", !files.chain.empty(), "needs its certificate; add --tls-cert");
+  return files;
+}
+
+bool Certificate::load(const http::CertificateFiles& files) {
+  if (files.chain.empty()) return true;
+  auto loaded = http::Certificates::load(files);
+  if (!loaded) {
+    log_.error("tls_failed", loaded.error().text, {{"code", loaded.error().code}});
+    return false;
+  }
+  certificates_ = std::move(*loaded);
+  look_again();
+  return true;
+}
+
+void Certificate::look_again() {
+  timer_.expires_after(kLookEvery);
+  timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (stopped) return;
+    const auto renewed = certificates_->reload_if_changed();
+    if (!renewed) {
+      log_.warn("tls_refused", renewed.error().text, {{"code", renewed.error().code}});
+    } else if (*renewed) {
+      log_.info("tls_renewed", "A renewed certificate counts from the next connection on.");
+    }
+    look_again();
+  });
+}
+
+}  // namespace sluice::program

@@ -1,0 +1,158 @@
+// What a client makes of answers that are no good, of states that are not to be taken, and of its token.
+#include "tests/unit/agent_sync/sync_rig.hpp"
+
+namespace sluice::agent::test {
+namespace {
+
+sync::ObjectPtr policy_on(std::string_view resource) { return sync::policy("shop", "orders", "pro", resource); }
+
+auto answer(unsigned status, std::string body = "{}") {
+  return [status, body = std::move(body)](http::Reply reply) { reply.send({.status = status, .body = body}); };
+}
+
+// The document, with a checksum that is not its own.
+std::string damaged(std::string text) {
+  const std::size_t at = text.find(R"("checksum":")") + 12;
+  text[at] = text[at] == '0' ? '1' : '0';
+  return text;
+}
+
+struct Following : SyncRig {
+  explicit Following(std::function<void(SyncOptions&)> change = {}) : SyncRig(std::move(change)) {
+    client->start();
+    REQUIRE(in_step());
+    server.write(policy_on("y"));
+  }
+};
+
+TEST_CASE("a fetch that fails is tried again") {
+  Following rig;
+  rig.server.script = {answer(503), answer(500), answer(200, "not a document")};
+  rig.server.invalidate();
+  REQUIRE(rig.in_step());
+  CHECK(rig.same());
+  CHECK(rig.count(FetchResult::failed) == 2);
+  CHECK(rig.count(FetchResult::resync) == 1);
+  CHECK(rig.client->degraded().empty());
+}
+
+TEST_CASE("410 and a delta whose checksum does not hold are followed by a whole state") {
+  Following rig;
+  const auto delta = sync::write_delta(1, rig.server.head(), rig.server.objects(), {});
+  SUBCASE("410") { rig.server.script = {answer(410)}; }
+  SUBCASE("checksum") { rig.server.script = {answer(200, delta)}; }
+  rig.server.invalidate();
+  REQUIRE(rig.in_step());
+  CHECK(rig.same());
+  CHECK(rig.results == std::vector{FetchResult::whole, FetchResult::resync, FetchResult::whole});
+  CHECK_FALSE(rig.server.asked.back());
+  CHECK_FALSE(rig.client->refusal());
+}
+
+TEST_CASE("a whole state whose checksum does not hold is refused, and not asked for in a loop") {
+  Following rig([](SyncOptions& options) { options.refusal_retry = 60s; });
+  const Position before = *rig.client->position();
+  const auto bad = damaged(sync::write_snapshot(rig.server.head(), rig.server.objects()));
+  rig.server.script = {answer(410), answer(200, bad), answer(200, bad)};
+  rig.server.invalidate();
+  REQUIRE(rig.until([&] { return rig.client->refusal().has_value(); }));
+  CHECK(rig.client->refusal()->code == "checksum_mismatch");
+  CHECK(rig.client->refusal()->refused == rig.server.head());
+  CHECK(rig.client->position() == before);
+  const auto fetches = rig.counters().fetches;
+  for (int i = 0; i < 5; ++i) rig.server.invalidate();  // of what was refused: nothing new
+  REQUIRE(rig.until([&] { return rig.counters().invalidations == 6; }));
+  CHECK(rig.counters().fetches == fetches);
+  REQUIRE(rig.until([&] { return !rig.server.reports.empty() && rig.server.reports.back().agent.refusal; }));
+  CHECK(rig.server.reports.back().agent.enforced == before);
+}
+
+TEST_CASE("what is refused is tried again after a back-off, and a state that is new at once") {
+  Following rig;
+  rig.host.refuses = true;
+  rig.server.invalidate();
+  REQUIRE(rig.until([&] { return rig.count(FetchResult::refused) >= 3; }));  // by and by
+  CHECK(rig.client->position()->revision == 1);
+  CHECK(rig.client->refusal()->code == "invalid_snapshot");
+  rig.host.refuses = false;
+  rig.server.write(policy_on("z"));
+  rig.server.invalidate();
+  REQUIRE(rig.in_step());
+  CHECK_FALSE(rig.client->refusal());
+  CHECK(rig.same());
+}
+
+TEST_CASE("a format that is not known and a state that is too large are refused") {
+  Following rig([](SyncOptions& options) { options.max_snapshot = 100'000; });
+  std::string code;
+  SUBCASE("format") {
+    rig.server.script = {answer(410), answer(200, R"({"format":"sluice-sync/v9"})")};
+    code = "unreadable_snapshot";
+  }
+  SUBCASE("size") {
+    rig.server.script = {answer(410), answer(200, std::string(100'001, ' '))};
+    code = "too_large";
+  }
+  rig.server.invalidate();
+  REQUIRE(rig.until([&] { return rig.client->refusal().has_value(); }));
+  CHECK(rig.client->refusal()->code == code);
+  CHECK(rig.client->refusal()->refused == rig.server.head());
+  REQUIRE(rig.in_step());  // the next try is good
+  CHECK_FALSE(rig.client->refusal());
+}
+
+TEST_CASE("a token that is refused is read again with each try, and said to be wrong meanwhile") {
+  Following rig;
+  rig.server.token = "slg_2";
+  rig.server.invalidate();
+  REQUIRE(rig.until([&] { return rig.count(FetchResult::unauthorized) >= 2; }));
+  CHECK(rig.client->degraded().front().find("does not accept the agent token (401): no such token") !=
+        std::string::npos);
+  rig.host.token_text = "slg_2";
+  REQUIRE(rig.in_step());
+  CHECK(rig.same());
+  REQUIRE(rig.until([&] { return rig.client->degraded().empty(); }));
+}
+
+TEST_CASE("a replica that is behind what was heard is asked again") {
+  Following rig;
+  const auto old = rig.server.head();
+  const auto delta =
+      sync::write_delta(1, old, rig.server.objects(), difference(rig.client->state()->objects, rig.server.objects()));
+  rig.server.write(policy_on("z"));
+  rig.server.script = {answer(200, delta), answer(304)};
+  rig.server.invalidate();
+  REQUIRE(rig.in_step());
+  CHECK(rig.same());
+  CHECK(rig.count(FetchResult::delta) == 2);
+}
+
+TEST_CASE("a state of which nothing changed moves only the head") {
+  SyncRig rig;
+  rig.client->start();
+  REQUIRE(rig.in_step());
+  rig.server.move_head();
+  rig.server.invalidate();
+  REQUIRE(rig.in_step());
+  CHECK(rig.results == std::vector{FetchResult::whole, FetchResult::moved});
+  CHECK(rig.host.offered.size() == 1);
+}
+
+TEST_CASE("a client that stops says so in a last report") {
+  Following rig;
+  bool done = false;
+  rig.client->stop([&] { done = true; });
+  REQUIRE(rig.until([&] { return done; }));
+  CHECK(rig.server.reports.back().agent.leaving);
+}
+
+TEST_CASE("a client that stops does not wait long for a server that is away") {
+  Following rig([](SyncOptions& options) { options.farewell = 20ms; });
+  rig.server.close();
+  bool done = false;
+  rig.client->stop([&] { done = true; });
+  CHECK(rig.until([&] { return done; }));
+}
+
+}  // namespace
+}  // namespace sluice::agent::test
