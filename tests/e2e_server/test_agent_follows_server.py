@@ -162,4 +162,6 @@ def test_without_server_and_without_cache_it_starts_and_answers_no_snapshot(make
         answer = client.check(resource="GET:/orders")
     assert (answer.status, answer.body["reason"]) == (503, "no_snapshot")
     assert any("no policies are loaded" in reason for reason in degraded(agent))
-    assert json.loads(next(line for line in agent.process.output().splitlines() if "sync_lost" in line))["level"] == "warn"
+    lost = wait_until("a line of the log", lambda: next(
+        (line for line in agent.process.output().splitlines() if "sync_lost" in line), None))
+    assert json.loads(lost)["level"] == "warn"
