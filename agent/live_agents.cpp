@@ -1,11 +1,11 @@
 #include "agent/live_agents.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace sluice::agent {
 namespace {
 
-constexpr std::string_view kEveryOther = "*";
 constexpr std::size_t kFirstSlots = 16;
 constexpr std::int64_t kUnnamed = -1;  // the others' number holds
 
@@ -43,12 +43,13 @@ LiveAgents::LiveAgents() {
 
 LiveAgents::~LiveAgents() = default;
 
-void LiveAgents::set(const std::map<std::string, std::int64_t, std::less<>>& by_tenant) {
+void LiveAgents::set(const sync::LiveAgents& by_tenant) {
   const std::lock_guard lock(mutex_);
-  const auto others = by_tenant.find(kEveryOther);
+  const auto others = by_tenant.find(sync::kEveryTenant);
   others_.store(others == by_tenant.end() ? 0 : std::max<std::int64_t>(others->second, 0), std::memory_order_relaxed);
   for (const auto& [name, agents] : by_tenant) {
-    if (name != kEveryOther) tenant(name).agents.store(std::max<std::int64_t>(agents, 0), std::memory_order_relaxed);
+    if (name != sync::kEveryTenant)
+      tenant(name).agents.store(std::max<std::int64_t>(agents, 0), std::memory_order_relaxed);
   }
   for (const auto& known : tenants_) {
     if (!by_tenant.contains(known->name)) known->agents.store(kUnnamed, std::memory_order_relaxed);

@@ -8,16 +8,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/domain/plan.hpp"
+#include "common/sync/watch_line.hpp"
 
 namespace sluice::agent {
 
@@ -26,8 +24,8 @@ class LiveAgents {
   LiveAgents();
   ~LiveAgents();
 
-  // All that is known from now on. "*" is every tenant that is not named.
-  void set(const std::map<std::string, std::int64_t, std::less<>>& by_tenant);
+  // All that is known from now on.
+  void set(const sync::LiveAgents& by_tenant);
 
   // 0: not known, because no heartbeat has told it yet.
   std::int64_t of(std::string_view tenant) const;

@@ -156,6 +156,10 @@ class World {
   std::string request_bytes;
   std::size_t subject_at = 0;
 
+  agent::Usage usage{1};
+  agent::CheckContext alone{store, clock, metrics, log, in_flight, 1, false};
+  agent::CheckContext reporting{store, clock, metrics, log, in_flight, 1, false, &usage.worker(0)};
+
   CheckRequest request;
   agent::Course course;
   limiter::Call call;
@@ -172,6 +176,12 @@ class World {
     agent::prepare_call(snapshot->tenant_of(*key_view), *course.deciding, request, call);
     store.judge(call, keeper);
     return agent::conclude(course, request, call, keeper.outcome, nullptr);
+  }
+  // An allowed decision.
+  void count(agent::CheckContext& context) {
+    const agent::DecisionCounts counts = context.counters(snapshot->tenant_of(*key_view), course.deciding);
+    counts.metrics->count(true, Reason::within_limit);
+    if (counts.usage) counts.usage->count(agent::UsageOutcome::allowed);
   }
   void handle(std::string_view subject) {
     std::memcpy(request_bytes.data() + subject_at, subject.data(), subject.size());
@@ -229,6 +239,8 @@ void add_parts(std::vector<Timed>& all, World& world, std::size_t times) {
   add("part: conclude", [&world] {
     keep(agent::conclude(world.course, world.request, world.call, world.keeper.outcome, nullptr).allowed);
   });
+  add("part: count", [&world] { world.count(world.alone); });
+  add("part: count, for a server too", [&world] { world.count(world.reporting); });
   add("part: write reply",
       [decision = world.decide("user:0000000"), headers = std::string(), body = std::string()]() mutable {
         headers.clear();

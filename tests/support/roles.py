@@ -230,6 +230,10 @@ ROUTES: dict[str, Row] = {
 
     "GET /audit": Row("read_audit", "tenant", lambda *_: Ask("/audit"), of="any", lists="tenant_id"),
     "GET /revision": Row("read", "tenant", lambda *_: Ask("/revision"), of="any"),
+    "GET /revisions/{revision}": Row("read", "tenant", lambda *_: Ask("/revisions/1"), of="any"),
+    "GET /agents": Row("read", "tenant", lambda *_: Ask("/agents"), of="any"),
+    "GET /analytics": Row("read", "tenant", lambda *_: Ask("/analytics"), of="any"),
+    "GET /analytics/subjects": Row("read", "tenant", lambda *_: Ask("/analytics/subjects"), of="any"),
     "GET /export": Row("read", "tenant", _at("/export")),
     "POST /apply": Row("configure", "tenant", lambda _, place: Ask("/apply", {
         "format": "sluice/v1", "organizations": [{"id": place.organization}],

@@ -10,8 +10,6 @@
 namespace sluice::agent {
 namespace {
 
-using Counts = std::map<std::string, std::int64_t, std::less<>>;
-
 TEST_CASE("the number of agents is a tenant's own, or that of every other") {
   LiveAgents live;
   CHECK(live.of("shop") == 0);
@@ -54,7 +52,7 @@ TEST_CASE("it is read while it is set and grows, and every number read was set")
         }
       });
     }
-    Counts counts{{"*", 7}};
+    sync::LiveAgents counts{{"*", 7}};
     for (int i = 0; i < 500; ++i) {
       counts[fmt::format("t{}", i)] = i + 1000;
       live.set(counts);

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "bundle_helpers.hpp"
+#include "common/domain/policy_json.hpp"
 
 using namespace std::chrono_literals;
 using namespace sluice;

@@ -1,0 +1,140 @@
+// Which agents there are, who is live, and what of them is to be stored.
+#include <doctest/doctest.h>
+
+#include "server/fleet/agent_table.hpp"
+#include "server/fleet/state_text.hpp"
+
+using namespace sluice;
+using namespace sluice::server;
+using namespace std::chrono_literals;
+
+namespace {
+
+const AgentCaller kPlatform{.token_id = "t0", .organization_id = "", .tenant_ids = {}};
+const AgentCaller kAcme{.token_id = "t1", .organization_id = "acme", .tenant_ids = {}};
+const AgentCaller kShop{.token_id = "t2", .organization_id = "acme", .tenant_ids = {"shop"}};
+const AgentCaller kBoth{.token_id = "t3", .organization_id = "acme", .tenant_ids = {"bank", "shop"}};
+
+sync::AgentState state(std::string id, bool leaving = false) {
+  return {.agent_id = std::move(id),
+          .pod = "pod",
+          .boot_id = "boot",
+          .version = "1",
+          .enforced = std::nullopt,
+          .degraded = {},
+          .refusal = std::nullopt,
+          .leaving = leaving};
+}
+
+struct World {
+  FleetTime now = FleetTime(1h);
+  AgentTable table;
+
+  void hear(const AgentCaller& caller, const std::string& id) { REQUIRE(table.report(caller, state(id), now)); }
+  std::size_t live() { return table.counts(now).live.total(); }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(World, "an agent serves the tenants its token reaches, and each tenant is told how many serve it") {
+  hear(kPlatform, "p");
+  hear(kAcme, "a1");
+  hear(kAcme, "a2");
+  hear(kShop, "s");
+  hear(kBoth, "b");
+  CHECK(table.live_agents(kAcme, now) == sync::LiveAgents{{"*", 3}, {"bank", 4}, {"shop", 5}});
+  CHECK(table.live_agents(kShop, now) == sync::LiveAgents{{"shop", 5}});
+  CHECK(table.live_agents(kBoth, now) == sync::LiveAgents{{"bank", 4}, {"shop", 5}});
+  // Until the organization's tenants are known, those that no agent lists count as if they had the platform's only.
+  CHECK(table.live_agents(kPlatform, now) == sync::LiveAgents{{"*", 1}, {"bank", 4}, {"shop", 5}});
+  table.see({}, {{"acme", {"shop", "bank", "kiosk"}}}, now);
+  CHECK(table.live_agents(kPlatform, now) == sync::LiveAgents{{"*", 1}, {"bank", 4}, {"kiosk", 3}, {"shop", 5}});
+  const AgentCaller stranger{.token_id = "t9", .organization_id = "other", .tenant_ids = {}};
+  CHECK(table.live_agents(stranger, now) == sync::LiveAgents{{"*", 1}});
+}
+
+TEST_CASE_FIXTURE(World, "an agent is missing fifteen seconds after its last report, and forgotten after ten minutes") {
+  hear(kPlatform, "p");
+  now += 15s;
+  CHECK(live() == 1);
+  now += 1s;
+  CHECK(live() == 0);
+  CHECK(table.counts(now).missing == 1);
+  now += 10min;
+  CHECK(table.counts(now).missing == 0);
+}
+
+TEST_CASE_FIXTURE(World, "an agent that says that it ends is neither live nor missing") {
+  hear(kPlatform, "p");
+  CHECK(live() == 1);
+  REQUIRE(table.report(kPlatform, state("p", true), now));
+  CHECK(live() == 0);
+  CHECK(table.counts(now).missing == 0);
+  const auto rows = table.take_changed(now);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].gone);
+}
+
+TEST_CASE_FIXTURE(World, "agents of other replicas count, each once, and those that left there no more") {
+  hear(kPlatform, "p");
+  hear(kPlatform, "q");
+  table.take_changed(now);
+  now += 3s;
+  const auto seen = [](std::string id, std::chrono::seconds ago, bool gone) {
+    return SeenAgent{.key = key_of(kPlatform, id), .scope = {}, .heard_ago = ago, .gone = gone};
+  };
+  table.see({seen("p", 1s, false), seen("r", 14s, false), seen("old", 16s, false), seen("q", 1s, true)}, {}, now);
+  CHECK(live() == 2);
+  CHECK(table.counts(now).missing == 1);
+  now += 5s;
+  CHECK(live() == 1);
+}
+
+TEST_CASE_FIXTURE(World, "what an agent says is stored once, and again where that failed") {
+  hear(kPlatform, "p");
+  const auto rows = table.take_changed(now);
+  CHECK(rows.size() == 1);
+  CHECK(table.take_changed(now + 1s).empty());
+  table.put_back(rows);
+  CHECK(table.take_changed(now + 1s).size() == 1);
+  now += 2s;
+  hear(kPlatform, "p");
+  CHECK(table.take_changed(now).size() == 1);
+}
+
+TEST_CASE_FIXTURE(World, "an open watch is told every five seconds, and a lost one at once") {
+  REQUIRE(table.watch_began(kPlatform, "p", now));
+  CHECK(table.take_changed(now).at(0).watch == WatchState::open);
+  CHECK(table.take_changed(now + 4s).empty());
+  CHECK(table.take_changed(now + 5s).at(0).watch == WatchState::open);
+  // The next one opens before the last one ends.
+  REQUIRE(table.watch_began(kPlatform, "p", now + 6s));
+  table.watch_ended(kPlatform, "p");
+  CHECK(table.take_changed(now + 6s).at(0).watch == WatchState::open);
+  table.watch_ended(kPlatform, "p");
+  CHECK(table.take_changed(now + 6s).at(0).watch == WatchState::lost);
+}
+
+TEST_CASE_FIXTURE(World, "more agents than are kept are not taken, and those that are kept go on") {
+  AgentTable small(2);
+  CHECK(small.report(kPlatform, state("a"), now));
+  CHECK(small.report(kPlatform, state("b"), now));
+  CHECK_FALSE(small.report(kPlatform, state("c"), now));
+  CHECK(small.report(kPlatform, state("a"), now));
+}
+
+TEST_CASE("agents of one name in two scopes are two, and under two tokens of one scope one") {
+  AgentCaller renewed = kShop;
+  renewed.token_id = "t7";
+  CHECK(key_of(kShop, "x") == key_of(renewed, "x"));
+  CHECK(key_of(kShop, "x") != key_of(kBoth, "x"));
+  CHECK(key_of(kAcme, "x") != key_of(kPlatform, "x"));
+}
+
+TEST_CASE("what PostgreSQL cannot store is taken out of an agent's words, and they are cut between characters") {
+  sync::AgentState words = state("x");
+  words.degraded = {std::string("a\0b", 3), std::string(kMaxKeptText - 1, 'x') + "é"};
+  const std::string text = state_text(words);
+  CHECK(text.find("\"a b\"") != std::string::npos);
+  CHECK(text.find("x\"]") != std::string::npos);
+}
