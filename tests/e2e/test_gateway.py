@@ -62,13 +62,13 @@ def test_others_reach_it_with_tls_or_where_that_is_meant(make_agent: Make, key: 
                                                          tmp_path: Path) -> None:
     bundle = standard_bundle(key, other_key)
     refused = make_agent(bundle, "memory")
-    refused.listen = f"0.0.0.0:{refused.port}"
+    refused.host = "0.0.0.0"
     refused.launch()
     assert refused.process.wait(30) == 2
     assert "--tls-cert" in refused.process.output()
     cert, private = certificate(tmp_path, "gateway")
     agent = make_agent(bundle, "memory", "--tls-cert", str(cert), "--tls-key", str(private))
-    agent.listen = f"0.0.0.0:{agent.port}"
+    agent.host = "0.0.0.0"
     agent.start()
     assert secure_check(agent, key, cert) == 200
 
