@@ -30,7 +30,7 @@ class Shop:
     def open(admin: AdminClient) -> "Shop":
         """A new one."""
         tenant = admin.tenant()
-        assert admin.put("/plans/pro", bucket(3), tenant=tenant).status in (200, 201)
+        assert admin.put("/plans/pro", bucket(bucket_capacity=3, refill_rate_per_sec=0.001), tenant=tenant).status in (200, 201)
         policy = {"scope": {"resource": ["GET:/orders"]}, "plan_id": "pro"}
         assert admin.put("/policies/orders", policy, tenant=tenant).status in (200, 201)
         made = admin.create("/keys", {"tenant_id": tenant, "name": "app"})
@@ -96,7 +96,7 @@ def test_what_is_written_through_the_api_is_enforced(agent: Agent, admin: AdminC
     with agent.client(shop.key) as client:
         subject = fresh_subject()
         assert [check(client, subject=subject) for _ in range(4)] == [200, 200, 200, 429]
-        admin.put("/plans/pro", bucket(1), tenant=shop.tenant)
+        admin.put("/plans/pro", bucket(bucket_capacity=1, refill_rate_per_sec=0.001), tenant=shop.tenant)
         await_head(agent, admin)
         subject = fresh_subject()
         assert [check(client, subject=subject) for _ in range(2)] == [200, 429]

@@ -1,0 +1,151 @@
+// What agents report is stored once and in few statements, whichever replicas hear of it and whatever happens to them.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <random>
+
+#include "tests/integration/server_fleet/fleet_rig.hpp"
+
+namespace sluice::server::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool stored_up_to(Fleet& fleet, const AgentCaller& caller, const sync::ReportDocument& document, std::int64_t number) {
+  return eventually([&] { return fleet.report(caller, "10.0.0.1", document) == number; });
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(FleetRig, "a report counts once though two replicas take it, one dies, and a third starts anew") {
+  const auto first = replica();
+  const auto second = replica();
+  const auto three = document("agent", {usage(1, "allowed", 1), usage(2, "allowed", 10), usage(3, "denied", 100)});
+  first->report(shop, "10.0.0.1", three);
+  second->report(shop, "10.0.0.1", three);
+  CHECK(stored_up_to(*first, shop, three, 3));
+  CHECK(stored_up_to(*second, shop, three, 3));
+  CHECK(counted() == 111);
+  {
+    const auto dying = replica(false);
+    CHECK(dying->report(shop, "10.0.0.1", document("agent", {usage(4, "allowed", 1000)})) == 0);
+  }
+  const auto third = replica();
+  const auto five = document("agent", {usage(1, "allowed", 1), usage(2, "allowed", 10), usage(3, "denied", 100),
+                                       usage(4, "allowed", 1000), usage(5, "allowed", 10000)});
+  CHECK(stored_up_to(*third, shop, five, 5));
+  CHECK(counted() == 11111);
+  CHECK(count(execute("SELECT sum(count) FROM usage WHERE outcome = 'denied' AND tenant_id = 'shop' AND policy_id = "
+                      "'orders' AND organization_id = 'acme'")) == 100);
+  // Another boot begins at 1 again.
+  auto restarted = document("agent", {usage(1, "allowed", 100000)});
+  restarted.agent.boot_id = "next";
+  CHECK(stored_up_to(*third, shop, restarted, 1));
+  CHECK(counted() == 111111);
+}
+
+TEST_CASE_FIXTURE(FleetRig, "sums are exact when many agents report to two replicas at random, and again") {
+  const std::vector<std::unique_ptr<Fleet>> replicas = [this] {
+    std::vector<std::unique_ptr<Fleet>> made;
+    for (int i = 0; i < 2; ++i) made.push_back(replica());
+    return made;
+  }();
+  std::minstd_rand random(7);
+  std::int64_t expected = 0;
+  std::vector<std::vector<sync::UsageReport>> sent(40);
+  for (int round = 1; round <= 10; ++round) {
+    for (std::size_t agent = 0; agent < sent.size(); ++agent) {
+      const auto decided = static_cast<std::int64_t>(random() % 1000 + 1);
+      expected += decided;
+      sent[agent].push_back(usage(round, random() % 2 == 0 ? "allowed" : "denied", decided));
+      for (const auto& fleet : replicas) {
+        if (random() % 3 != 0) fleet->report(shop, "10.0.0.1", document(fmt::format("agent-{}", agent), sent[agent]));
+      }
+    }
+    std::this_thread::sleep_for(20ms);  // so that batches and reports mix
+  }
+  for (std::size_t agent = 0; agent < sent.size(); ++agent) {
+    for (const auto& fleet : replicas) {
+      CHECK(stored_up_to(*fleet, shop, document(fmt::format("agent-{}", agent), sent[agent]), 10));
+    }
+  }
+  CHECK(counted() == expected);
+  CHECK(replicas[0]->statistics().stored + replicas[1]->statistics().stored == 400);
+}
+
+TEST_CASE_FIXTURE(FleetRig, "agents' state is one statement an interval, however many agents there are") {
+  execute(
+      "CREATE TABLE told (at timestamptz); GRANT ALL ON told TO sluice_app; CREATE FUNCTION tell() RETURNS trigger "
+      "LANGUAGE plpgsql AS 'BEGIN INSERT INTO told VALUES (now()); RETURN NULL; END'; CREATE TRIGGER tell AFTER INSERT "
+      "ON agents FOR EACH STATEMENT EXECUTE FUNCTION tell()");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto fleet = replica({.store_every = 300ms, .batch_every = 10min});
+  for (int round = 0; round < 20; ++round) {
+    for (int agent = 0; agent < 300; ++agent) fleet->report(acme, "10.0.0.1", document(fmt::format("agent-{}", agent)));
+    std::this_thread::sleep_for(50ms);  // so that every interval has something to store
+  }
+  CHECK(eventually([&] { return count(execute("SELECT count(*) FROM agents")) == 300; }));
+  CHECK(eventually([&] { return count(execute("SELECT count(*) FROM told")) >= 3; }));
+  const auto intervals = (std::chrono::steady_clock::now() - begin) / 300ms;
+  CHECK(count(execute("SELECT count(*) FROM told")) <= intervals + 1);
+  CHECK(fleet->live() == 300);
+}
+
+TEST_CASE_FIXTURE(FleetRig, "replicas know of each other's agents, and of those that leave") {
+  const auto first = replica();
+  const auto second = replica();
+  first->report(platform, "10.0.0.1", document("one"));
+  second->report(shop, "10.0.0.1", document("two"));
+  CHECK(eventually([&] { return first->live() == 2 && second->live() == 2; }));
+  CHECK(first->live_agents(shop) == sync::LiveAgents{{"shop", 2}});
+  CHECK(second->live_agents(acme) == sync::LiveAgents{{"*", 1}, {"shop", 2}});
+  auto last = document("one");
+  last.agent.leaving = true;
+  first->report(platform, "10.0.0.1", last);
+  CHECK(eventually([&] { return second->live() == 1; }));
+  CHECK(second->live_agents(shop) == sync::LiveAgents{{"shop", 1}});
+  CHECK(each(ask("GET", "/v1/admin/agents"), "id") == "two");
+}
+
+TEST_CASE_FIXTURE(FleetRig, "while PostgreSQL is away reports wait, and are stored when it is back") {
+  const auto fleet = replica();
+  CHECK(stored_up_to(*fleet, shop, document("agent", {usage(1, "allowed", 1)}), 1));
+  const std::string database = execute("SELECT current_database()");
+  const auto limit = [&](int connections) {
+    execute(fmt::format("ALTER DATABASE {} CONNECTION LIMIT {}", database.substr(0, database.find('\n')), connections));
+  };
+  limit(0);
+  execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'sluice_app' AND datname = "
+          "current_database()");
+  const auto two = document("agent", {usage(2, "allowed", 10)});
+  CHECK(fleet->report(shop, "10.0.0.1", two) == 1);
+  CHECK(eventually([&] { return fleet->statistics().failures > 0; }));
+  CHECK(fleet->report(shop, "10.0.0.1", two) == 1);
+  CHECK(fleet->live_agents(shop) == sync::LiveAgents{{"shop", 1}});
+  limit(-1);
+  CHECK(stored_up_to(*fleet, shop, two, 2));
+  CHECK(counted() == 11);
+}
+
+TEST_CASE_FIXTURE(FleetRig, "a replica that ends stores what it was told, and leaves no watch open") {
+  const auto fleet = replica({.store_every = 10min, .batch_every = 10min});
+  fleet->report(shop, "10.0.0.1", document("agent", {usage(1, "allowed", 5)}));
+  fleet->watch_began(shop, "agent");
+  CHECK(fleet->stop_within(10s));
+  CHECK(counted() == 5);
+  CHECK(at(ask("GET", "/v1/admin/agents"), "/items/0/connected") == "false");
+}
+
+TEST_CASE_FIXTURE(FleetRig, "an agent cannot count for a tenant that its token does not reach") {
+  const auto fleet = replica();
+  auto theirs = usage(1, "allowed", 5);
+  theirs.counts.push_back({"bank", "orders", "allowed", 50});
+  theirs.counts.push_back({"kiosk", "orders", "allowed", 500});
+  theirs.subjects = {{"shop", "orders", "sha256:aa", 2}, {"bank", "orders", "sha256:bb", 3}};
+  CHECK(stored_up_to(*fleet, shop, document("agent", {theirs}), 1));
+  CHECK(counted() == 5);
+  CHECK(fleet->statistics().refused == 553);
+  CHECK(execute("SELECT subject, count FROM usage_subjects") == execute("SELECT 'sha256:aa', 2"));
+}
+
+}  // namespace sluice::server::test
