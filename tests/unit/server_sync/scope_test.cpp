@@ -15,7 +15,7 @@ std::string names(const sync::ObjectSet& objects) {
   std::string text;
   objects.for_each([&](const sync::ObjectPtr& object) {
     const auto id = object->id();
-    text += fmt::format("{}{} {}/{}", text.empty() ? "" : ", ", to_string(id.kind), id.tenant_id, id.id);
+    text += fmt::format("{}{} {}/{}", text.empty() ? "" : ", ", sync::to_string(id.kind), id.tenant_id, id.id);
   });
   return text;
 }
