@@ -76,6 +76,7 @@ struct Rig {
     CHECK(until([&] { return stopped.load(); }));
     stopping.join();
     source.reset();
+    published.reset();
   }
 
   static void set(std::atomic<std::int64_t>& to, std::int64_t value) { to = value; }
