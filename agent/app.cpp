@@ -106,7 +106,6 @@ class App {
   bool load_certificate();
   bool load();
   void follow_server(SnapshotSwap::Publish publish);
-  void collect(sync::ReportQueue& queue);
   WallTime now() const { return WallTime(std::chrono::microseconds(clock_.now_us())); }
   std::vector<std::string> degraded_stores() const;
   bool listen();
@@ -128,7 +127,6 @@ class App {
   WorkerShared shared_;
   std::optional<Usage> usage_;  // with --server, to whom it is reported
   LiveAgents live_agents_;
-  WallTime collected_;                  // the source's: up to when usage was
   std::optional<BundleSource> bundle_;  // of --policies
   std::optional<ServerSource> server_;  // of --server
   std::deque<Worker> workers_;
@@ -155,26 +153,20 @@ void App::follow_server(SnapshotSwap::Publish publish) {
                           const auto revision = static_cast<std::uint64_t>(head.revision);
                           for (Worker& worker : workers_) worker.set_head({revision, head.chain, confirmed_us});
                         },
-                    .collect = [this](sync::ReportQueue& queue) { collect(queue); },
+                    .collect = [this](sync::ReportQueue& queue) { usage_->collect(queue, now()); },
                     .live_agents = [this](const sync::LiveAgents& live) { live_agents_.set(live); },
                     .degraded = [this] { return degraded_stores(); }};
-  collected_ = now();
+  metrics_.add("sluice_sync_usage_dropped_total",
+               "Decisions that no report will tell: too many kinds, or reports, waited.",
+               prometheus::MetricType::Counter, [this] { return static_cast<double>(usage_->dropped()); });
   server_.emplace(*config_.server, std::move(hooks), clock_, metrics_, log_, std::move(publish), config_.workers);
   server_->load_first();
-}
-
-// What was decided since the last time, on the source's thread.
-void App::collect(sync::ReportQueue& queue) {
-  const WallTime from = std::exchange(collected_, now());
-  TakenUsage taken = usage_->take();
-  // A clock that was set back begins anew.
-  queue.add(std::min(from, collected_), collected_, std::move(taken.counts), std::move(taken.subjects));
 }
 
 bool App::load() {
   log_.info("starting", "The agent is starting.",
             {{"version", version()}, {"workers", config_.workers}, {"max_connections", shared_.http.max_connections}});
-  if (config_.server) shared_.usage = &usage_.emplace(config_.workers);
+  if (config_.server) shared_.usage = &usage_.emplace(config_.workers, UsageBounds{}, now());
   for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);
   if (config_.policies_file.empty() && !config_.server) {
     log_.warn("no_snapshot",

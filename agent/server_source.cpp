@@ -71,10 +71,9 @@ void ServerSource::load_first() {
   const auto age = std::max(std::chrono::system_clock::now() - std::chrono::system_clock::time_point(kept->confirmed),
                             std::chrono::system_clock::duration::zero());
   confirmed_at_ = began - std::chrono::duration_cast<Time::duration>(age);
+  kept_since_ = format_timestamp(kept->confirmed);
   log_.info("last_known_good_loaded", "Policies from before are in force until the server is reached.",
-            {{"file", options_.cache},
-             {"revision", kept->state.head.revision},
-             {"confirmed", format_timestamp(kept->confirmed)}});
+            {{"file", options_.cache}, {"revision", kept->state.head.revision}, {"confirmed", kept_since_}});
   kept_ = std::move(kept->state);
   swap_.publish({std::move(*compiled), nullptr}, 0, began, [this] { follow(); });
   metrics_.set_snapshot(
@@ -167,6 +166,7 @@ SyncObserver ServerSource::observe() {
 
 void ServerSource::on_confirmed(const sync::Position& position) {
   confirmed_at_ = steady_clock::now();
+  kept_since_.clear();
   const std::int64_t now_us = clock_.now_us();
   if (swap_.withdrawn()) {
     swap_.restore();
@@ -228,9 +228,11 @@ void ServerSource::refresh() {
   std::vector<std::string> found = client_.degraded();
   if (!swap_.in_force()) {
     found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
-  } else if (client_.counters().streams_opened == 0) {
-    found.push_back(fmt::format("the server was not reached yet: the policies of revision {}, kept on the disk, decide",
-                                swap_.in_force()->revision));
+  } else if (!kept_since_.empty()) {
+    found.push_back(
+        fmt::format("the server was not reached yet: the policies of revision {}, which it confirmed at {}, "
+                    "decide",
+                    swap_.in_force()->revision, kept_since_));
   }
   for (std::string& reason : degraded_here()) found.push_back(std::move(reason));
   {

@@ -91,6 +91,7 @@ class ServerSource final : private SyncHost {
   Alarm refresh_alarm_;
   SyncClient client_;
   std::optional<sync::ScopeState> kept_;  // from the disk, until it is in force
+  std::string kept_since_;                // when the server confirmed it; "" once it has again
   Time confirmed_at_;                     // by the server; REQUIRES a snapshot in force
   bool lost_ = false;                     // the log says so
 

@@ -13,6 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+constexpr milliseconds kLarge{20};          // what takes longer to make leaves memory that is worth giving back
 constexpr milliseconds kRetiredEvery{100};  // how often former policies are looked at: does anybody use them?
 
 milliseconds since(steady_clock::time_point began) {
@@ -67,6 +68,7 @@ void SnapshotSwap::publish(Publication publication, std::size_t warnings, Time b
   const policy::Snapshot& snapshot = *publication.snapshot;
   auto swap = std::make_shared<Swap>();
   swap->load_time = since(began);
+  large_ = large_ || swap->load_time >= kLarge;
   swap->revision = snapshot.revision;
   swap->chain = snapshot.chain;
   swap->now = counts_of(snapshot);
@@ -109,7 +111,7 @@ void SnapshotSwap::taken(Swap& swap, Time at) {
   if (--swap.to_take > 0) return;
   if (swap.logged) log_in_force(swap);
   --untaken_;
-  give_memory_back();
+  if (large_) give_memory_back();
   free_retired();
   if (const auto done = std::exchange(swap.done, {})) done();
 }
@@ -140,8 +142,11 @@ void SnapshotSwap::log_in_force(const Swap& swap) const {
 
 // Whoever uses a former snapshot lets go of it soon: a request in flight, a pass over overrides.
 void SnapshotSwap::free_retired() {
-  if (std::erase_if(retired_, unused) > 0) give_memory_back();
-  if (retired_.empty()) return;
+  if (std::erase_if(retired_, unused) > 0 && large_) give_memory_back();
+  if (retired_.empty()) {
+    large_ = false;
+    return;
+  }
   retired_timer_.expires_after(kRetiredEvery);
   retired_timer_.async_wait([this](const boost::system::error_code& stopped) {
     if (!stopped) free_retired();

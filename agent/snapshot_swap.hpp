@@ -70,6 +70,7 @@ class SnapshotSwap {
   std::vector<Publication> retired_;  // somebody may still use them: freed here and nowhere else
   std::size_t untaken_ = 0;           // swaps that somebody has not taken yet
   bool withdrawn_ = false;
+  bool large_ = false;  // of what was published or retired, something was
 };
 
 }  // namespace sluice::agent

@@ -163,10 +163,11 @@ void Usage::collect(sync::ReportQueue& queue, WallTime now) {
   const WallTime from = std::exchange(since_, std::max(since_, now));
   TakenUsage taken = take();
   queue.add(from, since_, std::move(taken.counts), std::move(taken.subjects));
+  dropped_by_queue_.store(queue.dropped(), std::memory_order_relaxed);
 }
 
 std::uint64_t Usage::dropped() const {
-  std::uint64_t sum = 0;
+  std::uint64_t sum = dropped_by_queue_.load(std::memory_order_relaxed);
   for (const WorkerUsage& worker : workers_) sum += worker.dropped();
   return sum;
 }

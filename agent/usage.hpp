@@ -120,13 +120,14 @@ class Usage {
   // Takes it for the interval from the last collect() to now.
   void collect(sync::ReportQueue& queue, WallTime now);
 
-  // Decisions that no row was there for, since the start. Any thread.
+  // Decisions since the start that no row was there for, or no room in the queue of collect(). Any thread.
   std::uint64_t dropped() const;
 
  private:
   const UsageBounds bounds_;
   std::mutex mutex_;  // one take at a time
   WallTime since_;    // of collect() alone
+  std::atomic<std::uint64_t> dropped_by_queue_{0};
   std::deque<WorkerUsage> workers_;
 };
 

@@ -45,18 +45,4 @@ class FleetPort {
   ~FleetPort() = default;
 };
 
-// No fleet is kept: nothing of a report is stored, and nobody is live.
-class NoFleet final : public FleetPort {
- public:
-  std::int64_t report(const AgentCaller& /*caller*/, std::string_view /*source*/,
-                      sync::ReportDocument /*report*/) override {
-    return 0;
-  }
-  void watch_began(const AgentCaller& /*caller*/, std::string_view /*agent_id*/,
-                   const std::optional<sync::Position>& /*held*/) override {}
-  void watch_ended(const AgentCaller& /*caller*/, std::string_view /*agent_id*/) override {}
-  sync::LiveAgents live_agents(const AgentCaller& /*caller*/) override { return {}; }
-  std::size_t live() const override { return 0; }
-};
-
 }  // namespace sluice::server

@@ -127,7 +127,10 @@ void SyncService::go_on(const CallPtr& call) {
 }
 
 void SyncService::answer_call(const CallPtr& call) {
-  if (!world_) throw unavailable("This server could not read anything from PostgreSQL yet.");
+  if (!world_) {
+    if (ask_first(call)) return;  // the first round is under way
+    throw unavailable("This server could not read anything from PostgreSQL yet.");
+  }
   auto token = caller_of(call);
   if (!token) return;  // it goes on when PostgreSQL was asked
   if (auto* const admission = std::get_if<http::Admission>(&call->reply)) return admission->read_body();

@@ -68,8 +68,8 @@ def enforced_by_agents(rig: Rig, count: int) -> dict[str, Any]:
     """Idle but for these writes."""
     folder = rig.folder / "sync-real"
     folder.mkdir()
-    replicas = Replicas(Programs(rig.program("sluice-server"), rig.program("sluice_swarm"), rig.program("sluice_balancer")), folder, 1,
-                        durable=True)
+    programs = Programs(rig.program("sluice-server"), rig.program("sluice_swarm"), rig.program("sluice_balancer"))
+    replicas = Replicas(programs, folder, 1, durable=True)
     agents: list[Agent] = []
     watchers: list[Watcher] = []
     try:
@@ -85,8 +85,8 @@ def enforced_by_agents(rig: Rig, count: int) -> dict[str, Any]:
             token.write_text(Replicas.agent_token(admin, Scope()))
             token.chmod(0o600)
             for number in range(AGENTS):
-                flags = ["--server", f"http://127.0.0.1:{server.port}", "--agent-token-file", str(token), "--agent-id", f"bench-{number}",
-                         "--workers", "1"]
+                flags = ["--server", f"http://127.0.0.1:{server.port}", "--agent-token-file", str(token), "--agent-id",
+                         f"bench-{number}", "--workers", "1"]
                 agents.append(Agent(rig.program("sluice-agent"), folder / f"agent{number}", None, "memory", flags).start())
             watchers += [Watcher(agent, key) for agent in agents]
             wait_until("the first decisions", lambda: all("none" in watcher.seen for watcher in watchers), 30)
@@ -98,4 +98,5 @@ def enforced_by_agents(rig: Rig, count: int) -> dict[str, Any]:
         for agent in agents:
             agent.close()
         replicas.close()
-    return {"writes": count, "agents": AGENTS, "p50_ms": quantile(found, 0.5), "p99_ms": quantile(found, 0.99), "max_ms": max(found)}
+    return {"writes": count, "agents": AGENTS, "p50_ms": quantile(found, 0.5), "p99_ms": quantile(found, 0.99),
+            "max_ms": max(found)}

@@ -1,6 +1,8 @@
 """Agents follow the server: what is written through the API is what they enforce, and its death changes nothing."""
 
+import http.client
 import json
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from support.admin import AdminClient, bucket, fresh_id
+from support.admin import ADMIN, AdminClient, bucket, fresh_id
 from support.agent import Agent
+from support.certificate import certificate
 from support.client import Client, fresh_subject
 from support.process import wait_until
 from support.server import Server
@@ -30,7 +33,7 @@ class Shop:
     def open(admin: AdminClient) -> "Shop":
         """A new one."""
         tenant = admin.tenant()
-        assert admin.put("/plans/pro", bucket(3), tenant=tenant).status in (200, 201)
+        assert admin.put("/plans/pro", bucket(bucket_capacity=3, refill_rate_per_sec=0.001), tenant=tenant).status in (200, 201)
         policy = {"scope": {"resource": ["GET:/orders"]}, "plan_id": "pro"}
         assert admin.put("/policies/orders", policy, tenant=tenant).status in (200, 201)
         made = admin.create("/keys", {"tenant_id": tenant, "name": "app"})
@@ -96,7 +99,7 @@ def test_what_is_written_through_the_api_is_enforced(agent: Agent, admin: AdminC
     with agent.client(shop.key) as client:
         subject = fresh_subject()
         assert [check(client, subject=subject) for _ in range(4)] == [200, 200, 200, 429]
-        admin.put("/plans/pro", bucket(1), tenant=shop.tenant)
+        admin.put("/plans/pro", bucket(bucket_capacity=1, refill_rate_per_sec=0.001), tenant=shop.tenant)
         await_head(agent, admin)
         subject = fresh_subject()
         assert [check(client, subject=subject) for _ in range(2)] == [200, 429]
@@ -154,6 +157,41 @@ def test_an_agent_of_a_tenant_decides_for_that_tenant_only(make_agent: MakeAgent
         assert check(client, subject="s") == 401
 
 
+def test_a_revoked_token_is_said_to_be_refused_and_a_new_one_in_its_file_is_taken(
+        agent: Agent, admin: AdminClient, token_file: Path) -> None:
+    wait_until("the stream", lambda: agent.metric("sluice_sync_connected") == 1)
+    token_id = token_file.read_text().removeprefix("slg_").split("_")[0]
+    assert admin.patch(f"/agent-tokens/{token_id}", {"revoked": True}).status == 200
+    wait_until("the refusal", lambda: any("(401)" in reason for reason in degraded(agent)), 20)
+    renewed = token_file.with_suffix(".new")
+    renewed.write_text(admin.create("/agent-tokens", {"name": "agents"})["token"])
+    renewed.replace(token_file)
+    shop = Shop.open(admin)
+    await_head(agent, admin)
+    wait_until("nothing degraded", lambda: degraded(agent) == [], 20)
+    with agent.client(shop.key) as client:
+        assert check(client, subject="s") == 200
+
+
+def test_the_server_is_followed_over_tls_where_its_certificate_is_trusted(
+        make_server: Callable[..., Server], make_agent: MakeAgent, tmp_path: Path) -> None:
+    cert, private = certificate(tmp_path, "server")
+    server = make_server("--tls-cert", str(cert), "--tls-key", str(private)).start()
+    connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=30,
+                                             context=ssl.create_default_context(cafile=str(cert)))
+    connection.request("POST", f"{ADMIN}/agent-tokens", json.dumps({"name": "agents"}),
+                       {"authorization": f"Bearer {server.token}", "content-type": "application/json"})
+    token = tmp_path / "its-token"
+    token.write_text(json.load(connection.getresponse())["token"])
+    connection.close()
+    flags = ["--server", f"https://127.0.0.1:{server.port}", "--agent-token-file", str(token)]
+    trusting = make_agent(None, "memory", *flags, "--server-tls-ca", str(cert)).start()
+    wait_until("the stream", lambda: trusting.metric("sluice_sync_connected") == 1, 20)
+    wary = make_agent(None, "memory", *flags).start()
+    wait_until("the certificate's refusal", lambda: any("certificate" in reason for reason in degraded(wary)), 20)
+    assert wary.metric("sluice_sync_connected") == 0
+
+
 def test_without_server_and_without_cache_it_starts_and_answers_no_snapshot(make_agent: MakeAgent, flags: list[str],
                                                                            tmp_path: Path) -> None:
     flags[1] = "http://127.0.0.1:1"
@@ -162,4 +200,6 @@ def test_without_server_and_without_cache_it_starts_and_answers_no_snapshot(make
         answer = client.check(resource="GET:/orders")
     assert (answer.status, answer.body["reason"]) == (503, "no_snapshot")
     assert any("no policies are loaded" in reason for reason in degraded(agent))
-    assert json.loads(next(line for line in agent.process.output().splitlines() if "sync_lost" in line))["level"] == "warn"
+    lost = wait_until("a line of the log", lambda: next(
+        (line for line in agent.process.output().splitlines() if "sync_lost" in line), None))
+    assert json.loads(lost)["level"] == "warn"

@@ -92,7 +92,8 @@ LIMIT = {"algorithm": "fixed_window", "limit": 10, "window": "1m"}
 
 def test_answers_are_packed_where_that_is_taken(server: Server, admin: AdminClient, agent: SyncAgent, tenant: str) -> None:
     for number in range(10):
-        admin.put(f"/plans/p{number}", bucket(), tenant=tenant)
+        written = admin.put(f"/plans/p{number}", bucket(), tenant=tenant)
+    await_revision(server, written.body["revision"])
     plain = agent.request("GET", "/snapshot")
     packed = agent.request("GET", "/snapshot", packed=True)
     assert "content-encoding" not in plain.headers and packed.headers["content-encoding"] == "gzip"
@@ -202,14 +203,17 @@ def test_a_watch_names_its_agent(agent: SyncAgent) -> None:
 
 # --- watching --------------------------------------------------------------------------------------------------------
 
-def test_a_watch_without_a_position_or_with_an_old_one_hears_at_once(admin: AdminClient, agent: SyncAgent, tenant: str) -> None:
+def test_a_watch_without_a_position_or_with_an_old_one_hears_at_once(server: Server, admin: AdminClient) -> None:
+    organization = admin.organization()   # of which nobody else's agents are
+    tenant = admin.tenant(organization)
+    agent = agent_of(server, admin, organization_id=organization, tenant_ids=[tenant])
     with agent.watch() as watch:
         first = watch.line()
         assert watch.status == 200 and watch.headers["content-type"] == "application/x-ndjson"
         assert first is not None and first["spread_ms"] == 0 and "heartbeat" not in first
     agent.fetch()
     with agent.watch() as watch:
-        assert watch.heartbeat()["tenants"] == {}
+        assert watch.heartbeat()["tenants"] == {tenant: 1}
         assert "tenants" not in watch.heartbeat(), "they stand only where they changed"
     admin.put("/plans/p", bucket(), tenant=tenant)
     wait_until("the plan", lambda: agent.request("GET", "/snapshot" + agent.query()).status == 200)

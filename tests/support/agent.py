@@ -26,7 +26,7 @@ class Agent:
         self.env = dict(env or {})
         self.started_by = list(started_by)   # a command that becomes the agent
         self.port = free_port()
-        self.listen = f"127.0.0.1:{self.port}"
+        self.host = "127.0.0.1"   # where checks are served
         self.admin_port = free_port()
         folder.mkdir(parents=True, exist_ok=True)
         self._socket_folder = tempfile.TemporaryDirectory(prefix="sluice-agent-")
@@ -42,7 +42,7 @@ class Agent:
 
     def command(self) -> list[str]:
         """The command line it is started with."""
-        command = [*self.started_by, str(self.program), "--counters", self.counters, "--listen", self.listen,
+        command = [*self.started_by, str(self.program), "--counters", self.counters, "--listen", f"{self.host}:{self.port}",
                    "--listen-unix", str(self.socket), "--admin", f"127.0.0.1:{self.admin_port}"]
         if self.bundle is not None:
             command += ["--policies", str(self.bundle)]

@@ -82,8 +82,8 @@ class Relay:
             return None
 
     def _pump(self, source: socket.socket, sink: socket.socket, from_server: bool) -> None:
-        source.settimeout(None)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):   # also where it was cut before this began
+            source.settimeout(None)
             while data := source.recv(1 << 20):
                 if self.rewrite is not None:
                     data = self.rewrite(data) if from_server else _unpacked(data)

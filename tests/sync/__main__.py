@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from sync.driver import load_of, run_plan
-from sync.plan import FAULTS, Size, make_plan
+from sync.plan import FAULTS, SABOTAGE, Size, make_plan
 from sync.rig import Programs
 from sync.validator import PASSED, validate
 
@@ -35,7 +35,7 @@ def size_of(chosen: argparse.Namespace) -> Size:
     size = FULL if chosen.full else Size()
     given = {name: getattr(chosen, name) for name in ("agents", "seconds", "replicas") if getattr(chosen, name)}
     faults = () if chosen.faults == "none" else tuple(chosen.faults.split(","))
-    unknown = set(faults) - set(FAULTS)
+    unknown = set(faults) - {*FAULTS, *SABOTAGE}
     if unknown:
         sys.exit(f"no fault {unknown.pop()}: choose from {', '.join(FAULTS)}")
     return Size(**{**size.__dict__, **given, "faults": faults or ("none",)})

@@ -67,8 +67,8 @@ class Driver:
         shown = self.replicas.fleet()
         history = self.replicas.history(base)
         finals = self.swarm.finals()
-        return Run(self.swarm.scopes, read_log(self.swarm.events), history, head, self.done, bursts, self.replicas.export(), finals,
-                   self.claims, shown, dict(self.faults))
+        return Run(self.swarm.scopes, read_log(self.swarm.events), history, head, self.done, bursts, self.replicas.export(),
+                   finals, self.claims, shown, dict(self.faults))
 
     def _ask_for_claims(self) -> None:
         """All the time, of a revision that is new: whether all agents enforce it."""

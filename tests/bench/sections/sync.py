@@ -231,4 +231,5 @@ def run(rig: Rig, report: Report) -> None:
         memory = ", ".join(f"{name} {number(mb)}" for name, mb in each.rss_mb.items())
         report.measured(f"server with {each.agents:,} agents", f"CPU idle {number(100 * each.cpu_idle)} %",
                         f"in a burst {number(100 * each.cpu_burst)} % of a core", f"MB {memory}",
-                        f"queries idle {number(each.queries_idle_per_s)} a second", f"first states in {number(each.first_states_s)} s")
+                        f"queries idle {number(each.queries_idle_per_s)} a second",
+                        f"first states in {number(each.first_states_s)} s")

@@ -55,8 +55,8 @@ const std::map<std::string, std::string> kInserts = {
     {"idempotency", "(actor_id, key, fingerprint) VALUES ('token-{1}', '{2}', '')"},
 };
 
-// Nobody's in particular: what they hold is no tenant's, and the application may not add rows.
-const std::set<std::string> kOfAll = {"settings", "revision", "schema_migrations"};
+// Nobody's in particular: what they hold is no tenant's, and the application may not add rows, but for revisions.
+const std::set<std::string> kOfAll = {"settings", "revision", "revisions", "schema_migrations"};
 
 std::string insert(const std::string& table, const std::string& organization, const std::string& tenant,
                    const std::string& id) {

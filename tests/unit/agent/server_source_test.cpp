@@ -196,7 +196,7 @@ TEST_CASE("an agent that starts without its server serves what was in force, and
     rig.start();
     REQUIRE(rig.started_with);
     CHECK(rig.started_with->revision == 2);
-    CHECK(rig.says("the server was not reached yet: the policies of revision 2, kept on the disk, decide"));
+    CHECK(rig.says("the server was not reached yet: the policies of revision 2, which it confirmed at "));
     CHECK(rig.says("cannot be followed since"));
   }
   SUBCASE("that before, where the last is damaged") {

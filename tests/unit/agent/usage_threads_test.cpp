@@ -118,6 +118,14 @@ TEST_CASE("what was counted is queued by intervals that follow each other, also 
   CHECK(reports[2].counts == std::vector<sync::UsageCount>{{"shop", "p", "denied", 1}});
 }
 
+TEST_CASE("what the queue of reports has no room for is told as dropped too") {
+  Usage usage(1);
+  sync::ReportQueue queue(1);
+  for (const char* policy : {"a", "b", "c"}) usage.worker(0).row("shop", policy).count(UsageOutcome::denied);
+  usage.collect(queue, WallTime(std::chrono::seconds(1)));
+  CHECK(usage.dropped() == 2);
+}
+
 TEST_CASE("one policy under attack does not hide whom the others throttle") {
   Usage usage(2, {.subjects_taken = 5});
   for (int round = 0; round < 10; ++round) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -29,6 +30,25 @@ TEST_CASE("what was saved is loaded, by another process too, and there is nothin
   CHECK(loaded(folder.file()).empty());
   CHECK(file.load()->generation == 3);
   CHECK(file.load()->damage.empty());
+}
+
+TEST_CASE("a state is as old as its last confirmation, which touches the newest file only") {
+  const Folder folder;
+  LastKnownGood file(folder.file());
+  REQUIRE(file.confirm());  // of nothing
+  REQUIRE(file.save("one"));
+  REQUIRE(file.save("two"));
+  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(5);
+  for (const char* const end : {".1", ".2"}) fs::last_write_time(folder.file() + end, long_ago);
+  const auto age = [&] {
+    return std::chrono::system_clock::now() - std::chrono::system_clock::time_point(file.load()->written);
+  };
+  CHECK(age() > std::chrono::hours(4));
+  LastKnownGood successor(folder.file());
+  CHECK_FALSE(successor.confirm());  // the other one holds the lock
+  REQUIRE(file.confirm());
+  CHECK(age() < std::chrono::hours(1));
+  CHECK(fs::last_write_time(folder.file() + ".1") == long_ago);
 }
 
 TEST_CASE("the files are their owner's alone") {
