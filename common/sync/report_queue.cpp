@@ -74,9 +74,12 @@ void ReportQueue::bound_rows(Interval& interval) {
 }
 
 std::span<const UsageReport> ReportQueue::to_send() {
-  if (!sent_.empty()) return sent_;
   std::size_t room = most_at_once_;
   std::size_t room_for_subjects = kMaxSubjectsAtOnce;
+  for (const UsageReport& report : sent_) {
+    room -= report.counts.size();
+    room_for_subjects -= report.subjects.size();
+  }
   while (!waiting_.empty() && room > 0 && sent_.size() < kMostSent) {
     Interval& interval = waiting_.front();
     if (interval.subjects.size() > room_for_subjects) break;

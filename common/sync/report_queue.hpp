@@ -34,7 +34,8 @@ class ReportQueue {
   // subject; an interval in which nothing was decided needs no report. REQUIRES: intervals come in order; counts ≥ 0.
   void add(WallTime from, WallTime to, std::vector<UsageCount> counts, std::vector<ThrottledSubject> subjects = {});
 
-  // What to send now, oldest first: what was sent and is not stored yet, again; else the next that wait.
+  // What to send now, oldest first: what was sent and is not stored yet, again, and the next that wait as far as there
+  // is room. The server stores once in a while only: what waited for that would be lost with the agent.
   // Valid until the next call of a function that is not const.
   std::span<const UsageReport> to_send();
 

@@ -133,7 +133,8 @@ Window window_of(const Context& context, const Page& page) {
 
 // What shadow policies would have done is no decision, and is told apart.
 std::string totals(Context& context, const Window& window) {
-  Statement statement(R"(SELECT coalesce(sum(count) FILTER (WHERE outcome NOT IN ('shadow_denied', 'shadow_allowed')), 0),
+  Statement statement(
+      R"(SELECT coalesce(sum(count) FILTER (WHERE outcome NOT IN ('shadow_denied', 'shadow_allowed')), 0),
  coalesce(sum(count) FILTER (WHERE outcome = 'shadow_denied'), 0),
  coalesce(sum(count) FILTER (WHERE outcome = 'shadow_allowed'), 0) FROM usage)");
   filter(context.call, window, "minute", statement);

@@ -56,8 +56,9 @@ void filter(const Call& call, Statement& statement) {
   }
   // Agents that serve the tenant, whatever else they serve.
   if (const std::string tenant(call.parameter("tenant_id")); !tenant.empty()) {
-    statement.add(" AND (a.organization_id = '' OR (a.organization_id = (SELECT organization_id FROM tenants WHERE id = $)",
-                  tenant);
+    statement.add(
+        " AND (a.organization_id = '' OR (a.organization_id = (SELECT organization_id FROM tenants WHERE id = $)",
+        tenant);
     statement.add(" AND (a.tenant_ids = '{}' OR $ = ANY (a.tenant_ids))))", tenant);
   }
   if (const auto status = call.parameter("status"); !status.empty()) {
@@ -98,13 +99,14 @@ Statement overlapping(const Principal& caller, std::string_view what) {
   return statement;
 }
 
-// Every agent is in one class. What a lost watch leaves behind may be another run of the agent, with an older state.
+// Every agent is in one class. What a lost watch leaves behind may be another run of the agent, with an older state:
+// the next watch says where that one is, before its first report does.
 constexpr std::array<std::string_view, 5> kClasses{"enforcing", "lagging", "missing", "refusing", "elsewhere"};
 std::string class_of(std::int64_t revision) {
   return fmt::format(R"(CASE WHEN NOT ({}) OR (a.watch IS NOT NULL AND NOT {}) THEN 'missing'
-  WHEN h.revision >= {} THEN 'enforcing' WHEN jsonb_typeof(a.state -> 'refusal') = 'object' THEN 'refusing'
+  WHEN h.revision >= {} AND (a.held_at > a.reported_at AND a.held_revision < {}) IS NOT TRUE THEN 'enforcing' WHEN jsonb_typeof(a.state -> 'refusal') = 'object' THEN 'refusing'
   WHEN a.revision IS NOT NULL AND h.revision IS NULL THEN 'elsewhere' ELSE 'lagging' END)",
-                     is_live(), is_connected(), revision);
+                     is_live(), is_connected(), revision, revision);
 }
 
 struct Enforcement {
@@ -160,9 +162,10 @@ Answer get_enforcement(Context& context) {
   const std::int64_t revision = revision_of_path(context.call);
   const std::chrono::milliseconds wait = read_wait(context.call);
   const pqxx::result rows = context.tx.exec(
-      fmt::format("SELECT encode(n.chain, 'hex'), {}, r.revision FROM revision AS r JOIN revisions AS n ON n.revision = "
-                  "$1 AND n.revision <= r.revision",
-                  as_timestamp("n.made_at")),
+      fmt::format(
+          "SELECT encode(n.chain, 'hex'), {}, r.revision FROM revision AS r JOIN revisions AS n ON n.revision = "
+          "$1 AND n.revision <= r.revision",
+          as_timestamp("n.made_at")),
       revision);
   if (rows.empty()) refuse_unknown("revision", context.call.path_values.at(0));
   const Enforcement enforcement = enforcement_of(context, revision);

@@ -13,7 +13,9 @@ using std::chrono::microseconds;
 
 constexpr std::chrono::milliseconds kCountsHold{500};
 
-microseconds age(FleetTime then, FleetTime now) { return std::max(duration_cast<microseconds>(now - then), microseconds(0)); }
+microseconds age(FleetTime then, FleetTime now) {
+  return std::max(duration_cast<microseconds>(now - then), microseconds(0));
+}
 
 }  // namespace
 
@@ -45,11 +47,14 @@ bool AgentTable::report(const AgentCaller& caller, const sync::AgentState& state
   return true;
 }
 
-bool AgentTable::watch_began(const AgentCaller& caller, std::string_view agent_id, FleetTime now) {
+bool AgentTable::watch_began(const AgentCaller& caller, std::string_view agent_id,
+                             const std::optional<sync::Position>& held, FleetTime now) {
   Agent* const agent = meet(caller, agent_id, now);
   if (agent == nullptr) return false;
   ++agent->watches;
   agent->watch = WatchState::open;
+  agent->held = held ? held->revision : -1;
+  agent->held_at = now;
   agent->gone = false;
   return true;
 }
@@ -87,6 +92,8 @@ std::vector<AgentRow> AgentTable::take_changed(FleetTime now) {
                                                .reported_ago = {},
                                                .heard_ago = age(agent.heard, now),
                                                .watch = agent.watch,
+                                               .held = agent.held,
+                                               .held_ago = age(agent.held_at, now),
                                                .gone = agent.gone});
     if (agent.reported) row.reported_ago = age(*agent.reported, now);
   }

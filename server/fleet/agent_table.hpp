@@ -19,7 +19,7 @@
 
 namespace sluice::server {
 
-inline constexpr std::chrono::seconds kLiveFor{15};         // after its last report an agent is missing
+inline constexpr std::chrono::seconds kLiveFor{15};        // after its last report an agent is missing
 inline constexpr std::chrono::minutes kRememberedFor{10};  // a missing one is forgotten
 inline constexpr std::chrono::seconds kRefreshWatch{5};    // how often it is stored that a watch is still open
 
@@ -38,6 +38,9 @@ struct AgentRow {
   std::optional<std::chrono::microseconds> reported_ago;
   std::chrono::microseconds heard_ago{0};
   WatchState watch = WatchState::unknown;
+  // Where the agent said that it is when it last opened a watch, −1: nowhere yet; absent: it opened none here.
+  std::optional<std::int64_t> held;
+  std::chrono::microseconds held_ago{0};
   bool gone = false;
 };
 
@@ -57,7 +60,8 @@ class AgentTable {
 
   // False: there are too many, and this one is not among them.
   bool report(const AgentCaller& caller, const sync::AgentState& state, FleetTime now);
-  bool watch_began(const AgentCaller& caller, std::string_view agent_id, FleetTime now);
+  bool watch_began(const AgentCaller& caller, std::string_view agent_id, const std::optional<sync::Position>& held,
+                   FleetTime now);
   void watch_ended(const AgentCaller& caller, std::string_view agent_id);
   void end_watches();  // all: this replica ends
 
@@ -88,6 +92,8 @@ class AgentTable {
     std::size_t watches = 0;
     WatchState watch = WatchState::unknown;
     FleetTime watch_stored;
+    std::optional<std::int64_t> held;
+    FleetTime held_at;
     bool gone = false;
     bool dirty = true;
   };

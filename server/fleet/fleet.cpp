@@ -73,8 +73,7 @@ std::int64_t Fleet::report(const AgentCaller& caller, std::string_view /*source*
   const FleetTime now = options_.now();
   const std::lock_guard lock(mutex_);
   if (!agents_.report(caller, report.agent, now)) ++statistics_.unknown;
-  const auto taken =
-      usage_.add(caller, report.agent.agent_id, report.agent.boot_id, std::move(report.reports), now);
+  const auto taken = usage_.add(caller, report.agent.agent_id, report.agent.boot_id, std::move(report.reports), now);
   statistics_.replayed += taken.replayed;
   statistics_.dropped += taken.over_bounds;
   statistics_.waiting_rows = static_cast<std::int64_t>(usage_.rows());
@@ -82,9 +81,10 @@ std::int64_t Fleet::report(const AgentCaller& caller, std::string_view /*source*
   return taken.stored;
 }
 
-void Fleet::watch_began(const AgentCaller& caller, std::string_view agent_id) {
+void Fleet::watch_began(const AgentCaller& caller, std::string_view agent_id,
+                        const std::optional<sync::Position>& held) {
   const std::lock_guard lock(mutex_);
-  if (!agents_.watch_began(caller, agent_id, options_.now())) ++statistics_.unknown;
+  if (!agents_.watch_began(caller, agent_id, held, options_.now())) ++statistics_.unknown;
 }
 
 void Fleet::watch_ended(const AgentCaller& caller, std::string_view agent_id) {

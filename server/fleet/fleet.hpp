@@ -1,9 +1,9 @@
 // What agents report, on its way to PostgreSQL, and how many of them are live.
 //
-// The loop only hands things over in memory. A thread with a connection of its own stores agents' state in one statement
-// a second, reads back every two what all replicas have stored, and once a minute adds what was decided, in one
-// transaction. While PostgreSQL is away, reports are kept within bounds; beyond them they are not taken, and agents keep
-// them.
+// The loop only hands things over in memory. A thread with a connection of its own stores agents' state in one
+// statement a second, reads back every two what all replicas have stored, and once a minute adds what was decided, in
+// one transaction. While PostgreSQL is away, reports are kept within bounds; beyond them they are not taken, and agents
+// keep them.
 //
 // Thread safety: what FleetPort has is for the server's loop, the statistics for any thread.
 #pragma once
@@ -50,7 +50,8 @@ class Fleet final : public FleetPort {
   void stop();
 
   std::int64_t report(const AgentCaller& caller, std::string_view source, sync::ReportDocument report) override;
-  void watch_began(const AgentCaller& caller, std::string_view agent_id) override;
+  void watch_began(const AgentCaller& caller, std::string_view agent_id,
+                   const std::optional<sync::Position>& held) override;
   void watch_ended(const AgentCaller& caller, std::string_view agent_id) override;
   sync::LiveAgents live_agents(const AgentCaller& caller) override;
   std::size_t live() const override;

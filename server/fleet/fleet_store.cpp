@@ -53,21 +53,23 @@ std::string_view watch_text(WatchState watch) {
   return "";
 }
 
-// $1 to $12: a column each; $13: the replica. What a row says of its watch and what it says of the agent's state are
+// $1 to $14: a column each; $15: the replica. What a row says of its watch and what it says of the agent's state are
 // taken apart: one replica may have the watch, and another one hear the reports.
 constexpr const char* kStoreAgents = R"(
 INSERT INTO agents AS a (scope, agent_id, organization_id, tenant_ids, token_id, state, revision, chain, reported_at,
-                         refused_at, heard_at, watch, watch_at, gone)
+                         refused_at, heard_at, watch, watch_at, held_revision, held_at, gone)
 SELECT scope, agent_id, organization, string_to_array(tenants, ','), token, nullif(state, '')::jsonb,
        nullif(revision, '')::bigint, decode(nullif(chain, ''), 'hex'),
        now() - nullif(reported, '')::bigint * interval '1 microsecond',
        CASE WHEN jsonb_typeof(nullif(state, '')::jsonb -> 'refusal') = 'object'
             THEN now() - nullif(reported, '')::bigint * interval '1 microsecond' END,
        now() - heard * interval '1 microsecond',
-       CASE watch WHEN 'open' THEN $13 WHEN 'lost' THEN '' END, CASE WHEN watch = 'open' THEN now() END, gone
+       CASE watch WHEN 'open' THEN $15 WHEN 'lost' THEN '' END, CASE WHEN watch = 'open' THEN now() END,
+       nullif(held, '')::bigint, CASE WHEN held <> '' THEN now() - held_ago * interval '1 microsecond' END, gone
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-            $10::bigint[], $11::text[], $12::boolean[])
-     AS given (scope, agent_id, organization, tenants, token, state, revision, chain, reported, heard, watch, gone)
+            $10::bigint[], $11::text[], $12::boolean[], $13::text[], $14::bigint[])
+     AS given (scope, agent_id, organization, tenants, token, state, revision, chain, reported, heard, watch, gone, held,
+               held_ago)
 ORDER BY scope COLLATE "C", agent_id COLLATE "C"
 ON CONFLICT (scope, agent_id) DO UPDATE SET
   token_id = CASE WHEN excluded.heard_at >= a.heard_at THEN excluded.token_id ELSE a.token_id END,
@@ -81,8 +83,11 @@ ON CONFLICT (scope, agent_id) DO UPDATE SET
   revision = CASE WHEN excluded.reported_at >= coalesce(a.reported_at, '-infinity') THEN excluded.revision ELSE a.revision END,
   chain = CASE WHEN excluded.reported_at >= coalesce(a.reported_at, '-infinity') THEN excluded.chain ELSE a.chain END,
   reported_at = CASE WHEN excluded.reported_at >= coalesce(a.reported_at, '-infinity') THEN excluded.reported_at ELSE a.reported_at END,
-  watch = CASE WHEN excluded.watch IS NULL OR (excluded.watch = '' AND a.watch <> $13) THEN a.watch ELSE excluded.watch END,
-  watch_at = coalesce(excluded.watch_at, a.watch_at))";
+  watch = CASE WHEN excluded.watch IS NULL OR (excluded.watch = '' AND a.watch <> $15) THEN a.watch ELSE excluded.watch END,
+  watch_at = coalesce(excluded.watch_at, a.watch_at),
+  held_revision = CASE WHEN excluded.held_at >= coalesce(a.held_at, '-infinity') THEN excluded.held_revision
+                       ELSE a.held_revision END,
+  held_at = greatest(a.held_at, excluded.held_at))";
 
 // Locks the marks of all boots in their order, and makes those that are not there yet.
 constexpr const char* kLockMarks = R"(
@@ -122,8 +127,8 @@ void add_usage(Transaction& tx, std::string_view table, std::string_view time, s
         .text(4, row.organization_id)
         .number(5, row.count);
   }
-  tx.exec(fmt::format(fmt::runtime(kAddUsage), table, time, name), columns.array(0), columns.array(1),
-          columns.array(2), columns.array(3), columns.array(4), columns.array(5));
+  tx.exec(fmt::format(fmt::runtime(kAddUsage), table, time, name), columns.array(0), columns.array(1), columns.array(2),
+          columns.array(3), columns.array(4), columns.array(5));
 }
 
 Columns boots_of(std::span<const TakenReports> taken) {
@@ -137,7 +142,7 @@ Columns boots_of(std::span<const TakenReports> taken) {
 }  // namespace
 
 void store_agents(Transaction& tx, const std::vector<AgentRow>& rows, const std::string& replica) {
-  Columns columns(12);
+  Columns columns(14);
   for (const AgentRow& row : rows) {
     columns.text(0, row.key.scope)
         .text(1, row.key.agent_id)
@@ -150,19 +155,21 @@ void store_agents(Transaction& tx, const std::vector<AgentRow>& rows, const std:
         .text(8, row.reported_ago ? std::to_string(row.reported_ago->count()) : "")
         .number(9, row.heard_ago.count())
         .text(10, std::string(watch_text(row.watch)))
-        .text(11, row.gone ? "true" : "false");
+        .text(11, row.gone ? "true" : "false")
+        .text(12, row.held ? std::to_string(*row.held) : "")
+        .number(13, row.held_ago.count());
   }
   tx.exec(kStoreAgents, columns.array(0), columns.array(1), columns.array(2), columns.array(3), columns.array(4),
           columns.array(5), columns.array(6), columns.array(7), columns.array(8), columns.array(9), columns.array(10),
-          columns.array(11), replica);
+          columns.array(11), columns.array(12), columns.array(13), replica);
 }
 
 std::vector<SeenAgent> read_agents(Transaction& tx) {
-  const pqxx::result rows = tx.exec_text(fmt::format(
-      "SELECT scope, agent_id, organization_id, array_to_string(tenant_ids, ','), "
-      "greatest(0, extract(epoch FROM now() - heard_at) * 1000000)::bigint, gone FROM agents "
-      "WHERE heard_at > now() - interval '{} s'",
-      std::chrono::duration_cast<std::chrono::seconds>(kRememberedFor).count()));
+  const pqxx::result rows =
+      tx.exec_text(fmt::format("SELECT scope, agent_id, organization_id, array_to_string(tenant_ids, ','), "
+                               "greatest(0, extract(epoch FROM now() - heard_at) * 1000000)::bigint, gone FROM agents "
+                               "WHERE heard_at > now() - interval '{} s'",
+                               std::chrono::duration_cast<std::chrono::seconds>(kRememberedFor).count()));
   std::vector<SeenAgent> agents;
   agents.reserve(rows.size());
   for (const auto& row : rows) {
@@ -189,8 +196,8 @@ UsageBatch store_usage(Transaction& tx, std::span<const TakenReports> taken, Wal
     marks.push_back(row[0].as<std::int64_t>());
   }
   OrganizationOf organization_of;
-  for (const auto& row : tx.exec("SELECT id, organization_id FROM tenants WHERE id = ANY ($1::text[])",
-                                 text_array(tenants_in(taken)))) {
+  for (const auto& row :
+       tx.exec("SELECT id, organization_id FROM tenants WHERE id = ANY ($1::text[])", text_array(tenants_in(taken)))) {
     organization_of.emplace(row[0].c_str(), row[1].c_str());
   }
   UsageBatch batch = aggregate(taken, marks, organization_of, now);

@@ -34,7 +34,7 @@ class LiveCounts {
 
  private:
   struct Organization {
-    std::int64_t whole = 0;                                  // agents of all of it
+    std::int64_t whole = 0;                                   // agents of all of it
     std::map<std::string, std::int64_t, std::less<>> listed;  // agents of some tenants, by tenant
   };
 

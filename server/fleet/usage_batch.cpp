@@ -72,7 +72,8 @@ class Aggregation {
       batch_.refused += static_cast<std::uint64_t>(row.count);
       return;
     }
-    std::int64_t& sum = sums[{row.begin, std::move(row.tenant_id), std::move(row.policy_id), std::move(row.name), *organization}];
+    std::int64_t& sum =
+        sums[{row.begin, std::move(row.tenant_id), std::move(row.policy_id), std::move(row.name), *organization}];
     sum = std::min(sum + std::min(row.count, kMostCounted), kMostCounted);
   }
 

@@ -1,5 +1,5 @@
-// Many agents' reports as the rows that one transaction adds to what is stored: one a minute, tenant, policy and outcome,
-// and one an hour and throttled subject.
+// Many agents' reports as the rows that one transaction adds to what is stored: one a minute, tenant, policy and
+// outcome, and one an hour and throttled subject.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -1,5 +1,5 @@
-// Reports of agents between their arrival and the transaction that counts them. Each is taken once; agents are told that
-// it is stored when it is, and send it again until then. What is over the bounds is not taken: they keep it.
+// Reports of agents between their arrival and the transaction that counts them. Each is taken once; agents are told
+// that it is stored when it is, and send it again until then. What is over the bounds is not taken: they keep it.
 //
 // Thread safety: none; one at a time. No clock, no I/O.
 // Invariant: of each boot all reports up to `taken` are stored, waiting, or on their way to be stored.
@@ -38,10 +38,10 @@ class UsagePending {
   explicit UsagePending(std::size_t most_rows = kMostRows) : most_rows_(most_rows) {}
 
   struct Taken {
-    std::int64_t stored = 0;     // the last number of this boot that is stored
-    std::size_t fresh = 0;       // reports
-    std::size_t replayed = 0;    // taken before
-    std::size_t over_bounds = 0; // not taken
+    std::int64_t stored = 0;      // the last number of this boot that is stored
+    std::size_t fresh = 0;        // reports
+    std::size_t replayed = 0;     // taken before
+    std::size_t over_bounds = 0;  // not taken
   };
   // REQUIRES: numbers increase.
   Taken add(const AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,

@@ -12,10 +12,9 @@
 namespace sluice::server {
 namespace {
 
-constexpr std::array kMigrations{Migration{1, "store", embedded::m0001_store},
-                                 Migration{2, "outbox", embedded::m0002_outbox},
-                                 Migration{3, "revisions", embedded::m0003_revisions},
-                                 Migration{4, "fleet", embedded::m0004_fleet}};
+constexpr std::array kMigrations{
+    Migration{1, "store", embedded::m0001_store}, Migration{2, "outbox", embedded::m0002_outbox},
+    Migration{3, "revisions", embedded::m0003_revisions}, Migration{4, "fleet", embedded::m0004_fleet}};
 constexpr std::int64_t kAdvisoryLock = 0x736c75696365;  // "sluice"
 
 std::string label(const Migration& migration) { return fmt::format("{:04} {}", migration.version, migration.name); }

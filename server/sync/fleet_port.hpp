@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,10 @@ class FleetPort {
   // and boot) that is stored in PostgreSQL.
   virtual std::int64_t report(const AgentCaller& caller, std::string_view source, sync::ReportDocument report) = 0;
 
-  // A watch was opened, and has ended: an agent may have several for a moment, when it opens the next.
-  virtual void watch_began(const AgentCaller& caller, std::string_view agent_id) = 0;
+  // A watch was opened, and has ended: an agent may have several for a moment, when it opens the next. `held`: where
+  // the agent says that it is; after a restart that may be behind what its run before reported.
+  virtual void watch_began(const AgentCaller& caller, std::string_view agent_id,
+                           const std::optional<sync::Position>& held) = 0;
   virtual void watch_ended(const AgentCaller& caller, std::string_view agent_id) = 0;
 
   // As the caller may see it: of the tenants that its token reaches.

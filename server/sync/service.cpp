@@ -241,7 +241,7 @@ void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentT
   const std::string headers = fmt::format("X-Request-Id: {}\r\n{}", call->request_id, kEveryHeader);
   watches_.open(std::move(std::get<http::Reply>(call->reply)),
                 {.status = 200, .content_type = "application/x-ndjson", .headers = headers}, std::move(token),
-                call->agent_id, world_, changed);
+                call->agent_id, call->since, world_, changed);
 }
 
 void SyncService::answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token) {

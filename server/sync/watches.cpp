@@ -105,7 +105,8 @@ Watches::Time Watches::end_of(const AgentToken& token, Time now) {
 }
 
 void Watches::open(http::Reply reply, const http::Response& head, std::shared_ptr<const AgentToken> token,
-                   std::string agent_id, const WorldPtr& world, bool changed) {
+                   std::string agent_id, const std::optional<sync::Position>& held, const WorldPtr& world,
+                   bool changed) {
   world_ = world;
   const Time now = steady_clock::now();
   std::uniform_int_distribution<std::int64_t> phase(0, options_.heartbeat_every.count() - 1);
@@ -121,7 +122,7 @@ void Watches::open(http::Reply reply, const http::Response& head, std::shared_pt
   auto& watches = watch->scope->second.watches;
   watch->place = watches.insert(watches.end(), watch);
   statistics_.watches = static_cast<std::int64_t>(++count_);
-  fleet_.watch_began(watch->token->caller, watch->agent_id);
+  fleet_.watch_began(watch->token->caller, watch->agent_id, held);
   pump(*watch);
 }
 

@@ -51,9 +51,10 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Answers with a stream. `changed`: the agent's state of its scope is not that of `world`, the newest.
+  // Answers with a stream. `held`: where the agent is; `changed`: its state of its scope is not that of `world`, the
+  // newest.
   void open(http::Reply reply, const http::Response& head, std::shared_ptr<const AgentToken> token,
-            std::string agent_id, const WorldPtr& world, bool changed);
+            std::string agent_id, const std::optional<sync::Position>& held, const WorldPtr& world, bool changed);
 
   // What all hear of from now on.
   void news(const WorldPtr& world);

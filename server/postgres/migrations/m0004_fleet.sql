@@ -18,6 +18,8 @@ CREATE TABLE agents (
   heard_at        timestamptz NOT NULL,
   watch           text,         -- the replica to which it has a watch; '': the last one was lost; NULL: none is known of
   watch_at        timestamptz,  -- when that replica last had it open
+  held_revision   bigint,       -- where it said that it is when it last opened a watch; -1: nowhere yet
+  held_at         timestamptz,
   gone            boolean NOT NULL DEFAULT false,  -- it said that it ends
   PRIMARY KEY (scope, agent_id)
 ) WITH (fillfactor = 50);       -- rows are rewritten every few seconds, and no index is of what changes

@@ -115,8 +115,9 @@ TEST_CASE_FIXTURE(FleetRig, "while PostgreSQL is away reports wait, and are stor
     execute(fmt::format("ALTER DATABASE {} CONNECTION LIMIT {}", database.substr(0, database.find('\n')), connections));
   };
   limit(0);
-  execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'sluice_app' AND datname = "
-          "current_database()");
+  execute(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'sluice_app' AND datname = "
+      "current_database()");
   const auto two = document("agent", {usage(2, "allowed", 10)});
   CHECK(fleet->report(shop, "10.0.0.1", two) == 1);
   CHECK(eventually([&] { return fleet->statistics().failures > 0; }));
@@ -130,7 +131,7 @@ TEST_CASE_FIXTURE(FleetRig, "while PostgreSQL is away reports wait, and are stor
 TEST_CASE_FIXTURE(FleetRig, "a replica that ends stores what it was told, and leaves no watch open") {
   const auto fleet = replica({.store_every = 10min, .batch_every = 10min});
   fleet->report(shop, "10.0.0.1", document("agent", {usage(1, "allowed", 5)}));
-  fleet->watch_began(shop, "agent");
+  fleet->watch_began(shop, "agent", std::nullopt);
   CHECK(fleet->stop_within(10s));
   CHECK(counted() == 5);
   CHECK(at(ask("GET", "/v1/admin/agents"), "/items/0/connected") == "false");

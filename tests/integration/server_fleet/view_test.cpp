@@ -18,7 +18,8 @@ struct View : FleetRig {
   }
   // "total enforcing lagging missing refusing elsewhere; true or false"
   std::string enforcement(std::int64_t revision, const std::string& token = "") {
-    const Answer answer = ask_as(token.empty() ? admin() : token, "GET", fmt::format("/v1/admin/revisions/{}", revision));
+    const Answer answer =
+        ask_as(token.empty() ? admin() : token, "GET", fmt::format("/v1/admin/revisions/{}", revision));
     std::string text;
     for (const char* name : {"total", "enforcing", "lagging", "missing", "refusing", "elsewhere"}) {
       text += at(answer, fmt::format("/agents/{}", name)) + " ";
@@ -53,7 +54,8 @@ TEST_CASE_FIXTURE(View, "a revision is enforced by all when every agent says tha
   CHECK(ask("GET", "/v1/admin/revisions/x").status == 404);
 }
 
-TEST_CASE_FIXTURE(View, "agents that are of another history, refuse, are missing or lost their watch do not enforce it") {
+TEST_CASE_FIXTURE(View,
+                  "agents that are of another history, refuse, are missing or lost their watch do not enforce it") {
   const sync::Position now = head();
   report_at(acme, "good", now);
   report_at(acme, "elsewhere", {.revision = now.revision, .chain = std::string(64, 'a')});
@@ -71,12 +73,17 @@ TEST_CASE_FIXTURE(View, "agents that are of another history, refuse, are missing
   CHECK(at(agents, "/items/3/refusal/revision") == std::to_string(now.revision));
   CHECK(at(agents, "/items/1/refusal") == "null");
   // A lost watch may mean another run, with an older state.
-  fleet->watch_began(acme, "good");
+  fleet->watch_began(acme, "good", now);
   CHECK(eventually([&] { return at(ask("GET", "/v1/admin/agents"), "/items/1/connected") == "true"; }));
   CHECK(enforcement(now.revision) == "4 1 1 0 1 1 false");
   fleet->watch_ended(acme, "good");
   CHECK(enforced(now.revision, "4 0 1 1 1 1 false"));
   CHECK(at(ask("GET", "/v1/admin/agents"), "/items/1/connected") == "false");
+  // It comes back as a run that is behind, until it reports that it has caught up.
+  fleet->watch_began(acme, "good", sync::Position{.revision = now.revision - 1, .chain = now.chain});
+  CHECK(enforced(now.revision, "4 0 2 0 1 1 false"));
+  report_at(acme, "good", now);
+  CHECK(enforced(now.revision, "4 1 1 0 1 1 false"));
   execute("UPDATE agents SET heard_at = now() - interval '16 s'");
   CHECK(enforcement(now.revision) == "4 0 0 4 0 0 false");
   CHECK(each(ask("GET", "/v1/admin/agents?status=missing"), "status") == "missing missing missing missing");
@@ -162,7 +169,8 @@ TEST_CASE_FIXTURE(View, "what is older than the retention is removed, and agents
   fleet->report(shop, "10.0.0.1", document("agent", {usage(1, "allowed", 1)}));
   CHECK(eventually([&] { return counted() == 1; }));
   fleet.reset();
-  execute("UPDATE usage SET minute = minute - interval '2 days'; UPDATE agents SET heard_at = now() - interval '11 min'");
+  execute(
+      "UPDATE usage SET minute = minute - interval '2 days'; UPDATE agents SET heard_at = now() - interval '11 min'");
   execute("INSERT INTO usage VALUES (now(), 'acme', 'shop', 'orders', 'allowed', 10)");
   Pool pool(database_options(), 1);
   Session session(pool);

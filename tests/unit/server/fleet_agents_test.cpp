@@ -103,12 +103,12 @@ TEST_CASE_FIXTURE(World, "what an agent says is stored once, and again where tha
 }
 
 TEST_CASE_FIXTURE(World, "an open watch is told every five seconds, and a lost one at once") {
-  REQUIRE(table.watch_began(kPlatform, "p", now));
+  REQUIRE(table.watch_began(kPlatform, "p", std::nullopt, now));
   CHECK(table.take_changed(now).at(0).watch == WatchState::open);
   CHECK(table.take_changed(now + 4s).empty());
   CHECK(table.take_changed(now + 5s).at(0).watch == WatchState::open);
   // The next one opens before the last one ends.
-  REQUIRE(table.watch_began(kPlatform, "p", now + 6s));
+  REQUIRE(table.watch_began(kPlatform, "p", std::nullopt, now + 6s));
   table.watch_ended(kPlatform, "p");
   CHECK(table.take_changed(now + 6s).at(0).watch == WatchState::open);
   table.watch_ended(kPlatform, "p");

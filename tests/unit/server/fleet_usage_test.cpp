@@ -22,8 +22,9 @@ sync::UsageReport report(std::int64_t number, std::vector<sync::UsageCount> coun
 }
 
 UsageBatch batch_of(const AgentCaller& caller, std::vector<sync::UsageReport> reports, std::int64_t mark = 0) {
-  const std::vector<TakenReports> taken{
-      {.from = {.agent = key_of(caller, "a"), .boot_id = "b"}, .scope = scope_of(caller), .reports = std::move(reports)}};
+  const std::vector<TakenReports> taken{{.from = {.agent = key_of(caller, "a"), .boot_id = "b"},
+                                         .scope = scope_of(caller),
+                                         .reports = std::move(reports)}};
   const std::vector<std::int64_t> marks{mark};
   return aggregate(taken, marks, kOrganizations, kNoon + 1h);
 }
@@ -89,10 +90,10 @@ TEST_CASE("a boot that nobody has heard of for long is forgotten, unless somethi
 }
 
 TEST_CASE("reports become one row a minute, tenant, policy and outcome") {
-  const UsageBatch batch = batch_of(
-      kAcme, {report(1, {{"shop", "p", "allowed", 3}, {"shop", "p", "denied", 1}}),
-              report(2, {{"shop", "p", "allowed", 4}, {"bank", "p", "allowed", 1}}, kNoon + 59s),
-              report(3, {{"shop", "p", "allowed", 5}}, kNoon + 60s)});
+  const UsageBatch batch =
+      batch_of(kAcme, {report(1, {{"shop", "p", "allowed", 3}, {"shop", "p", "denied", 1}}),
+                       report(2, {{"shop", "p", "allowed", 4}, {"bank", "p", "allowed", 1}}, kNoon + 59s),
+                       report(3, {{"shop", "p", "allowed", 5}}, kNoon + 60s)});
   const std::int64_t noon = 1'900'000'800;
   CHECK(batch.minutes == std::vector<UsageRow>{{noon, "bank", "p", "allowed", "acme", 1},
                                                {noon, "shop", "p", "allowed", "acme", 7},
@@ -103,7 +104,8 @@ TEST_CASE("reports become one row a minute, tenant, policy and outcome") {
 }
 
 TEST_CASE("what is at or below the mark is counted already") {
-  const UsageBatch batch = batch_of(kAcme, {report(4, {{"shop", "p", "allowed", 3}}), report(5, {{"shop", "p", "allowed", 4}})}, 4);
+  const UsageBatch batch =
+      batch_of(kAcme, {report(4, {{"shop", "p", "allowed", 3}}), report(5, {{"shop", "p", "allowed", 4}})}, 4);
   REQUIRE(batch.minutes.size() == 1);
   CHECK(batch.minutes[0].count == 4);
   CHECK(batch.skipped == 1);
@@ -112,8 +114,10 @@ TEST_CASE("what is at or below the mark is counted already") {
 }
 
 TEST_CASE("an agent counts for the tenants its token reaches, and for no other") {
-  const std::vector<sync::UsageCount> all{
-      {"shop", "p", "allowed", 1}, {"bank", "p", "allowed", 2}, {"kiosk", "p", "allowed", 4}, {"removed", "p", "allowed", 8}};
+  const std::vector<sync::UsageCount> all{{"shop", "p", "allowed", 1},
+                                          {"bank", "p", "allowed", 2},
+                                          {"kiosk", "p", "allowed", 4},
+                                          {"removed", "p", "allowed", 8}};
   CHECK(batch_of(kShop, {report(1, all)}).refused == 14);
   CHECK(batch_of(kAcme, {report(1, all)}).refused == 12);
   const UsageBatch platform = batch_of(kPlatform, {report(1, all)});

@@ -39,9 +39,13 @@ TEST_CASE("reports are numbered from 1 and sent again unchanged until they are s
   CHECK(first[1].from == kStart + 10s);
   CHECK(first[1].to == kStart + 20s);
   add(queue, 2, counts("c", 3));
-  CHECK(sent(queue) == first);
+  // What came since goes along.
+  const auto next = sent(queue);
+  REQUIRE(next.size() == 3);
+  CHECK(next[0] == first[0]);
+  CHECK(next[1] == first[1]);
   CHECK(queue.stored(1));
-  REQUIRE(queue.to_send().size() == 1);
+  REQUIRE(queue.to_send().size() == 2);
   CHECK(queue.to_send()[0] == first[1]);
   CHECK(queue.stored(2));
   REQUIRE(queue.to_send().size() == 1);
@@ -82,8 +86,9 @@ TEST_CASE(
   add(queue, 0, counts("a", 1));
   const auto first = sent(queue);
   for (int i = 1; i <= 1000; ++i) add(queue, i, counts("a", 1));
-  CHECK(sent(queue) == first);
   CHECK(queue.rows() == ReportQueue::kMostWaiting);
+  CHECK(sent(queue).size() == ReportQueue::kMostSent);
+  CHECK(sent(queue).front() == first.front());
   CHECK(queue.stored(1));
   std::int64_t sum = 1;
   WallTime last = kStart + 10s;
