@@ -42,10 +42,10 @@ TEST_CASE("a request is written whole, and what would write another is refused")
   CHECK(write_request({.target = "/a", .fields = {{"Sluice-Agent", "a 1"}}}, options)
             .ends_with("Accept-Encoding: gzip\r\nSluice-Agent: a 1\r\n\r\n"));
   CHECK(check_request({.target = "/a"}));
-  for (const Request& bad : {Request{.method = "GET /x"}, Request{.method = "HEAD"}, Request{.method = ""},
-                             Request{.target = "a"}, Request{.target = "/a b"}, Request{.target = "/a\r\nX: y"},
-                             Request{.bearer = "a\r\nX: y"}, Request{.fields = {{"A", "b\r\nX: y"}}},
-                             Request{.fields = {{"A:", "b"}}}, Request{.content_type = "text\n"}}) {
+  for (const Request& bad :
+       {Request{.method = "GET /x"}, Request{.method = "HEAD"}, Request{.method = ""}, Request{.target = "a"},
+        Request{.target = "/a b"}, Request{.target = "/a\r\nX: y"}, Request{.bearer = "a\r\nX: y"},
+        Request{.fields = {{"A", "b\r\nX: y"}}}, Request{.fields = {{"A:", "b"}}}, Request{.content_type = "text\n"}}) {
     CHECK(check_request(bad).error().code == "request");
   }
 }

@@ -21,7 +21,8 @@ std::string pointer_of_fault(std::string_view text) {
 
 TEST_CASE("both kinds of lines survive being written and read") {
   const Invalidation invalidation{.head = kHead, .spread = 250ms};
-  const Heartbeat heartbeat{.head = kHead, .live_agents = LiveAgents{{"*", 3}, {"arcade", 0}, {"shop", 12}}, .reconnect_max = 8s};
+  const Heartbeat heartbeat{
+      .head = kHead, .live_agents = LiveAgents{{"*", 3}, {"arcade", 0}, {"shop", 12}}, .reconnect_max = 8s};
   const Heartbeat nobody{.head = kHead, .live_agents = LiveAgents{}, .reconnect_max = {}};
   const Heartbeat bare{.head = kHead, .live_agents = {}, .reconnect_max = {}};
   for (const WatchLine& wanted : {WatchLine(invalidation), WatchLine(heartbeat), WatchLine(nobody), WatchLine(bare)}) {
