@@ -89,9 +89,36 @@ def measure_memory(rig: Rig, report: Report, server: Server, key: MintedKey) -> 
     time.sleep(2)   # the file is written, and what that took is given back
     after = memory_mb(agent.process)["own"]
     agent.close()
+    start_alone(rig, report, "sidecar", key)
     report.raw["follow_memory"] = {"before_mb": before, "after_mb": after}
     report.measured(f"an agent with {SIDECAR:,} policies and keys that follows", f"{number(after)} MB",
                     f"{number(after - before)} MB more than without")
+
+
+def start_alone(rig: Rig, report: Report, name: str, key: MintedKey) -> None:
+    """From the start of the process to its first decision, by what an agent of this name kept, while no server answers."""
+    found: list[float] = []
+    for turn in range(ROUNDS):
+        agent = Agent(rig.program("sluice-agent"), rig.folder / f"{name}-alone-{turn}", None, "memory",
+                      ["--workers", "1", "--server", "http://127.0.0.1:1", "--agent-token-file", str(rig.folder / "agent-token"),
+                       "--snapshot-cache", str(rig.folder / f"{name}.snapshot")])
+        begin = time.monotonic()
+        agent.launch()
+        wait_until("a decision", lambda agent=agent: decides(agent, key))
+        found.append(time.monotonic() - begin)
+        agent.close()
+    report.raw["follow_start_s"] = found
+    report.at_most(f"started without its server, with {SIDECAR:,} policies and keys: from exec to a decision", 100,
+                   median(found) * 1000, "ms")
+
+
+def decides(agent: Agent, key: MintedKey) -> bool:
+    """Whether it decides by policies."""
+    try:
+        with agent.client(key.text) as client:
+            return client.check(resource="GET:/orders", subject="first").status == 200
+    except OSError:
+        return False
 
 
 def measure_changes(rig: Rig, report: Report, server: Server, key: MintedKey) -> None:
