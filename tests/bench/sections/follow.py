@@ -86,7 +86,8 @@ def measure_memory(rig: Rig, report: Report, server: Server, key: MintedKey) -> 
     empty.close()
     apply(rig, server, key, SIDECAR, SIDECAR)
     agent = follow(rig, server, "sidecar")
-    time.sleep(2)   # the file is written, and what that took is given back
+    kept = rig.folder / "sidecar.snapshot.1"
+    wait_until("the file of what is in force", lambda: kept.exists() and kept.stat().st_size > 1_000_000)
     after = memory_mb(agent.process)["own"]
     agent.close()
     start_alone(rig, report, "sidecar", key)

@@ -53,7 +53,9 @@ TEST_CASE_FIXTURE(FleetRig, "sums are exact when many agents report to two repli
   std::minstd_rand random(7);
   std::int64_t expected = 0;
   std::vector<std::vector<sync::UsageReport>> sent(40);
+  const auto batches = [&replicas] { return replicas[0]->statistics().batches + replicas[1]->statistics().batches; };
   for (int round = 1; round <= 10; ++round) {
+    const std::uint64_t before = batches();
     for (std::size_t agent = 0; agent < sent.size(); ++agent) {
       const auto decided = static_cast<std::int64_t>(random() % 1000 + 1);
       expected += decided;
@@ -62,7 +64,7 @@ TEST_CASE_FIXTURE(FleetRig, "sums are exact when many agents report to two repli
         if (random() % 3 != 0) fleet->report(shop, "10.0.0.1", document(fmt::format("agent-{}", agent), sent[agent]));
       }
     }
-    std::this_thread::sleep_for(20ms);  // so that batches and reports mix
+    REQUIRE(eventually([&] { return batches() > before; }));  // batches and reports mix
   }
   for (std::size_t agent = 0; agent < sent.size(); ++agent) {
     for (const auto& fleet : replicas) {
@@ -80,12 +82,11 @@ TEST_CASE_FIXTURE(FleetRig, "agents' state is one statement an interval, however
       "ON agents FOR EACH STATEMENT EXECUTE FUNCTION tell()");
   const auto begin = std::chrono::steady_clock::now();
   const auto fleet = replica({.store_every = 300ms, .batch_every = 10min});
-  for (int round = 0; round < 20; ++round) {
+  CHECK(eventually([&] {  // each interval has something to store
     for (int agent = 0; agent < 300; ++agent) fleet->report(acme, "10.0.0.1", document(fmt::format("agent-{}", agent)));
-    std::this_thread::sleep_for(50ms);  // so that every interval has something to store
-  }
-  CHECK(eventually([&] { return count(execute("SELECT count(*) FROM agents")) == 300; }));
-  CHECK(eventually([&] { return count(execute("SELECT count(*) FROM told")) >= 3; }));
+    return count(execute("SELECT count(*) FROM told")) >= 3;
+  }));
+  CHECK(count(execute("SELECT count(*) FROM agents")) == 300);
   const auto intervals = (std::chrono::steady_clock::now() - begin) / 300ms;
   CHECK(count(execute("SELECT count(*) FROM told")) <= intervals + 1);
   CHECK(fleet->live() == 300);
