@@ -3,6 +3,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +39,7 @@ namespace sluice::server {
 namespace {
 
 constexpr std::chrono::minutes kTidyEvery{10};
+constexpr std::chrono::seconds kFirstState{2};            // how long listening waits for what agents are told of
 constexpr std::chrono::seconds kLastCalls{1};             // what calls get that the drain did not wait for
 constexpr std::chrono::milliseconds kLastReports{5'000};  // to store what agents reported; else they send it again
 
@@ -100,11 +103,11 @@ class App {
     std::signal(SIGPIPE, SIG_IGN);
     log_.info("starting", "The server is starting.",
               {{"version", version()}, {"connections", config_.database.connections}});
-    if (!load_certificate() || !prepare_schema() || !start_publisher() || !listen()) return 1;
+    if (!load_certificate() || !prepare_schema() || !start_publisher()) return 1;
+    start_sync();
+    if (!listen()) return 1;
     shutdown_.await_signal(1, [this] { drain(); });
     tidy();
-    fleet_.start();
-    sync_.start();
     probes_.set_ready();
     loop_.run();
     bool ended = pool_.stop_within(kLastCalls);
@@ -128,6 +131,7 @@ class App {
   bool load_certificate();
   bool prepare_schema();
   bool start_publisher();
+  void start_sync();
   bool listen();
   bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
                 const std::string& where);
@@ -203,6 +207,16 @@ bool App::start_publisher() {
   const auto started = publisher_->start();
   if (!started) log_.error("redis_refused", started.error().text, {{"code", started.error().code}});
   return started.has_value();
+}
+
+// Before the first agent comes, what it will ask for is read, if PostgreSQL answers soon: a fleet that comes back after
+// a restart is answered as it comes, and not all at the one moment when that was read.
+void App::start_sync() {
+  fleet_.start();
+  sync_.start();
+  const auto asked = std::make_shared<std::promise<void>>();
+  feed_.look([asked](bool) { asked->set_value(); });
+  asked->get_future().wait_for(kFirstState);
 }
 
 bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,

@@ -300,7 +300,7 @@ def test_every_line_of_the_log_is_json_and_no_credential_is_in_it(make_server: M
     assert server.stop() == 0
     lines = server.lines()
     assert len(lines) == len([line for line in server.process.output().split("\n") if line])
-    assert [line["event"] for line in lines[:2]] == ["starting", "listening"] and lines[-1]["event"] == "stopped"
+    assert [line["event"] for line in lines[:3]] == ["starting", "feed_loaded", "listening"] and lines[-1]["event"] == "stopped"
     assert all({"time", "level", "event", "message"} <= set(line) for line in lines)
     assert all(line.get("request_id") for line in lines if line["event"] == "request")
     assert not CREDENTIAL.search(server.process.output())
