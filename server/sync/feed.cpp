@@ -156,12 +156,13 @@ bool Feed::round() {
     const std::lock_guard lock(mutex_);
     asking.swap(asking_);
   }
+  const bool first = !loaded_;
   busy_since_ms_ = now_ms();
   const bool good = advance();
   busy_since_ms_ = 0;
   if (paced) rounds_.succeeded();
   ++statistics_.rounds;
-  if (statistics_.following.exchange(good) != good && loaded_) {
+  if (statistics_.following.exchange(good) != good && !first) {
     if (good) {
       log_.info("feed_back", "Policy sync follows PostgreSQL again.", {{"revision", statistics_.revision.load()}});
     } else {
