@@ -13,7 +13,12 @@ namespace {
 // Where more than a part changes, to compile all of it costs less.
 bool is_part(const sync::Applied& applied) { return applied.changes.size() * 4 <= applied.state.objects.size(); }
 
-std::uint64_t revision_of(const sync::ScopeState& state) { return static_cast<std::uint64_t>(state.head.revision); }
+std::uint64_t revision_of(const sync::Position& head) { return static_cast<std::uint64_t>(head.revision); }
+
+CompiledState compiled(const std::expected<Bundle, Faults>& bundle, const sync::Position& head, std::int64_t now_us) {
+  if (!bundle) return std::unexpected(bundle.error());
+  return policy::build_snapshot(*bundle, revision_of(head), now_us, head.chain);
+}
 
 std::expected<policy::SnapshotDelta, Faults> delta_of(const sync::Applied& applied) {
   policy::SnapshotDelta delta;
@@ -39,15 +44,18 @@ std::expected<policy::SnapshotDelta, Faults> delta_of(const sync::Applied& appli
 }  // namespace
 
 CompiledState compile_whole(const sync::ScopeState& state, std::int64_t now_us) {
-  const auto bundle = sync::to_bundle(state.objects, &policy::check_expression);
-  if (!bundle) return std::unexpected(bundle.error());
-  return policy::build_snapshot(*bundle, revision_of(state), now_us, state.head.chain);
+  return compiled(sync::to_bundle(state.objects, &policy::check_expression), state.head, now_us);
+}
+
+CompiledState compile_kept(const sync::KeptState& state, std::int64_t now_us) {
+  return compiled(sync::to_bundle(state.objects, &policy::check_expression), state.head, now_us);
 }
 
 CompiledState compile_next(const policy::Snapshot& before, const sync::Applied& applied, std::int64_t now_us) {
   if (is_part(applied)) {
     if (const auto delta = delta_of(applied)) {
-      auto next = policy::next_snapshot(before, *delta, revision_of(applied.state), now_us, applied.state.head.chain);
+      auto next =
+          policy::next_snapshot(before, *delta, revision_of(applied.state.head), now_us, applied.state.head.chain);
       if (next) return next;
     }
   }

@@ -9,6 +9,7 @@
 
 #include "common/base/error.hpp"
 #include "common/policy/snapshot.hpp"
+#include "common/sync/kept_state.hpp"
 #include "common/sync/scope_state.hpp"
 
 namespace sluice::agent {
@@ -17,6 +18,7 @@ using CompiledState = std::expected<std::shared_ptr<const policy::Snapshot>, Fau
 
 // All of it. Faults name their object in their text.
 CompiledState compile_whole(const sync::ScopeState& state, std::int64_t now_us);
+CompiledState compile_kept(const sync::KeptState& state, std::int64_t now_us);
 
 // The state that was applied, out of the snapshot of the state before: costs what has changed. Where that does not
 // work, whatever the reason, the whole is compiled, and its faults are those that count.

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "agent/bundle_file.hpp"
-#include "common/sync/snapshot_document.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -21,15 +20,13 @@ constexpr int kShareOfTime = 10;  // what takes long is done less often: a tenth
 }  // namespace
 
 Result<StateKeeper::Kept> StateKeeper::load(
-    const std::function<std::optional<std::string>(const sync::ScopeState&)>& check) {
+    const std::function<std::optional<std::string>(const sync::KeptState&)>& check) {
   Kept kept;
-  const auto loaded = files_.load([&](std::string_view content) -> std::optional<std::string> {
-    const auto document = sync::parse_snapshot(content);
-    if (!document) return describe(document.error().front());
-    auto applied = sync::replace({}, *document);
-    if (!applied) return applied.error().text;
-    kept.state = std::move(applied->state);
-    return check(kept.state);
+  auto loaded = files_.load([&](std::string_view content) -> std::optional<std::string> {
+    const auto state = sync::read_state(content);
+    if (!state) return state.error().text;
+    kept.head = state->head;
+    return check(*state);
   });
   if (!loaded) return std::unexpected(loaded.error());
   for (const std::string& damage : loaded->damage) {
@@ -37,6 +34,7 @@ Result<StateKeeper::Kept> StateKeeper::load(
               {{"file", path_}, {"reason", damage}});
   }
   on_disk_ = loaded->damage.empty();
+  kept.content = std::move(loaded->content);
   kept.confirmed = loaded->written;
   return kept;
 }
@@ -100,7 +98,7 @@ void StateKeeper::run() {
     lock.unlock();
     const auto began = steady_clock::now();
     if (state) {
-      const auto saved = files_.save(sync::write_snapshot(state->head, state->objects));
+      const auto saved = files_.save(sync::write_state(*state));
       on_disk_ = saved.has_value();
       tell(saved);
     } else if (confirm && on_disk_) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
+#include "common/sync/kept_state.hpp"
 #include "common/sync/last_known_good.hpp"
 #include "common/sync/scope_state.hpp"
 #include "common/telemetry/log.hpp"
@@ -33,12 +34,13 @@ class StateKeeper {
   ~StateKeeper() { stop(); }
 
   struct Kept {
-    sync::ScopeState state;
+    std::string content;  // sync::read_state takes it
+    sync::Position head;
     std::chrono::sys_seconds confirmed;
   };
   // The newest that is whole and that `check` has nothing against (a text says what); damage is logged. Errors: as of
   // LastKnownGood::load().
-  Result<Kept> load(const std::function<std::optional<std::string>(const sync::ScopeState&)>& check);
+  Result<Kept> load(const std::function<std::optional<std::string>(const sync::KeptState&)>& check);
 
   void start();
   void keep(sync::ScopeState state);

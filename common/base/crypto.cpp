@@ -39,12 +39,11 @@ constexpr std::array<std::uint8_t, 256> values_of(std::string_view digits) {
   return values;
 }
 
-std::uint8_t hex_value(char c) {
-  if (c >= '0' && c <= '9') return static_cast<std::uint8_t>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<std::uint8_t>(c - 'a' + 10);
-  if (c >= 'A' && c <= 'F') return static_cast<std::uint8_t>(c - 'A' + 10);
-  return kNoDigit;
-}
+constexpr std::array<std::uint8_t, 256> kHexValues = [] {
+  auto values = values_of(kHexDigits);
+  for (std::uint8_t c = 'A'; c <= 'F'; ++c) values[c] = static_cast<std::uint8_t>(c - 'A' + 10);
+  return values;
+}();
 
 }  // namespace
 
@@ -91,13 +90,14 @@ std::string to_hex(ByteView bytes) {
 
 bool from_hex(std::string_view text, std::span<std::uint8_t> out) {
   if (text.size() != out.size() * 2) return false;
+  bool good = true;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::uint8_t high = hex_value(text[2 * i]);
-    const std::uint8_t low = hex_value(text[2 * i + 1]);
-    if (high == kNoDigit || low == kNoDigit) return false;
+    const std::uint8_t high = kHexValues[static_cast<std::uint8_t>(text[2 * i])];
+    const std::uint8_t low = kHexValues[static_cast<std::uint8_t>(text[2 * i + 1])];
+    good = good && high != kNoDigit && low != kNoDigit;
     out[i] = static_cast<std::uint8_t>(high << 4 | low);
   }
-  return true;
+  return good;
 }
 
 std::optional<Bytes> from_hex(std::string_view text) {
@@ -138,6 +138,22 @@ std::optional<Bytes> from_base64url(std::string_view text) {
   }
   if ((bits & ((1U << count) - 1)) != 0) return std::nullopt;  // two texts would mean the same bytes
   return bytes;
+}
+
+std::string to_base64(ByteView bytes) {
+  std::string text = to_base64url(bytes);
+  std::ranges::replace(text, '-', '+');
+  std::ranges::replace(text, '_', '/');
+  return text.append((4 - text.size() % 4) % 4, '=');
+}
+
+std::optional<Bytes> from_base64(std::string_view text) {
+  if (text.size() % 4 != 0 || text.find_first_of("-_") != std::string_view::npos) return std::nullopt;
+  for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
+  std::string other(text);
+  std::ranges::replace(other, '+', '-');
+  std::ranges::replace(other, '/', '_');
+  return from_base64url(other);
 }
 
 std::string to_base62(ByteView bytes, std::size_t width) {

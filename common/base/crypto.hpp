@@ -59,6 +59,11 @@ std::string to_base64url(ByteView bytes);
 // sequence of bytes has exactly one text that is accepted.
 std::optional<Bytes> from_base64url(std::string_view text);
 
+// RFC 4648 section 4, padded: as Kubernetes writes bytes in JSON.
+std::string to_base64(ByteView bytes);
+// As strict as from_base64url; the padding must be there.
+std::optional<Bytes> from_base64(std::string_view text);
+
 // The bytes as one big-endian number in base 62 (digits 0-9A-Za-z), zero-padded on the left to `width` digits.
 // REQUIRES: 62^width > 256^bytes.size(): 43 digits hold 32 bytes, 6 digits hold 4.
 std::string to_base62(ByteView bytes, std::size_t width);

@@ -62,8 +62,8 @@ class InsituStream {
   char* end_;
 };
 
-// UTF-8 for the reader over this stream: plain runs are taken at once, and half characters refused.
-struct InsituUtf8 : rapidjson::UTF8<> {
+// UTF-8 for the reader over this stream: plain runs are taken at once.
+struct PlainRunsUtf8 : rapidjson::UTF8<> {
   template <class In, class Out>
   static bool Validate(In& in, Out& out) {
     if constexpr (std::is_same_v<In, Out>) {
@@ -71,7 +71,10 @@ struct InsituUtf8 : rapidjson::UTF8<> {
     }
     return UTF8::Validate(in, out);
   }
+};
 
+// The same, and half characters are refused.
+struct InsituUtf8 : PlainRunsUtf8 {
   // The reader pairs surrogates, but lets a low one without its high one ("\udc00") through.
   // Stopped within a string, it reports a missing quotation mark.
   template <class Out>

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -14,8 +15,9 @@
 // RapidJSON 1.1 adds to a null pointer when its stack is first used: harmless, but the sanitizer ends the program.
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
 #include <rapidjson/error/en.h>
-#include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
+
+#include "common/domain/insitu_stream.hpp"
 #pragma clang attribute pop
 
 #include "common/domain/text_position.hpp"
@@ -25,23 +27,30 @@ namespace {
 
 // A type of its own, so that the linker does not replace this file's reader, compiled as above, by another's.
 struct TreeAllocator : rapidjson::CrtAllocator {};
-using Reader = rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, TreeAllocator>;
+using Reader = rapidjson::GenericReader<PlainRunsUtf8, PlainRunsUtf8, TreeAllocator>;
 
 constexpr std::size_t kSmallObject = 16;  // up to here comparing all pairs is quicker than hashing
 
-// Receives the parser's events; open containers' children wait on a stack until their container ends.
+// Receives the parser's events, whose texts stay where they are; open containers' children wait on a stack until their
+// container ends.
 class TreeBuilder {
  public:
   explicit TreeBuilder(std::pmr::monotonic_buffer_resource& arena) : arena_(arena) {}
 
+  void begin() {
+    stack_.clear();
+    depth_ = 0;
+    refusal_.clear();
+  }
+
   bool Null() { return push(JsonValue()); }
   bool Bool(bool value) { return push(JsonValue(value)); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
-    return push(JsonValue(JsonType::number, keep({text, size})));
+    return push(JsonValue(JsonType::number, {text, size}));
   }
   bool String(const char* text, rapidjson::SizeType size, bool) {
     if (has_surrogate({text, size})) return refuse("a \\u escape names half of a surrogate pair");
-    return push(JsonValue(JsonType::string, keep({text, size})));
+    return push(JsonValue(JsonType::string, {text, size}));
   }
   bool Key(const char* text, rapidjson::SizeType size, bool copy) { return String(text, size, copy); }
   bool StartObject() { return deeper(); }
@@ -102,12 +111,6 @@ class TreeBuilder {
     return {memory, count};
   }
 
-  std::string_view keep(std::string_view text) {
-    const std::span<char> memory = allocate<char>(text.size());
-    std::ranges::copy(text, memory.begin());
-    return {memory.data(), memory.size()};
-  }
-
   // Raw text is checked by the parser, but it writes "\udc00" as the bytes of a surrogate, which are no UTF-8.
   static bool has_surrogate(std::string_view text) {
     for (std::size_t at = text.find('\xED'); at != std::string_view::npos; at = text.find('\xED', at + 1)) {
@@ -161,6 +164,40 @@ std::string_view describe(JsonType type) {
   return "";
 }
 
+// The memory of the trees, and what the reading of one leaves to that of the next: for small texts the beginning is
+// all.
+class JsonTree::Parser {
+ public:
+  std::expected<JsonValue, Fault> parse(std::string_view text);
+  void clear() { arena_.release(); }
+
+ private:
+  static constexpr std::size_t kFirstBytes = 4096;  // most texts are small, and take one allocation
+
+  std::pmr::monotonic_buffer_resource arena_{kFirstBytes};
+  TreeBuilder builder_{arena_};
+  Reader reader_;
+};
+
+std::expected<JsonValue, Fault> JsonTree::Parser::parse(std::string_view text) {
+  // One copy of all, whose strings are unescaped where they stand, is quicker than a copy of each.
+  const std::span<char> copy(static_cast<char*>(arena_.allocate(text.size(), 1)), text.size());
+  std::ranges::copy(text, copy.begin());
+  constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag |
+                              rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
+  builder_.begin();
+  InsituStream stream(copy);
+  const rapidjson::ParseResult result = reader_.Parse<kFlags>(stream, builder_);
+  if (result.Code() == rapidjson::kParseErrorTermination) return not_json(builder_.refusal(), text, result.Offset());
+  if (result.IsError()) return not_json(rapidjson::GetParseError_En(result.Code()), text, result.Offset());
+  return builder_.root();
+}
+
+JsonTree::JsonTree() : parser_(std::make_unique<Parser>()) {}
+JsonTree::~JsonTree() = default;
+
+void JsonTree::clear() { parser_->clear(); }
+
 std::expected<JsonValue, Fault> JsonTree::parse(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (text.size() > kMaxJsonBytes) {
@@ -170,15 +207,7 @@ std::expected<JsonValue, Fault> JsonTree::parse(std::string_view text) {
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return not_json("the byte NUL", text, nul);
   }
-  constexpr unsigned kFlags =
-      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
-  TreeBuilder builder(arena_);
-  rapidjson::MemoryStream stream(text.data(), text.size());
-  Reader reader;
-  const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, builder);
-  if (result.Code() == rapidjson::kParseErrorTermination) return not_json(builder.refusal(), text, result.Offset());
-  if (result.IsError()) return not_json(rapidjson::GetParseError_En(result.Code()), text, result.Offset());
-  return builder.root();
+  return parser_->parse(text);
 }
 
 }  // namespace sluice

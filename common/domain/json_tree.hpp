@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
-#include <memory_resource>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -76,12 +76,21 @@ inline const JsonValue* JsonValue::find(std::string_view name) const {
 // Owns the memory of one parsed document.
 class JsonTree {
  public:
+  JsonTree();
+  ~JsonTree();
+  JsonTree(const JsonTree&) = delete;
+
   // Parses RFC 8259 text; a byte order mark in front is skipped. The fault names line and column.
   // Refuses: faulty syntax or UTF-8, the byte NUL, lone surrogates, more than kMaxJsonDepth levels or kMaxJsonBytes.
   std::expected<JsonValue, Fault> parse(std::string_view text);
 
+  // Forgets what was parsed; the memory is for the next text.
+  void clear();
+
  private:
-  std::pmr::monotonic_buffer_resource arena_;
+  class Parser;
+
+  std::unique_ptr<Parser> parser_;
 };
 
 }  // namespace sluice

@@ -56,6 +56,12 @@ void JsonWriter::field(std::string_view name, double value) {
   fmt::format_to(std::back_inserter(out_), "{}", value);
 }
 
+void JsonWriter::null_field(std::string_view name) {
+  key(name);
+  begin_item();
+  out_ += "null";
+}
+
 void JsonWriter::optional_field(std::string_view name, std::string_view value) {
   if (!value.empty()) field(name, value);
 }

@@ -32,6 +32,7 @@ class JsonWriter {
   void field(std::string_view name, bool value);
   // The shortest decimal that reads back as the same double. REQUIRES: finite.
   void field(std::string_view name, double value);
+  void null_field(std::string_view name);
   // Left out when empty.
   void optional_field(std::string_view name, std::string_view value);
 

@@ -14,7 +14,7 @@ constexpr std::size_t kAnyLength = std::numeric_limits<std::size_t>::max();
 }  // namespace
 
 std::string read_id(Fields& fields, std::string_view kind) {
-  fields.require("id", fmt::format("every {} has one", kind));
+  if (!fields.present("id")) fields.require("id", fmt::format("every {} has one", kind));
   return read_optional_id(fields, "id");
 }
 

@@ -31,6 +31,8 @@ class IdIndex {
 
   explicit IdIndex(std::string_view kind) : kind_(kind) {}
 
+  void reserve(std::size_t ids) { entries_.reserve(ids); }  // so many are expected
+
   // Reports an id that is in use. Does nothing for "".
   void add(Fields& fields, std::string_view scope, std::string_view id, const Entry& entry);
   Entry* find(std::string_view scope, std::string_view id);

@@ -18,6 +18,8 @@ namespace sluice::sync {
 // Faults: those of bundles, and a document that is about another object than it was sent as. Each names its object in
 // its text, and its pointer leads into that object's document: {"/match_expr", "policy orders of tenant shop: …"}.
 std::expected<Bundle, Faults> to_bundle(const ObjectSet& objects, ExpressionCheck check = nullptr);
+// The same of objects that stand somewhere else. REQUIRES: in order, as in a set.
+std::expected<Bundle, Faults> to_bundle(std::span<const ObjectView> objects, ExpressionCheck check = nullptr);
 
 // Some objects of the set, and with them what they refer to, directly or not, and the settings: enough to read and
 // compile them without the others. Costs what these objects cost.

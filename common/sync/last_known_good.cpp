@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -67,6 +69,15 @@ std::optional<std::uint64_t> generation_in(std::string_view head) {
   return generation;
 }
 
+// Gives a large buffer its memory at once: page by page, as it is first touched, costs more than reading the file.
+void populate(std::string& buffer) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(buffer.data()) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(buffer.data()) + buffer.capacity()) / page * page;
+  // Where the kernel knows nothing of it, it is as it would have been.
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+}
+
 // All of a regular file, up to `most` bytes and one more; nothing with errno.
 std::optional<std::string> read_all(int file, std::size_t most, std::chrono::sys_seconds& written) {
   struct stat status{};
@@ -76,7 +87,10 @@ std::optional<std::string> read_all(int file, std::size_t most, std::chrono::sys
     return std::nullopt;
   }
   written = std::chrono::sys_seconds(std::chrono::seconds(status.st_mtim.tv_sec));
-  std::string text(std::min(static_cast<std::size_t>(status.st_size), most) + 1, '\0');
+  std::string text;
+  text.reserve(std::min(static_cast<std::size_t>(status.st_size), most) + 1);
+  populate(text);
+  text.resize(text.capacity());
   std::size_t size = 0;
   while (size < text.size()) {
     const ssize_t count = ::read(file, text.data() + size, text.size() - size);

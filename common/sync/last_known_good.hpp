@@ -29,7 +29,7 @@ namespace sluice::sync {
 
 class LastKnownGood {
  public:
-  static constexpr std::size_t kMaxContentBytes = kMaxSnapshotBytes;
+  static constexpr std::size_t kMaxContentBytes = 2 * kMaxSnapshotBytes;  // the hashes stand in it too
 
   // What save() does, in this order; `write` once for each kWriteBytes.
   enum class Step : std::uint8_t { lock, create, write, sync, rename, sync_folder };

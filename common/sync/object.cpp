@@ -63,8 +63,10 @@ std::string describe(const ObjectIdView& id) {
   return fmt::format("{} {} of tenant {}", to_string(id.kind), id.id, id.tenant_id);
 }
 
-Object::Object(const ObjectIdView& id, std::string_view document)
-    : hash_(hash_of(id, document)),
+Object::Object(const ObjectIdView& id, std::string_view document) : Object(id, document, hash_of(id, document)) {}
+
+Object::Object(const ObjectIdView& id, std::string_view document, const Sha256Digest& hash)
+    : hash_(hash),
       kind_(id.kind),
       tenant_size_(static_cast<std::uint8_t>(id.tenant_id.size())),
       id_size_(static_cast<std::uint8_t>(id.id.size())) {

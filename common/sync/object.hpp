@@ -56,6 +56,8 @@ class Object {
  public:
   // REQUIRES: !check_id(id); `document` is the canonical JSON text of the object as an element of a bundle's list.
   Object(const ObjectIdView& id, std::string_view document);
+  // The same, where its hash is known already: REQUIRES that it is the one that hash() promises.
+  Object(const ObjectIdView& id, std::string_view document, const Sha256Digest& hash);
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
 
@@ -73,6 +75,13 @@ class Object {
 };
 
 using ObjectPtr = std::shared_ptr<const Object>;
+
+// An object whose texts belong to somebody else.
+struct ObjectView {
+  ObjectIdView id;
+  std::string_view document;
+};
+inline ObjectView view_of(const Object& object) { return {.id = object.id(), .document = object.document()}; }
 
 // REQUIRES: as of Object.
 ObjectPtr make_object(const ObjectIdView& id, std::string_view document);

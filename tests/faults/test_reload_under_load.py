@@ -16,6 +16,7 @@ from support.reload import RELOAD_SECONDS, loads, rename_over, rewrite, snapshot
 
 CONNECTIONS = 64
 FIRST_ROUND = 20
+KEPT_KB = 4096
 RESOURCES = 50
 POLICIES = 1000   # beside those that are asked for: a reload that takes a moment
 HUGE = 300_000
@@ -95,4 +96,5 @@ def test_every_reply_is_that_of_one_bundle_and_memory_stays(key: MintedKey, make
     print(report)
     assert slowest[0] <= (0.5 if sanitized else 0.05), report   # the promise for every answer
     if not sanitized:   # a sanitizer keeps freed memory in quarantine
-        assert last_round <= first_round * 1.05 + 1024, report
+        # What the allocator has of one reload it may keep or give back, 3 MB; a leak would add up over 180 of them.
+        assert last_round <= first_round * 1.05 + KEPT_KB, report

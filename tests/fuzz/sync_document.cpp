@@ -1,6 +1,6 @@
-// Any bytes as what a peer may send: a snapshot, a watch line, a report, a reply. No crash; what is refused says why;
-// what is accepted is in range and survives being written and read again; a document's bytes are those that were sent,
-// as an independent reader finds them; and whatever is applied adds up.
+// Any bytes as what a peer may send: a snapshot, a watch line, a report, a reply; or as what stands on an agent's disk.
+// No crash; what is refused says why; what is accepted is in range and survives being written and read again; a
+// document's bytes are those that were sent, as an independent reader finds them; and whatever is applied adds up.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,6 +8,7 @@
 
 #include "common/domain/json_tree.hpp"
 #include "common/sync/bundle_of.hpp"
+#include "common/sync/kept_state.hpp"
 #include "common/sync/report.hpp"
 #include "common/sync/scope_state.hpp"
 #include "common/sync/watch_line.hpp"
@@ -100,6 +101,19 @@ void try_snapshot(std::string_view text) {
   require_applies(std::move(*read));
 }
 
+void try_kept_state(std::string_view text) {
+  const auto read = read_state(text);
+  if (!read) {
+    REQUIRE_THAT(!read.error().text.empty());
+    return;
+  }
+  for (const ObjectView& object : read->objects) REQUIRE_THAT(!check_id(object.id));
+  const ScopeState state = restore(*read);
+  const std::string written = write_state(state);
+  const auto again = read_state(written);
+  REQUIRE_THAT(again && again->head == read->head && difference(restore(*again).objects, state.objects).empty());
+}
+
 void try_watch_line(std::string_view text) {
   const auto read = parse_watch_line(text);
   if (!read) return require_explained(read.error());
@@ -143,5 +157,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_report(text);
   try_reply(text);
   try_splitting(text);
+  try_kept_state(text);
   return 0;
 }

@@ -14,6 +14,21 @@ Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
 }  // namespace
 
+TEST_CASE("base64 with padding is written as RFC 4648 has it, and read as strictly") {
+  const std::pair<const char*, const char*> samples[] = {
+      {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xfb\xff\xbf", "+/+/"}};
+  for (const auto& [plain, text] : samples) {
+    CHECK(to_base64(as_bytes(plain)) == text);
+    const auto read = from_base64(text);
+    REQUIRE(read);
+    CHECK(std::string(read->begin(), read->end()) == plain);
+  }
+  for (const char* wrong : {"Zg", "Zg=", "Zg===", "====", "Zh==", "-_-_", "Zm9v\n", "Z=m9"}) {
+    CAPTURE(wrong);
+    CHECK_FALSE(from_base64(wrong));
+  }
+}
+
 TEST_CASE("sha256 gives the digests of FIPS 180-4") {
   CHECK(to_hex(sha256("")) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   CHECK(to_hex(sha256("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

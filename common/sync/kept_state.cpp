@@ -1,0 +1,144 @@
+#include "common/sync/kept_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace sluice::sync {
+namespace {
+
+constexpr std::string_view kFormat = "sluice-state/v1";
+constexpr std::string_view kNone = "-";      // an id that is ""
+constexpr std::size_t kLineBytes = 256;      // of an object, beside its document
+constexpr std::size_t kLeastLineBytes = 80;  // of an object: its kind, ids, length, hash and line ends
+
+std::string_view shown(std::string_view id) { return id.empty() ? kNone : id; }
+std::string_view meant(std::string_view word) { return word == kNone ? std::string_view() : word; }
+
+// Takes words off a text's front. Each call gives nothing where the text is not as it should be.
+class Words {
+ public:
+  explicit Words(std::string_view text) : text_(text), rest_(text) {}
+
+  std::size_t offset() const { return text_.size() - rest_.size(); }
+  bool at_end() const { return rest_.empty(); }
+
+  // Up to `end`, which is taken too.
+  std::optional<std::string_view> word(char end) {
+    const std::size_t size = rest_.substr(0, kLineBytes).find(end);
+    if (size == std::string_view::npos) return std::nullopt;
+    return take(size);
+  }
+
+  std::optional<std::string_view> named(std::string_view name, char end) {
+    if (!rest_.starts_with(name)) return std::nullopt;
+    rest_.remove_prefix(name.size());
+    return word(end);
+  }
+
+  // So many bytes, and the line's end behind them.
+  std::optional<std::string_view> bytes(std::size_t size) {
+    if (size >= rest_.size() || rest_[size] != '\n') return std::nullopt;
+    return take(size);
+  }
+
+ private:
+  std::string_view take(std::size_t size) {
+    const std::string_view word = rest_.substr(0, size);
+    rest_.remove_prefix(size + 1);
+    return word;
+  }
+
+  std::string_view text_;
+  std::string_view rest_;
+};
+
+template <class Number>
+std::optional<Number> number_of(std::optional<std::string_view> word) {
+  Number number = 0;
+  if (!word) return std::nullopt;
+  const auto [after, code] = std::from_chars(word->data(), word->data() + word->size(), number);
+  if (code != std::errc{} || after != word->data() + word->size() || number < 0) return std::nullopt;
+  return number;
+}
+
+std::optional<Position> read_head(Words& words, std::size_t& objects) {
+  if (words.word(' ') != kFormat) return std::nullopt;
+  const auto revision = number_of<std::int64_t>(words.named("revision=", ' '));
+  const auto chain = words.named("chain=", ' ');
+  const auto count = number_of<std::int64_t>(words.named("objects=", '\n'));
+  if (!revision || !chain || !is_chain(*chain) || !count) return std::nullopt;
+  objects = static_cast<std::size_t>(*count);
+  return Position{.revision = *revision, .chain = std::string(*chain)};
+}
+
+std::optional<ObjectView> read_object(Words& words, Sha256Digest& hash) {
+  const auto kind_name = words.word(' ');
+  const auto tenant_id = words.word(' ');
+  const auto id = words.word(' ');
+  const auto size = number_of<std::int64_t>(words.word(' '));
+  const auto hex = words.word('\n');
+  if (!kind_name || !tenant_id || !id || !size || !hex || !from_hex(*hex, hash)) return std::nullopt;
+  const auto document = words.bytes(static_cast<std::size_t>(*size));
+  const auto kind = object_kind_from(*kind_name);
+  if (!document || !kind) return std::nullopt;
+  const ObjectIdView whose{*kind, meant(*tenant_id), meant(*id)};
+  if (check_id(whose)) return std::nullopt;
+  return ObjectView{.id = whose, .document = *document};
+}
+
+std::unexpected<Error> malformed(const Words& words) {
+  return failure("state_malformed",
+                 fmt::format("not a state that this version keeps, from byte {} on", words.offset()));
+}
+
+}  // namespace
+
+std::string write_state(const ScopeState& state) {
+  std::string out;
+  out.reserve(kLineBytes + state.objects.document_bytes() + state.objects.size() * kLineBytes);
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, "{} revision={} chain={} objects={}\n", kFormat, state.head.revision, state.head.chain,
+                 state.objects.size());
+  state.objects.for_each([&](const ObjectPtr& object) {
+    const ObjectIdView id = object->id();
+    fmt::format_to(to, "{} {} {} {} ", to_string(id.kind), shown(id.tenant_id), shown(id.id),
+                   object->document().size());
+    append_hex(object->hash(), out);
+    out.append("\n").append(object->document()).append("\n");
+  });
+  return out;
+}
+
+Result<KeptState> read_state(std::string_view text) {
+  Words words(text);
+  KeptState kept;
+  std::size_t count = 0;
+  auto head = read_head(words, count);
+  if (!head) return malformed(words);
+  kept.head = std::move(*head);
+  const std::size_t most = std::min(count, text.size() / kLeastLineBytes + 1);
+  kept.objects.reserve(most);
+  kept.hashes.reserve(most);
+  for (; count > 0; --count) {
+    const auto object = read_object(words, kept.hashes.emplace_back());
+    if (!object || (!kept.objects.empty() && kept.objects.back().id >= object->id)) return malformed(words);
+    kept.objects.push_back(*object);
+  }
+  if (!words.at_end()) return malformed(words);
+  return kept;
+}
+
+ScopeState restore(const KeptState& kept) {
+  std::vector<Edit> objects;
+  objects.reserve(kept.objects.size());
+  for (std::size_t i = 0; i < kept.objects.size(); ++i) {
+    objects.emplace_back(std::make_shared<const Object>(kept.objects[i].id, kept.objects[i].document, kept.hashes[i]));
+  }
+  return {.head = kept.head, .objects = ObjectSet().with(std::move(objects))};
+}
+
+}  // namespace sluice::sync
