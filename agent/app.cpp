@@ -19,6 +19,7 @@
 #include "agent/bundle_source.hpp"
 #include "agent/live_agents.hpp"
 #include "agent/server_source.hpp"
+#include "agent/startup.hpp"
 #include "agent/usage.hpp"
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
@@ -61,7 +62,9 @@ class App {
             clock_, metrics_, log_, decision_log_, config.redis, counters_, api_options(config), http_options(config)},
         probes_("The admin port", {.alive = [this] { return alive(); },
                                    .degraded = [this] { return degraded(); },
-                                   .metrics = [this] { return metrics_.render(); }}),
+                                   .metrics = [this] { return metrics_.render(); },
+                                   .starting = [this] { return starting(); }}),
+        startup_(steady_clock::now() + config.startup_wait),
         admin_server_(admin_loop_, http::ServerOptions{}, probes_),
         shutdown_(admin_loop_, log_, config.drain_timeout),
         certificate_(admin_loop_, log_) {
@@ -72,7 +75,7 @@ class App {
 
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
-    if (!load_certificate() || !load() || !listen()) return 1;
+    if (!certificate_.load(config_.certificate, metrics_) || !load() || !listen()) return 1;
     shutdown_.await_signal(workers_.size(), [this] { drain(); });
     std::vector<std::jthread> threads;
     for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
@@ -103,7 +106,6 @@ class App {
         program::connections_per_worker(program::raise_descriptor_limit(), config.workers, options.max_connections);
     return options;
   }
-  bool load_certificate();
   bool load();
   void follow_server(SnapshotSwap::Publish publish);
   WallTime now() const { return WallTime(std::chrono::microseconds(clock_.now_us())); }
@@ -115,6 +117,7 @@ class App {
   void drain();
   bool alive() const;
   std::vector<std::string> degraded() const;
+  std::vector<std::string> starting();
 
   const Config& config_;
   SystemClock clock_;
@@ -132,19 +135,11 @@ class App {
   std::deque<Worker> workers_;
   boost::asio::io_context admin_loop_{1};
   program::Probes probes_;
+  Startup startup_;
   http::Server admin_server_;
   program::Shutdown shutdown_;
   program::Certificate certificate_;
 };
-
-bool App::load_certificate() {
-  if (!certificate_.load(config_.certificate)) return false;
-  if (!certificate_.get()) return true;
-  metrics_.add("sluice_tls_certificate_not_after_seconds", "When the certificate in force ends, Unix time.",
-               prometheus::MetricType::Gauge,
-               [this] { return static_cast<double>(certificate_.get()->not_after().time_since_epoch().count()); });
-  return true;
-}
 
 // A server that is away ends no start.
 void App::follow_server(SnapshotSwap::Publish publish) {
@@ -159,6 +154,7 @@ void App::follow_server(SnapshotSwap::Publish publish) {
   metrics_.add("sluice_sync_usage_dropped_total",
                "Decisions that no report will tell: too many kinds, or reports, waited.",
                prometheus::MetricType::Counter, [this] { return static_cast<double>(usage_->dropped()); });
+  if (!config_.server->login_file.empty()) shared_.redis_refused = [this] { server_->redis_refused(); };
   server_.emplace(*config_.server, std::move(hooks), clock_, metrics_, log_, std::move(publish), config_.workers);
   server_->load_first();
 }
@@ -199,7 +195,7 @@ bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std
 bool App::listen() {
   if (!listen_tcp_all()) return false;
   if (!config_.listen_unix.empty()) {
-    auto bound = workers_[0].listen_unix(config_.listen_unix);
+    auto bound = workers_[0].listen_unix(config_.listen_unix, config_.listen_unix_mode);
     Result<std::uint16_t> outcome = bound ? Result<std::uint16_t>(0) : std::unexpected(bound.error());
     if (!listened(outcome, "checks on a Unix socket", "--listen-unix", config_.listen_unix)) return false;
   }
@@ -248,6 +244,12 @@ std::vector<std::string> App::degraded() const {
   if (server_) found = server_->degraded();
   for (std::string& reason : degraded_stores()) found.push_back(std::move(reason));
   return found;
+}
+
+std::vector<std::string> App::starting() {
+  const bool follows = bundle_ || server_;
+  return startup_.waits_for(steady_clock::now(), !follows || std::ranges::all_of(workers_, &Worker::has_policies),
+                            !config_.redis || std::ranges::all_of(workers_, &Worker::redis_ready));
 }
 
 std::vector<std::string> App::degraded_stores() const {

@@ -40,6 +40,39 @@ void read_counters(ConfigReader& reader, Config& config) {
                                               .use = "has no use with --counters memory; leave it out"});
 }
 
+// Kept beside the policies from before: a start without the server needs both.
+void read_counters_login(ConfigReader& reader, Config& config) {
+  constexpr std::string_view kFlag = "redis-password-from-server";
+  if (!reader.boolean(kFlag)) return;
+  reader.require_use(kFlag, reader.value("server").given, "has no use without --server; leave it out");
+  reader.require_use(kFlag, reader.value("counters").text != "memory",
+                     "has no use with --counters memory; leave it out");
+  reader.require_use(kFlag, !reader.value("server").given || reader.value("snapshot-cache").given,
+                     "needs a place to keep it; add --snapshot-cache");
+  if (!config.redis) return;
+  if (!config.redis->password_file.empty() || !config.redis->endpoint.password.empty()) {
+    reader.fault(kFlag,
+                 "is a second password beside the one in --counters or --redis-password-file; take that one out");
+  }
+  if (!config.server || config.server->cache.empty()) return;
+  config.server->login_file = config.redis->login_file = config.server->cache + ".redis";
+}
+
+void read_unix_mode(ConfigReader& reader, Config& config) {
+  const program::FlagValue& given = reader.value("listen-unix-mode");
+  const std::string& text = given.text;
+  const bool octal = (text.size() == 3 || text.size() == 4) && text.find_first_not_of("01234567") == std::string::npos;
+  const auto mode = octal ? static_cast<mode_t>(std::stoul(text, nullptr, 8)) : mode_t{0};
+  // To connect is to write.
+  if (mode > 0777 || (mode & 0600) != 0600) {
+    return reader.fault("listen-unix-mode",
+                        "must be an octal mode from 0600 to 0777 that lets the owner read and write");
+  }
+  reader.require_use("listen-unix-mode", reader.value("listen-unix").given,
+                     "has no use without --listen-unix; leave it out");
+  config.listen_unix_mode = mode;
+}
+
 void read_unix_path(ConfigReader& reader, Config& config) {
   constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;
   const program::FlagValue& path = reader.value("listen-unix");
@@ -75,6 +108,7 @@ void read_listeners(ConfigReader& reader, Config& config) {
     reader.fault("admin", "has the port of --listen; choose another port");
   }
   read_unix_path(reader, config);
+  read_unix_mode(reader, config);
 }
 
 void read_headers(ConfigReader& reader, Config& config) {
@@ -101,6 +135,7 @@ void read_serving(ConfigReader& reader, Config& config) {
   config.workers = reader.number("workers", 1, 256);
   config.max_in_flight = reader.number("max-in-flight", 1, 1'000'000);
   config.drain_timeout = reader.duration("drain-timeout", 0ms, 10min, "0s to 10m");
+  config.startup_wait = reader.duration("startup-wait", 0ms, 10min, "0s to 10m");
   read_headers(reader, config);
 }
 
@@ -161,6 +196,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
       read_policies(reader, config);
       config.server = read_server(reader, environment);
       read_counters(reader, config);
+      read_counters_login(reader, config);
       read_listeners(reader, config);
       read_serving(reader, config);
       read_telemetry(reader, config);

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 
+#include <sys/types.h>
+
 #include "agent/server_source.hpp"
 #include "common/base/error.hpp"
 #include "common/domain/decision.hpp"
@@ -44,12 +46,14 @@ struct Config {
   std::string listen;                  // "127.0.0.1:8088"; loopback unless with TLS or --insecure-listen
   http::CertificateFiles certificate;  // of listen; "": no TLS
   std::string listen_unix;             // "": none
+  mode_t listen_unix_mode = 0660;
   std::string admin;
 
   std::size_t workers = 1;
   std::size_t max_in_flight = 10'000;
   HeaderFamilies headers;
   std::chrono::milliseconds drain_timeout{20'000};
+  std::chrono::milliseconds startup_wait{3'000};  // how long /startupz waits for policies and counters
 
   telemetry::DecisionLogMode decision_log;
   telemetry::LogLevel log_level = telemetry::LogLevel::info;

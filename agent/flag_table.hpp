@@ -20,8 +20,10 @@ inline constexpr std::array kFlags{
         "server", "Policies", "URL", "",
         "The server to take policies from, instead of --policies, and to report to: https://HOST[:PORT] or http://…. "
         "Overrides are then the server's to write."},
-    FlagSpec{"agent-token-file", "Policies", "FILE", "",
-             "File with the agent token for --server, read again when it changes. Nobody else may write it."},
+    FlagSpec{
+        "agent-token-file", "Policies", "FILE", "",
+        "File with the agent token for --server, or with the token of a Kubernetes service account (projected, for "
+        "the server's audience); read again when it changes. Nobody else may write it."},
     FlagSpec{"server-tls-ca", "Policies", "FILE", "", "CA certificates for --server (PEM). Default: the system's."},
     FlagSpec{"server-tls-cert", "Policies", "FILE", "",
              "Client certificate for --server (PEM); needs --server-tls-key."},
@@ -50,6 +52,9 @@ inline constexpr std::array kFlags{
              "Where counters live: memory (this process only), redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://… "
              "(TLS) or unix:PATH[?db=N]."},
     program::kRedisPasswordFile,
+    FlagSpec{"redis-password-from-server", "Counters", "", "false",
+             "Take Redis' user and password from --server, and keep them in PATH.redis (mode 0600) beside the files of "
+             "--snapshot-cache PATH."},
     program::kRedisTlsCa,
     program::kRedisTlsCert,
     program::kRedisTlsKey,
@@ -65,8 +70,10 @@ inline constexpr std::array kFlags{
              "Certificate chain (PEM) of --listen; read again when it changes. Needs --tls-key."},
     FlagSpec{"tls-key", "Listeners", "FILE", "", "Key of the certificate (PEM). Needs --tls-cert."},
     FlagSpec{"listen-unix", "Listeners", "PATH", "", "Serve checks on a Unix socket as well."},
+    FlagSpec{"listen-unix-mode", "Listeners", "MODE", "0660",
+             "Who may connect to that socket: an octal mode. 0666 where the folder lets in nobody else."},
     FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9088",
-             "Where probes and metrics are served: /livez, /readyz, /metrics."},
+             "Where probes and metrics are served: /livez, /readyz, /startupz, /metrics."},
 
     FlagSpec{"workers", "Serving", "N", "1", "Threads that serve checks: 1 to 256."},
     FlagSpec{"max-in-flight", "Serving", "N", "10000",
@@ -74,6 +81,10 @@ inline constexpr std::array kFlags{
     FlagSpec{"headers", "Serving", "LIST", "x,ietf",
              "Rate limit headers of replies: a list of x (X-RateLimit-*), ietf (RateLimit, RateLimit-Policy), draft6 "
              "(RateLimit-Limit, …); or none."},
+    FlagSpec{
+        "startup-wait", "Serving", "DURATION", "3s",
+        "How long /startupz waits for policies and for the counter store's first answer, before the agent counts as "
+        "started whatever is missing: 0s to 10m."},
     FlagSpec{"drain-timeout", "Serving", "DURATION", "20s",
              "How long a stop waits for open connections to finish: 0s to 10m."},
 

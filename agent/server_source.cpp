@@ -48,6 +48,14 @@ ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock
       refresh_alarm_(context_),
       client_(context_, options_.sync, *this, observe()) {
   if (!options_.cache.empty()) keeper_.emplace(options_.cache, log_);
+  if (!options_.login_file.empty()) {
+    login_.emplace(
+        context_,
+        http_client::Options{.server = options_.sync.server,
+                             .tls = options_.sync.tls,
+                             .user_agent = "sluice-agent/" + options_.sync.version},
+        options_.sync.agent_id, [this] { return token_.read(); }, options_.login_file, log_);
+  }
   add_metrics();
 }
 
@@ -57,8 +65,8 @@ void ServerSource::load_first() {
   refresh();
   if (!keeper_) return;
   CompiledState compiled;
-  auto kept = keeper_->load([&](const sync::ScopeState& state) -> std::optional<std::string> {
-    compiled = compile_whole(state, clock_.now_us());
+  auto kept = keeper_->load([&](const sync::KeptState& state) -> std::optional<std::string> {
+    compiled = compile_kept(state, clock_.now_us());
     return compiled ? std::nullopt : std::optional(text_of(compiled.error()));
   });
   if (!kept) {
@@ -73,8 +81,8 @@ void ServerSource::load_first() {
   confirmed_at_ = began - std::chrono::duration_cast<Time::duration>(age);
   kept_since_ = format_timestamp(kept->confirmed);
   log_.info("last_known_good_loaded", "Policies from before are in force until the server is reached.",
-            {{"file", options_.cache}, {"revision", kept->state.head.revision}, {"confirmed", kept_since_}});
-  kept_ = std::move(kept->state);
+            {{"file", options_.cache}, {"revision", kept->head.revision}, {"confirmed", kept_since_}});
+  kept_ = std::move(*kept);
   swap_.publish({std::move(*compiled), nullptr}, 0, began, [this] { follow(); });
   metrics_.set_snapshot(
       kept_->head.revision,
@@ -86,6 +94,7 @@ void ServerSource::load_first() {
 void ServerSource::start() {
   if (keeper_) keeper_->start();
   if (!kept_) boost::asio::post(context_, [this] { follow(); });
+  if (login_) boost::asio::post(context_, [this] { login_->start(); });
   thread_ = std::jthread([this] {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
     auto keep_running = boost::asio::make_work_guard(context_);
@@ -93,9 +102,14 @@ void ServerSource::start() {
   });
 }
 
-// What is in force from the disk counts as enforced once all have taken it: from then on the server is told.
+// What is in force from the disk counts as enforced once all have taken it: from then on the server is told. What its
+// changes will be applied to is made here, while decisions are made already.
 void ServerSource::follow() {
-  client_.start(std::exchange(kept_, std::nullopt));
+  std::optional<sync::ScopeState> state;
+  if (const auto kept = std::exchange(kept_, std::nullopt)) {
+    if (const auto read = sync::read_state(kept->content)) state = sync::restore(*read);
+  }
+  client_.start(std::move(state));
   refresh();
 }
 
@@ -104,10 +118,15 @@ void ServerSource::stop() {
   boost::asio::post(context_, [this] {
     age_alarm_.clear();
     refresh_alarm_.clear();
+    if (login_) login_->stop();
     client_.stop([this] { context_.stop(); });
   });
   thread_.join();
   if (keeper_) keeper_->stop();
+}
+
+void ServerSource::redis_refused() {
+  if (login_) boost::asio::post(context_, [this] { login_->refused(); });
 }
 
 void ServerSource::on_state(const sync::Applied& applied, bool) {
@@ -208,6 +227,9 @@ std::vector<std::string> ServerSource::degraded_here() const {
   }
   if (keeper_) {
     if (auto problem = keeper_->problem()) found.push_back(std::move(*problem));
+  }
+  if (login_) {
+    if (auto problem = login_->problem()) found.push_back(std::move(*problem));
   }
   return found;
 }

@@ -18,6 +18,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "agent/counters_login.hpp"
 #include "agent/snapshot_swap.hpp"
 #include "agent/state_keeper.hpp"
 #include "agent/sync/alarm.hpp"
@@ -33,6 +34,7 @@ struct ServerOptions {
   std::string token_file;
   std::string cache;                     // of the last good state; "": none is kept
   std::chrono::milliseconds max_age{0};  // since the server has confirmed what is in force; 0: unlimited
+  std::string login_file = {};  // where the login to Redis is kept that the server hands out; "": it is not asked
 };
 
 // What goes to and comes from others than those who decide by snapshots; each may be empty. Called on the source's
@@ -58,6 +60,9 @@ class ServerSource final : private SyncHost {
   void stop();  // tells the server, and joins
 
   std::vector<std::string> degraded() const;
+
+  // From any thread: Redis did not take the login.
+  void redis_refused();
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -87,13 +92,14 @@ class ServerSource final : private SyncHost {
   SnapshotSwap swap_;
   TokenFile token_;
   std::optional<StateKeeper> keeper_;
+  std::optional<CountersLogin> login_;
   Alarm age_alarm_;
   Alarm refresh_alarm_;
   SyncClient client_;
-  std::optional<sync::ScopeState> kept_;  // from the disk, until it is in force
-  std::string kept_since_;                // when the server confirmed it; "" once it has again
-  Time confirmed_at_;                     // by the server; REQUIRES a snapshot in force
-  bool lost_ = false;                     // the log says so
+  std::optional<StateKeeper::Kept> kept_;  // from the disk, until it is in force
+  std::string kept_since_;                 // when the server confirmed it; "" once it has again
+  Time confirmed_at_;                      // by the server; REQUIRES a snapshot in force
+  bool lost_ = false;                      // the log says so
 
   mutable std::mutex mutex_;  // guards what follows
   std::vector<std::string> degraded_;

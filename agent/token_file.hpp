@@ -1,4 +1,5 @@
-// The agent's token, in a file that may be replaced while the agent runs.
+// The agent's token, in a file that may be replaced while the agent runs: one that the server made (slg_…), or that of
+// a Kubernetes service account, which the kubelet replaces long before it ends.
 //
 // Thread: one at a time.
 #pragma once

@@ -67,7 +67,9 @@ redis::Observer Worker::observe_redis() {
   return {.connected = [this](const redis::ServerInfo& server) { on_connected(server); },
           .connect_failed =
               [this, lost](const Error& error) {
-                shared_.metrics.redis_errors.count(static_cast<std::size_t>(connect_fault(error.code)));
+                const limiter::StoreFault fault = connect_fault(error.code);
+                shared_.metrics.redis_errors.count(static_cast<std::size_t>(fault));
+                if (fault == limiter::StoreFault::authentication && shared_.redis_refused) shared_.redis_refused();
                 lost(error, "redis_connect_failed", "Redis cannot be used yet; failure modes decide meanwhile.");
               },
           .disconnected =
@@ -109,7 +111,7 @@ Result<std::uint16_t> Worker::listen_tls(const std::string& address, bool reuse_
   return server_.listen_tls(address, reuse_port, std::move(certificates));
 }
 
-Result<> Worker::listen_unix(const std::string& path) { return server_.listen_unix(path); }
+Result<> Worker::listen_unix(const std::string& path, mode_t mode) { return server_.listen_unix(path, mode); }
 
 void Worker::run() {
   if (redis_) redis_->start();
@@ -120,6 +122,7 @@ void Worker::set_snapshot(Publication publication, std::function<void()> taken) 
   boost::asio::post(context_, [this, publication = std::move(publication), taken = std::move(taken)]() mutable {
     in_force_ = std::move(publication);
     api_.set_snapshot(in_force_.snapshot);
+    has_policies_.store(in_force_.snapshot != nullptr, std::memory_order_relaxed);
     if (taken) taken();
     publish_overrides();
   });

@@ -35,7 +35,8 @@ struct WorkerShared {
   limiter::MemoryCounters& memory;
   CheckApiOptions api;
   http::ServerOptions http;
-  Usage* usage = nullptr;  // none where there is no server to report to
+  Usage* usage = nullptr;                    // none where there is no server to report to
+  std::function<void()> redis_refused = {};  // Redis did not take the login; called on workers' loops
   std::atomic<std::size_t> in_flight{0};
 };
 
@@ -48,7 +49,7 @@ class Worker {
   Result<std::uint16_t> listen_tcp(const std::string& address, bool reuse_port);
   Result<std::uint16_t> listen_tls(const std::string& address, bool reuse_port,
                                    std::shared_ptr<const http::Certificates> certificates);
-  Result<> listen_unix(const std::string& path);
+  Result<> listen_unix(const std::string& path, mode_t mode);
 
   void run();  // until stop(); the worker's thread is the one that calls it
 
@@ -60,6 +61,7 @@ class Worker {
   void drain(std::function<void()> drained);  // answers what is in flight, then calls back from the loop
   void stop();
   bool redis_ready() const { return redis_ready_.load(std::memory_order_relaxed); }
+  bool has_policies() const { return has_policies_.load(std::memory_order_relaxed); }  // it decides by some
   // When the loop last turned, by the steady clock: what liveness is judged by.
   std::chrono::steady_clock::time_point last_turn() const;
 
@@ -83,6 +85,7 @@ class Worker {
   boost::asio::steady_timer ticker_;
   Publication in_force_;
   std::atomic<bool> redis_ready_{false};
+  std::atomic<bool> has_policies_{false};
   std::atomic<std::chrono::steady_clock::rep> last_turn_{0};
 };
 

@@ -44,9 +44,9 @@ Result<http_client::Request> ServerLink::request(std::string target) {
 
 Error refused_by_server(std::string_view what, const http_client::Response& response) {
   const std::string detail = detail_of(response);
-  if (response.status == 401) {
-    return {"unauthorized", fmt::format("{}: the server does not accept the agent token (401){}{}", what,
-                                        detail.empty() ? "" : ": ", detail)};
+  if (response.status == 401 || response.status == 403) {
+    return {"unauthorized", fmt::format("{}: the server does not accept the agent token ({}){}{}", what,
+                                        response.status, detail.empty() ? "" : ": ", detail)};
   }
   return {"status",
           fmt::format("{}: the server answers {}{}{}", what, response.status, detail.empty() ? "" : ": ", detail)};

@@ -35,7 +35,7 @@ class ServerLink {
   std::mt19937_64 engine_;
 };
 
-// What an answer says that is none of those asked for. Codes: `unauthorized` (401), else `status`.
+// What an answer says that is none of those asked for. Codes: `unauthorized` (401, 403), else `status`.
 Error refused_by_server(std::string_view what, const http_client::Response& response);
 
 }  // namespace sluice::agent

@@ -57,7 +57,7 @@ enum class FetchResult : std::uint8_t {
   not_modified,  // 304
   resync,        // 410, or a delta that does not fit: a whole state is asked for next
   failed,        // no answer, or not one to use: tried again
-  unauthorized,  // 401: tried again with the token read anew
+  unauthorized,  // 401, 403: tried again with the token read anew
   refused,       // a state that this agent does not take: the one before stays
 };
 inline constexpr std::size_t kFetchResults = 8;

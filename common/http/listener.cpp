@@ -99,7 +99,7 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
       std::string peer = peer_text(peer_.address());
       if (!certificates_) return new StreamConnection<Socket>(host_, std::move(peer), std::move(socket));
       SessionPtr session = certificates_->new_session();
-      if (!session) return nullptr;  // no memory
+      if (!session) return nullptr;  // no certificate yet, or no memory
       return new StreamConnection<TlsSocket>(host_, std::move(peer), std::move(socket), std::move(session));
     } else {
       return new StreamConnection<Socket>(host_, std::string(), std::move(socket));
@@ -148,8 +148,8 @@ Result<std::shared_ptr<Listener>> listen_tcp(asio::io_context& context, std::sha
 }
 
 Result<std::shared_ptr<Listener>> listen_unix(asio::io_context& context, std::shared_ptr<ConnectionHost> host,
-                                              const std::string& path) {
-  Result<UnixPath> file = UnixPath::listen(path);
+                                              const std::string& path, mode_t mode) {
+  Result<UnixPath> file = UnixPath::listen(path, mode);
   if (!file) return std::unexpected(file.error());
   AcceptLoop<stream_protocol>::Acceptor acceptor(context.get_executor());
   Code ec;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include <sys/types.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
@@ -28,6 +29,6 @@ Result<std::shared_ptr<Listener>> listen_tcp(boost::asio::io_context& context, s
                                              const boost::asio::ip::tcp::endpoint& endpoint, bool reuse_port,
                                              std::shared_ptr<const Certificates> certificates);
 Result<std::shared_ptr<Listener>> listen_unix(boost::asio::io_context& context, std::shared_ptr<ConnectionHost> host,
-                                              const std::string& path);
+                                              const std::string& path, mode_t mode);
 
 }  // namespace sluice::http

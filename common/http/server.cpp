@@ -112,8 +112,8 @@ Result<std::uint16_t> Server::listen_tls(std::string_view address, bool reuse_po
   return impl_->add(http::listen_tcp(impl_->context_, impl_->host_, *endpoint, reuse_port, std::move(certificates)));
 }
 
-Result<> Server::listen_unix(const std::string& path) {
-  const auto added = impl_->add(http::listen_unix(impl_->context_, impl_->host_, path));
+Result<> Server::listen_unix(const std::string& path, mode_t mode) {
+  const auto added = impl_->add(http::listen_unix(impl_->context_, impl_->host_, path, mode));
   if (!added) return std::unexpected(added.error());
   return {};
 }

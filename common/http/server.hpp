@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <sys/types.h>
 #include <boost/asio/io_context.hpp>
 
 #include "common/base/error.hpp"
@@ -101,6 +102,9 @@ struct ServerStats {  // counted by the server, read by metrics on the same thre
   std::uint64_t tls_failures = 0;
 };
 
+// Of a Unix socket: its owner and its group.
+inline constexpr mode_t kSocketMode = 0660;
+
 class Server {
  public:
   Server(boost::asio::io_context& context, ServerOptions options, Handler& handler);
@@ -113,8 +117,8 @@ class Server {
   // The same with TLS. Each connection takes the certificate that is in force when it comes.
   Result<std::uint16_t> listen_tls(std::string_view address, bool reuse_port,
                                    std::shared_ptr<const Certificates> certificates);
-  // Removes a stale socket file first (one nobody answers on); mode of the new one 0660.
-  Result<> listen_unix(const std::string& path);
+  // Removes a stale socket file first (one nobody answers on); the new one has this mode, whatever the umask.
+  Result<> listen_unix(const std::string& path, mode_t mode = kSocketMode);
 
   // Stops accepting, answers `Connection: close` to what comes on open connections, finishes all streams, closes what
   // is idle, and calls `drained` when the last is closed.

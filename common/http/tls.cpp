@@ -90,7 +90,11 @@ Result<> Certificates::take(const Look& seen) {
   tried_ = seen.summary;
   if (!seen.chain) return std::unexpected(seen.chain.error());
   if (!seen.key) return std::unexpected(seen.key.error());
-  auto made = make_tls_context({files_.chain, seen.chain->text()}, {files_.key, seen.key->text()});
+  return renew({files_.chain, seen.chain->text()}, {files_.key, seen.key->text()});
+}
+
+Result<> Certificates::renew(const PemFile& chain, const PemFile& key) {
+  auto made = make_tls_context(chain, key);
   if (!made) return std::unexpected(std::move(made.error()));
   const std::lock_guard lock(mutex_);
   std::swap(current_, *made);
@@ -103,6 +107,10 @@ Result<std::shared_ptr<Certificates>> Certificates::load(CertificateFiles files)
   return made;
 }
 
+std::shared_ptr<Certificates> Certificates::without_files() {
+  return std::shared_ptr<Certificates>(new Certificates(CertificateFiles{}));
+}
+
 Result<> Certificates::reload() { return take(look()); }
 
 Result<bool> Certificates::reload_if_changed() {
@@ -110,6 +118,11 @@ Result<bool> Certificates::reload_if_changed() {
   if (seen.summary == tried_) return false;
   if (Result<> taken = take(seen); !taken) return std::unexpected(std::move(taken.error()));
   return true;
+}
+
+bool Certificates::in_force() const {
+  const std::lock_guard lock(mutex_);
+  return current_.context != nullptr;
 }
 
 std::chrono::sys_seconds Certificates::not_after() const {
@@ -123,7 +136,7 @@ SessionPtr Certificates::new_session() const {
     const std::lock_guard lock(mutex_);
     context = current_.context;
   }
-  return SessionPtr(SSL_new(context.get()));
+  return SessionPtr(context ? SSL_new(context.get()) : nullptr);
 }
 
 }  // namespace sluice::http

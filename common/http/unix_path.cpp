@@ -13,8 +13,6 @@
 namespace sluice::http {
 namespace {
 
-constexpr mode_t kMode = 0660;
-
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -55,7 +53,7 @@ Result<> remove_stale(const std::string& path) {
 
 }  // namespace
 
-Result<UnixPath> UnixPath::listen(const std::string& path) {
+Result<UnixPath> UnixPath::listen(const std::string& path, mode_t mode) {
   if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path) || path.find('\0') != std::string::npos) {
     return failure("address_malformed", fmt::format("\"{}\" is not a socket path: it has 1 to {} bytes", path,
                                                     sizeof(sockaddr_un::sun_path) - 1));
@@ -63,13 +61,13 @@ Result<UnixPath> UnixPath::listen(const std::string& path) {
   if (const Result<> cleared = remove_stale(path); !cleared) return std::unexpected(cleared.error());
   UnixPath made(path, ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (made.descriptor_ < 0) return failed(path, errno);
-  if (const Result<> ready = made.bind_and_listen(); !ready) return std::unexpected(ready.error());
+  if (const Result<> ready = made.bind_and_listen(mode); !ready) return std::unexpected(ready.error());
   return made;
 }
 
-Result<> UnixPath::bind_and_listen() {
+Result<> UnixPath::bind_and_listen(mode_t mode) {
   // Linux gives the file the descriptor's mode less the umask: it is never wider than it will be.
-  ::fchmod(descriptor_, kMode);
+  ::fchmod(descriptor_, mode);
   const sockaddr_un address = address_of(path_);
   if (::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return failed(path_, errno);
@@ -78,7 +76,7 @@ Result<> UnixPath::bind_and_listen() {
   bound_ = true;
   device_ = status.st_dev;
   inode_ = status.st_ino;
-  if (::chmod(path_.c_str(), kMode) != 0 || ::listen(descriptor_, SOMAXCONN) != 0) return failed(path_, errno);
+  if (::chmod(path_.c_str(), mode) != 0 || ::listen(descriptor_, SOMAXCONN) != 0) return failed(path_, errno);
   return {};
 }
 

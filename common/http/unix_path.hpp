@@ -11,9 +11,9 @@ namespace sluice::http {
 
 class UnixPath {
  public:
-  // Makes a listening socket at `path` with mode 0660; a stale file there, one that nobody answers on, is replaced.
+  // Makes a listening socket at `path` with this mode; a stale file there, one that nobody answers on, is replaced.
   // Errors: address_malformed, address_in_use, address_not_permitted, listen_failed.
-  static Result<UnixPath> listen(const std::string& path);
+  static Result<UnixPath> listen(const std::string& path, mode_t mode);
 
   UnixPath(UnixPath&& other) noexcept;
   UnixPath& operator=(UnixPath&&) = delete;
@@ -24,7 +24,7 @@ class UnixPath {
 
  private:
   UnixPath(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
-  Result<> bind_and_listen();
+  Result<> bind_and_listen(mode_t mode);
 
   std::string path_;
   int descriptor_ = -1;

@@ -25,10 +25,13 @@ void send_problem(http::Reply& reply, unsigned status, std::string_view detail, 
 }  // namespace
 
 void Probes::handle(http::Request& request, http::Reply reply) {
-  bool known = request.path == "/v1/health" || request.path == "/livez" || request.path == "/readyz" ||
-               request.path == "/metrics";
+  const bool starts = sources_.starting != nullptr;
+  const bool known = request.path == "/v1/health" || request.path == "/livez" || request.path == "/readyz" ||
+                     request.path == "/metrics" || (starts && request.path == "/startupz");
   if (!known) {
-    return send_problem(reply, 404, fmt::format("{} has /v1/health, /livez, /readyz and /metrics.", port_));
+    return send_problem(
+        reply, 404,
+        fmt::format("{} has /v1/health, /livez, /readyz{} and /metrics.", port_, starts ? ", /startupz" : ""));
   }
   if (request.method != "GET" && request.method != "HEAD") {
     return send_problem(reply, 405, "This answers GET and HEAD only.", "Allow: GET, HEAD\r\n");
@@ -37,24 +40,45 @@ void Probes::handle(http::Request& request, http::Reply reply) {
     return reply.send({.status = 200, .content_type = kMetricsType, .headers = {}, .body = sources_.metrics()});
   }
   if (request.path == "/readyz") return show_readiness(reply);
+  if (request.path == "/startupz") return show_start(reply);
   if (request.path == "/livez" && !sources_.alive()) {
     return send_json(reply, 503, R"({"status":"stuck"})");
   }
   send_json(reply, 200, fmt::format(R"({{"status":"ok","version":"{}"}})", version()));
 }
 
-void Probes::show_readiness(http::Reply& reply) const {
-  bool ready = ready_ && !draining_;
-  std::string body = fmt::format(R"({{"status":"{}","degraded":[)", draining_ ? "draining"
-                                                                    : ready   ? "ready"
-                                                                              : "starting");
+namespace {
+
+// ["one","two"]
+void append_texts(std::string& body, const std::vector<std::string>& texts) {
   std::string_view separator;
-  for (const std::string& text : sources_.degraded()) {
+  body += '[';
+  for (const std::string& text : texts) {
     body += separator;
     append_json_string(body, text);
     separator = ",";
   }
-  body += "]}";
+  body += ']';
+}
+
+}  // namespace
+
+void Probes::show_start(http::Reply& reply) const {
+  std::vector<std::string> waits_for = sources_.starting();
+  if (!ready_) waits_for.emplace_back("its listeners");
+  std::string body = fmt::format(R"({{"status":"{}","waits_for":)", waits_for.empty() ? "started" : "starting");
+  append_texts(body, waits_for);
+  body += '}';
+  send_json(reply, waits_for.empty() ? 200 : 503, body);
+}
+
+void Probes::show_readiness(http::Reply& reply) const {
+  bool ready = ready_ && !draining_;
+  std::string body = fmt::format(R"({{"status":"{}","degraded":)", draining_ ? "draining"
+                                                                   : ready   ? "ready"
+                                                                             : "starting");
+  append_texts(body, sources_.degraded());
+  body += '}';
   send_json(reply, ready ? 200 : 503, body);
 }
 

@@ -1,4 +1,5 @@
-// The admin port: probes and metrics, and nothing else. GET /v1/health, /livez, /readyz, /metrics.
+// The admin port: probes and metrics, and nothing else. GET /v1/health, /livez, /readyz, /metrics, and /startupz of a
+// program that has one.
 //
 // Readiness is "the listener is up and not draining": it gates the whole pod, so it does not depend on stores or on
 // other programs; what is degraded is said in its body.
@@ -19,6 +20,8 @@ struct ProbeSources {
   std::function<bool()> alive;                         // every worker's loop turns
   std::function<std::vector<std::string>()> degraded;  // one sentence for each thing that is
   std::function<std::string()> metrics;                // in Prometheus' text format 0.0.4
+  // What a start still waits for, a few words each. Where it is set, there is /startupz: 200 once it is nothing.
+  std::function<std::vector<std::string>()> starting = {};
 };
 
 class Probes final : public http::Handler {
@@ -35,6 +38,7 @@ class Probes final : public http::Handler {
 
  private:
   void show_readiness(http::Reply& reply) const;
+  void show_start(http::Reply& reply) const;
 
   const std::string port_;
   ProbeSources sources_;

@@ -38,6 +38,7 @@ std::string to_string(const Endpoint& endpoint);  // without the password
 struct Options {  // all durations > 0
   Endpoint endpoint;
   std::string password_file;  // read at each connect; replaces endpoint.password
+  std::string login_file;     // user and password, a line each; read at each connect, replaces those of the endpoint
   std::string tls_ca_file;    // "": the system's
   std::string tls_cert_file;  // client certificate
   std::string tls_key_file;

@@ -10,38 +10,60 @@
 namespace sluice::redis {
 namespace {
 
-constexpr std::size_t kLongestPassword = 4096;
+constexpr std::size_t kLongest = 4096;
 
-Result<std::string> read_password(const std::string& path) {
+Result<std::string> read_small(std::string_view what, const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::string text(kLongestPassword + 1, '\0');
+  std::string text(kLongest + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!file.eof() && !file.good()) {
     const char* why = errno != 0 ? std::strerror(errno) : "not a readable file";
-    return failure("credentials", fmt::format("the password file {} cannot be read: {}", path, why));
+    return failure("credentials", fmt::format("the {} file {} cannot be read: {}", what, path, why));
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kLongestPassword) {
-    return failure("credentials", fmt::format("the password file {} is larger than {} bytes", path, kLongestPassword));
+  if (text.size() > kLongest) {
+    return failure("credentials", fmt::format("the {} file {} is larger than {} bytes", what, path, kLongest));
   }
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   // Most likely being written just now; no server is meant to be asked with an empty password by way of a file.
-  if (text.empty()) return failure("credentials", fmt::format("the password file {} is empty", path));
+  if (text.empty()) return failure("credentials", fmt::format("the {} file {} is empty", what, path));
   return text;
 }
 
 }  // namespace
+
+Result<std::string> read_password_file(const std::string& path) { return read_small("password", path); }
+
+Result<std::string> write_login_file(std::string_view user, std::string_view password) {
+  if (password.empty() || password.find_first_of("\r\n") != std::string_view::npos ||
+      user.find_first_of("\r\n") != std::string_view::npos || user.size() + password.size() + 2 > kLongest) {
+    return failure("credentials", "a login has a password, no line ends, and less than 4 KiB");
+  }
+  return fmt::format("{}\n{}\n", user, password);
+}
 
 Result<Login> read_login(const Options& options) {
   Login login{.user = options.endpoint.user,
               .password = options.endpoint.password,
               .database = options.endpoint.database,
               .client_name = options.client_name};
-  if (options.password_file.empty()) return login;
-  Result<std::string> password = read_password(options.password_file);
-  if (!password) return std::unexpected(password.error());
-  login.password = *std::move(password);
+  if (!options.password_file.empty()) {
+    Result<std::string> password = read_password_file(options.password_file);
+    if (!password) return std::unexpected(password.error());
+    login.password = *std::move(password);
+  }
+  if (!options.login_file.empty()) {
+    Result<std::string> text = read_small("login", options.login_file);
+    if (!text) return std::unexpected(text.error());
+    const std::size_t end = text->find('\n');
+    if (end == std::string::npos) {
+      return failure("credentials",
+                     fmt::format("the login file {} has no second line, the password", options.login_file));
+    }
+    login.user = text->substr(0, end);
+    login.password = text->substr(end + 1);
+  }
   return login;
 }
 

@@ -27,6 +27,7 @@ class Place:
     key: str
     token: str
     agent_token: str
+    binding: str
 
 
 @dataclass
@@ -136,6 +137,29 @@ def _tokens(kind: str, fields: dict[str, Any], own: Callable[[Place], str]) -> d
             f"DELETE {path}/{{id}}": Row("grant", "tenant", sacrifice)}
 
 
+def binding_of(place: Place, **fields: Any) -> dict[str, Any]:
+    """A binding of a namespace that no other binding has."""
+    return {"namespace": fresh_id("ns"), "organization_id": place.organization, "tenant_ids": [place.tenant], **fields}
+
+
+def _bindings() -> dict[str, Row]:
+    """An organization sees its own; the platform writes them."""
+    path = "/bindings"
+
+    def one(place: Place) -> str:
+        return f"{path}/{place.binding}"
+
+    def sacrifice(admin: AdminClient, place: Place) -> Ask:
+        return Ask(f"{path}/{admin.create(path, binding_of(place))['id']}")
+
+    return {f"GET {path}": Row("read_tokens", "tenant", lambda *_: Ask(path), of="any", lists="tenant_ids"),
+            f"POST {path}": Row("grant", "platform", lambda _, place: Ask(path, binding_of(place))),
+            f"GET {path}/{{id}}": Row("read_tokens", "tenant", _named(one)),
+            f"PUT {path}/{{id}}": Row("grant", "platform", lambda _, place: Ask(one(place), binding_of(place))),
+            f"PATCH {path}/{{id}}": Row("grant", "platform", lambda _, place: Ask(one(place), {"namespace": fresh_id("ns")})),
+            f"DELETE {path}/{{id}}": Row("grant", "platform", sacrifice)}
+
+
 def override(**fields: Any) -> dict[str, Any]:
     """An override of the policy that every place has."""
     return {"policy_id": "pro", "limit_name": "token_bucket", "identity": {"subject": fresh_id("s"), "resource": "x"},
@@ -221,6 +245,7 @@ ROUTES: dict[str, Row] = {
     "GET /whoami": Row("read", "tenant", lambda *_: Ask("/whoami"), of="any"),
     **_tokens("tokens", {"role": "auditor"}, lambda place: place.token),
     **_tokens("agent-tokens", {}, lambda place: place.agent_token),
+    **_bindings(),
 
     "GET /modes": Row("read", "tenant", lambda *_: Ask("/modes"), of="any", lists="tenant_id"),
     "GET /modes/global": Row("read", "tenant", lambda *_: Ask("/modes/global"), of="any"),

@@ -299,6 +299,19 @@ TEST_CASE("A Unix socket's path is short enough, in a folder that is there, and 
   CHECK(good({"--listen-unix", folder.path("stale.sock")}).listen_unix == folder.path("stale.sock"));
 }
 
+TEST_CASE("A Unix socket's mode is octal, and lets its owner connect") {
+  const Folder folder;
+  const std::string path = folder.path("s.sock");
+  CHECK(good({"--listen-unix", path}).listen_unix_mode == 0660);
+  CHECK(good({"--listen-unix", path, "--listen-unix-mode", "0666"}).listen_unix_mode == 0666);
+  CHECK(good({"--listen-unix", path, "--listen-unix-mode", "600"}).listen_unix_mode == 0600);
+  for (const char* mode : {"66", "0066", "0468", "1666", "00666", "rw-rw----", "0x1ff"}) {
+    CAPTURE(mode);
+    CHECK(mentions(only_fault("--listen-unix-mode", {"--listen-unix", path, "--listen-unix-mode", mode}), "octal"));
+  }
+  CHECK(mentions(only_fault("--listen-unix-mode", {"--listen-unix-mode", "0666"}), "--listen-unix"));
+}
+
 TEST_CASE("Every file named must be there") {
   const Folder folder;
   const std::string missing = folder.path("missing");

@@ -110,5 +110,33 @@ TEST_CASE("with TLS others may reach it") {
   CHECK(has(given.faults({"--server", "https://a", "--tls-cert", file}), "add --tls-key"));
 }
 
+TEST_CASE("the login to Redis comes from the server where it is asked to, and is kept beside the policies") {
+  const Given given;
+  const std::string cache = given.folder + "/kept";
+  const Texts good{"--server", "https://a", "--snapshot-cache", cache, "--redis-password-from-server"};
+  const auto with = [](Texts flags, const Texts& more) {
+    flags.insert(flags.end(), more.begin(), more.end());
+    return flags;
+  };
+  const auto config = given.read(with(good, {"--counters", "redis://redis:6379/0"}));
+  REQUIRE(config);
+  CHECK(config->redis->login_file == cache + ".redis");
+  CHECK(config->server->login_file == cache + ".redis");
+  CHECK(given.read({"--server", "https://a"})->redis->login_file.empty());
+  CHECK(has(given.faults({"--server", "https://a", "--redis-password-from-server"}), "add --snapshot-cache"));
+  CHECK(has(given.faults(with(good, {"--counters", "memory"})), "has no use with --counters memory"));
+  CHECK(has(given.faults(with(good, {"--counters", "redis://u:secret@h"})), "second password"));
+  CHECK_FALSE(has(given.faults(with(good, {"--counters", "redis://u:secret@h"})), "secret"));
+  const std::string password = given.folder + "/password";
+  std::ofstream(password) << "x";
+  CHECK(has(given.faults(with(good, {"--redis-password-file", password})), "second password"));
+}
+
+TEST_CASE("the token may be a service account's") {
+  const Given given;
+  std::ofstream(given.token, std::ios::trunc) << "eyJhbGciOiJSUzI1NiJ9.eyJhdWQiOiJzbHVpY2UifQ.c2ln\n";
+  CHECK(given.read({"--server", "https://a"}));
+}
+
 }  // namespace
 }  // namespace sluice::agent

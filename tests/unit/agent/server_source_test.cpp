@@ -287,4 +287,28 @@ TEST_CASE("a token file is read again when it changes, and says what is wrong wi
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("a service account's token is followed as the kubelet replaces it") {
+  const auto folder = Rig::make_folder();
+  // A folder for each token, and one link that is renamed over: the file itself is a link through it.
+  const auto rotate = [&](const std::string& name, const std::string& token) {
+    std::filesystem::create_directory(folder / name);
+    std::ofstream(folder / name / "token") << token;
+    std::filesystem::create_symlink(name, folder / "..new");
+    std::filesystem::rename(folder / "..new", folder / "..data");
+  };
+  std::filesystem::create_symlink("..data/token", folder / "token");
+  rotate("..1", "eyJhbGciOiJ.eyJzdWIiO-_.c2ln");
+  TokenFile file(folder / "token");
+  CHECK(file.read() == "eyJhbGciOiJ.eyJzdWIiO-_.c2ln");
+  rotate("..2", "eyJhbGciOiJ.eyJzdWIiTw.c2ln");
+  CHECK(file.read() == "eyJhbGciOiJ.eyJzdWIiTw.c2ln");
+  for (const char* text : {"a.b", "a.b.", ".b.c", "a..c", "a.b.c.d", "a.b.c d", "a.b=.c"}) {
+    CAPTURE(text);
+    std::filesystem::remove_all(folder / "..3");
+    rotate("..3", text);
+    CHECK(file.read().error().code == "token_file");
+  }
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace sluice::agent

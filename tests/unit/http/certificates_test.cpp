@@ -159,6 +159,23 @@ TEST_CASE("files that are gone leave the former pair in force, and count again w
   CHECK(loaded.again() == "two");
 }
 
+TEST_CASE("without files there is no session until the first pair comes, and a faulty pair changes nothing") {
+  const auto certificates = Certificates::without_files();
+  CHECK_FALSE(certificates->in_force());
+  CHECK(certificates->new_session() == nullptr);
+  CHECK(certificates->not_after() == std::chrono::sys_seconds{});
+  const PemPair one = make_pair("one");
+  CHECK(certificates->renew({"crt", one.certificate}, {"key", make_pair("two").key}).error().text ==
+        "key is not the key of the first certificate in crt");
+  CHECK_FALSE(certificates->in_force());
+  REQUIRE(certificates->renew({"crt", one.certificate}, {"key", one.key}));
+  CHECK(certificates->in_force());
+  CHECK(name_in(*certificates) == "one");
+  CHECK_FALSE(certificates->renew({"crt", ""}, {"key", one.key}));
+  CHECK(name_in(*certificates) == "one");
+  CHECK(certificates->not_after() > std::chrono::sys_seconds{});
+}
+
 TEST_CASE("a mounted secret's swap of links is a change, a touch is none") {
   const Folder folder;
   for (const std::string name : {"one", "two"}) {

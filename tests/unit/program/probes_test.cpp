@@ -70,4 +70,25 @@ TEST_CASE("Everything else is 404 with what there is, and other methods are 405"
 }
 
 }  // namespace
+TEST_CASE("A program that has a start says what it waits for, and another has no such path") {
+  std::vector<std::string> waits_for{"policies"};
+  Probes probes("The admin port", {.alive = [] { return true; },
+                                   .degraded = [] { return std::vector<std::string>(); },
+                                   .metrics = [] { return std::string(); },
+                                   .starting = [&] { return waits_for; }});
+  http::Asker asker(probes);
+  CHECK(asker.ask("GET", "/startupz").status == 503);
+  CHECK(asker.ask("GET", "/startupz").body == R"({"status":"starting","waits_for":["policies","its listeners"]})");
+  waits_for.clear();
+  CHECK(asker.ask("GET", "/startupz").status == 503);
+  probes.set_ready();
+  CHECK(asker.ask("GET", "/startupz").status == 200);
+  CHECK(asker.ask("GET", "/startupz").body == R"({"status":"started","waits_for":[]})");
+  CHECK(asker.ask("POST", "/startupz").status == 405);
+  CHECK(asker.ask("GET", "/other").body.find("/startupz") != std::string::npos);
+  Rig without;
+  CHECK(without.get("/startupz").status == 404);
+  CHECK(without.get("/startupz").body.find("/startupz") == std::string::npos);
+}
+
 }  // namespace sluice::program
