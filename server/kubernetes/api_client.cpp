@@ -1,0 +1,251 @@
+#include "server/kubernetes/api_client.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/domain/json_tree.hpp"
+#include "common/http_client/client.hpp"
+
+namespace sluice::server::kubernetes {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t kLongestFile = 64UL * 1024;
+constexpr std::size_t kLargestAnswer = 32UL << 20;  // lists are asked for in pages; this only bounds the memory
+constexpr std::size_t kMostShown = 500;             // of what the API server says
+
+// Each request has a deadline of its own, and the whole of it: http_client's time-outs are only there behind it.
+constexpr std::chrono::minutes kNoLimit{10};
+
+Result<std::string> read_small_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return failure("token", fmt::format("{} cannot be read: {}", path, std::strerror(errno)));
+  std::string text(kLongestFile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad()) return failure("token", fmt::format("{} cannot be read", path));
+  if (text.size() > kLongestFile) return failure("token", fmt::format("{} is larger than a token can be", path));
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.pop_back();
+  if (text.empty()) return failure("token", fmt::format("{} is empty", path));
+  return text;
+}
+
+Result<std::string> read_token(const std::string& path) {
+  if (path.empty()) return std::string();
+  auto token = read_small_file(path);
+  if (!token) return token;
+  const bool visible = std::ranges::all_of(*token, [](char c) { return c > ' ' && c < '\x7f'; });
+  if (!visible) return failure("token", fmt::format("{} holds no token: one line of visible ASCII", path));
+  return token;
+}
+
+http_client::Options client_options(const ApiOptions& options) {
+  http_client::Options made{.server = options.server, .tls = {.ca = options.ca_file}};
+  made.connect_timeout = made.head_timeout = made.idle_timeout = kNoLimit;
+  made.user_agent = "sluice-server";
+  return made;
+}
+
+}  // namespace
+
+// Whatever calls a user holds a reference first: the user may destroy the client.
+class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(asio::io_context& context, const ApiOptions& options)
+      : context_(context), token_file_(options.token_file), most_waiting_(options.waiting) {
+    for (std::size_t i = 0; i < std::max<std::size_t>(options.connections, 1); ++i) {
+      lines_.push_back(std::make_unique<Line>(context, client_options(options)));
+    }
+  }
+
+  void ask(http_client::Request request, std::chrono::milliseconds deadline, Done done) {
+    auto call = std::make_shared<Call>(context_, std::move(request), std::move(done));
+    if (waiting_.size() >= most_waiting_) {
+      return tell_later(call, {"busy", fmt::format("{} requests to the Kubernetes API wait already", waiting_.size())});
+    }
+    call->timer.expires_after(deadline);
+    call->timer.async_wait([weak = weak_from_this(), call](const boost::system::error_code& stopped) {
+      const auto self = weak.lock();
+      if (!stopped && self) self->too_late(call);
+    });
+    waiting_.push_back(std::move(call));
+    serve();
+  }
+
+  void close() {
+    closed_ = true;
+    for (const CallPtr& call : waiting_) forget(call);
+    for (const auto& line : lines_) forget(line->call);
+    waiting_.clear();
+    lines_.clear();
+  }
+
+ private:
+  struct Call {
+    Call(asio::io_context& context, http_client::Request its_request, Done its_done)
+        : request(std::move(its_request)), done(std::move(its_done)), timer(context) {}
+    http_client::Request request;
+    Done done;
+    asio::steady_timer timer;
+    bool told = false;
+  };
+  using CallPtr = std::shared_ptr<Call>;
+
+  struct Line {
+    Line(asio::io_context& context, http_client::Options options) : client(context, std::move(options)) {}
+    http_client::Client client;
+    CallPtr call;  // nullptr: idle
+  };
+
+  // Whoever waits gets a connection, as long as one is idle.
+  void serve() {
+    for (const auto& line : lines_) {
+      while (line->call == nullptr && !waiting_.empty()) {
+        CallPtr call = std::move(waiting_.front());
+        waiting_.pop_front();
+        begin(*line, std::move(call));
+      }
+    }
+  }
+
+  void begin(Line& line, CallPtr call) {
+    auto token = read_token(token_file_);
+    if (!token) return tell_later(call, std::move(token.error()));
+    call->request.bearer = *std::move(token);
+    line.call = call;
+    line.client.ask(std::move(call->request), [this, &line, call](Result<http_client::Response> response) {
+      const auto self = shared_from_this();
+      line.call = nullptr;
+      if (response) {
+        tell(call, ApiResponse{response->status, std::move(response->body)});
+      } else {
+        tell(call, std::unexpected(std::move(response.error())));
+      }
+      if (!self->closed_) self->serve();
+    });
+  }
+
+  void too_late(const CallPtr& call) {
+    if (call->told) return;
+    std::string_view where = "it waited for a connection";
+    if (const auto found = std::ranges::find(waiting_, call); found != waiting_.end()) {
+      waiting_.erase(found);
+    } else {
+      const auto line = std::ranges::find_if(lines_, [&](const auto& each) { return each->call == call; });
+      if (line == lines_.end()) return;
+      where = "it was asked, and what it answered is not known";
+      (*line)->client.cancel();
+      (*line)->call = nullptr;
+    }
+    const auto self = shared_from_this();
+    tell(call, failure("timeout", fmt::format("a request to the Kubernetes API took too long: {}", where)));
+    if (!closed_) serve();
+  }
+
+  void tell_later(const CallPtr& call, Error error) {
+    asio::post(context_, [weak = weak_from_this(), call, told = std::move(error)]() mutable {
+      const auto self = weak.lock();
+      if (self && !self->closed_) self->tell(call, std::unexpected(std::move(told)));
+    });
+  }
+
+  static void forget(const CallPtr& call) {
+    if (!call || std::exchange(call->told, true)) return;
+    call->timer.cancel();
+    call->done = nullptr;
+  }
+
+  static void tell(const CallPtr& call, Result<ApiResponse> result) {
+    if (std::exchange(call->told, true)) return;
+    call->timer.cancel();
+    std::exchange(call->done, nullptr)(std::move(result));
+  }
+
+  asio::io_context& context_;
+  const std::string token_file_;
+  const std::size_t most_waiting_;
+  std::vector<std::unique_ptr<Line>> lines_;
+  std::deque<CallPtr> waiting_;
+  bool closed_ = false;
+};
+
+ApiClient::ApiClient(asio::io_context& context, ApiOptions options)
+    : options_(std::move(options)), impl_(std::make_shared<Impl>(context, options_)) {}
+
+ApiClient::~ApiClient() { impl_->close(); }
+
+void ApiClient::ask(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
+                    Done done, std::string content_type) {
+  http_client::Request request;
+  request.method = std::move(method);
+  request.target = std::move(path);
+  request.body = std::move(body);
+  request.content_type = std::move(content_type);
+  request.max_body = kLargestAnswer;
+  impl_->ask(std::move(request), deadline, std::move(done));
+}
+
+Result<ApiOptions> in_cluster(const program::Environment& environment, std::string_view folder) {
+  const char* const host = environment.find("KUBERNETES_SERVICE_HOST");
+  const char* const port = environment.find("KUBERNETES_SERVICE_PORT");
+  if (host == nullptr || port == nullptr || *host == '\0') {
+    return failure("not_in_cluster",
+                   "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod of a cluster");
+  }
+  ApiOptions options;
+  options.server = {.transport = http_client::Url::Transport::tls, .host = host, .port = 0, .path = {}};
+  const std::string_view digits = port;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), options.server.port);
+  if (error != std::errc{} || end != digits.data() + digits.size()) {
+    return failure("not_in_cluster", fmt::format("KUBERNETES_SERVICE_PORT is no port: {}", program::in_quotes(digits)));
+  }
+  options.ca_file = fmt::format("{}/ca.crt", folder);
+  options.token_file = fmt::format("{}/token", folder);
+  auto name = read_small_file(fmt::format("{}/namespace", folder));
+  for (const std::string& path : {options.ca_file, options.token_file}) {
+    if (auto file = read_small_file(path); name && !file) name = std::unexpected(std::move(file.error()));
+  }
+  if (!name) {
+    return failure("not_in_cluster",
+                   fmt::format("{}; has the pod automountServiceAccountToken: false?", name.error().text));
+  }
+  options.namespace_ = *std::move(name);
+  return options;
+}
+
+std::string escape_path(std::string_view segment) {
+  std::string escaped;
+  for (const char c : segment) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
+      escaped += c;
+    } else {
+      fmt::format_to(std::back_inserter(escaped), "%{:02X}", byte);
+    }
+  }
+  return escaped;
+}
+
+std::string complaint(const ApiResponse& response) {
+  JsonTree tree;
+  const auto document = tree.parse(response.body);
+  const JsonValue* const message = document ? document->find("message") : nullptr;
+  if (message == nullptr || message->type() != JsonType::string) {
+    return fmt::format("the Kubernetes API answers {}", response.status);
+  }
+  return fmt::format("the Kubernetes API answers {}: {}", response.status, message->text().substr(0, kMostShown));
+}
+
+}  // namespace sluice::server::kubernetes

@@ -1,0 +1,90 @@
+// The Kubernetes API, as far as the server asks it: requests with a deadline, each told once.
+//
+// Thread: everything happens on the io_context given; nothing is locked. Several requests are under way at a time, on a
+// few kept connections; what comes beyond them waits in a bounded queue. It never asks again by itself, except as
+// http_client does (once, for GET, PUT and DELETE, where a kept connection had been closed): back-off is its user's.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "common/base/error.hpp"
+#include "common/http_client/url.hpp"
+#include "common/program/flags.hpp"
+
+namespace sluice::server::kubernetes {
+
+struct ApiOptions {
+  http_client::Url server;
+  std::string ca_file = {};     // PEM, read at each connect; "": the system's authorities
+  std::string token_file = {};  // read at each request, for the kubelet replaces it; "": none is sent
+  std::string namespace_ = {};  // our own
+  std::size_t connections = 4;  // requests at a time, ≥ 1
+  std::size_t waiting = 256;    // most requests that wait for a connection; above: `busy`
+};
+
+// Where the kubelet puts it in every pod: KUBERNETES_SERVICE_HOST and _PORT, and the files of the service account in
+// `folder`. Error: `not_in_cluster`; names what is missing.
+inline constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
+Result<ApiOptions> in_cluster(const program::Environment& environment, std::string_view folder = kServiceAccountFolder);
+
+struct ApiResponse {
+  unsigned status = 0;
+  std::string body;
+};
+
+// Content types of PATCH.
+inline constexpr const char* kJsonPatch = "application/json-patch+json";    // RFC 6902
+inline constexpr const char* kMergePatch = "application/merge-patch+json";  // RFC 7386
+inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";  // server-side apply
+
+// What users take, so that their tests can answer in its place.
+class Api {
+ public:
+  // Told once, from the loop, never from inside ask(); may ask again or destroy the API. A status of 400 and more is
+  // an answer, no error (complaint() says what it says). Errors: as http_client's (resolve, refused, unreachable, tls,
+  // timeout, disconnected, framing, encoding, too_large); `busy`: the queue is full; `token`: the token file cannot be
+  // read. After timeout and disconnected it is not known whether the API server acted.
+  using Done = std::function<void(Result<ApiResponse>)>;
+
+  virtual ~Api() = default;
+
+  // `path`: with the query, escaped (escape_path()). `deadline`: of all of it, waiting included; > 0.
+  virtual void ask(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
+                   Done done, std::string content_type = "application/json") = 0;
+};
+
+class ApiClient final : public Api {
+ public:
+  ApiClient(boost::asio::io_context& context, ApiOptions options);
+  ~ApiClient() override;  // nobody is told any more
+  ApiClient(const ApiClient&) = delete;
+  ApiClient& operator=(const ApiClient&) = delete;
+
+  void ask(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline, Done done,
+           std::string content_type = "application/json") override;
+
+  const ApiOptions& options() const { return options_; }
+
+ private:
+  class Impl;
+
+  const ApiOptions options_;
+  std::shared_ptr<Impl> impl_;
+};
+
+// One segment of a path, or a value of its query, as it may stand there.
+std::string escape_path(std::string_view segment);
+
+// What an answer of 400 and more says, for people: its status and its Status object's `message` and `reason`.
+std::string complaint(const ApiResponse& response);
+
+}  // namespace sluice::server::kubernetes

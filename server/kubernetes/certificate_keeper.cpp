@@ -1,0 +1,253 @@
+#include "server/kubernetes/certificate_keeper.hpp"
+
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "common/base/timestamp.hpp"
+
+namespace sluice::server::kubernetes {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kDeadline = 5s;
+constexpr std::chrono::milliseconds kFirstRetry = 500ms;
+constexpr int kMostTurns = 6;  // of one look: steps, and refusals because another server was first
+constexpr unsigned kConflict = 409;
+constexpr unsigned kNotFound = 404;
+
+bool good(const ApiResponse& answer) { return answer.status >= 200 && answer.status < 300; }
+
+double random_share() {
+  static thread_local std::mt19937_64 engine{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0, 1)(engine);
+}
+
+}  // namespace
+
+CertificateKeeper::CertificateKeeper(boost::asio::io_context& loop, Api& api, Options options, const Clock& clock,
+                                     telemetry::Log& log)
+    : api_(api),
+      options_(std::move(options)),
+      clock_(clock),
+      log_(log),
+      timer_(loop),
+      backoff_(kFirstRetry, options_.look_every) {}
+
+void CertificateKeeper::start(std::function<void()> first) {
+  first_ = std::move(first);
+  look();
+}
+
+void CertificateKeeper::stop() {
+  stopped_ = true;
+  timer_.cancel();
+}
+
+void CertificateKeeper::look() {
+  if (looking_ || stopped_) return;
+  looking_ = true;
+  turns_ = 0;
+  error_.reset();
+  turn();
+}
+
+std::chrono::sys_seconds CertificateKeeper::now() const {
+  return std::chrono::floor<std::chrono::seconds>(
+      std::chrono::sys_time<std::chrono::microseconds>(std::chrono::microseconds(clock_.now_us())));
+}
+
+std::string CertificateKeeper::secret_path() const {
+  return fmt::format("/api/v1/namespaces/{}/secrets/{}", escape_path(options_.namespace_),
+                     escape_path(options_.secret));
+}
+
+void CertificateKeeper::ask(std::string method, std::string path, std::string body, Answer answer,
+                            std::string content_type) {
+  const auto take = [this, life = std::weak_ptr<int>(life_), answer](Result<ApiResponse> result) {
+    if (!life.expired() && !stopped_) (this->*answer)(std::move(result));
+  };
+  api_.ask(std::move(method), std::move(path), std::move(body), kDeadline, take, std::move(content_type));
+}
+
+void CertificateKeeper::turn() {
+  if (++turns_ > kMostTurns) {
+    failed({"conflict", "other servers change the certificate's Secret all the time"});
+    return finish();
+  }
+  webhooks_ = {};
+  webhooks_known_ = options_.webhooks.empty();
+  if (options_.webhooks.empty()) return read_secret();
+  ask("GET", webhooks_path(options_.webhooks), "", &CertificateKeeper::take_webhooks);
+}
+
+void CertificateKeeper::take_webhooks(Result<ApiResponse> answer) {
+  if (!answer) {
+    failed(answer.error());
+  } else if (good(*answer)) {
+    auto read = read_webhooks(answer->body);
+    webhooks_known_ = read.has_value();
+    if (read) webhooks_ = *std::move(read);
+    if (!read) failed(read.error());
+  } else if (answer->status == kNotFound) {
+    webhooks_known_ = true;  // the injector is not installed: nobody needs to be told
+  } else {
+    failed({"refused", complaint(*answer)});
+  }
+  read_secret();
+}
+
+void CertificateKeeper::read_secret() { ask("GET", secret_path(), "", &CertificateKeeper::take_secret); }
+
+void CertificateKeeper::take_secret(Result<ApiResponse> answer) {
+  secret_ = {};
+  if (answer && good(*answer)) {
+    auto read = read_tls_secret(answer->body);
+    if (!read) {
+      failed(read.error());
+      return finish();
+    }
+    secret_ = *std::move(read);
+  } else if (!answer || answer->status != kNotFound) {
+    failed(answer ? Error{"refused", complaint(*answer)} : answer.error());
+    return finish();
+  }
+  decide();
+}
+
+void CertificateKeeper::decide() {
+  if (secret_.version.empty() || secret_.version != examined_) facts_ = examine(secret_, options_.wanted);
+  examined_ = secret_.version;
+  step_ = next_step(facts_, now(), next_is_trusted());
+  if (step_ == Step::refuse) {
+    failed(
+        {"foreign_secret",
+         fmt::format("the Secret {}/{} holds a certificate that this server did not make (it has no ca.key); mount it "
+                     "and name its files (--tls-cert, --tls-key, --tls-ca) instead of --tls-self-managed, or delete it",
+                     options_.namespace_, options_.secret)});
+    return finish();
+  }
+  if (step_ != Step::none) return write(step_);
+  tell_webhooks();
+}
+
+// The API server's replicas learn of a new caBundle a moment after it was written: one look's time is plenty.
+bool CertificateKeeper::next_is_trusted() {
+  const bool told = webhooks_known_ && !secret_.next.certificate.empty() &&
+                    (!webhooks_.exist() || webhooks_.all_trust(secret_.trusted()));
+  if (!told) {
+    announced_.clear();
+    return false;
+  }
+  if (announced_ != secret_.next.certificate) {
+    announced_ = secret_.next.certificate;
+    announced_at_ = now();
+  }
+  return now() - announced_at_ >= options_.look_every;
+}
+
+void CertificateKeeper::write(Step step) {
+  if (facts_.standing == Standing::damaged) {
+    log_.warn("tls_secret_damaged", "The Secret holds an authority whose key cannot be used; it is made anew.",
+              {{"secret", options_.secret}});
+  }
+  const bool exists = !secret_.version.empty();
+  auto changed = carry_out(step, secret_, options_.wanted, now(), served_);
+  if (!changed) {
+    failed(changed.error());
+    return finish();
+  }
+  secret_ = *std::move(changed);
+  if (exists) {
+    ask("PATCH", secret_path(), patch_tls_secret(secret_), &CertificateKeeper::take_written, kMergePatch);
+  } else {
+    ask("POST", fmt::format("/api/v1/namespaces/{}/secrets", escape_path(options_.namespace_)),
+        create_tls_secret(secret_, options_.secret), &CertificateKeeper::take_written);
+  }
+}
+
+void CertificateKeeper::take_written(Result<ApiResponse> answer) {
+  if (answer && good(*answer)) {
+    log_.info("tls_secret_written", "The certificate's Secret was changed.",
+              {{"secret", options_.secret}, {"step", to_string(step_)}});
+    return turn();
+  }
+  if (answer && (answer->status == kConflict || answer->status == kNotFound)) return turn();  // another one was first
+  failed(answer ? Error{"refused", complaint(*answer)} : answer.error());
+  finish();
+}
+
+void CertificateKeeper::tell_webhooks() {
+  const std::string trusted = secret_.trusted();
+  if (!webhooks_.exist() || webhooks_.all_trust(trusted)) return put_in_force();
+  ask("PATCH", webhooks_path(options_.webhooks), patch_webhooks(webhooks_, trusted), &CertificateKeeper::take_told,
+      kStrategicMergePatch);
+}
+
+void CertificateKeeper::take_told(Result<ApiResponse> answer) {
+  if (answer && good(*answer)) {
+    for (Webhooks::Hook& each : webhooks_.hooks) each.bundle = secret_.trusted();
+    log_.info("webhooks_told", "The API server was told whom to trust.", {{"configuration", options_.webhooks}});
+    return put_in_force();
+  }
+  if (answer && (answer->status == kConflict || answer->status == kNotFound)) return turn();
+  failed(answer ? Error{"refused", complaint(*answer)} : answer.error());
+  put_in_force();
+}
+
+// A certificate of another authority than the one served so far waits until the webhooks trust that one; not where
+// there is nothing better to serve.
+bool CertificateKeeper::may_serve() const {
+  if (served_.authority.empty() || served_.authority == secret_.authority.certificate || served_.until <= now()) {
+    return true;
+  }
+  return webhooks_known_ && webhooks_.all_include(secret_.authority.certificate);
+}
+
+void CertificateKeeper::put_in_force() {
+  if (secret_.chain() != served_chain_ && may_serve()) {
+    const auto renewed =
+        certificates_->renew({fmt::format("tls.crt of the Secret {}", options_.secret), secret_.chain()},
+                             {fmt::format("tls.key of the Secret {}", options_.secret), secret_.leaf.key});
+    if (!renewed) {
+      failed(renewed.error());
+      return finish();
+    }
+    const bool first = served_chain_.empty();
+    served_ = {secret_.authority.certificate, facts_.leaf.until};
+    served_chain_ = secret_.chain();
+    statistics_.ca_not_after = facts_.authority.until.time_since_epoch().count();
+    if (!first) ++statistics_.rotations;
+    log_.info("tls_renewed", "A certificate counts from the next connection on.",
+              {{"secret", options_.secret}, {"not_after", format_timestamp(facts_.leaf.until)}});
+  }
+  trusted_ = secret_.trusted();
+  finish();
+}
+
+void CertificateKeeper::failed(const Error& error) {
+  if (!error_) error_ = error;
+}
+
+void CertificateKeeper::finish() {
+  looking_ = false;
+  secret_ = {};  // no key lies about
+  if (error_) {
+    ++statistics_.failures;
+    if (trouble_ != error_->text) log_.warn("tls_not_kept", error_->text, {{"code", error_->code}});
+    trouble_ = error_->text;
+  } else {
+    if (trouble_) log_.info("tls_kept", "The certificate is looked after again.");
+    trouble_.reset();
+    backoff_.reset();
+  }
+  timer_.expires_after(error_ ? kFirstRetry + backoff_.next(random_share()) : Backoff::Duration(options_.look_every));
+  timer_.async_wait([this, life = std::weak_ptr<int>(life_)](const boost::system::error_code& stopped) {
+    if (!stopped && !life.expired()) look();
+  });
+  if (certificates_->in_force() && first_) std::exchange(first_, nullptr)();
+}
+
+}  // namespace sluice::server::kubernetes

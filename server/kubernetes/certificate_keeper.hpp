@@ -1,0 +1,126 @@
+// Keeps the server's certificate: makes it, renews it, and puts in force what the Secret holds.
+//
+// Every server of a cluster has a keeper over the same Secret; certificate_plan says what is to be done, and whoever
+// writes first has done it (the others' writes are refused by the resourceVersion, and they look again). A look:
+//   1. read the webhook configuration, then the Secret: in this order, so that whoever writes an older caBundle over a
+//      newer one is refused
+//   2. do the next step, if there is one, and look again
+//   3. tell the API server whom to trust: the caBundle of the webhooks
+//   4. put the certificate in force: only once the webhooks trust its authority
+// Where any of it fails, what is in force stays in force, and the next look tries again.
+//
+// Thread: the loop's; statistics and certificates() from any. What it asks may be lost, late, or done without an
+// answer.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/base/backoff.hpp"
+#include "common/base/clock.hpp"
+#include "common/http/tls.hpp"
+#include "common/telemetry/log.hpp"
+#include "server/kubernetes/api_client.hpp"
+#include "server/kubernetes/certificate_plan.hpp"
+#include "server/kubernetes/webhooks.hpp"
+
+namespace sluice::server::kubernetes {
+
+class CertificateKeeper {
+ public:
+  struct Options {
+    std::string namespace_ = {};
+    std::string secret = "sluice-tls";
+    Wanted wanted = {};
+    std::string webhooks = {};  // the MutatingWebhookConfiguration; "": none
+    std::chrono::milliseconds look_every{10'000};
+  };
+
+  // All of them outlive it.
+  CertificateKeeper(boost::asio::io_context& loop, Api& api, Options options, const Clock& clock, telemetry::Log& log);
+  CertificateKeeper(const CertificateKeeper&) = delete;
+  CertificateKeeper& operator=(const CertificateKeeper&) = delete;
+
+  // Looks now, and again and again. `first`: told once there is a certificate in force.
+  void start(std::function<void()> first);
+  void stop();  // no more looks
+  void look();  // now, unless it is looking
+
+  // For listeners, from the start on: without a certificate until the first is there.
+  const std::shared_ptr<http::Certificates>& certificates() const { return certificates_; }
+  // The authorities to trust, PEM; "" before the first certificate.
+  const std::string& ca_pem() const { return trusted_; }
+  // Why the last look failed, for people.
+  const std::optional<std::string>& trouble() const { return trouble_; }
+
+  struct Statistics {
+    std::atomic<std::uint64_t> rotations{0};    // certificates put in force after the first
+    std::atomic<std::uint64_t> failures{0};     // looks that failed
+    std::atomic<std::int64_t> ca_not_after{0};  // when the authority in force ends, Unix time; 0: there is none
+  };
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  using Answer = void (CertificateKeeper::*)(Result<ApiResponse>);
+
+  void ask(std::string method, std::string path, std::string body, Answer answer,
+           std::string content_type = "application/json");
+  void turn();
+  void take_webhooks(Result<ApiResponse> answer);
+  void read_secret();
+  void take_secret(Result<ApiResponse> answer);
+  void decide();
+  void write(Step step);
+  void take_written(Result<ApiResponse> answer);
+  void tell_webhooks();
+  void take_told(Result<ApiResponse> answer);
+  void put_in_force();
+  void finish();
+  void failed(const Error& error);
+  bool next_is_trusted();
+  bool may_serve() const;
+  std::chrono::sys_seconds now() const;
+  std::string secret_path() const;
+
+  Api& api_;
+  const Options options_;
+  const Clock& clock_;
+  telemetry::Log& log_;
+  boost::asio::steady_timer timer_;
+  Backoff backoff_;
+  const std::shared_ptr<http::Certificates> certificates_ = http::Certificates::without_files();
+  std::shared_ptr<int> life_ = std::make_shared<int>();  // answers that come after its end are not taken
+  std::function<void()> first_;
+  bool stopped_ = false;
+
+  // One look.
+  bool looking_ = false;
+  int turns_ = 0;
+  Webhooks webhooks_;
+  bool webhooks_known_ = false;
+  TlsSecret secret_;
+  Facts facts_;  // of the version examined_
+  Step step_ = Step::none;
+  std::optional<Error> error_;  // the first
+
+  // From look to look.
+  std::string examined_;
+  std::string announced_;                    // the next authority that webhooks were seen to trust
+  std::chrono::sys_seconds announced_at_{};  // since when
+  Served served_;
+  std::string served_chain_;
+  std::string trusted_;
+  std::optional<std::string> trouble_;
+  Statistics statistics_;
+};
+
+}  // namespace sluice::server::kubernetes

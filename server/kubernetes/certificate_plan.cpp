@@ -1,0 +1,181 @@
+#include "server/kubernetes/certificate_plan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::server::kubernetes {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::sys_seconds;
+
+constexpr seconds kClocksDiffer = std::chrono::minutes(5);
+constexpr std::size_t kMostBridges = 3;  // so many authorities back, whoever was told of one then is still served
+
+Standing standing_of(const TlsSecret& secret) {
+  if (secret.empty()) return Standing::absent;
+  if (secret.authority.key.empty()) return Standing::foreign;
+  return fits(secret.authority) ? Standing::ours : Standing::damaged;
+}
+
+Period period_of(const std::string& certificate) {
+  const auto read = read_certificate(certificate);
+  return read ? read->period : Period{};
+}
+
+// It begins a little before now, for those whose clocks are behind ours.
+Period lasting(seconds lifetime, sys_seconds now) {
+  return {now - std::min(kClocksDiffer, lifetime / 12), now + lifetime};
+}
+
+std::vector<std::string> both(std::vector<std::string> names, const std::vector<std::string>& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  std::ranges::sort(names);
+  const auto rest = std::ranges::unique(names);
+  names.erase(rest.begin(), rest.end());
+  return names;
+}
+
+// Servers that want different names (one flag was changed, and they are restarted one by one) must not go on replacing
+// each other's certificate: for a name that is missing, none is taken away. That waits for the renewal that is due.
+std::vector<std::string> names_for(const TlsSecret& secret, const Wanted& wanted, sys_seconds now) {
+  const auto served = read_certificate(secret.leaf.certificate);
+  const bool good = served && is_issued_by(secret.leaf.certificate, secret.authority.certificate);
+  if (!good || is_due(served->period, now)) return wanted.names;
+  return both(wanted.names, served->names);
+}
+
+// The first ones that still hold.
+std::string holding(const std::string& certificates, sys_seconds now, std::size_t most) {
+  std::string held;
+  for (const std::string& each : split_certificates(certificates)) {
+    if (most == 0) break;
+    if (period_of(each).until <= now) continue;
+    held += each;
+    --most;
+  }
+  return held;
+}
+
+Result<TlsSecret> with_new_leaf(TlsSecret secret, const std::vector<std::string>& names, const Wanted& wanted,
+                                sys_seconds now) {
+  Period period = lasting(wanted.lifetime, now);
+  period.until = std::min(period.until, period_of(secret.authority.certificate).until);
+  auto made = issue(secret.authority, names, period);
+  if (!made) return std::unexpected(std::move(made.error()));
+  secret.leaf = *std::move(made);
+  secret.bridges = holding(secret.bridges, now, kMostBridges);
+  if (secret.asked == Renewal::certificate) secret.asked = Renewal::none;
+  return secret;
+}
+
+Result<TlsSecret> found(const TlsSecret& secret, const Wanted& wanted, sys_seconds now, const Served& served) {
+  auto authority = make_authority(lasting(wanted.authority_lifetime, now));
+  if (!authority) return std::unexpected(std::move(authority.error()));
+  TlsSecret made{.version = secret.version, .authority = *std::move(authority)};
+  if (!served.authority.empty() && served.until > now) {
+    made.former = served.authority;
+    made.former_until = served.until;
+  }
+  return with_new_leaf(std::move(made), wanted.names, wanted, now);
+}
+
+Result<TlsSecret> announce(TlsSecret secret, const Wanted& wanted, sys_seconds now) {
+  auto next = make_authority(lasting(wanted.authority_lifetime, now));
+  if (!next) return std::unexpected(std::move(next.error()));
+  secret.next = *std::move(next);
+  if (secret.asked == Renewal::authority) secret.asked = Renewal::none;
+  return secret;
+}
+
+Result<TlsSecret> promote(TlsSecret secret, const Wanted& wanted, sys_seconds now, const Served& served) {
+  auto bridged = bridge(secret.authority, secret.next.certificate);
+  if (!bridged) return std::unexpected(std::move(bridged.error()));
+  const bool earlier_ones_hold = secret.former_until > now;
+  secret.former = secret.authority.certificate + (earlier_ones_hold ? secret.former : std::string());
+  secret.former_until = std::max({earlier_ones_hold ? secret.former_until : sys_seconds{}, served.until,
+                                  period_of(secret.leaf.certificate).until});
+  secret.bridges = *bridged + secret.bridges;
+  secret.authority = std::exchange(secret.next, {});
+  return with_new_leaf(std::move(secret), wanted.names, wanted, now);
+}
+
+}  // namespace
+
+Facts examine(const TlsSecret& secret, const Wanted& wanted) {
+  Facts facts;
+  facts.standing = standing_of(secret);
+  if (facts.standing != Standing::ours) return facts;
+  facts.authority = period_of(secret.authority.certificate);
+  if (const auto leaf = read_certificate(secret.leaf.certificate)) {
+    facts.leaf = leaf->period;
+    facts.leaf_good = fits(secret.leaf) && is_issued_by(secret.leaf.certificate, secret.authority.certificate);
+    facts.lacks_names = !std::ranges::all_of(
+        wanted.names, [&](const std::string& name) { return std::ranges::binary_search(leaf->names, name); });
+  }
+  facts.announced = fits(secret.next);
+  facts.has_former = !secret.former.empty();
+  facts.former_until = secret.former_until;
+  facts.asked = secret.asked;
+  return facts;
+}
+
+bool is_due(const Period& period, sys_seconds now) { return now >= period.until - (period.until - period.from) / 3; }
+
+Step next_step(const Facts& facts, sys_seconds now, bool next_is_trusted) {
+  if (facts.standing == Standing::foreign) return Step::refuse;
+  if (facts.standing != Standing::ours || facts.authority.until <= now) return Step::found;
+  if (facts.announced && next_is_trusted) return Step::promote;
+  const bool asked = facts.asked == Renewal::certificate;
+  if (!facts.leaf_good || facts.lacks_names || asked || is_due(facts.leaf, now)) return Step::renew;
+  const bool authority_due = is_due(facts.authority, now) || facts.asked == Renewal::authority;
+  if (!facts.announced && authority_due) return Step::announce;
+  if (facts.has_former && facts.former_until <= now) return Step::retire;
+  return Step::none;
+}
+
+Result<TlsSecret> carry_out(Step step, const TlsSecret& secret, const Wanted& wanted, sys_seconds now,
+                            const Served& served) {
+  switch (step) {
+    case Step::found:
+      return found(secret, wanted, now, served);
+    case Step::renew:
+      return with_new_leaf(secret, names_for(secret, wanted, now), wanted, now);
+    case Step::announce:
+      return announce(secret, wanted, now);
+    case Step::promote:
+      return promote(secret, wanted, now, served);
+    case Step::retire: {
+      TlsSecret changed = secret;
+      changed.former.clear();
+      changed.former_until = {};
+      return changed;
+    }
+    case Step::none:
+    case Step::refuse:
+      break;
+  }
+  return secret;
+}
+
+std::string_view to_string(Step step) {
+  switch (step) {
+    case Step::none:
+      return "none";
+    case Step::refuse:
+      return "refuse";
+    case Step::found:
+      return "found";
+    case Step::renew:
+      return "renew";
+    case Step::announce:
+      return "announce";
+    case Step::promote:
+      return "promote";
+    case Step::retire:
+      return "retire";
+  }
+  return "";
+}
+
+}  // namespace sluice::server::kubernetes

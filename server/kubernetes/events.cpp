@@ -1,0 +1,90 @@
+#include "server/kubernetes/events.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "common/base/crypto.hpp"
+#include "common/base/timestamp.hpp"
+#include "common/domain/json_writer.hpp"
+
+namespace sluice::server::kubernetes {
+namespace {
+
+constexpr std::chrono::milliseconds kDeadline{5'000};
+constexpr std::size_t kLongestMessage = 1'024;  // the API's own limit
+constexpr std::size_t kLongestName = 200;       // of 253, of which the digits behind it take some
+constexpr unsigned kConflict = 409;
+
+std::string name_of(const ObjectReference& about, const Event& event) {
+  const std::string digits = to_hex(sha256(about.uid + "/" + event.reason));
+  std::string_view name = std::string_view(about.name).substr(0, kLongestName);
+  while (name.ends_with('-') || name.ends_with('.')) name.remove_suffix(1);  // what is cut off must leave a name
+  return fmt::format("{}.{}", name, digits.substr(0, 16));
+}
+
+// Not in the middle of a character.
+std::string_view cut(std::string_view text) {
+  if (text.size() <= kLongestMessage) return text;
+  std::size_t end = kLongestMessage;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+void write_reference(JsonWriter& writer, const ObjectReference& about) {
+  writer.key("involvedObject");
+  writer.begin_object();
+  writer.field("apiVersion", about.api_version);
+  writer.field("kind", about.kind);
+  writer.field("namespace", about.namespace_);
+  writer.field("name", about.name);
+  writer.field("uid", about.uid);
+  writer.end_object();
+}
+
+}  // namespace
+
+std::string events_path(const ObjectReference& about) {
+  return fmt::format("/api/v1/namespaces/{}/events", escape_path(about.namespace_));
+}
+
+std::string write_event(const ObjectReference& about, const Event& event, std::chrono::sys_seconds now) {
+  const std::string time = format_timestamp(now);
+  JsonWriter writer(JsonWriter::Layout::compact);
+  writer.begin_object();
+  writer.field("apiVersion", "v1");
+  writer.field("kind", "Event");
+  writer.key("metadata");
+  writer.begin_object();
+  writer.field("name", name_of(about, event));
+  writer.field("namespace", about.namespace_);
+  writer.end_object();
+  write_reference(writer, about);
+  writer.field("type", event.type == Event::Type::warning ? "Warning" : "Normal");
+  writer.field("reason", event.reason);
+  writer.field("message", cut(event.message));
+  writer.field("firstTimestamp", time);
+  writer.field("lastTimestamp", time);
+  writer.field("count", std::int64_t{1});
+  writer.key("source");
+  writer.begin_object();
+  writer.field("component", "sluice-server");
+  writer.end_object();
+  writer.field("reportingComponent", "sluice.dev/server");
+  writer.field("reportingInstance", "sluice-server");
+  writer.end_object();
+  return writer.take();
+}
+
+void tell_event(Api& api, const ObjectReference& about, const Event& event, std::chrono::sys_seconds now,
+                std::function<void(Result<bool>)> done) {
+  const auto judge = [told = std::move(done)](Result<ApiResponse> answer) {
+    if (!answer) return told(std::unexpected(std::move(answer.error())));
+    if (answer->status == kConflict) return told(false);
+    if (answer->status >= 300) return told(failure("refused", complaint(*answer)));
+    told(true);
+  };
+  api.ask("POST", events_path(about), write_event(about, event, now), kDeadline, judge);
+}
+
+}  // namespace sluice::server::kubernetes

@@ -1,0 +1,41 @@
+// Events on objects: what `kubectl describe` shows below a pod.
+//
+// Thread: the API's. One event for each object (by its uid) and reason: its name comes of both, so any number of
+// servers that tell the same make one, and telling it again changes nothing until the API server has forgotten it (an
+// hour).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/base/error.hpp"
+#include "server/kubernetes/api_client.hpp"
+
+namespace sluice::server::kubernetes {
+
+struct ObjectReference {
+  std::string api_version = "v1";
+  std::string kind = "Pod";
+  std::string namespace_;
+  std::string name;
+  std::string uid;
+};
+
+struct Event {
+  enum class Type : std::uint8_t { normal, warning };
+  Type type = Type::normal;
+  std::string reason;   // UpperCamelCase, for machines: "SidecarMissing"
+  std::string message;  // for people, at most 1,024 bytes; longer ones are cut
+};
+
+// Where it is created, and the object as it is sent; for those who ask by themselves.
+std::string events_path(const ObjectReference& about);
+std::string write_event(const ObjectReference& about, const Event& event, std::chrono::sys_seconds now);
+
+// `done`: true: it is new; false: it was there. Errors: as Api's; `refused`: the API server's own words.
+void tell_event(Api& api, const ObjectReference& about, const Event& event, std::chrono::sys_seconds now,
+                std::function<void(Result<bool>)> done);
+
+}  // namespace sluice::server::kubernetes

@@ -1,0 +1,42 @@
+// The Secrets that a server needs and nobody has made yet: passwords of PostgreSQL and Redis, for a cluster that has
+// both inside. What is there is never read, never touched.
+//
+// Thread safety: wanted_secrets() is pure but for randomness; make_secrets() runs a loop of its own until all is done.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.hpp"
+#include "server/kubernetes/api_client.hpp"
+
+namespace sluice::server::kubernetes {
+
+struct SecretsOptions {
+  ApiOptions api = {};
+  std::string database_host = {};  // HOST[:PORT]
+  std::string database_name = {};
+  std::string redis_host = {};  // HOST[:PORT]
+};
+
+struct NewSecret {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> values;
+};
+
+// sluice-database: `url`, `password` (of sluice_app); `owner-url`, with the password, and `owner-password` (of
+// sluice_owner). sluice-redis: `server-url`, `server-user`, `server-password`, `agent-user`, `agent-password`.
+// Passwords are 43 letters and digits: 32 random bytes.
+std::vector<NewSecret> wanted_secrets(const SecretsOptions& options);
+
+std::string write_secret(const NewSecret& secret);
+
+struct MadeSecret {
+  std::string name;
+  bool made = false;  // false: it was there
+};
+// Errors: as Api's; `refused`. Those before the one that failed are made.
+Result<std::vector<MadeSecret>> make_secrets(const SecretsOptions& options);
+
+}  // namespace sluice::server::kubernetes

@@ -1,0 +1,39 @@
+// Whom the API server trusts when it asks our webhooks: the caBundle of each of them in one
+// MutatingWebhookConfiguration.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.hpp"
+
+namespace sluice::server::kubernetes {
+
+struct Webhooks {
+  struct Hook {
+    std::string name;
+    std::string bundle;  // PEM; "": none
+  };
+  std::string version;  // resourceVersion; "": there is no such configuration
+  std::vector<Hook> hooks;
+
+  bool exist() const { return !version.empty(); }
+  bool all_trust(std::string_view bundle) const;         // exactly this one
+  bool all_include(std::string_view certificate) const;  // this one among others
+};
+
+// The path of the configuration `name`.
+std::string webhooks_path(std::string_view name);
+
+// The object as the API answers it. Error: `unexpected`.
+Result<Webhooks> read_webhooks(std::string_view object);
+
+// The strategic merge patch that gives every hook this bundle and leaves all else alone. The API refuses it with 409
+// where the configuration has been changed since it was read.
+inline constexpr const char* kStrategicMergePatch = "application/strategic-merge-patch+json";
+std::string patch_webhooks(const Webhooks& webhooks, std::string_view bundle);
+
+}  // namespace sluice::server::kubernetes

@@ -1,0 +1,57 @@
+#include "server/serving_certificate.hpp"
+
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+namespace sluice::server {
+
+ServingCertificate::ServingCertificate(boost::asio::io_context& loop, const Clock& clock, telemetry::Log& log,
+                                       Metrics& metrics)
+    : loop_(loop), clock_(clock), log_(log), metrics_(metrics), from_files_(loop, log) {}
+
+bool ServingCertificate::load(const http::CertificateFiles& files, std::string ca_file) {
+  ca_file_ = std::move(ca_file);
+  return from_files_.load(files, metrics_);
+}
+
+void ServingCertificate::keep(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options) {
+  using prometheus::MetricType;
+  keeper_.emplace(loop_, api, options, clock_, log_);
+  program::expose_end(metrics_, keeper_->certificates());
+  const auto& counted = keeper_->statistics();
+  metrics_.add("sluice_tls_ca_not_after_seconds", "When the authority in force ends, Unix time.", MetricType::Gauge,
+               [&counted] { return static_cast<double>(counted.ca_not_after.load()); });
+  metrics_.add("sluice_tls_rotations_total", "Certificates that were put in force after the first.",
+               MetricType::Counter, [&counted] { return static_cast<double>(counted.rotations.load()); });
+  metrics_.add("sluice_tls_failures_total", "Looks at the certificate's Secret, or at who trusts it, that failed.",
+               MetricType::Counter, [&counted] { return static_cast<double>(counted.failures.load()); });
+}
+
+void ServingCertificate::start(std::function<void()> ready) {
+  if (keeper_) return keeper_->start(std::move(ready));
+  ready();
+}
+
+void ServingCertificate::stop() {
+  from_files_.stop();
+  if (keeper_) keeper_->stop();
+}
+
+const std::shared_ptr<http::Certificates>& ServingCertificate::get() const {
+  return keeper_ ? keeper_->certificates() : from_files_.get();
+}
+
+std::string ServingCertificate::ca_pem() const {
+  if (keeper_) return keeper_->ca_pem();
+  if (ca_file_.empty()) return {};
+  std::ifstream file(ca_file_, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::optional<std::string> ServingCertificate::degraded() const {
+  if (!keeper_ || !keeper_->trouble()) return std::nullopt;
+  return "the certificate is not looked after, the one in force stays: " + *keeper_->trouble();
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,301 @@
+// Servers that share a Secret: what each serves, and who trusts it, at every moment.
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+#include <deque>
+#include <memory>
+
+#include "server/kubernetes/certificate_keeper.hpp"
+#include "tests/unit/server_kubernetes/fake_cluster.hpp"
+#include "tests/unit/server_kubernetes/trust.hpp"
+
+namespace sluice::server::kubernetes {
+namespace {
+
+using namespace std::chrono_literals;
+using test::DrivenClock;
+using test::FakeCluster;
+using test::refusal;
+using test::served_by;
+
+constexpr std::int64_t kLifetime = 900;
+constexpr std::int64_t kAuthorityLifetime = 3'600;
+constexpr std::int64_t kLook = 30;
+
+struct Rig {
+  CertificateKeeper::Options options{.namespace_ = "sluice-system",
+                                     .secret = "sluice-tls",
+                                     .wanted = {.names = {"s.svc"},
+                                                .lifetime = std::chrono::seconds(kLifetime),
+                                                .authority_lifetime = std::chrono::seconds(kAuthorityLifetime)},
+                                     .webhooks = "sluice-injector",
+                                     .look_every = std::chrono::seconds(kLook)};
+  boost::asio::io_context loop;
+  DrivenClock clock;
+  telemetry::LineWriter lines{STDERR_FILENO};
+  telemetry::Log log{lines, telemetry::LogLevel::error};
+  FakeCluster cluster{loop};
+  std::deque<std::unique_ptr<CertificateKeeper>> keepers;
+
+  CertificateKeeper& add() {
+    keepers.push_back(std::make_unique<CertificateKeeper>(loop, cluster, options, clock, log));
+    keepers.back()->start([this] { ++ready; });
+    return *keepers.back();
+  }
+  void settle() {
+    loop.restart();
+    loop.poll();
+  }
+  void look() {
+    for (const auto& each : keepers) {
+      each->look();
+      settle();
+    }
+  }
+  void pass(std::int64_t seconds) {
+    for (; seconds > 0; seconds -= kLook) {
+      clock.seconds += std::min(seconds, kLook);
+      look();
+    }
+  }
+  std::string of_api_server(const CertificateKeeper& keeper) const {
+    return refusal(cluster.bundle, served_by(*keeper.certificates()), "s.svc", clock.now());
+  }
+  int ready = 0;
+};
+
+TEST_CASE("the first server makes the Secret, tells the webhooks and serves; the second serves the same") {
+  Rig rig;
+  CertificateKeeper& one = rig.add();
+  CHECK(served_by(*one.certificates()) == "");
+  rig.settle();
+  CHECK(rig.ready == 1);
+  CHECK(rig.of_api_server(one) == "");
+  CHECK(one.ca_pem() == rig.cluster.bundle);
+  CertificateKeeper& two = rig.add();
+  rig.settle();
+  CHECK(rig.ready == 2);
+  CHECK(served_by(*two.certificates()) == served_by(*one.certificates()));
+  const std::int64_t version = rig.cluster.secret->version;
+  rig.pass(kLifetime / 2);
+  CHECK(rig.cluster.secret->version == version);
+  CHECK(one.statistics().failures + two.statistics().failures == 0);
+}
+
+TEST_CASE("two servers that start at once come to one certificate") {
+  Rig rig;
+  CertificateKeeper& one = rig.add();
+  CertificateKeeper& two = rig.add();
+  rig.settle();
+  CHECK(rig.ready == 2);
+  CHECK(served_by(*two.certificates()) == served_by(*one.certificates()));
+  CHECK(rig.of_api_server(two) == "");
+}
+
+TEST_CASE("a certificate that is renewed is served by both, of the same authority") {
+  Rig rig;
+  CertificateKeeper& one = rig.add();
+  CertificateKeeper& two = rig.add();
+  rig.settle();
+  const std::string before = served_by(*one.certificates());
+  const std::string trusted = one.ca_pem();
+  rig.pass(kLifetime * 2 / 3 + kLook);
+  CHECK(served_by(*one.certificates()) != before);
+  CHECK(served_by(*two.certificates()) == served_by(*one.certificates()));
+  CHECK(one.ca_pem() == trusted);
+  CHECK(one.statistics().rotations == 1);
+}
+
+TEST_CASE("where the API server is away what is in force stays, that is told once, and over when it is back") {
+  Rig rig;
+  CertificateKeeper& one = rig.add();
+  rig.settle();
+  const std::string before = served_by(*one.certificates());
+  rig.cluster.away = true;
+  rig.pass(kLifetime);
+  CHECK(served_by(*one.certificates()) == before);
+  CHECK(one.trouble().value_or("") == "the API server is away");
+  CHECK(one.statistics().failures > 5);
+  rig.cluster.away = false;
+  rig.pass(kLook);
+  CHECK_FALSE(one.trouble());
+  CHECK(rig.of_api_server(one) == "");
+  CHECK(served_by(*one.certificates()) != before);
+}
+
+TEST_CASE("a start while the API server is away serves as soon as it is back") {
+  Rig rig;
+  rig.cluster.away = true;
+  CertificateKeeper& one = rig.add();
+  rig.settle();
+  CHECK(rig.ready == 0);
+  rig.cluster.away = false;
+  rig.pass(kLook);
+  CHECK(rig.ready == 1);
+  CHECK(rig.of_api_server(one) == "");
+}
+
+TEST_CASE("without an injector there are no webhooks to tell, and one that is installed later is told") {
+  Rig rig;
+  rig.cluster.has_webhooks = false;
+  CertificateKeeper& one = rig.add();
+  rig.settle();
+  CHECK(rig.ready == 1);
+  CHECK_FALSE(one.trouble());
+  rig.cluster.has_webhooks = true;
+  rig.pass(kLook);
+  CHECK(rig.of_api_server(one) == "");
+}
+
+TEST_CASE("a caBundle that somebody emptied is put back") {
+  Rig rig;
+  CertificateKeeper& one = rig.add();
+  rig.settle();
+  rig.cluster.bundle.clear();
+  rig.pass(kLook);
+  CHECK(rig.of_api_server(one) == "");
+}
+
+TEST_CASE("an authority that nobody could be told of is not put in force") {
+  Rig rig;
+  CertificateKeeper& one = rig.add();
+  rig.settle();
+  const std::string trusted = rig.cluster.bundle;
+  rig.cluster.forbidden[std::string("PATCH ") + FakeCluster::kWebhooks] = "";
+  rig.pass(kAuthorityLifetime * 5 / 6);
+  CHECK(rig.of_api_server(one) == "");
+  CHECK(rig.cluster.bundle == trusted);
+  CHECK(one.trouble().value_or("").contains("forbidden"));
+  rig.cluster.forbidden.clear();
+  rig.pass(3 * kLook);
+  CHECK(rig.cluster.bundle.starts_with(one.ca_pem()));
+  CHECK(split_certificates(rig.cluster.bundle).front() != trusted);
+  CHECK(rig.of_api_server(one) == "");
+}
+
+TEST_CASE("an administrator's annotation replaces the authority, step by step, once") {
+  Rig rig;
+  CertificateKeeper& one = rig.add();
+  CertificateKeeper& two = rig.add();
+  rig.settle();
+  const std::string before = rig.cluster.bundle;
+  rig.cluster.annotate("sluice.dev/renew", "ca");
+  rig.pass(kLook);
+  CHECK(split_certificates(rig.cluster.bundle).size() == 2);
+  rig.pass(3 * kLook);
+  CHECK_FALSE(rig.cluster.bundle.starts_with(before));
+  for (const CertificateKeeper* each : {&one, &two}) {
+    CHECK(rig.of_api_server(*each) == "");
+    CHECK(refusal(before, served_by(*each->certificates()), "s.svc", rig.clock.now()) == "");
+  }
+  const std::string after = split_certificates(rig.cluster.bundle).front();
+  rig.pass(kLifetime + kLook);
+  CHECK(rig.cluster.bundle == after);  // the former one has retired, and nothing is replaced again
+}
+
+TEST_CASE("a Secret that was deleted is made again, and nobody is refused meanwhile") {
+  Rig rig;
+  CertificateKeeper& one = rig.add();
+  CertificateKeeper& two = rig.add();
+  rig.settle();
+  rig.cluster.changed = [&] {
+    CHECK(rig.of_api_server(one) == "");
+    CHECK(rig.of_api_server(two) == "");
+  };
+  const std::string before = served_by(*one.certificates());
+  rig.cluster.secret.reset();
+  rig.pass(2 * kLook);
+  CHECK(served_by(*one.certificates()) != before);
+  CHECK(served_by(*two.certificates()) == served_by(*one.certificates()));
+}
+
+TEST_CASE("what is in the Secret is left alone where it is somebody else's") {
+  Rig rig;
+  rig.cluster.put({{"tls.crt", "theirs"}, {"tls.key", "theirs"}, {"ca.crt", "theirs"}});
+  CertificateKeeper& one = rig.add();
+  rig.settle();
+  CHECK(rig.ready == 0);
+  CHECK(one.trouble().value_or("").contains("--tls-cert"));
+  CHECK(rig.cluster.secret->data.at("tls.crt") == "theirs");
+  rig.cluster.put({{"tls.crt", "ours"}, {"ca.crt", "ours"}, {"ca.key", "ours, once"}});
+  rig.pass(kLook);
+  CHECK(rig.ready == 1);
+}
+
+// A replica may be cut off from the API server, and be killed and started again; requests and answers are lost. The API
+// server trusts what each one serves, by the bundle in force and by the one it had half a look ago; agents that were
+// told of an authority trust what is served while that authority lasts.
+TEST_CASE("whatever is lost or killed: nobody who was told of an authority ever refuses what is served") {
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    CAPTURE(seed);
+    Rig rig;
+    rig.cluster.random.seed(seed);
+    const auto below = [&](std::int64_t end) {
+      return std::uniform_int_distribution<std::int64_t>(0, end - 1)(rig.cluster.random);
+    };
+    for (int i = 0; i < 3; ++i) rig.add();
+    rig.settle();
+    std::vector<std::int64_t> cut_off(3, 0);  // until then
+    struct Told {
+      std::string trusted;
+      std::chrono::sys_seconds until;
+    };
+    std::deque<Told> agents;
+    std::string former_bundle = rig.cluster.bundle;
+    std::map<std::pair<std::string, std::string>, bool> known;  // what was verified already
+    int authorities = 0;
+    const auto verify = [&](const std::string& trusted, const std::string& chain) {
+      const auto [entry, is_new] = known.try_emplace({trusted, chain}, true);
+      if (is_new) CHECK(refusal(trusted, chain, "s.svc", rig.clock.now()) == "");
+    };
+    const auto everybody_trusts = [&] {
+      for (const auto& each : rig.keepers) {
+        const std::string chain = served_by(*each->certificates());
+        if (chain.empty()) continue;
+        const auto until = std::chrono::floor<std::chrono::seconds>(each->certificates()->not_after());
+        if (until <= rig.clock.now()) continue;  // cut off for too long
+        verify(rig.cluster.bundle, chain);
+        verify(former_bundle, chain);
+        for (const Told& agent : agents) {
+          if (agent.until > rig.clock.now()) verify(agent.trusted, chain);
+        }
+      }
+    };
+    rig.cluster.changed = everybody_trusts;
+    rig.cluster.losing_requests = rig.cluster.losing_answers = 0.05;
+    for (std::int64_t begun = rig.clock.seconds; rig.clock.seconds < begun + 3 * kAuthorityLifetime;) {
+      rig.clock.seconds += kLook;
+      former_bundle = rig.cluster.bundle;
+      const auto dice = below(200);
+      const auto which = static_cast<std::size_t>(below(3));
+      if (dice == 0) cut_off[which] = rig.clock.seconds + below(2 * kLifetime);
+      if (dice == 1) rig.cluster.annotate("sluice.dev/renew", "certificate");
+      for (std::size_t i = 0; i < rig.keepers.size(); ++i) {
+        if (cut_off[i] > rig.clock.seconds) continue;
+        rig.keepers[i]->look();
+        if (dice == 2 && i == which) {  // killed somewhere in the middle
+          for (auto steps = below(6); steps > 0; --steps) {
+            rig.loop.restart();
+            rig.loop.poll_one();
+          }
+          rig.keepers[i] = std::make_unique<CertificateKeeper>(rig.loop, rig.cluster, rig.options, rig.clock, rig.log);
+          rig.keepers[i]->start([] {});
+        }
+        rig.settle();
+      }
+      everybody_trusts();
+      const std::string trusted = rig.keepers[which]->ca_pem();
+      if (!trusted.empty() && (agents.empty() || agents.back().trusted != trusted)) {
+        const auto first = read_certificate(trusted);
+        REQUIRE(first);
+        agents.push_back({trusted, first->period.until});
+        ++authorities;
+      }
+    }
+    CHECK(authorities >= 6);  // several were announced and promoted
+    rig.cluster.changed = nullptr;
+  }
+}
+
+}  // namespace
+}  // namespace sluice::server::kubernetes
