@@ -1,0 +1,93 @@
+#include "server/injector/admission_response.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "common/base/crypto.hpp"
+#include "common/domain/json_writer.hpp"
+
+namespace sluice::server::injector {
+namespace {
+
+constexpr std::size_t kMaxWarning = 256;  // bytes; the API server cuts longer ones, and all of them at 4 KiB
+
+std::string cut(std::string_view text) {
+  if (text.size() <= kMaxWarning) return std::string(text);
+  std::size_t end = kMaxWarning - 3;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // do not cut a character
+  return fmt::format("{}…", text.substr(0, end));
+}
+
+std::string_view outcome(Injection::Result result) {
+  switch (result) {
+    case Injection::Result::injected:
+      return "injected";
+    case Injection::Result::updated:
+      return "updated";
+    case Injection::Result::unchanged:
+      return "unchanged";
+    case Injection::Result::skipped:
+      return "skipped";
+  }
+  return "";
+}
+
+void write_warnings(JsonWriter& out, const Injection& made) {
+  std::vector<std::string> texts;
+  if (made.skip && !made.skip->wanted()) {
+    texts.push_back(cut(fmt::format("Sluice: the pod gets no agent: {}", made.skip->text)));
+  }
+  for (const std::string& warning : made.warnings) texts.push_back(cut(fmt::format("Sluice: {}", warning)));
+  if (texts.empty()) return;
+  out.key("warnings");
+  out.texts(texts);
+}
+
+}  // namespace
+
+std::string write_review(std::string_view uid, const Injection& made) {
+  JsonWriter out(JsonWriter::Layout::compact);
+  out.begin_object();
+  out.field("kind", "AdmissionReview");
+  out.field("apiVersion", "admission.k8s.io/v1");
+  out.key("response");
+  out.begin_object();
+  out.field("uid", uid);
+  out.field("allowed", true);
+  if (!made.patch.empty()) {
+    out.field("patchType", "JSONPatch");
+    out.field("patch", to_base64(as_bytes(made.patch)));
+  }
+  write_warnings(out, made);
+  out.key("auditAnnotations");
+  out.begin_object();
+  out.field("result", outcome(made.result));
+  if (made.skip) {
+    out.field("reason", to_string(made.skip->reason));
+    out.field("text", made.skip->text);
+  }
+  out.end_object();
+  out.end_object();
+  out.end_object();
+  return out.take();
+}
+
+std::string write_status(unsigned code, std::string_view reason, std::string_view message) {
+  JsonWriter out(JsonWriter::Layout::compact);
+  out.begin_object();
+  out.field("kind", "Status");
+  out.field("apiVersion", "v1");
+  out.key("metadata");
+  out.begin_object();
+  out.end_object();
+  out.field("status", "Failure");
+  out.field("message", message);
+  out.field("reason", reason);
+  out.field("code", static_cast<std::int64_t>(code));
+  out.end_object();
+  return out.take();
+}
+
+}  // namespace sluice::server::injector

@@ -1,0 +1,36 @@
+// AdmissionReview (admission.k8s.io/v1): the API server's question.
+//
+// Reading is strict about what is used, and lets pass what it does not know: API servers add fields. Pure; thread
+// safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.hpp"
+#include "common/domain/json_tree.hpp"
+#include "server/injector/inject.hpp"
+
+namespace sluice::server::injector {
+
+// The views live as long as the tree.
+struct AdmissionRequest {
+  enum class Operation : std::uint8_t { create, update, delete_, connect };
+  std::string_view uid;  // not empty
+  Operation operation = Operation::create;
+  std::string_view namespace_;   // not empty
+  std::string_view subresource;  // "ephemeralcontainers", …; "": the pod itself
+  bool dry_run = false;
+  const JsonValue* pod = nullptr;  // of a create: has metadata, spec, and containers that are objects
+};
+
+// Errors, with a text that names the field, the rule and the fix: `malformed` (no JSON, or a field is missing or of
+// another type), `wrong_version`, `wrong_kind` (another object than an AdmissionReview, or one about no Pod), `no_uid`.
+Result<AdmissionRequest> read_review(std::string_view body, JsonTree& tree);
+
+// What is answered: inject() for the creation of a pod; everything else is let pass as it is.
+Injection decide(const AdmissionRequest& request, const InjectorSettings& settings);
+
+}  // namespace sluice::server::injector

@@ -1,0 +1,109 @@
+#include "server/injector/container_patch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "common/domain/json_fields.hpp"
+#include "common/domain/json_writer.hpp"
+#include "server/injector/names.hpp"
+
+namespace sluice::server::injector {
+namespace {
+
+// Folders above ours: mounted read-only, no folder can be made in them.
+constexpr std::array<std::string_view, 4> kAbove{"/var", "/var/run", "/run", "/"};
+
+std::string_view without_slash(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
+enum class Folder : std::uint8_t { missing, mounted, taken, unreachable };
+
+Folder find_folder(const JsonValue& container) {
+  Folder found = Folder::missing;
+  for (const JsonValue& mount : items(&container, "volumeMounts")) {
+    const std::string_view path = without_slash(text_member(&mount, "mountPath"));
+    if (path == kSocketFolder) {
+      return text_member(&mount, "name") == kSocketVolume ? Folder::mounted : Folder::taken;
+    }
+    if (is_true(&mount, "readOnly") && std::ranges::find(kAbove, path) != kAbove.end()) found = Folder::unreachable;
+  }
+  return found;
+}
+
+std::string variable(std::string_view name, std::string_view value) {
+  JsonWriter out(JsonWriter::Layout::compact);
+  out.begin_object();
+  out.field("name", name);
+  out.field("value", value);
+  out.end_object();
+  return out.take();
+}
+
+// Read-only is enough to connect, and nobody can put another socket in its place.
+std::string socket_mount() {
+  JsonWriter out(JsonWriter::Layout::compact);
+  out.begin_object();
+  out.field("name", kSocketVolume);
+  out.field("mountPath", kSocketFolder);
+  out.field("readOnly", true);
+  out.end_object();
+  return out.take();
+}
+
+void add_variables(JsonPatch& patch, std::string_view at, const JsonValue& container, bool with_socket) {
+  const std::string pointer = pointer_to(at, "env");
+  const auto there = items(&container, "env");
+  std::vector<std::string> missing;  // the first of them last
+  if (with_socket && !find_item(there, "name", "SLUICE_SOCKET")) missing.push_back(variable("SLUICE_SOCKET", kSocket));
+  if (!find_item(there, "name", "SLUICE_URL")) missing.push_back(variable("SLUICE_URL", kUrl));
+  bool list = member(&container, "env") != nullptr;
+  for (const std::string& one : missing) {
+    if (list) {
+      patch.add(pointer_to(pointer, std::size_t{0}), one);
+    } else {
+      patch.add(pointer, '[' + one + ']');
+      list = true;
+    }
+  }
+}
+
+}  // namespace
+
+void patch_container(JsonPatch& patch, std::string_view at, const JsonValue& container,
+                     std::vector<std::string>& warnings) {
+  const Folder folder = find_folder(container);
+  if (folder == Folder::missing) {
+    const bool list = member(&container, "volumeMounts") != nullptr;
+    const std::string pointer = pointer_to(at, "volumeMounts");
+    if (list)
+      patch.add(pointer_to(pointer, "-"), socket_mount());
+    else
+      patch.add(pointer, '[' + socket_mount() + ']');
+  } else if (folder != Folder::mounted) {
+    warnings.push_back(fmt::format("container {} {}: it gets no socket of the agent, and asks at {}",
+                                   quoted(text_member(&container, "name")),
+                                   folder == Folder::taken ? "has something else at /var/run/sluice"
+                                                           : "mounts a folder above /var/run/sluice read-only",
+                                   kUrl));
+  }
+  add_variables(patch, at, container, folder == Folder::missing || folder == Folder::mounted);
+}
+
+void patch_containers(JsonPatch& patch, const Pod& pod, std::vector<std::string>& warnings) {
+  const auto sidecar = pod.sidecar();
+  const auto init_containers = pod.init_containers();
+  for (std::size_t i = sidecar ? *sidecar + 1 : 0; i < init_containers.size(); ++i) {
+    patch_container(patch, pointer_to("/spec/initContainers", i), init_containers[i], warnings);
+  }
+  const auto containers = pod.containers();
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    patch_container(patch, pointer_to("/spec/containers", i), containers[i], warnings);
+  }
+}
+
+}  // namespace sluice::server::injector

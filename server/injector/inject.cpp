@@ -1,0 +1,104 @@
+#include "server/injector/inject.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "common/base/json_text.hpp"
+#include "server/injector/container_patch.hpp"
+#include "server/injector/json_patch.hpp"
+#include "server/injector/names.hpp"
+#include "server/injector/pod.hpp"
+#include "server/injector/pod_settings.hpp"
+#include "server/injector/sidecar.hpp"
+#include "server/injector/sidecar_patch.hpp"
+
+namespace sluice::server::injector {
+namespace {
+
+constexpr std::string_view kAnnotations = "/metadata/annotations";
+constexpr std::size_t kMostNoted = 4'096;  // bytes of warnings in an annotation
+
+std::string json_string(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+// A header of the API server's answer, where warnings end up, holds no control characters.
+std::string on_one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+  }
+  return text;
+}
+
+std::string noted(const std::vector<std::string>& warnings) {
+  std::string text = fmt::format("{}", fmt::join(warnings, "; "));
+  if (text.size() <= kMostNoted) return text;
+  std::size_t end = kMostNoted;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // do not cut a character
+  return text.substr(0, end) + "…";
+}
+
+class Annotations {
+ public:
+  Annotations(JsonPatch& patch, const Pod& pod)
+      : patch_(patch), pod_(pod), list_(member(pod.metadata(), "annotations") != nullptr) {}
+
+  // "": none of this name.
+  void set(std::string_view name, std::string_view value) {
+    const JsonValue* const there = pod_.annotation(name);
+    if (value.empty()) {
+      if (there != nullptr) patch_.remove(pointer_to(kAnnotations, name));
+      return;
+    }
+    if (there != nullptr && there->type() == JsonType::string && there->text() == value) return;
+    make_list();
+    patch_.add(pointer_to(kAnnotations, name), json_string(value));
+  }
+
+ private:
+  void make_list() {
+    if (list_) return;
+    if (pod_.metadata() == nullptr) patch_.add("/metadata", "{}");
+    patch_.add(kAnnotations, "{}");
+    list_ = true;
+  }
+
+  JsonPatch& patch_;
+  const Pod& pod_;
+  bool list_;
+};
+
+}  // namespace
+
+Injection inject(const JsonValue& root, std::string_view namespace_, const InjectorSettings& settings) {
+  const Pod pod(root);
+  Injection made;
+  if ((made.skip = find_skip(pod, namespace_, settings))) {
+    made.result = Injection::Result::skipped;
+    return made;
+  }
+  const SidecarSettings sidecar = read_pod_settings(pod, settings.sidecar, made.warnings);
+  JsonPatch patch;
+  patch_containers(patch, pod, made.warnings);
+  patch_volumes(patch, pod, sidecar_volumes(settings));
+  patch_sidecar(patch, pod, sidecar_container(settings, sidecar, !has_pod_resources(pod)));
+  for (std::string& warning : made.warnings) warning = on_one_line(std::move(warning));
+  Annotations annotations(patch, pod);
+  annotations.set(kServerCa, settings.server_ca);
+  annotations.set(kCountersCa, settings.counters_ca);
+  annotations.set(kWarnings, noted(made.warnings));
+  annotations.set(kInjected, settings.version);
+  using Result = Injection::Result;
+  made.result = !pod.sidecar() ? Result::injected : patch.empty() ? Result::unchanged : Result::updated;
+  made.patch = std::move(patch).take();
+  return made;
+}
+
+bool lacks_sidecar(const JsonValue& root, std::string_view namespace_, const InjectorSettings& settings) {
+  const Pod pod(root);
+  return !pod.sidecar() && !find_skip(pod, namespace_, settings);
+}
+
+}  // namespace sluice::server::injector

@@ -1,0 +1,84 @@
+#include "server/injector/injector.hpp"
+
+#include <utility>
+
+namespace sluice::server::injector {
+namespace {
+
+constexpr std::chrono::seconds kLookAtFile{10};
+
+}  // namespace
+
+Injector::Injector(boost::asio::io_context& loop, const InjectorOptions& options, kubernetes::Api* api,
+                   ServerCa server_ca, const Clock& clock, telemetry::Log& log)
+    : log_(log),
+      listen_(options.listen),
+      settings_(options.settings),
+      server_ca_(std::move(server_ca)),
+      counters_ca_(options.counters_ca_file),
+      webhook_([this]() -> const InjectorSettings& { return settings(); }, log),
+      server_(loop, http::ServerOptions{}, webhook_),
+      timer_(loop) {
+  if (api != nullptr) missed_ = std::make_unique<MissedPods>(loop, *api, settings_, clock, log, options.missed_every);
+}
+
+// An authority that cannot be read now is the one that was read before.
+const InjectorSettings& Injector::settings() {
+  if (std::string now = server_ca_(); !now.empty()) settings_.server_ca = std::move(now);
+  return settings_;
+}
+
+void Injector::add_metrics(Metrics& metrics) {
+  metrics.add(webhook_.reviews);
+  metrics.add(webhook_.skipped);
+  metrics.add(webhook_.duration);
+  if (!missed_) return;
+  using prometheus::MetricType;
+  const MissedPods::Statistics& seen = missed_->statistics();
+  metrics.add("sluice_injector_missed_pods", "Pods of labelled namespaces without the agent, at the last look.",
+              MetricType::Gauge, [&seen] { return static_cast<double>(seen.missed.load()); });
+  metrics.add("sluice_injector_looks_total", "Looks for such pods that came to their end.", MetricType::Counter,
+              [&seen] { return static_cast<double>(seen.looks.load()); });
+  metrics.add("sluice_injector_look_failures_total", "Looks that the Kubernetes API did not let end.",
+              MetricType::Counter, [&seen] { return static_cast<double>(seen.failures.load()); });
+  metrics.add("sluice_injector_events_total", "Events SidecarMissing this server wrote.", MetricType::Counter,
+              [&seen] { return static_cast<double>(seen.events.load()); });
+}
+
+Result<std::uint16_t> Injector::start(std::shared_ptr<const http::Certificates> certificates) {
+  auto port = server_.listen_tls(listen_, false, std::move(certificates));
+  if (!port) return port;
+  load_again();
+  if (missed_) missed_->look();
+  return port;
+}
+
+void Injector::drain(std::function<void()> drained) {
+  timer_.cancel();
+  if (missed_) missed_->stop();
+  server_.drain(std::move(drained));
+}
+
+Result<> Injector::load() {
+  auto read = counters_ca_.read();
+  if (!read) return std::unexpected(std::move(read.error()));
+  settings_.counters_ca = *std::move(read);
+  return {};
+}
+
+// What is faulty leaves in force what was read before; the log says so once.
+void Injector::load_again() {
+  timer_.expires_after(kLookAtFile);
+  timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (stopped) return;
+    const auto read = load();
+    if (!read && !std::exchange(faulty_, true)) {
+      log_.warn("inject_ca_faulty", read.error().text, {{"code", read.error().code}});
+    } else if (read && std::exchange(faulty_, false)) {
+      log_.info("inject_ca_good", "The CA certificates for pods can be read again.");
+    }
+    load_again();
+  });
+}
+
+}  // namespace sluice::server::injector

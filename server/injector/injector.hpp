@@ -1,0 +1,58 @@
+// The injector as a part of the server: the webhook on a listener of its own, and the look for pods it missed.
+//
+// Thread: the loop's; metrics may be read from any thread. REQUIRES: what it is given outlives it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/base/clock.hpp"
+#include "common/base/error.hpp"
+#include "common/http/server.hpp"
+#include "common/telemetry/log.hpp"
+#include "server/injector/flags.hpp"
+#include "server/injector/missed_pods.hpp"
+#include "server/injector/pem_file.hpp"
+#include "server/injector/webhook.hpp"
+#include "server/kubernetes/api_client.hpp"
+#include "server/metrics.hpp"
+
+namespace sluice::server::injector {
+
+class Injector {
+ public:
+  // `api` nullptr: nobody looks for missed pods. `server_ca`: asked for each pod, whom it is to trust for
+  // --inject-server-url (PEM); "": not known, or not now.
+  using ServerCa = std::function<std::string()>;
+  Injector(boost::asio::io_context& loop, const InjectorOptions& options, kubernetes::Api* api, ServerCa server_ca,
+           const Clock& clock, telemetry::Log& log);
+
+  void add_metrics(Metrics& metrics);  // before the first scrape
+  // Reads --inject-counters-ca. Error: as of PemFile.
+  Result<> load();
+  // Error: as of http::Server.
+  Result<std::uint16_t> start(std::shared_ptr<const http::Certificates> certificates);
+  void drain(std::function<void()> drained);
+
+ private:
+  const InjectorSettings& settings();
+  void load_again();
+
+  telemetry::Log& log_;
+  const std::string listen_;
+  InjectorSettings settings_;
+  const ServerCa server_ca_;
+  const PemFile counters_ca_;
+  bool faulty_ = false;  // the file, at the last look
+  Webhook webhook_;
+  http::Server server_;
+  boost::asio::steady_timer timer_;
+  std::unique_ptr<MissedPods> missed_;  // nullptr: no Kubernetes API
+};
+
+}  // namespace sluice::server::injector

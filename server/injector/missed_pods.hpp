@@ -1,0 +1,83 @@
+// Pods of labelled namespaces that have no sidecar: they were made while the injector did not answer, or before the
+// label. They are counted, and each is marked by one Event; nothing is done to them.
+//
+// The API server is asked at the start and every so often, page by page, one request at a time. Where it does not
+// answer, the last count stands, and the log says so once.
+// Thread: the loop's; the statistics may be read from any thread. REQUIRES: the API outlives it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/base/clock.hpp"
+#include "common/domain/json_tree.hpp"
+#include "common/telemetry/log.hpp"
+#include "server/injector/settings.hpp"
+#include "server/kubernetes/api_client.hpp"
+#include "server/kubernetes/events.hpp"
+
+namespace sluice::server::injector {
+
+class MissedPods {
+ public:
+  struct Statistics {
+    std::atomic<std::int64_t> missed{0};  // found by the last look
+    std::atomic<std::uint64_t> looks{0};
+    std::atomic<std::uint64_t> failures{0};  // looks that the API server did not let end
+    std::atomic<std::uint64_t> events{0};    // written by this server
+  };
+
+  MissedPods(boost::asio::io_context& loop, kubernetes::Api& api, const InjectorSettings& settings, const Clock& clock,
+             telemetry::Log& log, std::chrono::milliseconds every);
+
+  void look();  // and again from then on
+  void stop();
+
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  using Answer = Result<kubernetes::ApiResponse>;
+  enum class List : std::uint8_t { namespaces, pods };
+
+  void ask(List list);
+  void take(List list, const Answer& answer);
+  bool read(List list, std::string_view body);
+  void read_pod(const JsonValue& pod);
+  void next();
+  void finish();
+  void mark();
+  void marked(const Result<bool>& told);
+  void fail(std::string_view why);
+  void end();
+
+  kubernetes::Api& api_;
+  const InjectorSettings& settings_;
+  const Clock& clock_;
+  telemetry::Log& log_;
+  const std::chrono::milliseconds every_;
+  boost::asio::steady_timer timer_;
+  std::shared_ptr<int> life_;  // answers that come after stop() find it gone
+  Statistics statistics_;
+
+  // Of the look under way.
+  std::vector<std::string> namespaces_;  // yet to be looked into, the last of them first
+  std::string continue_;                 // where the next page begins; "": at the beginning
+  std::size_t page_ = 0;                 // pods in a page
+  std::vector<kubernetes::ObjectReference> found_;
+
+  std::vector<kubernetes::ObjectReference> unmarked_;
+  std::unordered_set<std::string> marked_;  // uids of missed pods that have their Event
+  std::string refused_;                     // why the last Event was not taken; "": they were
+  bool failing_ = false;
+};
+
+}  // namespace sluice::server::injector

@@ -1,0 +1,35 @@
+// The names by which injector, pods and manifests know each other. They are a contract: pods that were made before
+// carry them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace sluice::server::injector {
+
+inline constexpr std::string_view kPrefix = "sluice.dev/";                 // of our annotations and labels
+inline constexpr std::string_view kInjectLabel = "sluice.dev/inject";      // enabled (namespace), disabled (pod)
+inline constexpr std::string_view kInjected = "sluice.dev/injected";       // annotation: the injector's version
+inline constexpr std::string_view kWarnings = "sluice.dev/warnings";       // annotation: what it could not do
+inline constexpr std::string_view kServerCa = "sluice.dev/server-ca";      // annotation: PEM
+inline constexpr std::string_view kCountersCa = "sluice.dev/counters-ca";  // annotation: PEM
+
+inline constexpr std::string_view kContainer = "sluice-agent";
+inline constexpr std::string_view kSocketVolume = "sluice-socket";
+inline constexpr std::string_view kStateVolume = "sluice-state";
+inline constexpr std::string_view kIdentityVolume = "sluice-identity";
+
+inline constexpr std::string_view kSocketFolder = "/var/run/sluice";
+inline constexpr std::string_view kSocket = "/var/run/sluice/agent.sock";
+inline constexpr std::string_view kStateFolder = "/var/lib/sluice";
+inline constexpr std::string_view kIdentityFolder = "/var/run/secrets/sluice";
+
+inline constexpr std::int64_t kCheckPort = 8088;  // on loopback
+inline constexpr std::int64_t kAdminPort = 9088;
+inline constexpr std::string_view kUrl = "http://127.0.0.1:8088";
+
+// Pods there are never touched; besides, the namespace the server itself runs in.
+inline constexpr std::array<std::string_view, 3> kSystemNamespaces{"kube-system", "kube-public", "kube-node-lease"};
+
+}  // namespace sluice::server::injector

@@ -1,0 +1,20 @@
+// The settings of one pod's sidecar: the administrator's, and what the pod's annotations say otherwise.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/injector/pod.hpp"
+#include "server/injector/settings.hpp"
+
+namespace sluice::server::injector {
+
+// Adds a warning for each annotation of ours that is unknown or faulty; it then counts as not given.
+SidecarSettings read_pod_settings(const Pod& pod, const SidecarSettings& defaults, std::vector<std::string>& warnings);
+
+// The pod as a whole has requests or limits (`spec.resources`), of which its containers' must remain below.
+bool has_pod_resources(const Pod& pod);
+
+}  // namespace sluice::server::injector

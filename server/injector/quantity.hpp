@@ -1,0 +1,23 @@
+// Amounts of CPU and memory as Kubernetes writes them: "250m", "0.5", "64Mi", "128M".
+//
+// Read: digits with an optional fraction, and one of Kubernetes' suffixes; neither a sign nor an exponent. Written: in
+// Kubernetes' own canonical form, so that what the API server makes of it is what was written.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::server::injector {
+
+// Thousandths of a CPU. Nothing for another shape, for less than a thousandth, and for what does not fit.
+std::optional<std::int64_t> parse_cpu(std::string_view text);
+std::string cpu_text(std::int64_t milli);
+
+// Bytes; a whole number of them. Nothing for anything else.
+std::optional<std::int64_t> parse_memory(std::string_view text);
+std::string memory_text(std::int64_t bytes);
+
+}  // namespace sluice::server::injector

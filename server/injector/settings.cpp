@@ -1,0 +1,143 @@
+#include "server/injector/settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "common/base/duration.hpp"
+#include "common/domain/json_fields.hpp"
+#include "common/telemetry/decision_log.hpp"
+#include "common/telemetry/log.hpp"
+#include "server/injector/quantity.hpp"
+
+namespace sluice::server::injector {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kMostCpuMilli = 64'000;
+constexpr std::int64_t kLeastMemory = 8LL << 20;
+constexpr std::int64_t kMostMemory = 64LL << 30;
+
+bool is_log_level(std::string_view value) { return telemetry::parse_log_level(value).has_value(); }
+bool is_decision_log(std::string_view value) { return telemetry::parse_decision_log_mode(value).has_value(); }
+bool is_answer(std::string_view value) { return value == "deny" || value == "allow"; }
+bool is_boolean(std::string_view value) { return value == "true" || value == "false"; }
+
+bool is_header_list(std::string_view value) {
+  if (value == "none") return true;
+  for (bool more = true; more;) {
+    const std::size_t comma = value.find(',');
+    const std::string_view family = value.substr(0, comma);
+    if (family != "x" && family != "ietf" && family != "draft6") return false;
+    more = comma != std::string_view::npos;
+    if (more) value.remove_prefix(comma + 1);
+  }
+  return true;
+}
+
+template <std::uint64_t kLeast, std::uint64_t kMost>
+bool is_number(std::string_view value) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  return error == std::errc{} && end == value.data() + value.size() && number >= kLeast && number <= kMost;
+}
+
+template <std::int64_t kLeastMs, std::int64_t kMostMs>
+bool is_duration(std::string_view value) {
+  const auto read = parse_duration(value);
+  return read && *read >= std::chrono::milliseconds(kLeastMs) && *read <= std::chrono::milliseconds(kMostMs) &&
+         *read % 1ms == 0us;
+}
+
+bool is_age(std::string_view value) {
+  return is_duration<0, 0>(value) || is_duration<1'000, 8'760LL * 3'600'000>(value);
+}
+
+bool is_cpu(std::string_view value) {
+  const auto milli = parse_cpu(value);
+  return milli && *milli <= kMostCpuMilli;
+}
+
+bool is_memory(std::string_view value) {
+  const auto bytes = parse_memory(value);
+  return bytes && *bytes >= kLeastMemory && *bytes <= kMostMemory;
+}
+
+constexpr std::string_view kCpuRule = "must be an amount of CPU from 1m to 64, such as 10m or 0.5";
+constexpr std::string_view kMemoryRule = "must be an amount of memory from 8Mi to 64Gi, such as 64Mi";
+
+// The ranges are those of the agent's flags of the same names; a test compares the names.
+constexpr std::array kOverrides{
+    Override{"cpu-request", "", is_cpu, kCpuRule},
+    Override{"cpu-limit", "", is_cpu, kCpuRule},
+    Override{"memory-request", "", is_memory, kMemoryRule},
+    Override{"memory-limit", "", is_memory, kMemoryRule},
+    Override{"log-level", "SLUICE_AGENT_LOG_LEVEL", is_log_level, "must be debug, info, warn or error"},
+    Override{"decision-log", "SLUICE_AGENT_DECISION_LOG", is_decision_log, "must be off, denied, sample:N or all"},
+    Override{"headers", "SLUICE_AGENT_HEADERS", is_header_list,
+             "must be a list of x, ietf and draft6, such as x,ietf; or none"},
+    Override{"workers", "SLUICE_AGENT_WORKERS", is_number<1, 256>, "must be a whole number from 1 to 256"},
+    Override{"max-in-flight", "SLUICE_AGENT_MAX_IN_FLIGHT", is_number<1, 1'000'000>,
+             "must be a whole number from 1 to 1000000"},
+    Override{"redis-deadline", "SLUICE_AGENT_REDIS_DEADLINE", is_duration<1, 10'000>,
+             "must be a duration from 1ms to 10s, such as 25ms"},
+    Override{"drain-timeout", "SLUICE_AGENT_DRAIN_TIMEOUT", is_duration<0, 600'000>,
+             "must be a duration from 0s to 10m, such as 20s"},
+    Override{"startup-wait", "SLUICE_AGENT_STARTUP_WAIT", is_duration<0, 600'000>,
+             "must be a duration from 0s to 10m, such as 3s"},
+    Override{"no-snapshot", "SLUICE_AGENT_NO_SNAPSHOT", is_answer, "must be deny or allow"},
+    Override{"max-snapshot-age", "SLUICE_AGENT_MAX_SNAPSHOT_AGE", is_age,
+             "must be a duration from 1s to 8760h, or 0s for no limit"},
+    Override{"metrics-policy-label", "SLUICE_AGENT_METRICS_POLICY_LABEL", is_boolean, "must be true or false"},
+};
+
+// The value of the settings that `name` stands for; nullptr where it is a variable of the agent.
+std::int64_t* amount(SidecarSettings& settings, std::string_view name) {
+  if (name == "cpu-request") return &settings.cpu_request_milli;
+  if (name == "cpu-limit") return &settings.cpu_limit_milli;
+  if (name == "memory-request") return &settings.memory_request_bytes;
+  if (name == "memory-limit") return &settings.memory_limit_bytes;
+  return nullptr;
+}
+
+std::string unknown_text(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Override& known : kOverrides) names.push_back(known.name);
+  const std::string_view hint = sluice::nearest(name, names);
+  if (!hint.empty()) return fmt::format("is no setting; did you mean {}?", hint);
+  return fmt::format("is no setting; there are {}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::span<const Override> overrides() { return kOverrides; }
+
+Result<> set_override(SidecarSettings& settings, std::string_view name, std::string_view value) {
+  const auto found = std::ranges::find(kOverrides, name, &Override::name);
+  if (found == kOverrides.end()) return failure("unknown", unknown_text(name));
+  if (!found->good(value)) return failure("value", std::string(found->rule));
+  if (std::int64_t* const number = amount(settings, name)) {
+    *number = *(name.starts_with("cpu") ? parse_cpu(value) : parse_memory(value));
+  } else {
+    settings.variables.insert_or_assign(std::string(found->variable), std::string(value));
+  }
+  return {};
+}
+
+std::string contradiction(const SidecarSettings& settings) {
+  if (settings.memory_request_bytes > settings.memory_limit_bytes) {
+    return fmt::format("memory-request {} is more than memory-limit {}", memory_text(settings.memory_request_bytes),
+                       memory_text(settings.memory_limit_bytes));
+  }
+  if (settings.cpu_limit_milli != 0 && settings.cpu_request_milli > settings.cpu_limit_milli) {
+    return fmt::format("cpu-request {} is more than cpu-limit {}", cpu_text(settings.cpu_request_milli),
+                       cpu_text(settings.cpu_limit_milli));
+  }
+  return {};
+}
+
+}  // namespace sluice::server::injector

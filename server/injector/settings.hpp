@@ -1,0 +1,54 @@
+// What the injector puts into pods, as the administrator set it, and what a pod may set otherwise for itself.
+//
+// Values only; thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.hpp"
+
+namespace sluice::server::injector {
+
+// What a pod may change, by its annotations `sluice.dev/<name>`: the allow-list, overrides().
+struct SidecarSettings {
+  std::int64_t cpu_request_milli = 10;
+  std::int64_t cpu_limit_milli = 0;  // 0: none, the default: a throttled agent delays every request of its pod
+  std::int64_t memory_request_bytes = 16LL << 20;
+  std::int64_t memory_limit_bytes = 64LL << 20;
+  std::map<std::string, std::string, std::less<>> variables;  // of the agent, SLUICE_AGENT_…; what is left out: its own
+                                                              // default
+};
+
+struct InjectorSettings {
+  std::string version;  // of the injector, in the annotation sluice.dev/injected
+  std::string image;
+  std::string pull_policy = "IfNotPresent";
+  std::string server_url;
+  std::string server_ca;    // PEM; "": agents trust their system's authorities
+  std::string counters;     // "memory", or the URL of a Redis without a password
+  std::string counters_ca;  // PEM, of rediss://; "": the system's
+  std::string audience = "sluice";
+  std::string own_namespace = "sluice-system";
+  SidecarSettings sidecar;  // where no annotation says otherwise
+};
+
+// One setting of the allow-list.
+struct Override {
+  std::string_view name;      // "log-level"
+  std::string_view variable;  // the agent's; "": it is about the container's resources
+  bool (*good)(std::string_view value);
+  std::string_view rule;  // "must be …"
+};
+std::span<const Override> overrides();
+
+// Sets one of them. Error: `unknown`, `value`; the text completes a sentence that begins with the setting's name.
+Result<> set_override(SidecarSettings& settings, std::string_view name, std::string_view value);
+
+// Which two settings contradict each other, in words; "": none. What the API server would refuse the pod for.
+std::string contradiction(const SidecarSettings& settings);
+
+}  // namespace sluice::server::injector

@@ -1,0 +1,100 @@
+#include "server/injector/skip.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/domain/json_fields.hpp"
+#include "server/injector/names.hpp"
+
+namespace sluice::server::injector {
+namespace {
+
+constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
+constexpr std::array<std::string_view, 3> kVolumes{kSocketVolume, kStateVolume, kIdentityVolume};
+
+std::optional<Skip> skip(SkipReason reason, std::string text) { return Skip{reason, std::move(text)}; }
+
+bool is_udp(const JsonValue& port) {
+  const std::string_view protocol = text_member(&port, "protocol");
+  return !protocol.empty() && protocol != "TCP";
+}
+
+// The port of the agent's that a container says it listens on; 0: none.
+std::int64_t clashing_port(const JsonValue& container) {
+  for (const JsonValue& port : items(&container, "ports")) {
+    const auto number = integer_member(&port, "containerPort");
+    if (number && (*number == kCheckPort || *number == kAdminPort) && !is_udp(port)) return *number;
+  }
+  return 0;
+}
+
+std::optional<Skip> find_port_clash(std::span<const JsonValue> containers, const JsonValue* ours) {
+  for (const JsonValue& container : containers) {
+    if (&container == ours) continue;
+    if (const std::int64_t port = clashing_port(container)) {
+      return skip(
+          SkipReason::port_clash,
+          fmt::format("its container {} listens on port {}, which the agent needs ({} for checks, {} for probes):"
+                      " let it listen elsewhere",
+                      quoted(text_member(&container, "name")), port, kCheckPort, kAdminPort));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Skip> find_clash(const Pod& pod) {
+  const auto sidecar = pod.sidecar();
+  const JsonValue* const ours = sidecar ? &pod.init_containers()[*sidecar] : nullptr;
+  if (find_item(pod.containers(), "name", kContainer) ||
+      (!sidecar && find_item(pod.init_containers(), "name", kContainer))) {
+    return skip(SkipReason::name_clash,
+                fmt::format("it has a container called {} that the injector did not make: rename it", kContainer));
+  }
+  for (const std::string_view volume : kVolumes) {
+    if (!sidecar && find_item(items(pod.spec(), "volumes"), "name", volume)) {
+      return skip(SkipReason::volume_clash,
+                  fmt::format("it has a volume called {} that the injector did not make: rename it", volume));
+    }
+  }
+  if (auto clash = find_port_clash(pod.containers(), ours)) return clash;
+  return find_port_clash(pod.init_containers(), ours);
+}
+
+}  // namespace
+
+std::string_view to_string(SkipReason reason) {
+  constexpr std::array<std::string_view, kSkipReasons> kNames{"opted_out",    "namespace",    "mirror_pod",
+                                                              "host_network", "windows",      "port_clash",
+                                                              "name_clash",   "volume_clash", "not_a_create"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+bool Skip::wanted() const {
+  return reason == SkipReason::opted_out || reason == SkipReason::namespace_ || reason == SkipReason::mirror_pod ||
+         reason == SkipReason::not_a_create;
+}
+
+std::optional<Skip> find_skip(const Pod& pod, std::string_view namespace_, const InjectorSettings& settings) {
+  if (namespace_ == settings.own_namespace ||
+      std::ranges::find(kSystemNamespaces, namespace_) != kSystemNamespaces.end()) {
+    return skip(SkipReason::namespace_,
+                fmt::format("pods of the namespace {} are left alone, whatever its labels say", namespace_));
+  }
+  if (pod.label(kInjectLabel) == "disabled") {
+    return skip(SkipReason::opted_out, fmt::format("its label {} says disabled", kInjectLabel));
+  }
+  if (pod.annotation(kMirror) != nullptr) {
+    return skip(SkipReason::mirror_pod, "it mirrors a static pod, which only its file on the node can change");
+  }
+  if (text_member(member(pod.spec(), "os"), "name") == "windows") {
+    return skip(SkipReason::windows, "it is for Windows, and the agent is a Linux program");
+  }
+  if (is_true(pod.spec(), "hostNetwork")) {
+    return skip(SkipReason::host_network,
+                "it uses the node's network, where the agent's ports would be the node's: ask a gateway instead");
+  }
+  return find_clash(pod);
+}
+
+}  // namespace sluice::server::injector

@@ -1,0 +1,125 @@
+#include "server/injector/webhook.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "server/injector/admission_response.hpp"
+#include "server/injector/admission_review.hpp"
+#include "server/injector/pod.hpp"
+
+namespace sluice::server::injector {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kRefused = 4;  // of the results; those before are Injection::Result
+constexpr std::size_t kSmallBody = 16UL << 10;
+constexpr std::string_view kNoStore = "Cache-Control: no-store\r\n";
+
+struct Refusal {
+  unsigned status = 400;
+  std::string_view reason = "BadRequest";  // of Kubernetes' StatusReason
+  std::string text;
+  std::string_view headers = kNoStore;
+};
+
+// Why a request is not looked at, before its body is; nothing where it is.
+std::optional<Refusal> refuse_head(const http::Request& head) {
+  if (head.path != Webhook::kPath) return Refusal{404, "NotFound", "The injector has POST /v1/inject only."};
+  if (head.method != "POST") {
+    return Refusal{405, "MethodNotAllowed", "The injector takes POST only.", "Allow: POST\r\n"};
+  }
+  const std::string_view type = head.header("content-type");
+  if (type.substr(0, type.find_first_of("; ")) != "application/json") {
+    return Refusal{415, "UnsupportedMediaType", "An AdmissionReview is sent as application/json."};
+  }
+  return std::nullopt;
+}
+
+Refusal too_large(std::string_view size) {
+  return {413, "RequestEntityTooLarge",
+          fmt::format("The AdmissionReview has {} bytes, and the injector takes {}: a pod that large cannot be stored "
+                      "either; keep data in ConfigMaps instead of annotations and variables.",
+                      size, Webhook::kMaxReview)};
+}
+
+std::vector<std::string> skip_names() {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kSkipReasons; ++i) names.emplace_back(to_string(static_cast<SkipReason>(i)));
+  return names;
+}
+
+}  // namespace
+
+Webhook::Webhook(Settings settings, telemetry::Log& log)
+    : reviews("sluice_injector_reviews_total", "Pods the API server asked about, by what became of them.", "result",
+              {"injected", "updated", "unchanged", "skipped", "refused"}),
+      skipped("sluice_injector_skipped_total", "Pods that got no sidecar, by the reason.", "reason", skip_names()),
+      duration("sluice_injector_review_duration_seconds", "Time from a review's last byte to its answer."),
+      settings_(std::move(settings)),
+      log_(log) {}
+
+std::size_t Webhook::body_limit(std::string_view method, std::string_view path) const {
+  return method == "POST" && path == kPath ? std::numeric_limits<std::size_t>::max() / 2 : kSmallBody;
+}
+
+void Webhook::admit(http::Request& head, http::Admission admission) {
+  const std::string_view length = head.header("content-length");
+  std::size_t bytes = 0;
+  const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), bytes);
+  const bool known = !length.empty() && error == std::errc{} && end == length.data() + length.size();
+  if (known && bytes <= kMaxReview) return admission.read_body();
+  const Refusal refusal =
+      known || !length.empty()
+          ? too_large(length)
+          : Refusal{411, "BadRequest", "The AdmissionReview does not tell its length: send Content-Length."};
+  reviews.count(kRefused);
+  log_.warn("review_refused", refusal.text, {{"status", refusal.status}});
+  admission.refuse({.status = refusal.status,
+                    .headers = refusal.headers,
+                    .body = write_status(refusal.status, refusal.reason, refusal.text)});
+}
+
+void Webhook::handle(http::Request& request, http::Reply reply) {
+  const auto begin = steady_clock::now();
+  answer(request, reply);
+  duration.observe(steady_clock::now() - begin);
+}
+
+void Webhook::answer(http::Request& request, http::Reply& reply) {
+  const auto refuse = [&](const Refusal& refusal) {
+    reviews.count(kRefused);
+    log_.warn("review_refused", refusal.text, {{"status", refusal.status}});
+    reply.send({.status = refusal.status,
+                .headers = refusal.headers,
+                .body = write_status(refusal.status, refusal.reason, refusal.text)});
+  };
+  if (const auto refusal = refuse_head(request)) return refuse(*refusal);
+  JsonTree tree;
+  const auto review = read_review({request.body.data(), request.body.size()}, tree);
+  if (!review) {
+    return refuse({.text = fmt::format("No AdmissionReview the injector can read: {}.", review.error().text)});
+  }
+  const Injection made = decide(*review, settings_());
+  count(made);
+  if (log_.wants(telemetry::LogLevel::debug)) {
+    log_.debug("review", made.skip ? made.skip->text : "A pod was looked at.",
+               {{"namespace", review->namespace_},
+                {"pod", review->pod != nullptr ? Pod(*review->pod).name() : std::string_view()},
+                {"patched", !made.patch.empty()},
+                {"dry_run", review->dry_run},
+                {"warnings", made.warnings.size()}});
+  }
+  reply.send({.status = 200, .headers = kNoStore, .body = write_review(review->uid, made)});
+}
+
+void Webhook::count(const Injection& made) {
+  reviews.count(static_cast<std::size_t>(made.result));
+  if (made.skip) skipped.count(static_cast<std::size_t>(made.skip->reason));
+}
+
+}  // namespace sluice::server::injector

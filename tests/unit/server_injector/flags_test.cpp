@@ -1,0 +1,91 @@
+#include "server/injector/flags.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "server/config.hpp"
+
+namespace sluice::server {
+namespace {
+
+using Words = std::vector<std::string>;
+
+auto read(Words words) {
+  Words all{"sluice-server", "--database-url", "postgresql://app@db/sluice"};
+  std::ranges::move(words, std::back_inserter(all));
+  std::vector<const char*> argv;
+  for (const std::string& word : all) argv.push_back(word.c_str());
+  const char* const none[] = {nullptr};
+  return read_config(static_cast<int>(argv.size()), argv.data(), program::Environment(none));
+}
+
+// Everything a webhook needs, a certificate's files being any that can be read.
+Words enough() {
+  return {"--webhook",   "127.0.0.1:9443", "--tls-cert",           "/etc/passwd",       "--tls-key",
+          "/etc/passwd", "--inject-image", "localhost/sluice:dev", "--inject-counters", "memory"};
+}
+
+Words with(Words more) {
+  Words all = enough();
+  for (std::size_t i = 0; i + 1 < more.size(); i += 2) {
+    const auto found = std::ranges::find(all, more[i]);
+    if (found != all.end()) all.erase(found, found + 2);
+  }
+  std::ranges::move(more, std::back_inserter(all));
+  return all;
+}
+
+bool says(const Words& words, std::string_view flag, std::string_view text) {
+  const auto config = read(words);
+  if (config) return false;
+  return std::ranges::any_of(config.error(), [&](const Fault& fault) {
+    return fault.pointer == flag && fault.text.find(text) != std::string::npos;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("without --webhook there is no injector, and its flags have no use") {
+  const auto config = read({});
+  REQUIRE(config.has_value());
+  CHECK_FALSE(config->injector.has_value());
+  CHECK(says({"--inject-image", "x"}, "--inject-image", "has no use without --webhook"));
+}
+
+TEST_CASE("the injector's flags become settings") {
+  const auto config = read(with({"--inject-counters", "rediss://redis:6380/1", "--inject-settings",
+                                 "log-level=warn;headers=x,ietf;memory-limit=96Mi", "--inject-server-url",
+                                 "https://limits.example:8443", "--inject-pull-policy", "Never"}));
+  REQUIRE(config.has_value());
+  REQUIRE(config->injector.has_value());
+  const injector::InjectorSettings& made = config->injector->settings;
+  CHECK(made.image == "localhost/sluice:dev");
+  CHECK(made.counters == "rediss://redis:6380/1");
+  CHECK(made.server_url == "https://limits.example:8443");
+  CHECK(made.pull_policy == "Never");
+  CHECK(made.own_namespace == "sluice-system");
+  CHECK(made.sidecar.variables.at("SLUICE_AGENT_HEADERS") == "x,ietf");
+  CHECK(made.sidecar.memory_limit_bytes == 96LL << 20);
+}
+
+TEST_CASE("what the injector cannot work with is refused at the start") {
+  CHECK(says({"--webhook", "127.0.0.1:9443"}, "--webhook", "needs a certificate"));
+  CHECK(says(with({"--webhook", "127.0.0.1:8080"}), "--webhook", "has the port of --listen"));
+  CHECK(says(with({"--webhook", "9443"}), "--webhook", "must be ADDRESS:PORT"));
+  CHECK(says(with({"--inject-image", "a b"}), "--inject-image", "visible ASCII"));
+  CHECK(says(with({"--inject-pull-policy", "always"}), "--inject-pull-policy", "Always, IfNotPresent or Never"));
+  CHECK(says(with({"--inject-server-url", "http://a"}), "--inject-server-url", "must be https://"));
+  CHECK(says(with({"--inject-counters", "redis://u:hidden@redis"}), "--inject-counters", "holds a password"));
+  CHECK(says(with({"--inject-counters", "unix:/run/redis"}), "--inject-counters", "must be memory, redis://"));
+  CHECK(says(with({"--inject-counters-ca", "/etc/passwd"}), "--inject-counters-ca", "has no use without"));
+  CHECK(says(with({"--inject-settings", "log-level"}), "--inject-settings", "NAME=VALUE"));
+  CHECK(says(with({"--inject-settings", "log-level=loud"}), "--inject-settings", "\"log-level\" must be debug"));
+  CHECK(says(with({"--inject-settings", "image=x"}), "--inject-settings", "is no setting"));
+  CHECK(says(with({"--inject-settings", "memory-request=1Gi"}), "--inject-settings", "contradicts itself"));
+  CHECK(says(with({"--inject-missed-every", "2s"}), "--inject-missed-every", "has no use without --kubernetes"));
+}
+
+}  // namespace sluice::server
