@@ -37,7 +37,8 @@ LEFT JOIN revisions AS n ON n.revision = a.revision + 1 )";
 
 std::string agent_document() {
   return fmt::format(
-      R"(json_build_object('id', a.agent_id, 'pod', nullif(a.state ->> 'pod', ''), 'boot_id', a.state ->> 'boot_id',
+      R"(json_build_object('id', a.agent_id, 'pod', nullif(a.state ->> 'pod', ''), 'token_id', a.token_id,
+  'boot_id', a.state ->> 'boot_id',
   'version', a.state ->> 'version', 'revision', a.revision, 'chain', encode(a.chain, 'hex'),
   'lag', CASE WHEN h.revision IS NOT NULL THEN r.revision - a.revision END,
   'lag_seconds', CASE WHEN h.revision = r.revision THEN 0

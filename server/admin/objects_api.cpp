@@ -30,9 +30,7 @@ std::string slug(std::string_view name) {
 
 template <Kind kind>
 std::string id_from_name(Transaction& tx, std::string_view tenant_id, const JsonValue& body) {
-  std::string id = slug(text_member(body, "name"));
-  if (id.empty() || find(tx, kind, tenant_id, id)) id = random_id(kind);
-  return id;
+  return made_id(tx, kind, tenant_id, text_member(body, "name"));
 }
 
 // The shorthand rule gets an id made from its content, by whoever reads it.
@@ -50,6 +48,12 @@ Answer with(Answer answer, const std::optional<Secret>& secret) {
 }
 
 }  // namespace
+
+std::string made_id(Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name) {
+  std::string id = slug(name);
+  if (id.empty() || find(tx, kind, tenant_id, id)) id = random_id(kind);
+  return id;
+}
 
 const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &draft_organization,
                               &id_from_name<Kind::organization>};

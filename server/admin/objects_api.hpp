@@ -19,6 +19,10 @@ struct Secret {
   std::string text;
 };
 
+// An id for a body without one, made of what people call it ("Pro plan!" → "pro-plan"); a random one where nothing is
+// left of that, or somebody has it.
+std::string made_id(Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
+
 // How one kind is served.
 struct Resource {
   Kind kind;

@@ -6,6 +6,7 @@
 #include "common/http/query.hpp"
 #include "server/admin/analytics_api.hpp"
 #include "server/admin/audit_api.hpp"
+#include "server/admin/bindings_api.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/counters_api.hpp"
 #include "server/admin/fleet_api.hpp"
@@ -78,6 +79,7 @@ constexpr std::array<std::string_view, 2> kBooleans{"true", "false"};
 constexpr QueryFilter kByOrganization{"organization_id", "organization_id = $"};
 constexpr QueryFilter kByTenant{"tenant_id", "tenant_id = $"};
 constexpr QueryFilter kByName{"name", "document ->> 'name' = $"};
+constexpr QueryFilter kByNamespace{"namespace", "namespace = $"};
 constexpr QueryFilter kByPlan{"plan_id", "plan_id = $"};
 constexpr QueryFilter kByMode{"mode", "coalesce(document ->> 'mode', 'enforce') = $", kModeChoices};
 constexpr QueryFilter kByEnabled{"enabled", "coalesce(document ->> 'enabled', 'true') = $", kBooleans};
@@ -166,6 +168,15 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/agent-tokens/{id}", Permission::read_tokens, Level::tenant, &get<Kind::agent_token>},
     Route{"PATCH", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &patch_a_token<TokenType::agent>},
     Route{"DELETE", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &remove_a_token<TokenType::agent>},
+
+    // Who gets an organization's policies is shown to it; which namespaces do is the platform's to say.
+    Route{"GET", "/v1/admin/bindings", Permission::read_tokens, Level::tenant,
+          &list<Kind::binding, kByOrganization, kByNamespace>, "limit,cursor,organization_id,namespace"},
+    Route{"POST", "/v1/admin/bindings", Permission::grant, Level::platform, &create<kBindings>},
+    Route{"GET", "/v1/admin/bindings/{id}", Permission::read_tokens, Level::tenant, &get<Kind::binding>},
+    Route{"PUT", "/v1/admin/bindings/{id}", Permission::grant, Level::platform, &put<kBindings>},
+    Route{"PATCH", "/v1/admin/bindings/{id}", Permission::grant, Level::platform, &patch<kBindings>},
+    Route{"DELETE", "/v1/admin/bindings/{id}", Permission::grant, Level::platform, &remove<Kind::binding>},
 
     Route{"GET", "/v1/admin/modes", Permission::read, Level::tenant, &list_modes, "limit,cursor,organization_id,mode"},
     Route{"GET", "/v1/admin/modes/global", Permission::read, Level::tenant, &get_global_mode},

@@ -1,51 +1,16 @@
 #include "server/admin/tokens_api.hpp"
 
-#include <map>
-
 #include <fmt/format.h>
-#include <pqxx/pqxx>
 
-#include "common/domain/identifiers.hpp"
 #include "common/domain/json_fields.hpp"
 #include "server/admin/json_edit.hpp"
 #include "server/admin/object_parts.hpp"
+#include "server/admin/places.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/auth/token_store.hpp"
 
 namespace sluice::server {
 namespace {
-
-// The organizations of those tenants that are there, locked so that they stay.
-std::map<std::string, std::string, std::less<>> organizations_of(Transaction& tx,
-                                                                 const std::vector<std::string>& tenants) {
-  std::map<std::string, std::string, std::less<>> found;
-  const pqxx::result rows = tx.exec(
-      "SELECT id, organization_id FROM tenants WHERE id = ANY ($1::text[]) ORDER BY id FOR SHARE", text_array(tenants));
-  for (const auto& row : rows) found.emplace(row[0].c_str(), row[1].c_str());
-  return found;
-}
-
-// Adds a fault for each place the token names that is not there; what is beyond the caller's scope looks the same.
-// Tenants without an organization say it: they are all of one.
-void check_places(Transaction& tx, const JsonValue& body, TokenDocument& token, Faults& faults) {
-  const auto found = organizations_of(tx, token.tenant_ids);
-  if (token.organization_id.empty() && !found.empty()) token.organization_id = found.begin()->second;
-  const std::string& organization = token.organization_id;
-  const JsonValue* const given = member(body, "tenant_ids");
-  const bool is_list = given != nullptr && given->type() == JsonType::array;
-  for (std::size_t i = 0; is_list && i < given->items().size(); ++i) {
-    const JsonValue& item = given->items()[i];
-    if (item.type() != JsonType::string || !is_id(item.text())) continue;  // its reader says so
-    const auto tenant = found.find(item.text());
-    if (tenant != found.end() && tenant->second == organization) continue;
-    const std::string where = organization.empty() ? "" : fmt::format(" in organization {}", quoted(organization));
-    faults.push_back(
-        {fmt::format("/tenant_ids/{}", i), fmt::format("there is no tenant {}{}", quoted(item.text()), where)});
-  }
-  if (is_id(organization) && !find(tx, Kind::organization, "", organization, Lock::share)) {
-    faults.push_back({"/organization_id", fmt::format("there is no organization {}", quoted(organization))});
-  }
-}
 
 void refuse_beyond(const Principal& giver, const TokenDocument& token) {
   if (const auto fault = grant_fault(giver, principal_of(token))) {
@@ -60,7 +25,7 @@ TokenDocument read_new(Context& context, const JsonValue& body, TokenType type) 
   if (token.expires_at && token.expires_at->time_since_epoch().count() <= context.now_us) {
     faults.push_back({"/expires_at", "this is past: the token would open nothing"});
   }
-  check_places(context.tx, body, token, faults);
+  check_places(context.tx, body, token.organization_id, token.tenant_ids, faults);
   if (!faults.empty()) refuse_faults(422, std::move(faults));
   return token;
 }

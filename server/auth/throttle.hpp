@@ -23,6 +23,9 @@ class FailureThrottle {
   // One more failure of `source` at `now_us`: how long until it may fail again, 0 while it may now.
   std::chrono::seconds failed(std::string_view source, std::int64_t now_us);
 
+  // Has it failed so often that its next failure would be answered 429?
+  bool is_suspect(std::string_view source, std::int64_t now_us) const;
+
   std::uint64_t throttled() const;  // failures answered 429
 
  private:
@@ -30,6 +33,7 @@ class FailureThrottle {
     double tokens = kBurst;
     std::int64_t at_us = 0;
   };
+  static double tokens_of(const Bucket& bucket, std::int64_t now_us);
   void make_room(std::int64_t now_us);
 
   mutable std::mutex mutex_;

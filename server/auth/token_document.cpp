@@ -1,19 +1,17 @@
 #include "server/auth/token_document.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "common/base/timestamp.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/json_fields.hpp"
 #include "common/domain/json_writer.hpp"
+#include "server/auth/scope_fields.hpp"
 
 namespace sluice::server {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 256;
-constexpr std::size_t kMaxTenants = 1000;
 
 class TokenReader {
  public:
@@ -41,31 +39,16 @@ class TokenReader {
   }
 
   void read_organization(const Principal& giver) {
-    if (const auto id = fields_.text("organization_id", kMaxIdBytes)) {
-      token_.organization_id = *id;
-      if (!is_id(*id))
-        fields_.fault("organization_id", fmt::format("{} is not the id of an organization", quoted(*id)));
+    if (auto id = read_organization_id(fields_)) {
+      token_.organization_id = *std::move(id);
     } else if (!fields_.present("organization_id") && token_.role != Role::platform_admin) {
       token_.organization_id = giver.organization_id;
     }
   }
 
   void read_tenants(const Principal& giver) {
-    std::vector<std::string>& ids = token_.tenant_ids;
-    fields_.each("tenant_ids", false, [&](const JsonValue& value, const Place& at) {
-      if (value.type() != JsonType::string) {
-        fields_.faults().add(at, wrong_type_text("an item of tenant_ids", value, "a tenant's id"));
-      } else if (!is_id(value.text())) {
-        fields_.faults().add(at, fmt::format("{} is not the id of a tenant", quoted(value.text())));
-      } else if (std::ranges::find(ids, value.text()) != ids.end()) {
-        fields_.faults().add(at, fmt::format("{} is named twice", quoted(value.text())));
-      } else if (ids.size() < kMaxTenants) {
-        ids.emplace_back(value.text());
-      } else {
-        fields_.faults().add(at, fmt::format("a token names at most {} tenants", kMaxTenants));
-      }
-    });
-    if (!fields_.present("tenant_ids") && token_.role != Role::platform_admin) ids = giver.tenant_ids;
+    token_.tenant_ids = read_tenant_ids(fields_, "a token");
+    if (!fields_.present("tenant_ids") && token_.role != Role::platform_admin) token_.tenant_ids = giver.tenant_ids;
   }
 
   void check_scope() {

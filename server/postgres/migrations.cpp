@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::array kMigrations{
     Migration{1, "store", embedded::m0001_store}, Migration{2, "outbox", embedded::m0002_outbox},
-    Migration{3, "revisions", embedded::m0003_revisions}, Migration{4, "fleet", embedded::m0004_fleet}};
+    Migration{3, "revisions", embedded::m0003_revisions}, Migration{4, "fleet", embedded::m0004_fleet},
+    Migration{5, "bindings", embedded::m0005_bindings}};
 constexpr std::int64_t kAdvisoryLock = 0x736c75696365;  // "sluice"
 
 std::string label(const Migration& migration) { return fmt::format("{:04} {}", migration.version, migration.name); }

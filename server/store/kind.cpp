@@ -13,6 +13,7 @@ constexpr std::array<KindInfo, kKinds> kInfos{{{"override", "overrides", true, t
                                                {"policy", "policies", true, true},
                                                {"plan", "plans", true, true},
                                                {"key", "keys", true, false},
+                                               {"binding", "bindings", false, false},
                                                {"agent-token", "agent_tokens", false, false},
                                                {"token", "tokens", false, false},
                                                {"tenant", "tenants", false, false},

@@ -16,6 +16,7 @@ enum class Kind : std::uint8_t {
   policy,
   plan,
   key,
+  binding,
   agent_token,
   token,
   tenant,
@@ -24,7 +25,7 @@ enum class Kind : std::uint8_t {
   counter
 };
 
-inline constexpr std::size_t kKinds = 10;
+inline constexpr std::size_t kKinds = 11;
 
 struct KindInfo {
   std::string_view name;   // "policy": in versions, changes, audit and texts

@@ -1,0 +1,51 @@
+#include "server/admin/bindings_api.hpp"
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/domain/json_fields.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/admin/places.hpp"
+#include "server/admin/refusal.hpp"
+#include "server/identity/binding.hpp"
+
+namespace sluice::server {
+namespace {
+
+// "shop", "shop-checkout"
+std::string binding_id(Transaction& tx, std::string_view, const JsonValue& body) {
+  return made_id(tx, Kind::binding, "",
+                 fmt::format("{} {}", text_member(body, "namespace"), text_member(body, "service_account")));
+}
+
+// A service account has one binding: which of two would hold is nobody's guess.
+void check_free(Transaction& tx, const Binding& binding) {
+  const pqxx::result rows =
+      tx.exec("SELECT id FROM bindings WHERE namespace = $1 AND service_account = $2 AND id <> $3", binding.namespace_,
+              binding.service_account, binding.id);
+  if (rows.empty()) return;
+  const std::string text =
+      fmt::format("binding {} is for service account {} of namespace {} already: change that one, or delete it",
+                  quoted(rows[0][0].c_str()), quoted(binding.service_account), quoted(binding.namespace_));
+  throw Refusal(409, "exists", text, {{"/service_account", text}});
+}
+
+Draft draft_binding(Transaction& tx, const std::string& body) {
+  JsonTree tree;
+  const JsonValue value = tree.parse(body).value();
+  Faults faults;
+  Binding binding = read_binding(value, faults);
+  check_places(tx, value, binding.organization_id, binding.tenant_ids, faults);
+  if (!faults.empty()) refuse_faults(422, std::move(faults));
+  check_free(tx, binding);
+  return {.key = {Kind::binding, binding.organization_id, "", binding.id},
+          .document = write_binding(binding),
+          .extra = {},
+          .warnings = {}};
+}
+
+}  // namespace
+
+const Resource kBindings{Kind::binding, "/v1/admin/bindings", &draft_binding, &binding_id};
+
+}  // namespace sluice::server

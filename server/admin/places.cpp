@@ -1,0 +1,49 @@
+#include "server/admin/places.hpp"
+
+#include <map>
+
+#include <fmt/format.h>
+#include <pqxx/pqxx>
+
+#include "common/domain/identifiers.hpp"
+#include "common/domain/json_fields.hpp"
+#include "server/admin/json_edit.hpp"
+#include "server/store/objects.hpp"
+
+namespace sluice::server {
+namespace {
+
+// The organizations of those tenants that are there, locked so that they stay.
+std::map<std::string, std::string, std::less<>> organizations_of(Transaction& tx,
+                                                                 const std::vector<std::string>& tenants) {
+  std::map<std::string, std::string, std::less<>> found;
+  const pqxx::result rows = tx.exec(
+      "SELECT id, organization_id FROM tenants WHERE id = ANY ($1::text[]) ORDER BY id FOR SHARE", text_array(tenants));
+  for (const auto& row : rows) found.emplace(row[0].c_str(), row[1].c_str());
+  return found;
+}
+
+}  // namespace
+
+void check_places(Transaction& tx, const JsonValue& body, std::string& organization_id,
+                  const std::vector<std::string>& tenant_ids, Faults& faults) {
+  const auto found = organizations_of(tx, tenant_ids);
+  if (organization_id.empty() && !found.empty()) organization_id = found.begin()->second;
+  const JsonValue* const given = member(body, "tenant_ids");
+  const bool is_list = given != nullptr && given->type() == JsonType::array;
+  for (std::size_t i = 0; is_list && i < given->items().size(); ++i) {
+    const JsonValue& item = given->items()[i];
+    if (item.type() != JsonType::string || !is_id(item.text())) continue;  // its reader says so
+    const auto tenant = found.find(item.text());
+    if (tenant != found.end() && tenant->second == organization_id) continue;
+    const std::string where =
+        organization_id.empty() ? "" : fmt::format(" in organization {}", quoted(organization_id));
+    faults.push_back(
+        {fmt::format("/tenant_ids/{}", i), fmt::format("there is no tenant {}{}", quoted(item.text()), where)});
+  }
+  if (is_id(organization_id) && !find(tx, Kind::organization, "", organization_id, Lock::share)) {
+    faults.push_back({"/organization_id", fmt::format("there is no organization {}", quoted(organization_id))});
+  }
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,41 @@
+#include "server/auth/scope_fields.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/domain/identifiers.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::size_t kMaxTenants = 1000;
+
+}  // namespace
+
+std::optional<std::string> read_organization_id(Fields& fields) {
+  const auto id = fields.text("organization_id", kMaxIdBytes);
+  if (!id) return std::nullopt;
+  if (!is_id(*id)) fields.fault("organization_id", fmt::format("{} is not the id of an organization", quoted(*id)));
+  return std::string(*id);
+}
+
+std::vector<std::string> read_tenant_ids(Fields& fields, std::string_view holder) {
+  std::vector<std::string> ids;
+  fields.each("tenant_ids", false, [&](const JsonValue& value, const Place& at) {
+    if (value.type() != JsonType::string) {
+      fields.faults().add(at, wrong_type_text("an item of tenant_ids", value, "a tenant's id"));
+    } else if (!is_id(value.text())) {
+      fields.faults().add(at, fmt::format("{} is not the id of a tenant", quoted(value.text())));
+    } else if (std::ranges::find(ids, value.text()) != ids.end()) {
+      fields.faults().add(at, fmt::format("{} is named twice", quoted(value.text())));
+    } else if (ids.size() < kMaxTenants) {
+      ids.emplace_back(value.text());
+    } else {
+      fields.faults().add(at, fmt::format("{} names at most {} tenants", holder, kMaxTenants));
+    }
+  });
+  return ids;
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,131 @@
+#include "server/identity/binding.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/domain/identifiers.hpp"
+#include "common/domain/json_fields.hpp"
+#include "common/domain/json_writer.hpp"
+#include "server/auth/scope_fields.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::size_t kMaxLabel = 63;  // RFC 1123, as Kubernetes has it
+constexpr std::size_t kMaxAccount = 253;
+
+bool is_label(std::string_view text) {
+  using identifiers::is_alnum;
+  return !text.empty() && text.size() <= kMaxLabel && is_alnum(text.front()) && is_alnum(text.back()) &&
+         std::ranges::all_of(text, [](char c) { return is_alnum(c) || c == '-'; });
+}
+
+// Labels with dots between.
+bool is_account(std::string_view text) {
+  while (true) {
+    const std::size_t dot = text.find('.');
+    if (!is_label(text.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+void read_namespace(Fields& fields, Binding& binding) {
+  fields.require("namespace", "it names the Kubernetes namespace whose pods are meant");
+  const auto name = fields.text("namespace", kMaxLabel);
+  if (!name) return;
+  binding.namespace_ = *name;
+  if (is_label(*name)) return;
+  fields.fault("namespace", fmt::format("{} is not the name of a Kubernetes namespace: lower-case letters, digits and "
+                                        "'-', with a letter or digit at both ends",
+                                        quoted(*name)));
+}
+
+void read_account(Fields& fields, Binding& binding) {
+  binding.service_account = kAnyServiceAccount;
+  const auto name = fields.text("service_account", kMaxAccount);
+  if (!name) return;
+  binding.service_account = *name;
+  if (*name == kAnyServiceAccount || is_account(*name)) return;
+  fields.fault("service_account",
+               fmt::format("{} is not the name of a Kubernetes service account; \"*\" means all of the namespace that "
+                           "have no binding of their own",
+                           quoted(*name)));
+}
+
+Binding read(Fields& fields) {
+  Binding binding;
+  if (const auto id = fields.text("id", kMaxIdBytes)) {
+    binding.id = *id;
+    if (!is_id(*id)) {
+      fields.fault("id",
+                   fmt::format("{} must match [a-z0-9][a-z0-9.-]{{0,62}}: lower-case letters, digits, '.' and '-'",
+                               quoted(*id)));
+    }
+  }
+  read_namespace(fields, binding);
+  read_account(fields, binding);
+  binding.organization_id = read_organization_id(fields).value_or("");
+  binding.tenant_ids = read_tenant_ids(fields, "a binding");
+  std::ranges::sort(binding.tenant_ids);
+  return binding;
+}
+
+}  // namespace
+
+Binding read_binding(const JsonValue& body, Faults& faults) {
+  FaultList found;
+  const Place root;
+  Fields fields(body, root, found);
+  Binding binding = read(fields);
+  fields.reject_unknown();
+  for (Fault& fault : found.take()) faults.push_back(std::move(fault));
+  return binding;
+}
+
+std::string write_binding(const Binding& binding) {
+  JsonWriter out(JsonWriter::Layout::compact);
+  out.begin_object();
+  out.field("id", binding.id);
+  out.field("namespace", binding.namespace_);
+  out.field("service_account", binding.service_account);
+  out.optional_field("organization_id", binding.organization_id);
+  out.key("tenant_ids");
+  out.texts(binding.tenant_ids);
+  out.end_object();
+  return out.take();
+}
+
+Binding stored_binding(std::string_view document) {
+  JsonTree tree;
+  FaultList faults;
+  const Place root;
+  const JsonValue value = tree.parse(document).value_or(JsonValue());
+  // Members of a later version's documents are not ours to judge.
+  Fields fields(value, root, faults);
+  Binding binding = read(fields);
+  if (faults.count() > 0) binding.namespace_.clear();
+  return binding;
+}
+
+void Bindings::add(Binding binding) {
+  if (binding.namespace_.empty()) return;
+  Account account{binding.namespace_, binding.service_account};
+  by_account_.insert_or_assign(std::move(account), std::move(binding));
+}
+
+std::int64_t Bindings::changed_at(std::string_view namespace_) const {
+  const auto found = changed_.find(namespace_);
+  return found == changed_.end() ? 0 : found->second;
+}
+
+const Binding* Bindings::find(std::string_view namespace_, std::string_view service_account) const {
+  for (const std::string_view account : {service_account, kAnyServiceAccount}) {
+    const auto found = by_account_.find(Account(namespace_, account));
+    if (found != by_account_.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,38 @@
+// The flags by which the server is told how to know agents, and what to hand out to them. A part of config.
+#pragma once
+
+#include <string>
+
+#include "common/program/config_reader.hpp"
+#include "common/program/flags.hpp"
+#include "server/identity/reviewer.hpp"
+
+namespace sluice::server {
+
+using program::FlagSpec;
+
+inline constexpr FlagSpec kTokenAudience{
+    "token-audience", "Agents", "TEXT", "sluice",
+    "The audience that the tokens of agents' service accounts must be for. Needs --kubernetes."};
+inline constexpr FlagSpec kTokenReviewCache{
+    "token-review-cache", "Agents", "DURATION", "45s",
+    "How long Kubernetes' word that such a token is good is taken without asking again: 1s to 60s. A token that was "
+    "revoked "
+    "is taken for so long, and for the 10s that Kubernetes itself needs. Needs --kubernetes."};
+inline constexpr FlagSpec kAgentsRedisUser{
+    "agents-redis-user", "Agents", "NAME", "",
+    "Redis' user for agents with --redis-password-from-server; \"\" is the default user. Needs "
+    "--agents-redis-password-file."};
+inline constexpr FlagSpec kAgentsRedisPasswordFile{
+    "agents-redis-password-file", "Agents", "FILE", "",
+    "File with that user's password, read each time that an agent asks. Without it agents are handed no login."};
+
+struct IdentitySettings {
+  ReviewOptions review;
+  std::string agents_redis_user;
+  std::string agents_redis_password_file;  // "": no login is handed out
+};
+
+IdentitySettings read_identity(program::ConfigReader& reader);
+
+}  // namespace sluice::server

@@ -1,0 +1,110 @@
+#include "server/identity/token_review.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/domain/json_fields.hpp"
+#include "common/domain/json_tree.hpp"
+#include "common/domain/json_writer.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::size_t kMostShown = 300;  // of what the API server says
+constexpr std::string_view kAccount = "system:serviceaccount:";
+
+Review bad(std::string why) { return {.outcome = Review::Outcome::bad, .pod = {}, .why = std::move(why)}; }
+Review away(std::string why) { return {.outcome = Review::Outcome::away, .pod = {}, .why = std::move(why)}; }
+
+const JsonValue* at(const JsonValue* value, std::string_view name) { return value ? value->find(name) : nullptr; }
+
+std::string_view text(const JsonValue* value) {
+  return value != nullptr && value->type() == JsonType::string ? value->text() : std::string_view();
+}
+
+bool is_true(const JsonValue* value) {
+  return value != nullptr && value->type() == JsonType::boolean && value->boolean();
+}
+
+bool holds(const JsonValue* list, std::string_view wanted) {
+  return list != nullptr && list->type() == JsonType::array &&
+         std::ranges::any_of(list->items(), [&](const JsonValue& item) { return text(&item) == wanted; });
+}
+
+// The one value of a member of `extra`.
+std::string_view extra(const JsonValue* user, std::string_view name) {
+  const JsonValue* const list = at(at(user, "extra"), name);
+  if (list == nullptr || list->type() != JsonType::array || list->items().empty()) return {};
+  return text(&list->items().front());
+}
+
+// "system:serviceaccount:shop:default"
+bool read_account(std::string_view user, PodIdentity& pod) {
+  if (!user.starts_with(kAccount)) return false;
+  user.remove_prefix(kAccount.size());
+  const std::size_t colon = user.find(':');
+  if (colon == 0 || colon == std::string_view::npos || colon + 1 == user.size()) return false;
+  pod.namespace_ = user.substr(0, colon);
+  pod.service_account = user.substr(colon + 1);
+  return true;
+}
+
+Review judge_status(const JsonValue* status, std::string_view audience) {
+  const JsonValue* const user = at(status, "user");
+  if (!is_true(at(status, "authenticated"))) {
+    const std::string_view error = text(at(status, "error")).substr(0, kMostShown);
+    return bad(fmt::format("Kubernetes does not accept this token{}{}", error.empty() ? "" : ": ", error));
+  }
+  // An API server that minds no audiences would accept tokens that were made for others.
+  if (!holds(at(status, "audiences"), audience)) {
+    return bad(fmt::format("Kubernetes has not checked that this token is for the audience {}", quoted(audience)));
+  }
+  Review review{.outcome = Review::Outcome::good, .pod = {}, .why = {}};
+  const std::string_view name = text(at(user, "username"));
+  if (!read_account(name, review.pod)) {
+    return bad(fmt::format("this token is {}'s, and not a service account's", quoted(name.substr(0, kMostShown))));
+  }
+  review.pod.pod = extra(user, "authentication.kubernetes.io/pod-name");
+  review.pod.pod_uid = extra(user, "authentication.kubernetes.io/pod-uid");
+  return review;
+}
+
+}  // namespace
+
+std::string write_token_review(std::string_view token, std::string_view audience) {
+  JsonWriter out(JsonWriter::Layout::compact);
+  out.begin_object();
+  out.field("apiVersion", "authentication.k8s.io/v1");
+  out.field("kind", "TokenReview");
+  out.key("spec");
+  out.begin_object();
+  out.field("token", token);
+  out.key("audiences");
+  out.texts({std::string(audience)});
+  out.end_object();
+  out.end_object();
+  return out.take();
+}
+
+Review judge_token_review(const Result<kubernetes::ApiResponse>& answer, std::string_view audience) {
+  if (!answer) return away(fmt::format("Kubernetes cannot be asked: {}", answer.error().text));
+  if (answer->status == 401 || answer->status == 403) {
+    return away(
+        fmt::format("Kubernetes does not let this server review tokens; bind the ClusterRole "
+                    "system:auth-delegator to its service account ({})",
+                    kubernetes::complaint(*answer).substr(0, kMostShown)));
+  }
+  if (answer->status != 201 && answer->status != 200) {
+    return away(fmt::format("Kubernetes does not say: {}", kubernetes::complaint(*answer).substr(0, kMostShown)));
+  }
+  JsonTree tree;
+  const auto document = tree.parse(answer->body);
+  const JsonValue* const status = document ? document->find("status") : nullptr;
+  if (status == nullptr || status->type() != JsonType::object) {
+    return away("Kubernetes answers with something that is no TokenReview");
+  }
+  return judge_status(status, audience);
+}
+
+}  // namespace sluice::server
