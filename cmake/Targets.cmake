@@ -11,9 +11,11 @@ function(sluice_library name)
   endif()
 endfunction()
 
-# sluice_test(NAME DEPENDS lib...): a doctest program from every .cpp of this folder, run by ctest.
+# sluice_test(NAME [THREADS] DEPENDS lib...): a doctest program from every .cpp of this folder, run by ctest. THREADS: where it
+# has several; those are what ThreadSanitizer runs (ctest -L threads), and the target thread_tests builds.
+add_custom_target(thread_tests)
 function(sluice_test name)
-  cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "THREADS" "" "DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT sources)
     return()
@@ -21,6 +23,10 @@ function(sluice_test name)
   add_executable(${name} ${sources} ${CMAKE_SOURCE_DIR}/tests/unit/doctest_main.cpp)
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} doctest::doctest)
   add_test(NAME ${name} COMMAND ${name})
+  if(arg_THREADS)
+    set_tests_properties(${name} PROPERTIES LABELS threads)
+    add_dependencies(thread_tests ${name})
+  endif()
 endfunction()
 
 # sluice_fuzzer(NAME DEPENDS lib...): tests/fuzz/NAME.cpp as a libFuzzer program, or, in other builds,

@@ -1,7 +1,7 @@
 #include "server/app.hpp"
 
+#include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <memory>
@@ -10,28 +10,30 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/base/clock.hpp"
 #include "common/base/version.hpp"
-#include "common/program/certificate.hpp"
 #include "common/program/descriptors.hpp"
 #include "common/program/probes.hpp"
 #include "common/program/shutdown.hpp"
 #include "server/admin/idempotency.hpp"
 #include "server/admin/service.hpp"
-#include "server/auth/bootstrap.hpp"
 #include "server/counters/publisher.hpp"
 #include "server/fleet/fleet.hpp"
 #include "server/fleet/fleet_store.hpp"
 #include "server/fleet_metrics.hpp"
+#include "server/identity/reviewer.hpp"
+#include "server/identity_metrics.hpp"
+#include "server/injector/injector.hpp"
+#include "server/kubernetes/api_client.hpp"
 #include "server/metrics.hpp"
 #include "server/postgres/migrations.hpp"
 #include "server/postgres/url.hpp"
 #include "server/publisher_metrics.hpp"
+#include "server/serving_certificate.hpp"
 #include "server/sync/metrics.hpp"
 #include "server/sync/service.hpp"
 
@@ -81,7 +83,7 @@ class App {
         executor_(pool_, throttle_, clock_, log_),
         service_(loop_, pool_, executor_, metrics_, log_, config.call_timeout),
         feed_({.database = config.database}, log_),
-        sync_(loop_, feed_, fleet_, throttle_, clock_, log_, {}),
+        sync_(loop_, feed_, fleet_, throttle_, clock_, log_, sync_options(config)),
         dispatch_(sync_, service_),
         server_(loop_, http_options(), dispatch_),
         probes_("The admin port", {.alive = [] { return true; },
@@ -90,7 +92,7 @@ class App {
         probe_server_(loop_, http::ServerOptions{}, probes_),
         shutdown_(loop_, log_, config.drain_timeout),
         tidy_timer_(loop_),
-        certificate_(loop_, log_) {
+        certificate_(loop_, clock_, log_, metrics_) {
     metrics_.add("sluice_log_lines_dropped_total", "Log lines that could not be written.",
                  prometheus::MetricType::Counter, [this] { return static_cast<double>(log_lines_.dropped()); });
     add_fleet_metrics(metrics_, fleet_);
@@ -103,12 +105,12 @@ class App {
     std::signal(SIGPIPE, SIG_IGN);
     log_.info("starting", "The server is starting.",
               {{"version", version()}, {"connections", config_.database.connections}});
-    if (!load_certificate() || !prepare_schema() || !start_publisher()) return 1;
+    if (!prepare_certificate() || !prepare_injector() || !prepare_schema() || !start_publisher()) return 1;
     start_sync();
     if (!listen()) return 1;
-    shutdown_.await_signal(1, [this] { drain(); });
+    shutdown_.await_signal(injector_ ? 2 : 1, [this] { drain(); });
     tidy();
-    probes_.set_ready();
+    certificate_.start([this] { probes_.set_ready(); });
     loop_.run();
     bool ended = pool_.stop_within(kLastCalls);
     ended = sync_.stop_within(kLastCalls) && ended;
@@ -128,7 +130,9 @@ class App {
         program::connections_per_worker(program::raise_descriptor_limit(), 1, options.max_connections);
     return options;
   }
-  bool load_certificate();
+  static SyncService::Options sync_options(const Config& config);
+  bool prepare_certificate();
+  bool prepare_injector();
   bool prepare_schema();
   bool start_publisher();
   void start_sync();
@@ -153,6 +157,8 @@ class App {
   Executor executor_;
   AdminService service_;
   Feed feed_;
+  std::optional<kubernetes::ApiClient> review_api_;  // of its own: what agents ask for holds up nothing else
+  std::optional<Reviewer> reviewer_;                 // none: without --kubernetes pods have no identity
   SyncService sync_;
   Dispatch dispatch_;
   http::Server server_;
@@ -160,16 +166,26 @@ class App {
   http::Server probe_server_;
   program::Shutdown shutdown_;
   boost::asio::steady_timer tidy_timer_;
-  program::Certificate certificate_;
+  std::unique_ptr<kubernetes::ApiClient> kubernetes_;  // nullptr: --kubernetes off
+  ServingCertificate certificate_;
+  std::unique_ptr<injector::Injector> injector_;  // nullptr: no webhook
 };
 
-bool App::load_certificate() {
-  if (!certificate_.load(config_.certificate)) return false;
-  if (!certificate_.get()) return true;
-  metrics_.add("sluice_tls_certificate_not_after_seconds", "When the certificate in force ends, Unix time.",
-               prometheus::MetricType::Gauge,
-               [this] { return static_cast<double>(certificate_.get()->not_after().time_since_epoch().count()); });
+bool App::prepare_certificate() {
+  if (config_.kubernetes.api) kubernetes_ = std::make_unique<kubernetes::ApiClient>(loop_, *config_.kubernetes.api);
+  if (!config_.kubernetes.self_managed) return certificate_.load(config_.certificate, config_.tls_ca);
+  certificate_.keep(*kubernetes_, *config_.kubernetes.self_managed);
   return true;
+}
+
+bool App::prepare_injector() {
+  if (!config_.injector) return true;
+  injector_ = std::make_unique<injector::Injector>(
+      loop_, *config_.injector, kubernetes_.get(), [this] { return certificate_.ca_pem(); }, clock_, log_);
+  injector_->add_metrics(metrics_);
+  const auto loaded = injector_->load();
+  if (!loaded) log_.error("inject_ca_faulty", loaded.error().text, {{"code", loaded.error().code}});
+  return loaded.has_value();
 }
 
 // A server never waits for PostgreSQL: while it is away, calls are answered 503, and the schema is checked when it can
@@ -209,10 +225,25 @@ bool App::start_publisher() {
   return started.has_value();
 }
 
+SyncService::Options App::sync_options(const Config& config) {
+  SyncService::Options options;
+  options.counters = CountersLogin(config.identity.agents_redis_user, config.identity.agents_redis_password_file);
+  // Looked at often enough that a stream ends with its identity, and not long after.
+  options.watch.review_every =
+      std::clamp(config.identity.review.good_for / 8, std::chrono::milliseconds(100), options.watch.review_every);
+  return options;
+}
+
 // Before the first agent comes, what it will ask for is read, if PostgreSQL answers soon: a fleet that comes back after
 // a restart is answered as it comes, and not all at the one moment when that was read.
 void App::start_sync() {
   fleet_.start();
+  if (config_.kubernetes.api) {
+    review_api_.emplace(loop_, *config_.kubernetes.api);
+    reviewer_.emplace(*review_api_, clock_, log_, config_.identity.review);
+    add_identity_metrics(metrics_, *reviewer_);
+    sync_.review_through(*reviewer_);
+  }
   sync_.start();
   const auto asked = std::make_shared<std::promise<void>>();
   feed_.look([asked](bool) { asked->set_value(); });
@@ -235,7 +266,8 @@ bool App::listen() {
   const auto port = certificates ? server_.listen_tls(config_.listen, false, certificates)
                                  : server_.listen_tcp(config_.listen, false);
   return listened(port, certificates ? "API over TLS" : "API", "--listen", config_.listen) &&
-         listened(probe_server_.listen_tcp(config_.admin, false), "probes", "--admin", config_.admin);
+         listened(probe_server_.listen_tcp(config_.admin, false), "probes", "--admin", config_.admin) &&
+         (!injector_ || listened(injector_->start(certificates), "webhook", "--webhook", config_.injector->listen));
 }
 
 void App::drain() {
@@ -244,6 +276,7 @@ void App::drain() {
   certificate_.stop();
   service_.end_waiting();
   server_.drain([this] { shutdown_.drained(); });
+  if (injector_) injector_->drain([this] { shutdown_.drained(); });
 }
 
 // PostgreSQL does not answer, and its client cannot be told to give up: what was not committed will be rolled back when
@@ -283,33 +316,15 @@ std::vector<std::string> App::degraded() const {
   if (publisher_) found = publisher_->degraded();
   if (!pool_.reachable()) found.emplace_back("PostgreSQL is not reachable: admin calls are answered 503");
   for (std::string& text : feed_.degraded()) found.push_back(std::move(text));
+  if (reviewer_ && !reviewer_->degraded().empty()) {
+    found.push_back("agents' service accounts cannot be reviewed: " + reviewer_->degraded());
+  }
+  if (auto text = certificate_.degraded()) found.push_back(*std::move(text));
   return found;
 }
 
 }  // namespace
 
 int run(const Config& config) { return App(config).run(); }
-
-int run_migrate(const Config& config) {
-  const auto report =
-      migrate({.owner_url = config.owner_url, .app_role = url_user(config.database.url), .dry_run = config.dry_run});
-  if (!report) {
-    fmt::print(stderr, "sluice-server migrate: {}: {}\n", report.error().code, report.error().text);
-    return 1;
-  }
-  fmt::print("schema {} → {}{}\n", report->before, report->after, config.dry_run ? " (dry run: undone)" : "");
-  for (const std::string& name : report->applied) fmt::print("  {}\n", name);
-  return 0;
-}
-
-int run_bootstrap(const Config& config) {
-  const auto token = bootstrap(config.database, config.token_name, config.again);
-  if (!token) {
-    fmt::print(stderr, "sluice-server bootstrap: {}: {}\n", token.error().code, token.error().text);
-    return 1;
-  }
-  fmt::print("{}\n", *token);
-  return 0;
-}
 
 }  // namespace sluice::server

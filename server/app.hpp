@@ -1,5 +1,4 @@
-// The server's life cycle, given its configuration: check the schema, build the parts, listen, serve, drain, end; and
-// its commands.
+// The server's life cycle, given its configuration: check the schema, build the parts, listen, serve, drain, end.
 #pragma once
 
 #include "server/config.hpp"
@@ -8,9 +7,5 @@ namespace sluice::server {
 
 // Runs until SIGTERM or SIGINT; a second one ends at once. The exit code: 0 after a drain, 1 where it could not start.
 int run(const Config& config);
-
-// Each prints what it did or what is wrong; 0 or 1.
-int run_migrate(const Config& config);
-int run_bootstrap(const Config& config);
 
 }  // namespace sluice::server

@@ -83,14 +83,17 @@ void read_listeners(ConfigReader& reader, Config& config) {
   config.listen = reader.value("listen").text;
   config.admin = reader.value("admin").text;
   config.certificate = program::read_certificate(reader);
+  config.tls_ca = reader.file("tls-ca");
+  reader.require_use("tls-ca", !config.certificate.chain.empty(), "has no use without --tls-cert; leave it out");
   const auto listen = reader.address("listen");
   const auto admin = reader.address("admin");
+  const bool encrypted = !config.certificate.chain.empty() || config.kubernetes.self_managed;
   const bool insecure = reader.boolean("insecure-listen");
-  if (listen && config.certificate.chain.empty() && !insecure && !program::is_loopback(listen->address())) {
+  if (listen && !encrypted && !insecure && !program::is_loopback(listen->address())) {
     reader.fault(
         "listen",
-        "can be reached from outside, and tokens would cross the network in clear; add --tls-cert and --tls-key, or "
-        "--insecure-listen where something else encrypts");
+        "can be reached from outside, and tokens would cross the network in clear; add --tls-cert and --tls-key, "
+        "--tls-self-managed in Kubernetes, or --insecure-listen where something else encrypts");
   }
   if (listen && admin && listen->port() != 0 && listen->port() == admin->port()) {
     reader.fault("admin", "has the port of --listen; choose another port");
@@ -110,35 +113,52 @@ void read_log_level(ConfigReader& reader, Config& config) {
   config.log_level = *level;
 }
 
+void read_injector(ConfigReader& reader, Config& config) {
+  const bool encrypted = !config.certificate.chain.empty() || config.kubernetes.self_managed;
+  reader.require_use("webhook", encrypted,
+                     "needs a certificate: the API server calls webhooks over TLS only; add --tls-self-managed, or "
+                     "--tls-cert and --tls-key");
+  config.injector = injector::read_injector(reader, config.kubernetes.api);
+  if (config.injector) config.injector->settings.audience = config.identity.review.audience;
+}
+
 Config::Command command_of(ConfigReader& reader, const program::Flags& flags) {
   if (reader.boolean("help")) return Config::Command::help;
   if (flags.command == "migrate") return Config::Command::migrate;
   if (flags.command == "bootstrap") return Config::Command::bootstrap;
+  if (flags.command == "make-secrets") return Config::Command::make_secrets;
   if (flags.command == "routes") return Config::Command::routes;
   if (flags.command == "audit verify") return Config::Command::audit_verify;
   return reader.boolean("version") ? Config::Command::version : Config::Command::run;
 }
 
-void read_command(ConfigReader& reader, Config& config) {
+void read_command(ConfigReader& reader, const program::Environment& environment, Config& config) {
   switch (config.command) {
     case Config::Command::run:
       read_database(reader, config);
       read_tuning(reader, config);
       config.owner_url = read_url(reader, "database-owner-url", false);
       read_counters(reader, config);
+      config.kubernetes = kubernetes::read_settings(reader, environment);
       read_listeners(reader, config);
       read_analytics(reader, config);
+      config.identity = read_identity(reader);
       read_log_level(reader, config);
+      read_injector(reader, config);
       return;
     case Config::Command::migrate:
       config.database.url = read_url(reader, "database-url", true);
       config.owner_url = read_url(reader, "database-owner-url", true);
       config.dry_run = reader.boolean("dry-run");
+      config.wait = reader.duration("wait", 0ms, 1h, "0s to 1h");
       return;
     case Config::Command::bootstrap:
       read_database(reader, config);
       config.token_name = reader.value("name").text;
       config.again = reader.boolean("again");
+      return;
+    case Config::Command::make_secrets:
+      config.secrets = kubernetes::read_secrets_options(reader, environment);
       return;
     case Config::Command::audit_verify:
       read_database(reader, config);
@@ -166,7 +186,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
   if (config.command == Config::Command::version) {
     config.text = fmt::format("{} {} ({})\n", kProgram.name, version(), compiler());
   }
-  read_command(reader, config);
+  read_command(reader, environment, config);
   if (!reader.faultless()) return std::unexpected(std::move(reader).take_faults());
   return config;
 }

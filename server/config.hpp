@@ -14,13 +14,16 @@
 #include "common/program/flags.hpp"
 #include "common/redis/client.hpp"
 #include "common/telemetry/log.hpp"
+#include "server/identity/flags.hpp"
+#include "server/injector/flags.hpp"
+#include "server/kubernetes/flags.hpp"
 #include "server/postgres/pool.hpp"
 
 namespace sluice::server {
 
 struct Config {
   // What the program shall do; only what the command needs is filled in.
-  enum class Command : std::uint8_t { run, migrate, bootstrap, audit_verify, routes, help, version };
+  enum class Command : std::uint8_t { run, migrate, bootstrap, make_secrets, audit_verify, routes, help, version };
   Command command = Command::run;
   std::string text;  // help, version: print this and exit 0
 
@@ -32,19 +35,25 @@ struct Config {
   bool allow_evicting = false;
 
   std::string listen;
-  http::CertificateFiles certificate;  // "": no TLS
+  http::CertificateFiles certificate;  // "": no TLS, or the certificate is kubernetes.self_managed
+  std::string tls_ca;                  // the authority of `certificate`; "": not known
   std::string admin;
   std::chrono::milliseconds call_timeout{45'000};
   std::chrono::milliseconds drain_timeout{20'000};
   std::chrono::microseconds analytics_retention{0};
   std::chrono::milliseconds usage_batch{60'000};  // how often usage is stored
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
+  IdentitySettings identity;
+  std::optional<injector::InjectorOptions> injector;  // absent: no webhook
+  kubernetes::Settings kubernetes;
 
-  bool dry_run = false;         // migrate
-  std::string token_name;       // bootstrap
-  bool again = false;           // bootstrap
-  std::string head_file;        // audit verify; "": none
-  std::string write_head_file;  // audit verify; "": none
+  bool dry_run = false;                // migrate
+  std::chrono::milliseconds wait{0};   // migrate: for PostgreSQL
+  std::string token_name;              // bootstrap
+  bool again = false;                  // bootstrap
+  std::string head_file;               // audit verify; "": none
+  std::string write_head_file;         // audit verify; "": none
+  kubernetes::SecretsOptions secrets;  // make-secrets
 };
 
 // All faults at once; each names the flag or the variable, the value, the rule and the fix. Exit 2.

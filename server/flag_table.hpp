@@ -6,6 +6,8 @@
 
 #include "common/program/flags.hpp"
 #include "common/program/redis_flags.hpp"
+#include "server/identity/flags.hpp"
+#include "server/kubernetes/flags.hpp"
 
 namespace sluice::server {
 
@@ -55,6 +57,9 @@ inline constexpr std::array kFlags{
     FlagSpec{"tls-cert", "Listeners", "FILE", "",
              "Certificate chain (PEM) of --listen; read again when it changes. Needs --tls-key."},
     FlagSpec{"tls-key", "Listeners", "FILE", "", "Key of the certificate (PEM). Needs --tls-cert."},
+    FlagSpec{
+        "tls-ca", "Listeners", "FILE", "",
+        "The authority (PEM) that --tls-cert comes from, told to those who are to trust it; read when it is needed."},
     FlagSpec{"insecure-listen", "Listeners", "", "false",
              "Allow --listen without TLS on an address that others can reach. Tokens then cross the network in clear."},
     FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9090",
@@ -64,10 +69,45 @@ inline constexpr std::array kFlags{
     FlagSpec{"drain-timeout", "Listeners", "DURATION", "20s",
              "How long a stop waits for calls in flight to finish: 0s to 10m."},
 
+    FlagSpec{"webhook", "Injector", "ADDR:PORT", "",
+             "Serve the Kubernetes admission webhook that puts the agent into pods: POST /v1/inject, with the "
+             "certificate of --listen. Without it there is none."},
+    FlagSpec{"inject-image", "Injector", "IMAGE", "", "Image of the agent for pods."},
+    FlagSpec{"inject-pull-policy", "Injector", "POLICY", "IfNotPresent",
+             "When a node pulls it: Always, IfNotPresent or Never."},
+    FlagSpec{"inject-server-url", "Injector", "URL", "https://sluice-server.sluice-system.svc:8080",
+             "Where agents in pods find this server. They are given the authority of its certificate: "
+             "--tls-ca, or the one of --tls-self-managed."},
+    FlagSpec{"inject-counters", "Injector", "memory|URL", "",
+             "Where agents in pods count: redis://HOST[:PORT][/DB], rediss://…, or memory. Without a password: "
+             "every pod shows it, and agents get theirs from the server."},
+    FlagSpec{"inject-counters-ca", "Injector", "FILE", "",
+             "CA certificates (PEM) for rediss://; read again when it changes. Default: their system's."},
+    FlagSpec{"inject-settings", "Injector", "NAME=VALUE;…", "",
+             "Settings of agents in pods, where a pod's annotations sluice.dev/NAME do not say otherwise: "
+             "cpu-request, memory-limit, log-level, headers and so on; server/injector/README.md has all."},
+    FlagSpec{"inject-missed-every", "Injector", "DURATION", "1m",
+             "How often pods are looked for that have no agent and should: 1s to 1h. Needs --kubernetes."},
+
     FlagSpec{"analytics-retention", "Analytics", "DURATION", "720h",
              "How long it is kept what was decided, by the minute: 1h to 87600h."},
     FlagSpec{"analytics-every", "Analytics", "DURATION", "1m",
              "How often that is written to PostgreSQL: 100ms to 10m. Agents keep what is not written yet."},
+
+    kTokenAudience,
+    kTokenReviewCache,
+    kAgentsRedisUser,
+    kAgentsRedisPasswordFile,
+    kubernetes::kKubernetes,
+    kubernetes::kKubernetesCa,
+    kubernetes::kKubernetesTokenFile,
+    kubernetes::kKubernetesNamespace,
+    kubernetes::kTlsSelfManaged,
+    kubernetes::kTlsSecret,
+    kubernetes::kTlsLifetime,
+    kubernetes::kTlsCaLifetime,
+    kubernetes::kTlsLookEvery,
+    kubernetes::kWebhookConfiguration,
 
     kLogLevel,
     kHelp,
@@ -78,6 +118,7 @@ inline constexpr std::array kMigrateFlags{
     kOwnerUrl,
     kDatabaseUrl,
     FlagSpec{"dry-run", "Migration", "", "false", "Apply everything, say what it was, and undo it."},
+    FlagSpec{"wait", "Migration", "DURATION", "0s", "How long to wait for PostgreSQL where it is away: 0s to 1h."},
     kHelp,
 };
 
@@ -87,6 +128,13 @@ inline constexpr std::array kBootstrapFlags{
     FlagSpec{"name", "Token", "TEXT", "bootstrap", "Name of the token, for people."},
     FlagSpec{"again", "Token", "", "false", "Make one more although there is a live platform_admin token."},
     kHelp,
+};
+
+inline constexpr std::array kMakeSecretsFlags{
+    kubernetes::kKubernetes,          kubernetes::kKubernetesCa,
+    kubernetes::kKubernetesTokenFile, kubernetes::kKubernetesNamespace,
+    kubernetes::kDatabaseHost,        kubernetes::kDatabaseName,
+    kubernetes::kRedisHost,           kHelp,
 };
 
 inline constexpr std::array kRoutesFlags{kHelp};
@@ -123,6 +171,11 @@ inline constexpr std::array kCommands{
     program::Command{"migrate", "Apply what is missing of the schema, and exit.", "", kMigrateFlags},
     program::Command{"bootstrap", "Make the first platform_admin token and print it: it is shown only here.", "",
                      kBootstrapFlags},
+    program::Command{
+        "make-secrets",
+        "Make the Secrets sluice-database and sluice-redis, with random passwords, where they are not there; "
+        "one that is there is never touched. --kubernetes is in-cluster unless it is given.",
+        "", kMakeSecretsFlags},
     program::Command{"routes", "Print every route of the admin API, the permission it asks for, and who has that.", "",
                      kRoutesFlags},
     program::Command{"audit", "Look after the audit trail.", "", kAuditFlags},

@@ -8,6 +8,7 @@
 #include "server/admin/routes_text.hpp"
 #include "server/app.hpp"
 #include "server/audit/command.hpp"
+#include "server/commands.hpp"
 #include "server/flag_table.hpp"
 
 int main(int argc, char** argv) {
@@ -30,6 +31,8 @@ int main(int argc, char** argv) {
       return sluice::server::run_migrate(*config);
     case Config::Command::bootstrap:
       return sluice::server::run_bootstrap(*config);
+    case Config::Command::make_secrets:
+      return sluice::server::run_make_secrets(*config);
     case Config::Command::audit_verify:
       return sluice::server::audit_verify({.database_url = config->database.url,
                                            .head_file = config->head_file,

@@ -84,6 +84,9 @@ std::string Metrics::render() const {
   for (const Extra& extra : extras_) {
     add_sample(families.emplace_back(family(extra.name, extra.help, extra.type)), {}, extra.read());
   }
+  for (const prometheus::Collectable* part : parts_) {
+    for (MetricFamily& made : part->Collect()) families.push_back(std::move(made));
+  }
   for (MetricFamily& part : process_.Collect()) families.push_back(std::move(part));
   // A family without samples would be a bare HELP and TYPE.
   std::erase_if(families, [](const MetricFamily& made) { return made.metric.empty(); });

@@ -29,6 +29,9 @@ class Metrics {
   // Exposes a value that somebody else keeps. Before the first scrape; `read` may then be called from any thread.
   void add(std::string name, std::string help, prometheus::MetricType type, std::function<double()> read);
 
+  // The same for what collects itself; it outlives every scrape.
+  void add(const prometheus::Collectable& part) { parts_.push_back(&part); }
+
   std::string render() const;
 
  private:
@@ -47,6 +50,7 @@ class Metrics {
   std::deque<telemetry::DurationHistogram> durations_;  // by index of the route; the last for paths that are none
   telemetry::ProcessMetrics process_;
   std::vector<Extra> extras_;
+  std::vector<const prometheus::Collectable*> parts_;
 };
 
 }  // namespace sluice::server

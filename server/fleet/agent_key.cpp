@@ -22,7 +22,9 @@ std::string scope_text(const AgentScope& scope) {
 }
 
 AgentKey key_of(const AgentCaller& caller, std::string_view agent_id) {
-  return {.scope = scope_text(scope_of(caller)), .agent_id = std::string(agent_id)};
+  // Pods of two namespaces may have one name.
+  const std::string within = caller.namespace_.empty() ? "" : caller.namespace_ + "/";
+  return {.scope = scope_text(scope_of(caller)), .agent_id = within + std::string(agent_id)};
 }
 
 }  // namespace sluice::server

@@ -1,5 +1,6 @@
 // Which agent it is. Agents of one name whose tokens reach equally far are one agent, whichever token they show: tokens
-// are renewed. Agents of one name in two scopes are two: nobody can speak for an agent of another scope.
+// are renewed. Agents of one name in two scopes are two: nobody can speak for an agent of another scope; nor, among
+// those that came by a binding, for one of another namespace: their names begin with it.
 //
 // Thread safety: values and pure functions.
 #pragma once

@@ -20,13 +20,12 @@ microseconds age(FleetTime then, FleetTime now) {
 }  // namespace
 
 AgentTable::Agent* AgentTable::meet(const AgentCaller& caller, std::string_view agent_id, FleetTime now) {
-  AgentScope scope = scope_of(caller);
-  const AgentKey key{.scope = scope_text(scope), .agent_id = std::string(agent_id)};
+  const AgentKey key = key_of(caller, agent_id);
   auto found = agents_.find(key);
   if (found == agents_.end()) {
     if (agents_.size() >= most_) return nullptr;
     found = agents_.emplace(key, Agent{}).first;
-    found->second.scope = std::move(scope);
+    found->second.scope = scope_of(caller);
     counted_.reset();
   }
   Agent& agent = found->second;

@@ -15,4 +15,21 @@ Proof prove(const AgentTokens& tokens, std::string_view authorization, std::int6
   return {.token = found->second, .unknown_id = false};
 }
 
+std::shared_ptr<const AgentToken> pass_of(const Bindings& bindings, const PodIdentity& pod, std::string_view bearer) {
+  const Binding* const binding = bindings.find(pod.namespace_, pod.service_account);
+  if (binding == nullptr) return nullptr;
+  auto pass = std::make_shared<AgentToken>();
+  pass->caller = {.token_id = "binding:" + binding->id,
+                  .organization_id = binding->organization_id,
+                  .tenant_ids = binding->tenant_ids,
+                  .namespace_ = pod.namespace_,
+                  .pod = pod.pod};
+  pass->document.id = pass->caller.token_id;
+  pass->document.expires_at = pod.expires_at;
+  pass->pod = pod;
+  pass->bearer = bearer;
+  pass->scope_since = bindings.changed_at(pod.namespace_);
+  return pass;
+}
+
 }  // namespace sluice::server

@@ -19,4 +19,7 @@ struct Proof {
 // Of `Authorization: Bearer slg_…`. Compares in constant time, and does the same work whether the id exists or not.
 Proof prove(const AgentTokens& tokens, std::string_view authorization, std::int64_t now_us);
 
+// What lets a pod in whose token Kubernetes has proved: the binding it falls under. nullptr: there is none.
+std::shared_ptr<const AgentToken> pass_of(const Bindings& bindings, const PodIdentity& pod, std::string_view bearer);
+
 }  // namespace sluice::server

@@ -15,11 +15,14 @@
 
 namespace sluice::server {
 
-// Who proved an agent token, and how far the token reaches.
+// Who proved an agent token, or came by a binding; and how far that reaches.
 struct AgentCaller {
-  std::string token_id;
+  std::string token_id;                 // or "binding:<id>"
   std::string organization_id;          // "": the platform
   std::vector<std::string> tenant_ids;  // none: all of the organization; sorted
+  // Of one that came by a binding, as Kubernetes names it; "": not known.
+  std::string namespace_ = {};
+  std::string pod = {};
 
   bool operator==(const AgentCaller&) const = default;
 };

@@ -18,8 +18,9 @@ using sync::ObjectKind;
 
 constexpr std::array kSynced{Kind::setting, Kind::organization, Kind::tenant, Kind::plan, Kind::policy, Kind::key};
 
-// What else the feed follows of `changes`: tokens, and nothing of overrides and counters.
-constexpr std::string_view kFollowed = "('setting','organization','tenant','plan','policy','key','agent-token')";
+// What else the feed follows of `changes`: tokens and bindings, and nothing of overrides and counters.
+constexpr std::string_view kFollowed =
+    "('setting','organization','tenant','plan','policy','key','agent-token','binding')";
 
 std::optional<ObjectKind> object_kind_of(Kind kind) {
   const auto* const found = std::ranges::find(kSynced, kind);
@@ -154,6 +155,25 @@ void renew_tokens(Transaction& tx, const KeysOfKind& keys, World& world) {
   world.tokens = std::move(tokens);
 }
 
+// Which revision changed the bindings of a namespace last, also by taking one away or elsewhere.
+constexpr const char* kBindingChanges = R"(
+SELECT namespace, max(revision) FROM (
+  SELECT document ->> 'namespace' AS namespace, revision FROM versions WHERE kind = 'binding'
+  UNION ALL
+  SELECT before.document ->> 'namespace', after.revision FROM versions AS after JOIN versions AS before
+    ON (before.kind, before.tenant_id, before.id, before.version, before.organization_id) =
+       (after.kind, after.tenant_id, after.id, after.version - 1, after.organization_id)
+  WHERE after.kind = 'binding') AS changed
+WHERE namespace IS NOT NULL GROUP BY namespace)";
+
+// They are few, and change seldom: all at once.
+std::shared_ptr<const Bindings> read_bindings(Transaction& tx) {
+  auto bindings = std::make_shared<Bindings>();
+  for (const auto& row : tx.exec_text(columns(Kind::binding))) bindings->add(stored_binding(row[4].c_str()));
+  for (const auto& row : tx.exec_text(kBindingChanges)) bindings->changed(row[0].c_str(), row[1].as<std::int64_t>());
+  return bindings;
+}
+
 void renew_objects(Transaction& tx, const KeysOfKind& keys, World& world) {
   std::vector<sync::Edit> edits;
   std::vector<sync::ObjectId> ids;  // of removals; not moved once it is full
@@ -202,6 +222,7 @@ World read_world(Transaction& tx) {
   world.objects = sync::ObjectSet().with(std::move(edits));
   world.owners = std::move(owners);
   world.tokens = std::move(tokens);
+  world.bindings = read_bindings(tx);
   return world;
 }
 
@@ -230,6 +251,7 @@ Followed follow(Transaction& tx, const World& before) {
   }
   Followed followed{.course = Course::moved, .world = before, .revisions = revisions};
   renew_tokens(tx, keys, followed.world);
+  if (keys.contains(Kind::binding)) followed.world.bindings = read_bindings(tx);
   renew_objects(tx, keys, followed.world);
   for (Step& step : steps) followed.world.history.append(std::move(step));
   return followed;

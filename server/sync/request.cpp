@@ -19,9 +19,9 @@ struct RouteOf {
   std::string_view path;
   SyncRoute route;
 };
-constexpr std::array kRoutes{RouteOf{"GET", "/v1/sync/snapshot", SyncRoute::snapshot},
-                             RouteOf{"GET", "/v1/sync/watch", SyncRoute::watch},
-                             RouteOf{"POST", "/v1/sync/report", SyncRoute::report}};
+constexpr std::array kRoutes{
+    RouteOf{"GET", "/v1/sync/snapshot", SyncRoute::snapshot}, RouteOf{"GET", "/v1/sync/watch", SyncRoute::watch},
+    RouteOf{"POST", "/v1/sync/report", SyncRoute::report}, RouteOf{"GET", "/v1/sync/counters", SyncRoute::counters}};
 
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
@@ -59,7 +59,8 @@ bool is_refused(std::string_view parameters) {
 SyncRoute sync_route_of(std::string_view method, std::string_view path) {
   const auto* const found = std::ranges::find(kRoutes, path, &RouteOf::path);
   if (found == kRoutes.end()) {
-    throw Refusal(404, "not-found", "There is no such path; agents have /v1/sync/snapshot, /watch and /report.");
+    throw Refusal(404, "not-found",
+                  "There is no such path; agents have /v1/sync/snapshot, /watch, /report and /counters.");
   }
   if (found->method != method) {
     throw Refusal(405, "method-not-allowed", fmt::format("This path has {}.", found->method), {},

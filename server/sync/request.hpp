@@ -12,7 +12,7 @@
 
 namespace sluice::server {
 
-enum class SyncRoute : std::uint8_t { snapshot, watch, report };
+enum class SyncRoute : std::uint8_t { snapshot, watch, report, counters };
 
 // Refuses what is no route (404), and other methods (405).
 SyncRoute sync_route_of(std::string_view method, std::string_view path);

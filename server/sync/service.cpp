@@ -12,7 +12,6 @@
 #include "server/admin/executor.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/admin/service.hpp"
-#include "server/sync/agent_auth.hpp"
 #include "server/sync/request.hpp"
 
 namespace sluice::server {
@@ -38,9 +37,8 @@ struct SyncService::Call {
   std::variant<http::Reply, http::Admission> reply;
   SyncRoute route = SyncRoute::snapshot;
   std::optional<sync::Position> since;
-  std::string authorization;
+  Callers::Shown shown;
   std::string agent_id;
-  std::string source;
   std::string request_id;
   std::string body;
   bool gzip = false;
@@ -53,12 +51,16 @@ SyncService::SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& f
     : loop_(loop),
       feed_(feed),
       fleet_(fleet),
-      throttle_(throttle),
-      clock_(clock),
       log_(log),
-      options_(options),
+      options_(std::move(options)),
+      callers_(throttle, clock, statistics_),
       documents_(loop, statistics_),
-      watches_(loop, fleet, statistics_, clock, options.watch) {}
+      watches_(loop, fleet, statistics_, clock, options_.watch) {}
+
+void SyncService::review_through(Reviewer& reviewer) {
+  callers_.review_through(reviewer);
+  watches_.review_through(reviewer);
+}
 
 void SyncService::start() {
   feed_.start([this](const WorldPtr& world) {
@@ -84,14 +86,14 @@ namespace {
 template <class Call>
 void read(const http::Request& request, Call& call) {
   call.request_id = request_id_of(request.header("x-request-id"));
-  call.source = request.peer;
+  call.shown.source = request.peer;
   call.route = sync_route_of(request.method, request.path);
-  if (call.route != SyncRoute::report) call.since = position_of(request.query);
+  if (call.route == SyncRoute::snapshot || call.route == SyncRoute::watch) call.since = position_of(request.query);
   call.agent_id = agent_id_of(request.header("sluice-agent"));
   if (call.agent_id.empty() && call.route == SyncRoute::watch) {
     refuse_fault(400, "Sluice-Agent", "a watch names its agent: Sluice-Agent: <agent_id>");
   }
-  call.authorization = request.header("authorization");
+  call.shown.authorization = request.header("authorization");
   call.gzip = takes_gzip(request.header("accept-encoding"));
 }
 
@@ -132,7 +134,7 @@ void SyncService::answer_call(const CallPtr& call) {
     throw unavailable("This server could not read anything from PostgreSQL yet.");
   }
   auto token = caller_of(call);
-  if (!token) return;  // it goes on when PostgreSQL was asked
+  if (!token) return;  // it goes on when PostgreSQL or Kubernetes was asked
   if (auto* const admission = std::get_if<http::Admission>(&call->reply)) return admission->read_body();
   switch (call->route) {
     case SyncRoute::snapshot:
@@ -141,24 +143,23 @@ void SyncService::answer_call(const CallPtr& call) {
       return answer_watch(call, std::move(token));
     case SyncRoute::report:
       return answer_report(call, token);
+    case SyncRoute::counters:
+      return answer_counters(call);
   }
 }
 
+// nullptr: the call goes on by itself.
 std::shared_ptr<const AgentToken> SyncService::caller_of(const CallPtr& call) {
-  const std::int64_t now_us = clock_.now_us();
-  Proof proof = prove(*world_->tokens, call->authorization, now_us);
-  if (proof.token) return std::move(proof.token);
-  // It may have been made a moment ago.
-  if (proof.unknown_id && ask_first(call)) return nullptr;
-  ++statistics_.refused;
-  const auto wait = throttle_.failed(call->source, now_us);
-  if (wait.count() > 0) {
-    throw Refusal(429, "too-many-failures",
-                  "Too many failed authentications from this address; a good token still works.", {},
-                  fmt::format("Retry-After: {}\r\n", wait.count()));
+  call->shown.asked_postgres = call->asked != Call::Asked::no;
+  Callers::Found found = callers_.find(*world_, call->shown);
+  if (found.ask == Callers::Ask::postgres) ask_first(call);
+  if (found.ask == Callers::Ask::kubernetes) {
+    callers_.review(call->shown, [this, call](KnownReviewPtr review) {
+      call->shown.review = std::move(review);
+      go_on(call);
+    });
   }
-  throw Refusal(401, "unauthorized", "A valid agent token is needed: Authorization: Bearer slg_….", {},
-                "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
+  return std::move(found.token);
 }
 
 // Has PostgreSQL looked at, and the call go on then: once. False where that was done.
@@ -187,7 +188,7 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
         ++statistics_.fetched_nothing;
         return send(*call, {.status = 304});
       case History::Place::within:
-        since = call->since->revision;
+        if (call->since->revision >= token.scope_since) since = call->since->revision;
         break;
       case History::Place::forgotten:  // the whole is right wherever one comes from
         break;
@@ -224,7 +225,8 @@ void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentT
         changed = false;
         break;
       case History::Place::within:
-        changed = world_->history.touches(SyncScope::of(token->caller), call->since->revision);
+        changed = call->since->revision < token->scope_since ||
+                  world_->history.touches(SyncScope::of(token->caller), call->since->revision);
         break;
       case History::Place::forgotten:
         break;
@@ -261,8 +263,24 @@ void SyncService::answer_report(const CallPtr& call, const std::shared_ptr<const
 void SyncService::take_report(Call& call, const AgentToken& token, std::expected<sync::ReportDocument, Faults> report) {
   if (!report) refuse_faults(400, std::move(report.error()));
   ++statistics_.reports;
-  const std::string body = sync::write_report_reply(fleet_.report(token.caller, call.source, std::move(*report)));
+  if (!token.caller.pod.empty()) report->agent.pod = token.caller.pod;  // as Kubernetes names it
+  const std::string body = sync::write_report_reply(fleet_.report(token.caller, call.shown.source, std::move(*report)));
   send(call, {.status = 200, .body = body});
+}
+
+void SyncService::answer_counters(const CallPtr& call) {
+  if (!options_.counters.given()) {
+    throw Refusal(404, "no-counters-login",
+                  "This server has no login to the counters' Redis to hand out: start it with "
+                  "--agents-redis-password-file, or the agent with --redis-password-file.");
+  }
+  const auto login = options_.counters.document();
+  if (!login) {
+    log_.error("counters_login_failed", "The login that agents are handed cannot be read.",
+               {{"code", login.error().code}, {"reason", login.error().text}});
+    throw unavailable("The login to the counters' Redis cannot be read; the server's log says why.");
+  }
+  send(*call, {.status = 200, .body = *login});
 }
 
 void SyncService::send(Call& call, const http::Response& response) {

@@ -1,7 +1,8 @@
-// The routes of policy sync, for agents: the snapshot, the watch, the report. Everything is answered from memory.
+// The routes of policy sync, for agents: the snapshot, the watch, the report, the login to their counters. Everything
+// is answered from memory.
 //
 // Only where an agent knows more than this server (a later revision, another history, a token that is not known) is
-// PostgreSQL asked first: this server may be the one that is behind.
+// PostgreSQL asked first: this server may be the one that is behind. Kubernetes is asked who a pod is, now and then.
 //
 // Thread: the loop.
 #pragma once
@@ -20,6 +21,8 @@
 #include "common/telemetry/log.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/auth/throttle.hpp"
+#include "server/sync/callers.hpp"
+#include "server/sync/counters_login.hpp"
 #include "server/sync/documents.hpp"
 #include "server/sync/feed.hpp"
 #include "server/sync/fleet_port.hpp"
@@ -35,11 +38,14 @@ class SyncService final : public http::Handler {
   struct Options {
     WatchOptions watch;
     std::chrono::milliseconds ask_timeout{2'000};  // for PostgreSQL, before 503
+    CountersLogin counters{"", ""};                // that agents are handed
   };
 
   SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, FailureThrottle& throttle,
               const Clock& clock, telemetry::Log& log, Options options);
 
+  // Before start(): tokens of service accounts are taken, too.
+  void review_through(Reviewer& reviewer);
   // Begins to follow PostgreSQL.
   void start();
   // Ends the threads; false where one waits for PostgreSQL for longer than that.
@@ -64,6 +70,7 @@ class SyncService final : public http::Handler {
   void answer_snapshot(const CallPtr& call, const AgentToken& token);
   void answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token);
   void answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token);
+  void answer_counters(const CallPtr& call);
   void take_report(Call& call, const AgentToken& token, std::expected<sync::ReportDocument, Faults> report);
   void send_document(Call& call, const Documents::Answer& document);
   void send(Call& call, const http::Response& response);
@@ -72,11 +79,10 @@ class SyncService final : public http::Handler {
   boost::asio::io_context& loop_;
   Feed& feed_;
   FleetPort& fleet_;
-  FailureThrottle& throttle_;
-  const Clock& clock_;
   telemetry::Log& log_;
   const Options options_;
   SyncStatistics statistics_;
+  Callers callers_;
   Documents documents_;
   Watches watches_;
   WorldPtr world_;  // nullptr: PostgreSQL could not be read yet

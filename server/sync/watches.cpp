@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/sync/agent_auth.hpp"
+
 namespace sluice::server {
 namespace {
 
@@ -75,6 +77,7 @@ class Watches::Watch final : public http::StreamEvents {
   std::shared_ptr<const AgentToken> token;
   const std::string agent_id;
   http::Stream stream;
+  bool open = false;  // it is among the others
   WatchCourse course;
   boost::asio::steady_timer timer;
   Time armed = Time::max();
@@ -89,7 +92,7 @@ class Watches::Watch final : public http::StreamEvents {
 
 Watches::Watches(boost::asio::io_context& loop, FleetPort& fleet, SyncStatistics& statistics, const Clock& clock,
                  WatchOptions options)
-    : loop_(loop), fleet_(fleet), statistics_(statistics), clock_(clock), options_(options) {}
+    : loop_(loop), fleet_(fleet), statistics_(statistics), clock_(clock), options_(options), review_timer_(loop) {}
 
 Watches::~Watches() = default;
 
@@ -121,6 +124,7 @@ void Watches::open(http::Reply reply, const http::Response& head, std::shared_pt
   watch->scope = scopes_.try_emplace(scope).first;
   auto& watches = watch->scope->second.watches;
   watch->place = watches.insert(watches.end(), watch);
+  watch->open = true;
   statistics_.watches = static_cast<std::int64_t>(++count_);
   fleet_.watch_began(watch->token->caller, watch->agent_id, held);
   pump(*watch);
@@ -131,6 +135,7 @@ void Watches::remove(Watch& watch) {
   count(watch);
   fleet_.watch_ended(watch.token->caller, watch.agent_id);
   watch.timer.cancel();
+  watch.open = false;
   watch.scope->second.watches.erase(watch.place);
   if (watch.scope->second.watches.empty()) scopes_.erase(watch.scope);
   statistics_.watches = static_cast<std::int64_t>(--count_);
@@ -141,7 +146,7 @@ void Watches::news(const WorldPtr& world) {
   const WorldPtr before = std::exchange(world_, world);
   if (!before || count_ == 0) return;
   if (before->line != world->line) return end_all();
-  if (before->tokens != world->tokens) {
+  if (before->tokens != world->tokens || before->bindings != world->bindings) {
     std::vector<std::shared_ptr<Watch>> over;
     for (auto& [scope, its] : scopes_) {
       std::ranges::copy_if(its.watches, std::back_inserter(over),
@@ -150,6 +155,36 @@ void Watches::news(const WorldPtr& world) {
     for (const auto& watch : over) remove(*watch);
   }
   wake(before);
+}
+
+void Watches::review_through(Reviewer& reviewer) {
+  reviewer_ = &reviewer;
+  review_pods();
+}
+
+void Watches::review_pods() {
+  std::vector<std::shared_ptr<Watch>> pods;
+  for (const auto& [scope, its] : scopes_) {
+    std::ranges::copy_if(its.watches, std::back_inserter(pods),
+                         [](const auto& watch) { return watch->token->pod.has_value(); });
+  }
+  for (const auto& watch : pods) {
+    if (const auto known = reviewer_->known(watch->token->bearer)) {
+      reviewed(watch, known);
+    } else {
+      reviewer_->ask(watch->token->bearer,
+                     [this, of = std::weak_ptr(watch)](const KnownReviewPtr& said) { reviewed(of, said); });
+    }
+  }
+  review_timer_.expires_after(options_.review_every);
+  review_timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (!stopped) review_pods();
+  });
+}
+
+void Watches::reviewed(const std::weak_ptr<Watch>& of, const KnownReviewPtr& known) {
+  const auto watch = of.lock();
+  if (watch && watch->open && known->review.outcome == Review::Outcome::bad) remove(*watch);
 }
 
 void Watches::wake(const WorldPtr& before) {
@@ -181,6 +216,10 @@ void Watches::end_all() {
 
 // Takes the token as it is now; false where it opens nothing any more, or something else.
 bool Watches::still_open(Watch& watch) const {
+  if (watch.token->pod) {
+    const auto pass = pass_of(*world_->bindings, *watch.token->pod, watch.token->bearer);
+    return pass && pass->caller == watch.token->caller;
+  }
   const auto found = world_->tokens->find(watch.token->caller.token_id);
   if (found == world_->tokens->end() || !is_live(found->second->document, clock_.now_us())) return false;
   if (found->second->caller != watch.token->caller || found->second->hash != watch.token->hash) return false;

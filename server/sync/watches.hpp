@@ -2,7 +2,9 @@
 //
 // Only changes within its scope wake a watch; what it says and when is watch_course's. A stream ends after some
 // minutes, when its token opens nothing any more, and when PostgreSQL's history was changed: revisions on one stream
-// only grow.
+// only grow. The token of a pod is reviewed again for as long as its stream is open; one that Kubernetes takes no more
+// ends it. While Kubernetes cannot be asked it stays open: what it tells of must be fetched, and that needs a token
+// that is proved.
 //
 // Thread: the loop.
 #pragma once
@@ -23,6 +25,7 @@
 #include "common/base/clock.hpp"
 #include "common/http/server.hpp"
 #include "common/sync/watch_line.hpp"
+#include "server/identity/reviewer.hpp"
 #include "server/sync/statistics.hpp"
 #include "server/sync/watch_course.hpp"
 #include "server/sync/world.hpp"
@@ -33,6 +36,8 @@ struct WatchOptions {
   std::chrono::milliseconds heartbeat_every{2'000};
   std::chrono::milliseconds life_min{std::chrono::minutes(5)};
   std::chrono::milliseconds life_max{std::chrono::minutes(10)};
+  std::chrono::milliseconds review_every{
+      5'000};  // how often it is looked whether pods' tokens are to be reviewed again
 };
 
 // Over which time the agents that hear of a change at once begin to fetch: a few need no spreading; of many, two a
@@ -56,6 +61,9 @@ class Watches {
   void open(http::Reply reply, const http::Response& head, std::shared_ptr<const AgentToken> token,
             std::string agent_id, const std::optional<sync::Position>& held, const WorldPtr& world, bool changed);
 
+  // Before the first is opened: who reviews the tokens of pods.
+  void review_through(Reviewer& reviewer);
+
   // What all hear of from now on.
   void news(const WorldPtr& world);
 
@@ -69,6 +77,8 @@ class Watches {
   struct ScopeWatches;
   using Time = WatchCourse::Time;
 
+  void review_pods();
+  void reviewed(const std::weak_ptr<Watch>& of, const KnownReviewPtr& known);
   void wake(const WorldPtr& before);
   bool still_open(Watch& watch) const;
   void pump(Watch& watch);
@@ -85,6 +95,8 @@ class Watches {
   const Clock& clock_;
   const WatchOptions options_;
   std::minstd_rand random_{std::random_device{}()};
+  Reviewer* reviewer_ = nullptr;
+  boost::asio::steady_timer review_timer_;
   WorldPtr world_;
   std::map<SyncScope, ScopeWatches> scopes_;
   std::size_t count_ = 0;

@@ -8,20 +8,30 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/domain/credential.hpp"
 #include "common/sync/object_set.hpp"
 #include "server/auth/token_document.hpp"
+#include "server/identity/binding.hpp"
+#include "server/identity/pod_identity.hpp"
 #include "server/sync/history.hpp"
 
 namespace sluice::server {
 
+// What lets an agent in: a token that this server made; or one of Kubernetes', with the binding that its pod falls
+// under.
 struct AgentToken {
   AgentCaller caller;
-  TokenDocument document;
+  TokenDocument document;  // of a pod: when its token ends, and no more
   KeyHash hash;
+  // Of a pod only:
+  std::optional<PodIdentity> pod = {};
+  std::string bearer = {};  // the token, to be reviewed again
+  std::int64_t scope_since =
+      0;  // it reaches this far since this revision: what is held from before may be of elsewhere
 };
 
 using AgentTokens = std::map<std::string, std::shared_ptr<const AgentToken>, std::less<>>;
@@ -38,6 +48,7 @@ struct World {
   sync::ObjectSet objects;
   std::shared_ptr<const TenantOwners> owners = std::make_shared<TenantOwners>();
   std::shared_ptr<const AgentTokens> tokens = std::make_shared<AgentTokens>();
+  std::shared_ptr<const Bindings> bindings = std::make_shared<Bindings>();
 };
 
 using WorldPtr = std::shared_ptr<const World>;

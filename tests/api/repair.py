@@ -147,6 +147,19 @@ def _token(body: Body, world: World, patch: Optional[Thing]) -> None:
             body["tenant_ids"] = [tenant.id]
 
 
+def _binding(body: Body, world: World, place: Optional[Thing], patches: bool) -> None:
+    """A namespace that no other binding has, and an organization that stays the object's."""
+    if "namespace" in body:
+        body["namespace"] = fresh_id("ns")
+    body.pop("organization_id", None)
+    body.pop("tenant_ids", None)
+    organization = place.owner if place is not None else world.any("organizations").id
+    if organization and not patches:
+        body["organization_id"] = organization
+    if organization and random.random() < 0.5:
+        body["tenant_ids"] = [tenant.id for tenant in world.kept["tenants"] if tenant.owner == organization]
+
+
 def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: str, patches: bool) -> None:
     """Changes a body in place. `place`: the object its path names; `tenant`: the tenant of the call, "" for none."""
     for name, size in MOST_BYTES.items():
@@ -159,6 +172,8 @@ def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: 
         body["id"] = place.id
     elif place is None and body.get("id"):
         body["id"] = fresh_id()
+    if kind == "bindings":
+        _binding(body, world, place, patches)
     if kind == "tenants":
         body["organization_id"] = place.owner if place and place.owner else world.any("organizations").id
     if kind in (*LOCAL, "keys"):

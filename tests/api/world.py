@@ -8,7 +8,7 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any, Optional
 
-KINDS = ("organizations", "tenants", "plans", "policies", "overrides", "keys", "tokens", "agent-tokens")
+KINDS = ("organizations", "tenants", "plans", "policies", "overrides", "keys", "tokens", "agent-tokens", "bindings")
 LOCAL = ("plans", "policies", "overrides")   # kinds whose ids are unique within a tenant only
 COUNTED = "counted"   # the policy and the plan that overrides are of
 # One of each algorithm, which also is its name.
@@ -73,7 +73,7 @@ class World:
             self.call("PUT", f"policies/{COUNTED}", {**counted, "resource": "counted"})
         for tenant in self.kept["tenants"]:
             for number in (1, 2):
-                for kind in (*LOCAL, "keys"):
+                for kind in (*LOCAL, "keys", "bindings"):
                     self._keep(kind, {**self._body(kind, tenant.id), "id": f"{tenant.id}-{kind}-{number}"})
             for kind in ("tokens", "agent-tokens"):
                 self._keep(kind, self._body(kind, tenant.id))
@@ -95,6 +95,7 @@ class World:
             "keys": {"tenant_id": tenant},
             "tokens": {"name": "spare", "role": "auditor", "organization_id": organization, "tenant_ids": [tenant]},
             "agent-tokens": {"name": "spare", "organization_id": organization, "tenant_ids": [tenant]},
+            "bindings": {"namespace": fresh_id("ns"), "organization_id": organization, "tenant_ids": [tenant]},
         }
         return bodies[kind]
 
@@ -127,4 +128,4 @@ class World:
 
 def thing_of(kind: str, document: dict[str, Any]) -> Thing:
     """Where an object is, by its document."""
-    return Thing(document["id"], document.get("organization_id" if kind == "tenants" else "tenant_id", ""))
+    return Thing(document["id"], document.get("organization_id" if kind in ("tenants", "bindings") else "tenant_id", ""))

@@ -28,7 +28,7 @@ URL = "postgresql://sluice_app@localhost/sluice"
 
 # --- the command line ------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("command", [*COMMANDS, ["audit"]], ids=" ".join)
+@pytest.mark.parametrize("command", [*COMMANDS, ["audit"], ["make-secrets"]], ids=" ".join)
 def test_help_explains_every_flag_with_its_environment_variable(server_program: Path, command: list[str]) -> None:
     done = run_command(server_program, *command, "--help", "--nonsense")
     assert (done.returncode, done.stderr) == (0, ""), "help is what is needed, whatever else is faulty"
@@ -119,6 +119,24 @@ def test_migrate_tells_what_it_applied_and_applies_it_once(server_program: Path,
     assert first.returncode == 0 and "0001 store" in first.stdout
     second = run_command(server_program, *arguments)
     assert second.returncode == 0 and "0001" not in second.stdout
+
+
+def test_migrate_waits_for_postgres_as_long_as_it_is_told_to(server_program: Path, tmp_path: Path,
+                                                            make_postgres: Callable[..., PostgresServer]) -> None:
+    postgres = make_postgres()
+    database = postgres.create_database()
+    arguments = ["migrate", "--database-url", database.url(APP), "--database-owner-url", database.url(OWNER)]
+    postgres.stop()
+    assert run_command(server_program, *arguments, "--wait", "600ms").returncode == 1
+    waiting = Process([str(server_program), *arguments, "--wait", "5m"], tmp_path / "migrate.log", Server.environment())
+    wait_until("word that it waits", lambda: "waiting for PostgreSQL" in waiting.output())
+    postgres.start()
+    assert waiting.wait(60) == 0, waiting.output()
+    assert database.execute("SELECT count(*) > 0 FROM schema_migrations") == [(True,)]
+    postgres.stop()
+    ended = Process([str(server_program), *arguments, "--wait", "5m"], tmp_path / "ended.log", Server.environment())
+    wait_until("word that it waits", lambda: "waiting for PostgreSQL" in ended.output())
+    assert ended.end(10) == 1, "SIGTERM ends it"
 
 
 def test_servers_that_migrate_at_the_same_time_make_one_schema(make_server: Make, database: Database) -> None:

@@ -36,6 +36,9 @@ const std::map<std::string, std::string> kInserts = {
     {"agent_tokens",
      "(organization_id, id, version, document, secret_hash) VALUES ('{0}', '{2}', 1, '{{\"tenant_ids\": [\"{1}\"]}}', "
      "'x')"},
+    {"bindings",
+     "(organization_id, id, version, document) VALUES ('{0}', '{2}', 1, '{{\"namespace\": \"{2}\", "
+     "\"service_account\": \"*\", \"tenant_ids\": [\"{1}\"]}}')"},
     {"versions",
      "(kind, organization_id, tenant_id, id, version, revision, actor_id, made_at) VALUES ('plan', '{0}', '{1}', "
      "'{2}', 1, "
@@ -199,7 +202,10 @@ TEST_CASE("a transaction of one tenant sees and changes nothing of another organ
     CHECK(tx.exec_text("DELETE FROM " + table + " WHERE organization_id = 'b'").affected_rows() == 0);
     CHECK(tx.exec_text("UPDATE " + table + " SET version = 7").affected_rows() == 1);
   }
-  CHECK(tx.exec_text("UPDATE settings SET version = 7").affected_rows() == 0);
+  for (const std::string table : {"settings", "bindings"}) {  // the platform writes these
+    CAPTURE(table);
+    CHECK(tx.exec_text("UPDATE " + table + " SET version = 7").affected_rows() == 0);
+  }
 }
 
 TEST_CASE("a transaction of one tenant sees nothing of its organization's other tenants") {

@@ -123,6 +123,23 @@ TEST_CASE_FIXTURE(World, "more agents than are kept are not taken, and those tha
   CHECK(small.report(kPlatform, state("a"), now));
 }
 
+TEST_CASE_FIXTURE(World,
+                  "agents by bindings are told apart by their namespaces, and each one's watch ends as its own") {
+  AgentCaller shop = kShop;
+  shop.namespace_ = "shop";
+  AgentCaller forum = kShop;
+  forum.namespace_ = "forum";
+  for (const AgentCaller& caller : {shop, forum}) {
+    hear(caller, "web-0");
+    REQUIRE(table.watch_began(caller, "web-0", std::nullopt, now));
+  }
+  table.watch_ended(shop, "web-0");
+  std::vector<std::pair<std::string, WatchState>> seen;
+  for (const AgentRow& row : table.take_changed(now)) seen.emplace_back(row.key.agent_id, row.watch);
+  CHECK(seen == std::vector<std::pair<std::string, WatchState>>{{"forum/web-0", WatchState::open},
+                                                                {"shop/web-0", WatchState::lost}});
+}
+
 TEST_CASE("agents of one name in two scopes are two, and under two tokens of one scope one") {
   AgentCaller renewed = kShop;
   renewed.token_id = "t7";

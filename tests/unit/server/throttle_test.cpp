@@ -30,6 +30,17 @@ TEST_CASE("a source may fail so often at once, and is then told how long to wait
   CHECK(throttle.throttled() == 3);
 }
 
+TEST_CASE("a source is suspect while its next failure would be answered 429, and asking does not count") {
+  FailureThrottle throttle;
+  CHECK_FALSE(throttle.is_suspect("192.0.2.1", kNow));
+  exhaust(throttle, "192.0.2.1", kNow);
+  CHECK(throttle.is_suspect("192.0.2.1", kNow));
+  CHECK(throttle.is_suspect("192.0.2.1", kNow + kSecond / 2));
+  CHECK_FALSE(throttle.is_suspect("192.0.2.1", kNow + kSecond));
+  CHECK_FALSE(throttle.is_suspect("192.0.2.2", kNow));
+  CHECK(throttle.throttled() == 0);
+}
+
 TEST_CASE("a source that has calmed down may fail as often as at first, and no more often") {
   FailureThrottle throttle;
   exhaust(throttle, "192.0.2.1", kNow);

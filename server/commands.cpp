@@ -1,0 +1,66 @@
+#include "server/commands.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "server/auth/bootstrap.hpp"
+#include "server/kubernetes/make_secrets.hpp"
+#include "server/postgres/migrations.hpp"
+#include "server/postgres/url.hpp"
+
+namespace sluice::server {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{500};  // for a PostgreSQL that is away
+
+}  // namespace
+
+int run_migrate(const Config& config) {
+  const MigrationOptions options{
+      .owner_url = config.owner_url, .app_role = url_user(config.database.url), .dry_run = config.dry_run};
+  std::signal(SIGTERM, [](int) { std::_Exit(1); });  // the first process of a container has no handler of its own
+  const auto until = std::chrono::steady_clock::now() + config.wait;
+  auto report = migrate(options);
+  for (bool told = false; !report && report.error().code == "database_away"; told = true) {
+    if (std::chrono::steady_clock::now() + kLookEvery > until) break;
+    if (!told) fmt::print(stderr, "sluice-server migrate: waiting for PostgreSQL: {}\n", report.error().text);
+    std::this_thread::sleep_for(kLookEvery);
+    report = migrate(options);
+  }
+  if (!report) {
+    fmt::print(stderr, "sluice-server migrate: {}: {}\n", report.error().code, report.error().text);
+    return 1;
+  }
+  fmt::print("schema {} → {}{}\n", report->before, report->after, config.dry_run ? " (dry run: undone)" : "");
+  for (const std::string& name : report->applied) fmt::print("  {}\n", name);
+  return 0;
+}
+
+int run_bootstrap(const Config& config) {
+  const auto token = bootstrap(config.database, config.token_name, config.again);
+  if (!token) {
+    fmt::print(stderr, "sluice-server bootstrap: {}: {}\n", token.error().code, token.error().text);
+    return 1;
+  }
+  fmt::print("{}\n", *token);
+  return 0;
+}
+
+int run_make_secrets(const Config& config) {
+  const auto outcome = kubernetes::make_secrets(config.secrets);
+  if (!outcome) {
+    fmt::print(stderr, "sluice-server make-secrets: {}: {}\n", outcome.error().code, outcome.error().text);
+    return 1;
+  }
+  for (const kubernetes::MadeSecret& each : *outcome) {
+    fmt::print("{} {}\n", each.name, each.made ? "made" : "was there, left as it is");
+  }
+  return 0;
+}
+
+}  // namespace sluice::server
