@@ -1,0 +1,57 @@
+"""Which Debian package a file comes from, by dpkg's own lists."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+DPKG = Path("/var/lib/dpkg")
+MERGED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")   # links into /usr since the merge
+
+# Made by a package's scripts when it is installed, and so in no list.
+MADE = {"/etc/ssl/certs/ca-certificates.crt": "ca-certificates"}
+
+
+@dataclass(frozen=True)
+class Package:
+    """One installed package."""
+
+    name: str
+    version: str
+    architecture: str
+    source: str          # "openssl"
+    source_version: str
+    status: str          # its stanza, as dpkg -s prints it
+
+
+def merged(path: str) -> str:
+    """/lib/x is /usr/lib/x; packages' lists hold the one or the other."""
+    return "/usr" + path if path.startswith(tuple(folder + "/" for folder in MERGED)) else path
+
+
+class Owners:
+    """Looked up once, when made."""
+
+    def __init__(self, root: Path = DPKG) -> None:
+        self._by_path: dict[str, str] = {}
+        for listing in sorted((root / "info").glob("*.list")):
+            for line in listing.read_text().splitlines():
+                self._by_path.setdefault(merged(line), listing.stem)
+
+    def of(self, path: str) -> str:
+        """The package, as dpkg names it ("libssl3:amd64"); "" where no package has it."""
+        return MADE.get(path) or self._by_path.get(merged(path), "")
+
+
+FIELDS = "${Package} ${Version} ${Architecture} ${source:Package} ${source:Version}\\n"   # a line of dpkg-query -W -f
+
+
+def installed(name: str) -> Package:
+    """What dpkg knows of a package."""
+    fields = subprocess.run(["dpkg-query", "-W", "-f", FIELDS, name], check=True, capture_output=True, text=True).stdout
+    status = subprocess.run(["dpkg-query", "-s", name], check=True, capture_output=True, text=True).stdout
+    return Package(*fields.split(), status=status)
+
+
+def recorded(file: Path) -> list[Package]:
+    """Packages that were installed where this file was written, in lines of FIELDS."""
+    return [Package(*line.split(), status="") for line in file.read_text().splitlines()]
