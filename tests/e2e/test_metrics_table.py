@@ -1,51 +1,21 @@
 """README.md has a table of every metric: its names, types and labels are those of /metrics, and no other."""
 
-import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket
+from support.metrics_table import AGENT, PROCESS, SERVER, labels_of, types_of
 from support.process import wait_until
 from support.redis_server import RedisServer
 from support.server import Server
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-
-
-class Table:
-    """What README tells of a program's metrics."""
-
-    def __init__(self, program: str) -> None:
-        section = README.split(f"## Metrics of `{program}`")[1].split("\n## ")[0]
-        self.rows = re.findall(r"^\| `((?:sluice|process)_\w+)` \| (\w+) \|(.*?)\| .+ \|$", section, re.M)
-        self.types = {name: kind for name, kind, _ in self.rows}
-        # A label is in backquotes, the values it may have in parentheses behind it or after "such as".
-        self.labels = {name: set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)|, such as.*|with `--[a-z-]+`", "", text)))
-                       for name, _, text in self.rows}
-
-
-AGENT, SERVER = Table("sluice-agent"), Table("sluice-server")
 # What an agent says that takes its policies from a file and listens without TLS.
 LOCAL = {name: kind for name, kind in AGENT.types.items() if "_sync_" not in name and "_tls_" not in name}
-# README names these once, for both programs.
-PROCESS = {name: kind for name, kind in AGENT.types.items() if name.startswith("process_")}
-
-
-def types_of(metrics: str) -> dict[str, str]:
-    """Name → type of what was scraped."""
-    return dict(re.findall(r"^# TYPE (\S+) (\S+)$", metrics, re.M))
-
-
-def labels_of(metrics: str) -> dict[str, set[str]]:
-    """Name → labels of what was scraped; a histogram's own `le` is no label of ours."""
-    found: dict[str, set[str]] = {name: set() for name in types_of(metrics)}
-    for name, labels in re.findall(r"^(\w+)\{(.*)\} \S+$", metrics, re.M):
-        family = name if name in found else re.sub(r"_(bucket|sum|count)$", "", name)
-        found[family] |= set(re.findall(r'(?:^|,)(\w+)="', labels)) - {"le"}
-    return found
+# What a server has outside of Kubernetes that listens without TLS.
+PLAIN = {name: kind for name, kind in SERVER.types.items()
+         if not any(part in name for part in ("_tls_", "_token_reviews_", "_injector_"))}
 
 
 def bundle_of(key: MintedKey) -> Bundle:
@@ -88,15 +58,15 @@ def test_every_metric_of_the_server_is_in_the_readme_and_every_row_is_a_metric(
     with server.admin() as admin:
         assert admin.get("/organizations").status == 200
     scraped = str(server.probe("/metrics").body)
-    without_tls = {name: kind for name, kind in SERVER.types.items() if "_tls_" not in name}
-    assert types_of(scraped) == {**without_tls, **PROCESS}
-    assert labels_of(scraped) == {**{name: SERVER.labels[name] for name in without_tls}, **{name: set() for name in PROCESS}}
+    assert len(SERVER.types) == len(SERVER.rows), "a metric has two rows"
+    assert types_of(scraped) == {**PLAIN, **PROCESS}
+    assert labels_of(scraped) == {**{name: SERVER.labels[name] for name in PLAIN}, **{name: set() for name in PROCESS}}
 
 
 def test_without_counters_the_server_lacks_only_what_is_about_them(module_server: Callable[..., Server]) -> None:
     server = module_server().start()
     with server.admin() as admin:
         assert admin.get("/organizations").status == 200
-    expected = {name: kind for name, kind in {**SERVER.types, **PROCESS}.items()
-                if not any(part in name for part in ("_tls_", "_redis_", "_overrides_"))}
+    expected = {name: kind for name, kind in {**PLAIN, **PROCESS}.items()
+                if not any(part in name for part in ("_redis_", "_overrides_"))}
     assert types_of(str(server.probe("/metrics").body)) == expected

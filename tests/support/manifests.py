@@ -1,0 +1,78 @@
+"""The manifests in k8s/ as kustomize renders them."""
+
+import functools
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kube.binary import binary_path
+
+K8S = Path(__file__).resolve().parents[2] / "k8s"
+OVERLAYS = ("dev", "ha")
+# In an order in which a kustomization may name them.
+COMPONENTS = ("injector", "gateway", "network-policy", "monitoring", "cert-manager")
+POD_TEMPLATES = ("Deployment", "StatefulSet", "DaemonSet", "Job")
+Object = dict[str, Any]
+
+
+def kubectl() -> list[str]:
+    """The one of the cluster under test, else whichever there is: rendering needs no cluster."""
+    ours = binary_path()
+    if ours.exists():
+        return [str(ours), "kubectl"]
+    found = shutil.which("kubectl")
+    assert found, "there is no kubectl: scripts/kube-cluster build makes one"
+    return [found]
+
+
+@functools.cache
+def rendered(folder: Path) -> str:
+    """What `kubectl apply -k` would apply."""
+    done = subprocess.run([*kubectl(), "kustomize", str(folder)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def objects(text: str) -> list[Object]:
+    """Each object of a stream of YAML documents."""
+    return [document for document in yaml.safe_load_all(text) if document]
+
+
+def overlay(name: str) -> list[Object]:
+    """One overlay."""
+    return objects(rendered(K8S / "overlays" / name))
+
+
+def with_components(folder: Path, base: str, components: Sequence[str]) -> Path:
+    """A kustomization, in `folder`, of "base" or an overlay ("overlays/dev") with components beside."""
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+        "resources": [os.path.relpath(K8S / base, folder)],
+        "components": [os.path.relpath(K8S / "components" / name, folder) for name in components]}))
+    return folder
+
+
+def pod_templates(found: Sequence[Object]) -> Iterator[tuple[str, Object]]:
+    """Name and template of whatever makes pods."""
+    for item in found:
+        if item["kind"] in POD_TEMPLATES:
+            yield f"{item['kind']} {item['metadata']['name']}", item["spec"]["template"]
+
+
+def containers(template: Object) -> list[Object]:
+    """Of a pod template, those that run first too."""
+    spec = template["spec"]
+    return [*spec.get("initContainers", []), *spec["containers"]]
+
+
+def one(found: Sequence[Object], kind: str, name: str) -> Object:
+    """The object of this kind and name; a generated name may end in its hash."""
+    named = [item for item in found if item["kind"] == kind
+             and (item["metadata"]["name"] == name or item["metadata"]["name"].rpartition("-")[0] == name)]
+    assert len(named) == 1, f"{len(named)} {kind} {name}"
+    return named[0]
