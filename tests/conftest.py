@@ -15,6 +15,8 @@ from support.program import is_sanitized, program_path
 from support.redis_server import RedisServer
 from support.server import Installation, Server
 
+pytest_plugins = ("support.kube",)   # control_plane, cluster, make_cluster, make_namespace, kubectl
+
 
 @pytest.fixture(scope="session")
 def program() -> Path:

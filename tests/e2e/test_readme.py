@@ -27,6 +27,7 @@ PRINTED = [r"^HTTP/1\.1 200 OK\r$",
            r'"published":true(.|\n)*"spent": \d+(.|\n)*"published":true',
            r'"outcome": "decides"(.|\n)*"dry_run": true',
            r"rows in \d+ chains: all as they were written",
+           r'"service_account":"checkout","organization_id":',
            r'"id": "agent"(.|\n)*"id": "agent2"',
            r'^\{"allowed":true,',
            r"^8171$", r'"outcome": "decides"']

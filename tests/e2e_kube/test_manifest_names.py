@@ -1,0 +1,210 @@
+"""Manifests, programs and guide call things by the same names: flags, variables, ports, paths, Secrets, images."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+
+from support.manifests import (K8S, OVERLAYS, Object, containers, objects, one, pod_templates, rendered, with_components)
+
+GUIDE = (K8S / "README.md").read_text()
+# What an overlay may have beside: enough to see each object once.
+EVERYTHING = ("overlays/ha", ("monitoring", "gateway")), ("overlays/dev", ("cert-manager",))
+
+
+@pytest.fixture(params=EVERYTHING, ids=["ha", "dev"])
+def found(request: pytest.FixtureRequest, tmp_path: Path) -> list[Object]:
+    """Every object of an overlay with components."""
+    return objects(rendered(with_components(tmp_path, *request.param)))
+
+
+@pytest.fixture(params=OVERLAYS)
+def overlay(request: pytest.FixtureRequest) -> list[Object]:
+    """An overlay as it is."""
+    return objects(rendered(K8S / "overlays" / request.param))
+
+
+@cache
+def help_of(program: Path, *command: str) -> str:
+    """What --help says."""
+    done = subprocess.run([program, *command, "--help"], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def ours(template: Object) -> Iterator[tuple[Object, str, list[str]]]:
+    """The containers of a template that run one of our programs: itself, the program's name, what follows that."""
+    for container in containers(template):
+        program, *words = container.get("command", [""])
+        if program.startswith("/usr/bin/sluice-"):
+            yield container, Path(program).name, [*words, *container.get("args", [])]
+
+
+def variables(found: list[Object], container: Object) -> dict[str, Optional[str]]:
+    """What the container is given; None where a Secret or the pod says it."""
+    given: dict[str, Optional[str]] = {}
+    for source in container.get("envFrom", []):
+        given |= one(found, "ConfigMap", source["configMapRef"]["name"])["data"]
+    return given | {entry["name"]: entry.get("value") for entry in container.get("env", [])}
+
+
+def test_each_variable_and_flag_is_one_of_the_program(found: list[Object], program: Path, server_program: Path) -> None:
+    programs = {"sluice-agent": program, "sluice-server": server_program}
+    seen = 0
+    for name, template in pod_templates(found):
+        for container, which, words in ours(template):
+            prefix = which.replace("-", "_").upper() + "_"
+            command = [word for word in words if not word.startswith("-")]
+            known = help_of(programs[which]) + (help_of(programs[which], *command) if command else "")
+            for variable in variables(found, container):
+                assert variable == "POD_NAME" or f"env: {variable}]" in known, f"{name}: {which} has no {variable}"
+                seen += variable.startswith(prefix)
+            for flag in (word.partition("=")[0] for word in words if word.startswith("-")):
+                assert re.search(rf"^  {flag}\b", known, re.M), f"{name}: {which} {' '.join(command)} has no {flag}"
+    assert seen > 15
+
+
+def test_no_variable_of_kubernetes_own_is_taken_for_a_flag(found: list[Object]) -> None:
+    for name, template in pod_templates(found):
+        if any(True for _ in ours(template)):
+            assert template["spec"]["enableServiceLinks"] is False, name
+
+
+def ports_of(template: Object) -> dict[str, int]:
+    """Name → number, of all containers."""
+    return {port["name"]: port["containerPort"] for container in containers(template) for port in container.get("ports", [])}
+
+
+def selected(found: list[Object], labels: dict[str, str]) -> list[Object]:
+    """Templates of pods with these labels."""
+    return [template for _, template in pod_templates(found) if labels.items() <= template["metadata"]["labels"].items()]
+
+
+def test_services_lead_to_ports_that_are_there_and_monitors_to_services(found: list[Object]) -> None:
+    services = [item for item in found if item["kind"] == "Service"]
+    for service in services:
+        templates = selected(found, service["spec"]["selector"])
+        assert len(templates) == 1, service["metadata"]["name"]
+        for port in service["spec"]["ports"]:
+            assert port["targetPort"] in ports_of(templates[0]), f"{service['metadata']['name']} {port}"
+    for monitor in (item for item in found if item["kind"] == "ServiceMonitor"):
+        wanted = monitor["spec"]["selector"]["matchLabels"]
+        chosen = [service for service in services if wanted.items() <= service["metadata"]["labels"].items()]
+        assert [service["metadata"]["name"] for service in chosen] == ["sluice-server"]
+        names = {port["name"] for port in chosen[0]["spec"]["ports"]}
+        assert {endpoint["port"] for endpoint in monitor["spec"]["endpoints"]} <= names
+
+
+def test_the_ports_are_those_that_the_programs_listen_on(found: list[Object]) -> None:
+    for name, template in pod_templates(found):
+        for container, _, words in ours(template):
+            if words:
+                continue   # a command that ends
+            listens = {value.rpartition(":")[2] for variable, value in variables(found, container).items()
+                       if value and variable.rpartition("_")[2] in ("LISTEN", "ADMIN", "WEBHOOK")}
+            assert {str(port["containerPort"]) for port in container["ports"]} == listens, name
+
+
+def test_sidecars_and_gateways_are_scraped_at_one_port(tmp_path: Path) -> None:
+    found = objects(rendered(with_components(tmp_path, "overlays/ha", ("monitoring", "gateway"))))
+    names = (K8S.parent / "server/injector/names.hpp").read_text()
+    container = re.search(r'kContainer = "([^"]+)"', names)
+    number = re.search(r"kAdminPort = (\d+)", names)
+    assert container and number
+    endpoint = one(found, "PodMonitor", "sluice-agents")["spec"]["podMetricsEndpoints"][0]
+    gateway = one(found, "Deployment", "sluice-gateway")["spec"]["template"]
+    assert gateway["spec"]["containers"][0]["name"] == container[1] == endpoint["relabelings"][0]["regex"]
+    assert ports_of(gateway)[endpoint["port"]] == int(number[1])
+
+
+def test_probes_ask_for_what_is_served(found: list[Object]) -> None:
+    for name, template in pod_templates(found):
+        for container, which, words in ours(template):
+            paths = {kind: container.get(kind, {}).get("httpGet", {}).get("path")
+                     for kind in ("startupProbe", "readinessProbe", "livenessProbe")}
+            started = "/startupz" if which == "sluice-agent" else "/livez"
+            expected = {"startupProbe": started, "readinessProbe": "/readyz", "livenessProbe": "/livez"}
+            assert paths == (dict.fromkeys(expected) if words else expected), name
+
+
+def seconds(text: str) -> int:
+    """Of a duration such as 20s or 5m."""
+    return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
+
+
+def test_the_kubelet_waits_for_as_long_as_a_stop_takes(found: list[Object]) -> None:
+    checked = 0
+    for name, template in pod_templates(found):
+        for container, which, words in ours(template):
+            drain = variables(found, container).get(f"{which.replace('-', '_').upper()}_DRAIN_TIMEOUT")
+            if words or not drain:
+                continue
+            before = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+            own = 8 if which == "sluice-server" else 1   # what a server stores after the drain (server/app.cpp)
+            assert template["spec"]["terminationGracePeriodSeconds"] >= before + seconds(drain) + own + 5, name
+            checked += 1
+    assert checked
+
+
+def references(value: Any) -> Iterator[tuple[str, Optional[str], bool]]:
+    """Each Secret that is named below, its keys, whether it may be absent."""
+    if isinstance(value, list):
+        for item in value:
+            yield from references(item)
+    elif isinstance(value, dict):
+        for part, inner in value.items():
+            if part == "secretKeyRef":
+                yield inner["name"], inner["key"], inner.get("optional", False)
+            elif part == "secret" and isinstance(inner, dict):
+                for item in inner["items"]:
+                    yield inner.get("name") or inner["secretName"], item["key"], inner.get("optional", False)
+            else:
+                yield from references(inner)
+
+
+def test_secrets_are_made_by_somebody_and_stand_in_the_guide(found: list[Object]) -> None:
+    made = {"sluice-tls": {"tls.crt", "tls.key", "ca.crt"}, "sluice-gateway-tls": {"tls.crt", "tls.key"}}
+    source = (K8S.parent / "server/kubernetes/make_secrets.cpp").read_text()
+    for name in ("sluice-database", "sluice-redis"):
+        text = re.split(r"NewSecret|return", source.split(f'"{name}"')[1])[0]
+        made[name] = set(re.findall(r'\{"([a-z-]+)",', text))
+    for _, template in pod_templates(found):
+        for name, key, optional in references(template["spec"]):
+            assert optional or key in made[name], f"{name}/{key}"
+            assert f"`{name}`" in GUIDE and f"`{key}`" in GUIDE, f"{name}/{key} is not in the guide"
+
+
+def test_sidecars_are_of_the_image_that_the_servers_are(overlay: list[Object]) -> None:
+    containers_of_server = containers(one(overlay, "Deployment", "sluice-server")["spec"]["template"])
+    server = containers_of_server[-1]
+    assert variables(overlay, server)["SLUICE_SERVER_INJECT_IMAGE"] == server["image"]
+    assert {container["image"] for container in containers_of_server} == {server["image"]}
+
+
+def test_every_container_says_what_it_needs(found: list[Object]) -> None:
+    for name, template in pod_templates(found):
+        for container in containers(template):
+            resources = container["resources"]
+            assert set(resources["requests"]) == {"cpu", "memory"}, name
+            assert set(resources["limits"]) == {"memory"}, f"{name}: a limit of CPU delays every answer"
+            assert container["imagePullPolicy"] == "IfNotPresent" and not container["image"].endswith(":latest"), name
+            assert container["securityContext"]["readOnlyRootFilesystem"] is True, name
+
+
+def test_every_object_says_what_it_is_a_part_of(overlay: list[Object]) -> None:
+    for item in overlay:
+        labels = item["metadata"]["labels"]
+        assert labels["app.kubernetes.io/part-of"] == "sluice" and "app.kubernetes.io/version" in labels, item["metadata"]["name"]
+        if item["kind"] not in ("Namespace", "ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration"):
+            assert item["metadata"]["namespace"] == "sluice-system", item["metadata"]["name"]
+
+
+def test_the_webhook_leaves_the_cluster_and_sluice_alone_and_fails_as_it_is_written(overlay: list[Object], request: pytest.FixtureRequest) -> None:
+    hook = one(overlay, "MutatingWebhookConfiguration", "sluice-injector")["webhooks"][0]
+    spared = {name for rule in hook["namespaceSelector"]["matchExpressions"] if rule["operator"] == "NotIn" for name in rule["values"]}
+    assert spared == {"kube-system", "kube-public", "kube-node-lease", "sluice-system"}
+    assert hook["failurePolicy"] == {"dev": "Ignore", "ha": "Fail"}[request.node.callspec.params["overlay"]]
+    assert hook["timeoutSeconds"] <= 3 and "caBundle" not in hook["clientConfig"]
