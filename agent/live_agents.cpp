@@ -22,15 +22,18 @@ struct LiveAgents::Tenant {
 struct LiveAgents::Table {
   explicit Table(std::size_t size) : slots(size) {}
 
-  std::atomic<Tenant*>& slot(std::string_view name) {
+  // Where a name stands, or would: its tenant as it was read, once, for another's may fill a free slot a moment later.
+  struct Place {
+    std::atomic<Tenant*>& slot;
+    Tenant* tenant;  // nullptr: the name is not in the table
+  };
+
+  Place find(std::string_view name) {
     for (std::size_t at = hash_of(name);; ++at) {
-      std::atomic<Tenant*>& found = slots[at & (slots.size() - 1)];
-      const Tenant* const there = found.load(std::memory_order_acquire);
-      if (there == nullptr || there->name == name) return found;
+      std::atomic<Tenant*>& slot = slots[at & (slots.size() - 1)];
+      Tenant* const there = slot.load(std::memory_order_acquire);
+      if (there == nullptr || there->name == name) return {slot, there};
     }
-  }
-  const Tenant* find(std::string_view name) const {
-    return const_cast<Table*>(this)->slot(name).load(std::memory_order_acquire);
   }
 
   std::vector<std::atomic<Tenant*>> slots;
@@ -57,22 +60,20 @@ void LiveAgents::set(const sync::LiveAgents& by_tenant) {
 }
 
 LiveAgents::Tenant& LiveAgents::tenant(const std::string& name) {
-  if (std::atomic<Tenant*>& slot = tables_.back()->slot(name); slot.load(std::memory_order_relaxed) != nullptr) {
-    return *slot.load(std::memory_order_relaxed);
-  }
+  if (Tenant* const known = tables_.back()->find(name).tenant) return *known;
   if (4 * (tenants_.size() + 1) > 3 * tables_.back()->slots.size()) {
     auto larger = std::make_unique<Table>(2 * tables_.back()->slots.size());
-    for (const auto& known : tenants_) larger->slot(known->name).store(known.get(), std::memory_order_relaxed);
+    for (const auto& known : tenants_) larger->find(known->name).slot.store(known.get(), std::memory_order_relaxed);
     tables_.push_back(std::move(larger));
     table_.store(tables_.back().get(), std::memory_order_release);
   }
   Tenant& added = *tenants_.emplace_back(std::make_unique<Tenant>(name));
-  tables_.back()->slot(name).store(&added, std::memory_order_release);
+  tables_.back()->find(name).slot.store(&added, std::memory_order_release);
   return added;
 }
 
 std::int64_t LiveAgents::of(std::string_view tenant) const {
-  const Tenant* const known = table_.load(std::memory_order_acquire)->find(tenant);
+  const Tenant* const known = table_.load(std::memory_order_acquire)->find(tenant).tenant;
   const std::int64_t agents = known == nullptr ? kUnnamed : known->agents.load(std::memory_order_relaxed);
   return agents == kUnnamed ? others_.load(std::memory_order_relaxed) : agents;
 }

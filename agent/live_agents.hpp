@@ -39,7 +39,7 @@ class LiveAgents {
   std::mutex mutex_;  // guards what only set() uses
   std::vector<std::unique_ptr<Tenant>> tenants_;
   std::vector<std::unique_ptr<Table>> tables_;  // the last one is in force
-  std::atomic<const Table*> table_{nullptr};
+  std::atomic<Table*> table_{nullptr};
   std::atomic<std::int64_t> others_{0};
 };
 
