@@ -16,12 +16,13 @@ pkg_check_modules(PQXX REQUIRED IMPORTED_TARGET libpqxx)
 pkg_check_modules(PQ REQUIRED IMPORTED_TARGET libpq)
 pkg_check_modules(YAMLCPP REQUIRED IMPORTED_TARGET yaml-cpp)
 
-# Boost.Asio and Beast, header-only, as the whole product uses them.
-add_library(sluice_asio INTERFACE)
-target_compile_definitions(sluice_asio INTERFACE
+# Boost.Asio; what of it is no template is compiled once (asio.cpp), which takes a quarter off every file that includes it.
+add_library(sluice_asio STATIC ${CMAKE_SOURCE_DIR}/cmake/asio.cpp)
+target_compile_definitions(sluice_asio PUBLIC
+  BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_DISABLE_BOOST_DATE_TIME
   BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)
-target_link_libraries(sluice_asio INTERFACE Boost::headers OpenSSL::SSL OpenSSL::Crypto Threads::Threads)
-target_include_directories(sluice_asio SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
+target_link_libraries(sluice_asio PUBLIC Boost::headers OpenSSL::SSL OpenSSL::Crypto Threads::Threads)
+target_include_directories(sluice_asio SYSTEM PUBLIC ${Boost_INCLUDE_DIRS})
 
 add_library(sluice_rapidjson INTERFACE)
 target_include_directories(sluice_rapidjson SYSTEM INTERFACE ${RAPIDJSON_INCLUDE_DIRS})
