@@ -143,17 +143,17 @@ bool has_flat_limit(Fields& owner) {
   return found;
 }
 
-bool read_limits(Fields& owner, std::vector<Limit>& out) {
+LimitsForm read_limits(Fields& owner, std::vector<Limit>& out) {
   if (owner.present("limits")) {
     reject_flat_fields(owner);
     read_limit_list(owner, out);
-    return true;
+    return LimitsForm::list;
   }
-  if (!has_flat_limit(owner)) return false;
+  if (!has_flat_limit(owner)) return LimitsForm::none;
   Limit& limit = out.emplace_back();
   read_limit_fields(owner, limit);
   limit.name = to_string(limit.algorithm);
-  return true;
+  return LimitsForm::flat;
 }
 
 LimitChange read_limit_change(Fields& fields, Limit& limit) {

@@ -3,6 +3,7 @@
 // Thread safety: pure functions; all state is the caller's.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,10 +14,12 @@
 
 namespace sluice {
 
-// Reads the limits of a plan or a policy: its list `limits`, or one limit whose fields stand in `owner` itself (`name`
-// and `key_by` are then the owner's). Takes all fields of both forms; false where neither is there.
+enum class LimitsForm : std::uint8_t { none, list, flat };
+
+// Reads the limits of a plan or a policy: its list `limits`, or one limit whose fields stand flat in `owner` itself
+// (`name` and `key_by` are then the owner's). Takes all fields of both forms; says which was there.
 // Limits without a name get their algorithm's, made unique with "-2", "-3", ….
-bool read_limits(Fields& owner, std::vector<Limit>& out);
+LimitsForm read_limits(Fields& owner, std::vector<Limit>& out);
 
 // Is one of a limit's own fields (not `name`, `key_by`) in `owner`?
 bool has_flat_limit(Fields& owner);

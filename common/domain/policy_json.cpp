@@ -42,20 +42,18 @@ void read_metadata(Fields& policy, Metadata& out) {
 
 // Exactly one of `plan_id`, `limits` and the fields of one limit; true for the last.
 bool read_what_is_allowed(Fields& fields, Policy& out) {
-  const bool flat = !fields.present("limits") && has_flat_limit(fields);
+  const LimitsForm limits = read_limits(fields, out.limits);
   if (fields.present("plan_id")) {
     if (const auto plan_id = fields.text("plan_id", kMaxNameBytes)) out.plan_id = *plan_id;
     if (out.plan_id.empty()) fields.fault("plan_id", "plan_id is the id of a plan");
-    if (flat || fields.present("limits")) {
+    if (limits != LimitsForm::none) {
       fields.fault("plan_id",
                    "plan_id and limits are both given: keep one, a policy has the limits of a plan or its own");
     }
-  }
-  const bool read = read_limits(fields, out.limits);  // in any case: its fields are then known
-  if (!read && !fields.present("plan_id")) {
+  } else if (limits == LimitsForm::none) {
     fields.require("plan_id", "a policy names a plan, or brings its own limits");
   }
-  return flat;
+  return limits == LimitsForm::flat;
 }
 
 void read_validity(Fields& fields, Policy& out) {
@@ -84,7 +82,7 @@ void read_plan(Fields& fields, const TenantIndex& tenants, Plan& out) {
   out.id = read_id(fields, "plan");
   if (const auto name = fields.text("name", kMaxNameBytes)) out.name = *name;
   read_enforcement(fields, out.enforcement);
-  if (!read_limits(fields, out.limits)) fields.require("limits", "a plan has 1 to 16 limits");
+  if (read_limits(fields, out.limits) == LimitsForm::none) fields.require("limits", "a plan has 1 to 16 limits");
   fields.reject_unknown();
   if (fields.faults().count() == faults_before) check_enforcement(fields, out.enforcement, out.limits, true);
 }
