@@ -7,6 +7,7 @@
 #include "common/program/flags.hpp"
 #include "common/program/redis_flags.hpp"
 #include "server/identity/flags.hpp"
+#include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
 
 namespace sluice::server {
@@ -69,25 +70,14 @@ inline constexpr std::array kFlags{
     FlagSpec{"drain-timeout", "Listeners", "DURATION", "20s",
              "How long a stop waits for calls in flight to finish: 0s to 10m."},
 
-    FlagSpec{"webhook", "Injector", "ADDR:PORT", "",
-             "Serve the Kubernetes admission webhook that puts the agent into pods: POST /v1/inject, with the "
-             "certificate of --listen. Without it there is none."},
-    FlagSpec{"inject-image", "Injector", "IMAGE", "", "Image of the agent for pods."},
-    FlagSpec{"inject-pull-policy", "Injector", "POLICY", "IfNotPresent",
-             "When a node pulls it: Always, IfNotPresent or Never."},
-    FlagSpec{"inject-server-url", "Injector", "URL", "https://sluice-server.sluice-system.svc:8080",
-             "Where agents in pods find this server. They are given the authority of its certificate: "
-             "--tls-ca, or the one of --tls-self-managed."},
-    FlagSpec{"inject-counters", "Injector", "memory|URL", "",
-             "Where agents in pods count: redis://HOST[:PORT][/DB], rediss://…, or memory. Without a password: "
-             "every pod shows it, and agents get theirs from the server."},
-    FlagSpec{"inject-counters-ca", "Injector", "FILE", "",
-             "CA certificates (PEM) for rediss://; read again when it changes. Default: their system's."},
-    FlagSpec{"inject-settings", "Injector", "NAME=VALUE;…", "",
-             "Settings of agents in pods, where a pod's annotations sluice.dev/NAME do not say otherwise: "
-             "cpu-request, memory-limit, log-level, headers and so on; server/injector/README.md has all."},
-    FlagSpec{"inject-missed-every", "Injector", "DURATION", "1m",
-             "How often pods are looked for that have no agent and should: 1s to 1h. Needs --kubernetes."},
+    injector::kWebhook,
+    injector::kInjectImage,
+    injector::kInjectPullPolicy,
+    injector::kInjectServerUrl,
+    injector::kInjectCounters,
+    injector::kInjectCountersCa,
+    injector::kInjectSettings,
+    injector::kInjectMissedEvery,
 
     FlagSpec{"analytics-retention", "Analytics", "DURATION", "720h",
              "How long it is kept what was decided, by the minute: 1h to 87600h."},

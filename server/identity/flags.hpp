@@ -17,8 +17,7 @@ inline constexpr FlagSpec kTokenAudience{
 inline constexpr FlagSpec kTokenReviewCache{
     "token-review-cache", "Agents", "DURATION", "45s",
     "How long Kubernetes' word that such a token is good is taken without asking again: 1s to 60s. A token that was "
-    "revoked "
-    "is taken for so long, and for the 10s that Kubernetes itself needs. Needs --kubernetes."};
+    "revoked is taken for so long, and for the 10s that Kubernetes itself needs. Needs --kubernetes."};
 inline constexpr FlagSpec kAgentsRedisUser{
     "agents-redis-user", "Agents", "NAME", "",
     "Redis' user for agents with --redis-password-from-server; \"\" is the default user. Needs "

@@ -18,92 +18,93 @@ using namespace std::chrono_literals;
 using program::ConfigReader;
 
 // Flags that would silently do nothing without --webhook.
-constexpr std::array<std::string_view, 7> kOfWebhook{"inject-image",       "inject-pull-policy", "inject-server-url",
-                                                     "inject-counters",    "inject-counters-ca", "inject-settings",
-                                                     "inject-missed-every"};
+constexpr std::array kOfWebhook{
+    kInjectImage,      kInjectPullPolicy, kInjectServerUrl,   kInjectCounters,
+    kInjectCountersCa, kInjectSettings,   kInjectMissedEvery,
+};
 
 void read_listener(ConfigReader& reader, InjectorOptions& options) {
-  options.listen = reader.value("webhook").text;
-  const auto webhook = reader.address("webhook");
+  options.listen = reader.value(kWebhook.name).text;
+  const auto webhook = reader.address(kWebhook.name);
   if (!webhook || webhook->port() == 0) return;
   for (const std::string_view other : {"listen", "admin"}) {
     const auto address = http::parse_address(reader.value(other).text);
     if (address && address->port() == webhook->port()) {
-      reader.fault("webhook", fmt::format("has the port of --{}; choose another port", other));
+      reader.fault(kWebhook.name, fmt::format("has the port of --{}; choose another port", other));
     }
   }
 }
 
 void read_image(ConfigReader& reader, InjectorSettings& settings) {
-  settings.image = reader.value("inject-image").text;
+  settings.image = reader.value(kInjectImage.name).text;
   const bool good = !settings.image.empty() && settings.image.size() <= 1'024 &&
                     std::ranges::all_of(settings.image, [](char c) { return c > ' ' && c < '\x7f'; });
   if (settings.image.empty()) {
-    reader.fault_of_secret("inject-image", "is missing; --webhook needs the image of the agent");
+    reader.fault_of_secret(kInjectImage.name, "is missing; --webhook needs the image of the agent");
   } else if (!good) {
-    reader.fault("inject-image", "must be the name of an image: visible ASCII, at most 1024 characters");
+    reader.fault(kInjectImage.name, "must be the name of an image: visible ASCII, at most 1024 characters");
   }
-  settings.pull_policy = reader.value("inject-pull-policy").text;
+  settings.pull_policy = reader.value(kInjectPullPolicy.name).text;
   if (settings.pull_policy != "Always" && settings.pull_policy != "IfNotPresent" && settings.pull_policy != "Never") {
-    reader.fault("inject-pull-policy", "must be Always, IfNotPresent or Never");
+    reader.fault(kInjectPullPolicy.name, "must be Always, IfNotPresent or Never");
   }
 }
 
 void read_server(ConfigReader& reader, InjectorSettings& settings) {
-  settings.server_url = reader.value("inject-server-url").text;
+  settings.server_url = reader.value(kInjectServerUrl.name).text;
   const auto url = http_client::parse_url(settings.server_url);
   if (!url || url->transport != http_client::Url::Transport::tls) {
-    reader.fault_of_secret("inject-server-url",
+    reader.fault_of_secret(kInjectServerUrl.name,
                            "must be https://HOST[:PORT] without a path: agents send their tokens there");
   }
 }
 
 void read_counters(ConfigReader& reader, InjectorOptions& options) {
-  const std::string& text = options.settings.counters = reader.value("inject-counters").text;
+  const std::string& text = options.settings.counters = reader.value(kInjectCounters.name).text;
   constexpr std::string_view kRule = "must be memory, redis://HOST[:PORT][/DB] or rediss://…";
   bool tls = false;
   if (text.empty()) {
-    reader.fault_of_secret("inject-counters", fmt::format("is missing; it {}", kRule));
+    reader.fault_of_secret(kInjectCounters.name, fmt::format("is missing; it {}", kRule));
   } else if (text != "memory") {
     const auto endpoint = redis::parse_endpoint(text);
     if (!endpoint || endpoint->transport == redis::Endpoint::Transport::unix_socket) {
-      reader.fault_of_secret("inject-counters", kRule);
+      reader.fault_of_secret(kInjectCounters.name, kRule);
     } else if (!endpoint->password.empty()) {
-      reader.fault_of_secret("inject-counters",
+      reader.fault_of_secret(kInjectCounters.name,
                              "holds a password, which every pod would show; leave it out: agents get theirs from the "
                              "server");
     }
     tls = text.starts_with("rediss://");
   }
-  options.counters_ca_file = reader.file("inject-counters-ca");
-  reader.require_use("inject-counters-ca", tls, "has no use without --inject-counters rediss://…; leave it out");
+  options.counters_ca_file = reader.file(kInjectCountersCa.name);
+  reader.require_use(kInjectCountersCa.name, tls, "has no use without --inject-counters rediss://…; leave it out");
 }
 
 void read_settings(ConfigReader& reader, SidecarSettings& settings) {
-  std::string_view rest = reader.value("inject-settings").text;
+  std::string_view rest = reader.value(kInjectSettings.name).text;
   while (!rest.empty()) {
     const std::string_view one = rest.substr(0, rest.find(';'));
     rest.remove_prefix(std::min(one.size() + 1, rest.size()));
     const std::size_t equals = one.find('=');
     if (equals == std::string_view::npos) {
-      return reader.fault("inject-settings",
+      return reader.fault(kInjectSettings.name,
                           "must be NAME=VALUE;NAME=VALUE…, such as log-level=warn;memory-limit=96Mi");
     }
     const std::string_view name = one.substr(0, equals);
     const auto set = set_override(settings, name, one.substr(equals + 1));
-    if (!set) reader.fault("inject-settings", fmt::format("is faulty: {} {}", quoted(name), set.error().text));
+    if (!set) reader.fault(kInjectSettings.name, fmt::format("is faulty: {} {}", quoted(name), set.error().text));
   }
   if (const std::string wrong = contradiction(settings); !wrong.empty()) {
-    reader.fault("inject-settings", fmt::format("contradicts itself: {}", wrong));
+    reader.fault(kInjectSettings.name, fmt::format("contradicts itself: {}", wrong));
   }
 }
 
 }  // namespace
 
 std::optional<InjectorOptions> read_injector(ConfigReader& reader, const std::optional<kubernetes::ApiOptions>& api) {
-  const bool given = reader.value("webhook").given;
-  for (const std::string_view flag : kOfWebhook) {
-    reader.require_use(flag, given, "has no use without --webhook; leave it out");
+  const bool given = reader.value(kWebhook.name).given;
+  for (const FlagSpec& flag : kOfWebhook) {
+    reader.require_use(flag.name, given, "has no use without --webhook; leave it out");
   }
   if (!given) return std::nullopt;
   InjectorOptions options;
@@ -114,8 +115,8 @@ std::optional<InjectorOptions> read_injector(ConfigReader& reader, const std::op
   read_server(reader, options.settings);
   read_counters(reader, options);
   read_settings(reader, options.settings.sidecar);
-  reader.require_use("inject-missed-every", api.has_value(), "has no use without --kubernetes; leave it out");
-  options.missed_every = reader.duration("inject-missed-every", 1s, 1h, "1s to 1h");
+  reader.require_use(kInjectMissedEvery.name, api.has_value(), "has no use without --kubernetes; leave it out");
+  options.missed_every = reader.duration(kInjectMissedEvery.name, 1s, 1h, "1s to 1h");
   return options;
 }
 
