@@ -77,6 +77,14 @@ def bundle(plane: KubeCluster) -> str:
     return base64.b64decode(hook["clientConfig"].get("caBundle", "")).decode()
 
 
+def snapshot_status(plane: KubeCluster, server: Server, token: str) -> int:
+    """What an agent with this token is answered."""
+    context = ssl.create_default_context(cadata=trusted(plane))
+    connection = http.client.HTTPSConnection("localhost", server.port, context=context, timeout=30)
+    connection.request("GET", "/v1/sync/snapshot", headers={"authorization": f"Bearer {token}"})
+    return connection.getresponse().status
+
+
 def test_the_server_keeps_its_certificate_and_tells_the_api_server_of_it(plane: KubeCluster, server: Server) -> None:
     assert server.metric("sluice_tls_certificate_not_after_seconds") > 0
     wait_until("the webhook's caBundle", lambda: bundle(plane) == trusted(plane), SECONDS)
@@ -84,22 +92,17 @@ def test_the_server_keeps_its_certificate_and_tells_the_api_server_of_it(plane: 
     assert bundle(plane) == trusted(plane), "an apply leaves it alone"
 
 
-def test_every_metric_of_a_server_in_a_cluster_is_in_the_readme_and_every_row_is_a_metric(server: Server) -> None:
-    scraped = wait_until("a scrape with the eviction policy", lambda: next(
-        (text for text in [str(server.probe("/metrics").body)] if "sluice_redis_eviction_policy_ok" in text), None))
+def test_every_metric_of_a_server_in_a_cluster_is_in_the_readme_and_every_row_is_a_metric(plane: KubeCluster, server: Server) -> None:
+    assert snapshot_status(plane, server, "none") == 401   # some are there from the first request on
+    scraped = wait_until("a scrape with them and the eviction policy", lambda: next(
+        (text for text in [str(server.probe("/metrics").body)]
+         if "sluice_redis_eviction_policy_ok" in text and "sluice_http_requests_total" in text), None))
     assert types_of(scraped) == {**SERVER.types, **PROCESS}
 
 
 def test_it_reviews_tokens(plane: KubeCluster, server: Server) -> None:
-    context = ssl.create_default_context(cadata=trusted(plane))
-
-    def status(token: str) -> int:
-        connection = http.client.HTTPSConnection("localhost", server.port, context=context, timeout=30)
-        connection.request("GET", "/v1/sync/snapshot", headers={"authorization": f"Bearer {token}"})
-        return connection.getresponse().status
-
-    assert status(plane.token(NAMESPACE, "sluice-server")) == 401, "it is for another audience"
-    assert status(plane.token(NAMESPACE, "sluice-server", "sluice")) == 403, "it is good, and nothing binds it"
+    assert snapshot_status(plane, server, plane.token(NAMESPACE, "sluice-server")) == 401, "it is for another audience"
+    assert snapshot_status(plane, server, plane.token(NAMESPACE, "sluice-server", "sluice")) == 403, "it is good, and nothing binds it"
 
 
 def test_it_finds_pods_without_an_agent_and_marks_them(plane: KubeCluster, server: Server, make_namespace: Callable[..., str]) -> None:
