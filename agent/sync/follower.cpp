@@ -143,6 +143,10 @@ void SyncClient::Impl::on_opened() {
   stream_error_.reset();
   heard_.reset();
   if (observer_.stream_opened) observer_.stream_opened();
+  // A stream says what changes in its token's scope, not that the state is another's.
+  if (!state_ || is_of_this_token()) return;
+  coalescer_.requested(Clock::now());
+  plan();
 }
 
 void SyncClient::Impl::on_lost(const Error& why) {

@@ -64,6 +64,7 @@ class SyncClient::Impl {
   void ended(FetchResult result, std::string_view text = {});
   void open_stream();
   bool covers(const sync::Position& heard) const;
+  bool is_of_this_token() const { return state_->token_id == link_.token_id(); }
 
   sync::AgentState agent_state() const;
 
@@ -85,6 +86,7 @@ class SyncClient::Impl {
   std::shared_ptr<NewState> offered_;      // with the host
   bool ask_whole_ = false;                 // the next request is for the whole state
   std::optional<sync::Position> asked_since_;
+  std::string asked_as_;                          // the token's id
   std::optional<sync::Position> heard_;           // the last invalidation of this stream
   std::optional<sync::Position> heard_at_begin_;  // of the fetch that is going on
   std::optional<sync::SnapshotRefusal> refusal_;

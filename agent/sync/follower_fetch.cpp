@@ -46,12 +46,13 @@ void SyncClient::Impl::begin() {
 
 void SyncClient::Impl::fetch(bool whole) {
   ++counters_.fetches;
-  asked_since_ = whole ? std::nullopt : position();
+  auto request = link_.request("/v1/sync/snapshot");
+  // What another token leads to is not what has changed since.
+  asked_since_ = whole || !is_of_this_token() ? std::nullopt : position();
   if (observer_.fetch_begun) observer_.fetch_begun(asked_since_);
-  std::string target = "/v1/sync/snapshot";
-  if (asked_since_) target += '?' + query_of(*asked_since_);
-  auto request = link_.request(std::move(target));
   if (!request) return try_again(FetchResult::failed, request.error());
+  if (asked_since_) request->target += '?' + query_of(*asked_since_);
+  asked_as_ = link_.token_id();
   request->max_body = options_.max_snapshot;
   snapshots_.ask(*std::move(request), [this](const Result<http_client::Response>& answer) {
     static const sync::ScopeState kNone;
@@ -77,6 +78,7 @@ void SyncClient::Impl::on_reply(FetchReply reply) {
 
 // Where only the head has moved there is nothing to put in force.
 void SyncClient::Impl::take(NewState taken) {
+  taken.applied.state.token_id = asked_as_;
   if (state_ && taken.applied.changes.empty()) {
     const bool whole = taken.whole;
     state_ = std::move(taken.applied.state);

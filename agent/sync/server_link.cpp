@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/domain/credential.hpp"
 #include "common/domain/json_tree.hpp"
 
 namespace sluice::agent {
@@ -35,6 +36,8 @@ ServerLink::ServerLink(http_client::Options server, std::string agent_id, Token 
 Result<http_client::Request> ServerLink::request(std::string target) {
   auto token = token_();
   if (!token) return std::unexpected(std::move(token.error()));
+  const auto agent_token = split_key(*token, CredentialKind::agent_token);
+  token_id_ = agent_token ? agent_token->id : std::string_view();
   http_client::Request request;
   request.target = std::move(target);
   request.bearer = *std::move(token);

@@ -28,10 +28,14 @@ class ServerLink {
   // A request with its bearer token and the agent's name. Error: there is no token.
   Result<http_client::Request> request(std::string target);
 
+  // Of the agent token in the last request; "" where it was a service account's.
+  const std::string& token_id() const { return token_id_; }
+
  private:
   http_client::Options server_;
   std::string agent_id_;
   Token token_;
+  std::string token_id_;
   std::mt19937_64 engine_;
 };
 

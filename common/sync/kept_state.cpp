@@ -65,14 +65,17 @@ std::optional<Number> number_of(std::optional<std::string_view> word) {
   return number;
 }
 
-std::optional<Position> read_head(Words& words, std::size_t& objects) {
+// How many objects follow.
+std::optional<std::size_t> read_head(Words& words, KeptState& kept) {
   if (words.word(' ') != kFormat) return std::nullopt;
+  const auto token_id = words.named("token=", ' ');
   const auto revision = number_of<std::int64_t>(words.named("revision=", ' '));
   const auto chain = words.named("chain=", ' ');
   const auto count = number_of<std::int64_t>(words.named("objects=", '\n'));
-  if (!revision || !chain || !is_chain(*chain) || !count) return std::nullopt;
-  objects = static_cast<std::size_t>(*count);
-  return Position{.revision = *revision, .chain = std::string(*chain)};
+  if (!token_id || !revision || !chain || !is_chain(*chain) || !count) return std::nullopt;
+  kept.head = {.revision = *revision, .chain = std::string(*chain)};
+  kept.token_id = meant(*token_id);
+  return static_cast<std::size_t>(*count);
 }
 
 std::optional<ObjectView> read_object(Words& words, Sha256Digest& hash) {
@@ -101,8 +104,8 @@ std::string write_state(const ScopeState& state) {
   std::string out;
   out.reserve(kLineBytes + state.objects.document_bytes() + state.objects.size() * kLineBytes);
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "{} revision={} chain={} objects={}\n", kFormat, state.head.revision, state.head.chain,
-                 state.objects.size());
+  fmt::format_to(to, "{} token={} revision={} chain={} objects={}\n", kFormat, shown(state.token_id),
+                 state.head.revision, state.head.chain, state.objects.size());
   state.objects.for_each([&](const ObjectPtr& object) {
     const ObjectIdView id = object->id();
     fmt::format_to(to, "{} {} {} {} ", to_string(id.kind), shown(id.tenant_id), shown(id.id),
@@ -116,14 +119,12 @@ std::string write_state(const ScopeState& state) {
 Result<KeptState> read_state(std::string_view text) {
   Words words(text);
   KeptState kept;
-  std::size_t count = 0;
-  auto head = read_head(words, count);
-  if (!head) return malformed(words);
-  kept.head = std::move(*head);
-  const std::size_t most = std::min(count, text.size() / kLeastLineBytes + 1);
+  const auto count = read_head(words, kept);
+  if (!count) return malformed(words);
+  const std::size_t most = std::min(*count, text.size() / kLeastLineBytes + 1);
   kept.objects.reserve(most);
   kept.hashes.reserve(most);
-  for (; count > 0; --count) {
+  for (std::size_t left = *count; left > 0; --left) {
     const auto object = read_object(words, kept.hashes.emplace_back());
     if (!object || (!kept.objects.empty() && kept.objects.back().id >= object->id)) return malformed(words);
     kept.objects.push_back(*object);
@@ -138,7 +139,7 @@ ScopeState restore(const KeptState& kept) {
   for (std::size_t i = 0; i < kept.objects.size(); ++i) {
     objects.emplace_back(std::make_shared<const Object>(kept.objects[i].id, kept.objects[i].document, kept.hashes[i]));
   }
-  return {.head = kept.head, .objects = ObjectSet().with(std::move(objects))};
+  return {.head = kept.head, .objects = ObjectSet().with(std::move(objects)), .token_id = kept.token_id};
 }
 
 }  // namespace sluice::sync

@@ -1,7 +1,7 @@
 // A state as an agent keeps it on its disk, to be read at a start at which nothing can be decided before it is: each
 // document behind its length and its hash, so that nothing is searched for, copied or hashed again.
 //
-//   sluice-state/v1 revision=7 chain=<64 hex> objects=2\n
+//   sluice-state/v1 token=a1b2 revision=7 chain=<64 hex> objects=2\n
 //   tenant - shop 14 <64 hex>\n{"id":"shop"}…\n
 //
 // It says nothing of damage: the file around it has a checksum (last_known_good). What travels is a snapshot.
@@ -23,6 +23,7 @@ std::string write_state(const ScopeState& state);
 // A state as it stands in its text, which outlives it: enough to decide by.
 struct KeptState {
   Position head;
+  std::string token_id;              // as ScopeState has it
   std::vector<ObjectView> objects;   // in order
   std::vector<Sha256Digest> hashes;  // of each
 };

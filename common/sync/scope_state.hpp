@@ -4,6 +4,7 @@
 // Thread safety: values and pure functions.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "common/base/error.hpp"
@@ -15,6 +16,8 @@ namespace sluice::sync {
 struct ScopeState {
   Position head;
   ObjectSet objects;
+  std::string
+      token_id{};  // of the agent token whose scope it is; "": a service account's, whose scope the server minds
 };
 
 struct Applied {

@@ -19,6 +19,7 @@ from support.server import Server, run_command
 NAMESPACE = "sluice-system"
 DEV = K8S / "overlays/dev"
 SECONDS = 60.0
+SNAPSHOT = "/v1/sync/snapshot"
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +78,11 @@ def bundle(plane: KubeCluster) -> str:
     return base64.b64decode(hook["clientConfig"].get("caBundle", "")).decode()
 
 
-def snapshot_status(plane: KubeCluster, server: Server, token: str) -> int:
-    """What an agent with this token is answered."""
+def status(plane: KubeCluster, server: Server, path: str, token: str) -> int:
+    """What somebody with this token is answered."""
     context = ssl.create_default_context(cadata=trusted(plane))
     connection = http.client.HTTPSConnection("localhost", server.port, context=context, timeout=30)
-    connection.request("GET", "/v1/sync/snapshot", headers={"authorization": f"Bearer {token}"})
+    connection.request("GET", path, headers={"authorization": f"Bearer {token}"})
     return connection.getresponse().status
 
 
@@ -93,7 +94,7 @@ def test_the_server_keeps_its_certificate_and_tells_the_api_server_of_it(plane: 
 
 
 def test_every_metric_of_a_server_in_a_cluster_is_in_the_readme_and_every_row_is_a_metric(plane: KubeCluster, server: Server) -> None:
-    assert snapshot_status(plane, server, "none") == 401   # some are there from the first request on
+    assert status(plane, server, "/v1/admin/organizations", "none") == 401   # some are there from the first request on
     scraped = wait_until("a scrape with them and the eviction policy", lambda: next(
         (text for text in [str(server.probe("/metrics").body)]
          if "sluice_redis_eviction_policy_ok" in text and "sluice_http_requests_total" in text), None))
@@ -101,8 +102,8 @@ def test_every_metric_of_a_server_in_a_cluster_is_in_the_readme_and_every_row_is
 
 
 def test_it_reviews_tokens(plane: KubeCluster, server: Server) -> None:
-    assert snapshot_status(plane, server, plane.token(NAMESPACE, "sluice-server")) == 401, "it is for another audience"
-    assert snapshot_status(plane, server, plane.token(NAMESPACE, "sluice-server", "sluice")) == 403, "it is good, and nothing binds it"
+    assert status(plane, server, SNAPSHOT, plane.token(NAMESPACE, "sluice-server")) == 401, "it is for another audience"
+    assert status(plane, server, SNAPSHOT, plane.token(NAMESPACE, "sluice-server", "sluice")) == 403, "it is good, and nothing binds it"
 
 
 def test_it_finds_pods_without_an_agent_and_marks_them(plane: KubeCluster, server: Server, make_namespace: Callable[..., str]) -> None:

@@ -1,6 +1,7 @@
 // What a client makes of changes, bursts, heartbeats and lost streams.
 #include <algorithm>
 
+#include "common/domain/credential.hpp"
 #include "tests/unit/agent_sync/sync_rig.hpp"
 
 namespace sluice::agent::test {
@@ -149,12 +150,29 @@ TEST_CASE("an older history is noticed by a heartbeat and taken whole, also once
 
 TEST_CASE("a state in force from the start is not fetched again, only what it lacks") {
   SyncRig rig;
-  sync::ScopeState kept{rig.server.head(), rig.server.objects()};
+  sync::ScopeState kept{.head = rig.server.head(), .objects = rig.server.objects()};
   rig.server.move_head();
   rig.client->start(std::move(kept));
   REQUIRE(rig.in_step());
   CHECK(rig.counters().fetches == 0);
   CHECK(rig.host.offered.empty());
+}
+
+TEST_CASE("another token's scope is fetched whole, at the start and on the way") {
+  const std::string first = mint_key("first", CredentialKind::agent_token);
+  const std::string second = mint_key("second", CredentialKind::agent_token);
+  SyncRig rig;
+  rig.server.token = rig.host.token_text = second;
+  rig.client->start(sync::ScopeState{.head = rig.server.head(), .objects = rig.server.objects(), .token_id = "first"});
+  REQUIRE(rig.until([&] { return rig.count(FetchResult::moved) == 1; }));
+  CHECK(rig.client->state()->token_id == "second");
+  REQUIRE(rig.in_step());
+  rig.server.token = rig.host.token_text = first;
+  rig.server.cut_streams();
+  REQUIRE(rig.until([&] { return rig.count(FetchResult::moved) == 2; }));
+  CHECK(rig.client->state()->token_id == "first");
+  REQUIRE(rig.in_step());
+  CHECK(rig.counters().fetches == 2);
 }
 
 TEST_CASE("live agents are told by tenant") {

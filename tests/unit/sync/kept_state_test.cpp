@@ -9,7 +9,9 @@
 namespace sluice::sync {
 namespace {
 
-ScopeState shop() { return {.head = {.revision = 7, .chain = kChainA}, .objects = set_of(small_shop())}; }
+ScopeState shop() {
+  return {.head = {.revision = 7, .chain = kChainA}, .objects = set_of(small_shop()), .token_id = "a1b2"};
+}
 
 std::string code_of(const std::string& text) {
   const auto state = read_state(text);
@@ -24,6 +26,7 @@ TEST_CASE("a state that was written is read as it was, with ids, documents, hash
   const ScopeState restored = restore(*kept);
   const ScopeState* const after = &restored;
   CHECK(after->head == before.head);
+  CHECK(after->token_id == before.token_id);
   CHECK(after->objects.checksum() == before.objects.checksum());
   CHECK(after->objects.document_bytes() == before.objects.document_bytes());
   CHECK(difference(before.objects, after->objects).empty());
