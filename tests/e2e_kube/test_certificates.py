@@ -4,14 +4,16 @@ import json
 import ssl
 import threading
 import time
+import urllib.error
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from support.injector import IMAGE, pod
 from support.kube import KubeCluster
 from support.kube_server import ApiReader, Home, served_to
-from support.process import wait_until
+from support.process import free_port, wait_until
 from support.server import Server
 
 Make = Callable[..., Server]
@@ -38,6 +40,52 @@ def reader(control_plane: KubeCluster) -> ApiReader:
 def start_on_port(server: Server) -> int:
     """Starts it; where it serves TLS."""
     return server.start().port
+
+
+class Admissions:
+    """Pods that are made again and again, without being kept, through a webhook without which there are none."""
+
+    THREADS = 2
+
+    def __init__(self, home: Home, reader: ApiReader, space: str) -> None:
+        self.made = 0
+        self.faults: list[str] = []
+        self._home, self._reader, self._space = home, reader, space
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._run) for _ in range(self.THREADS)]
+
+    def __enter__(self) -> "Admissions":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def begin(self, port: int) -> None:
+        """Leads the webhook there, and waits until the API server has heard of it."""
+        self._home.cluster.kubectl("patch", "mutatingwebhookconfiguration", self._home.webhooks, "--type=json", "-p", json.dumps([
+            {"op": "replace", "path": "/webhooks/0/clientConfig/url", "value": f"https://127.0.0.1:{port}/v1/inject"},
+            {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"},
+            {"op": "replace", "path": "/webhooks/0/namespaceSelector", "value": {
+                "matchLabels": {"kubernetes.io/metadata.name": self._space}}}]))
+        wait_until("the webhook in force", self._one, 30)
+
+    def _one(self) -> bool:
+        """Makes one; whether it has the sidecar."""
+        made = self._reader.post(f"/api/v1/namespaces/{self._space}/pods?dryRun=All", pod("cart"))
+        return [container["name"] for container in made["spec"].get("initContainers", [])] == ["sluice-agent"]
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                if not self._one():
+                    self.faults.append("no sidecar")
+            except urllib.error.HTTPError as refusal:
+                self.faults.append(refusal.read().decode())
+            self.made += 1
 
 
 class Handshakes:
@@ -114,6 +162,27 @@ def test_no_handshake_is_lost_while_certificates_and_authorities_are_replaced(
             server.metric("sluice_tls_rotations_total") >= 3 for server in servers), 60)
     assert not stream.refused, stream.refused[:3]
     assert stream.made > 20 and len(stream.served) >= 4
+
+
+def test_no_admission_is_lost_while_certificates_and_authorities_are_replaced(
+        make_server: Make, make_namespace: Callable[..., str], home: Home, reader: ApiReader) -> None:
+    port = free_port()
+    server = make_server(*home.flags(*SHORT), "--webhook", f"127.0.0.1:{port}", "--inject-image", IMAGE,
+                         "--inject-counters", "memory").start()
+    load = Admissions(home, reader, make_namespace(home.cluster, restricted=True))
+    wait_until("whom to trust", lambda: home.bundle(reader), 30)
+    load.begin(port)
+    with load:
+        for number in range(2):
+            served = server.metric("sluice_tls_rotations_total")
+            home.cluster.kubectl("annotate", "secret", "sluice-tls", "-n", home.namespace, "sluice.dev/renew=ca")
+            wait_until("a certificate of another authority", lambda served=served: server.metric("sluice_tls_rotations_total") > served, 60)
+            made = load.made
+            wait_until(f"pods after replacement {number + 1}", lambda made=made: load.made > made + 10, 60)
+        served = server.metric("sluice_tls_rotations_total")
+        wait_until("a certificate renewed by its age", lambda: server.metric("sluice_tls_rotations_total") > served, 60)
+    assert not load.faults, load.faults[:3]
+    assert load.made > 40
 
 
 def test_agents_that_know_the_former_authority_only_trust_what_the_next_one_signs(

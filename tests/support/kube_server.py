@@ -33,6 +33,13 @@ class ApiReader:
             found: dict[str, Any] = json.loads(answer.read())
         return found
 
+    def post(self, path: str, document: dict[str, Any]) -> dict[str, Any]:
+        """What came of it; urllib.error.HTTPError where it was refused."""
+        request = urllib.request.Request(self._url + path, json.dumps(document).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, context=self._context, timeout=30) as answer:
+            made: dict[str, Any] = json.loads(answer.read())
+        return made
+
 
 @dataclass(frozen=True)
 class Home:
