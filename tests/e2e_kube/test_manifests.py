@@ -13,22 +13,10 @@ import yaml
 
 from support.crds import CERT_MANAGER, PROMETHEUS
 from support.kube import KubeCluster
-from support.manifests import COMPONENTS, K8S, OVERLAYS, Object, objects, pod_templates, rendered, with_components
+from support.manifests import FAULTS, K8S, SETS, Object, faulty, objects, pod_templates, rendered, set_name, with_components
 from support.process import wait_until
 
 NAMESPACE = "sluice-system"
-# What is applied, and beside which components: each overlay as it is, each component alone, and all at once.
-SETS = [*((f"overlays/{name}", ()) for name in OVERLAYS), *(("base", (name,)) for name in COMPONENTS),
-        ("overlays/dev", tuple(name for name in COMPONENTS if name != "injector")),
-        ("overlays/ha", tuple(name for name in COMPONENTS if name not in ("injector", "network-policy")))]
-
-
-def name_of(folder_and_components: tuple[str, tuple[str, ...]]) -> str:
-    """For people: "dev", "base+gateway"."""
-    folder, components = folder_and_components
-    return "+".join([Path(folder).name, *components])
-
-
 @pytest.fixture(scope="module")
 def plane(own_control_plane: KubeCluster) -> KubeCluster:
     """With the definitions of others that monitoring and cert-manager need, and the namespace."""
@@ -48,7 +36,7 @@ class Applied:
     said: "subprocess.CompletedProcess[str]"
 
 
-@pytest.fixture(scope="module", params=SETS, ids=name_of)
+@pytest.fixture(scope="module", params=SETS, ids=set_name)
 def applied(request: pytest.FixtureRequest, plane: KubeCluster, tmp_path_factory: pytest.TempPathFactory) -> Applied:
     """One of the sets, as the guide applies it."""
     base, components = request.param
@@ -118,30 +106,12 @@ def test_what_controllers_make_of_it_are_pods_too(plane: KubeCluster) -> None:
         plane.kubectl("apply", "-f", str(K8S / "base/namespace.yaml"))
 
 
-def broken(change: Callable[[Object], None]) -> str:
-    """The server's Deployment of overlay dev with a fault."""
-    deployment = next(item for item in objects(rendered(K8S / "overlays/dev")) if item["kind"] == "Deployment")
-    change(deployment)
-    return yaml.safe_dump(deployment)
-
-
-def unknown_field(deployment: Object) -> None:
-    """One letter too many."""
-    deployment["spec"]["template"]["spec"]["containers"][0]["readinessProbes"] = {}
-
-
-def wrong_type(deployment: Object) -> None:
-    """A text where a number belongs."""
-    deployment["spec"]["minReadySeconds"] = "three"
-
-
 @pytest.mark.parametrize("how", [["--validate=strict"], ["--validate=strict", "--server-side", "--force-conflicts"]],
                          ids=["client", "server"])
-@pytest.mark.parametrize("change, said", [(unknown_field, "readinessProbes"), (wrong_type, "minReadySeconds")],
-                         ids=["unknown field", "wrong type"])
-def test_a_manifest_with_a_fault_is_refused(plane: KubeCluster, how: list[str], change: Callable[[Object], None], said: str) -> None:
-    done = plane.try_kubectl("apply", *how, "-f", "-", text=broken(change))
-    assert done.returncode != 0 and said in done.stderr, done
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_manifest_with_a_fault_is_refused(plane: KubeCluster, how: list[str], fault: str) -> None:
+    done = plane.try_kubectl("apply", *how, "-f", "-", text=yaml.safe_dump(faulty(fault)))
+    assert done.returncode != 0 and fault in done.stderr, done
 
 
 def as_root(template: Object) -> None:

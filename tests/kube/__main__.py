@@ -6,6 +6,7 @@
   scripts/kube-cluster load DIR ARCHIVE...       image archives (OCI or Docker) for the node
   scripts/kube-cluster stop DIR
   scripts/kube-cluster check [--node]            says what this machine lacks; exit status 1 where it does
+  scripts/kube-cluster render FOLDER             what "kubectl apply -k FOLDER" would apply; needs no cluster
 
 Certificates, data, logs and pid files live in DIR. It may be started again, with the same data and, where they are
 free, the same ports. Each DIR is a cluster of its own. exec knows kubectl: it is in the binary.
@@ -16,10 +17,11 @@ own; pods really run.
 """
 
 import argparse
+import subprocess
 import sys
 from pathlib import Path
 
-from kube.binary import binary_path, build
+from kube.binary import KUSTOMIZE, binary_path, build
 from kube.cluster import Cluster
 from kube.failure import Failure
 from kube.requirements import missing
@@ -29,10 +31,11 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="scripts/kube-cluster", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="build|start|exec|load|stop|check")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="build|start|exec|load|stop|check|render")
     commands.add_parser("build", help="the binary, where it is missing")
     check = commands.add_parser("check", help="what is missing here")
     check.add_argument("--node", action="store_true")
+    commands.add_parser("render", help="manifests, as kustomize makes them").add_argument("folder", type=Path)
     start = commands.add_parser("start", help="a cluster in DIR")
     start.add_argument("dir", type=Path)
     start.add_argument("--node", action="store_true", help="with a node that runs pods (root, cgroup v1)")
@@ -65,6 +68,8 @@ def run(given: argparse.Namespace) -> int:
     elif given.command == "start":
         binary = given.binary.resolve() if given.binary else build()
         print(Cluster(given.dir).start(binary, given.timeout, given.node, not given.no_manager, given.api_arg))
+    elif given.command == "render":
+        return subprocess.run([build(KUSTOMIZE), given.folder], check=False).returncode
     elif given.command == "exec":
         Cluster(given.dir).exec(given.words, binary_path())
     elif given.command == "load":

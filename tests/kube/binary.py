@@ -1,7 +1,7 @@
-"""kube-testbed, the one binary a cluster consists of: where it is, and how it is built there once for everybody.
+"""The programs that are built from the module in testbed/: where they are, and how they are built there once for everybody.
 
-It lies in a cache outside the checkout under a hash of all it is made from, so that clones and worktrees share it, and a
-change of one file here makes another one. Builders exclude each other with a lock; a binary appears whole or not at all.
+They lie in a cache outside the checkout under a hash of all they are made from, so that clones and worktrees share them,
+and a change of one file here makes others. Builders exclude each other with a lock; a program appears whole or not at all.
 """
 
 import fcntl
@@ -11,27 +11,40 @@ import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from kube.failure import Failure
 from kube.toolchain import cache_folder, find_go
 
 SOURCE = Path(__file__).resolve().parent / "testbed"
-NAME = "kube-testbed"
 
 
-def sources() -> list[Path]:
-    """All that the binary is made from."""
-    return sorted([SOURCE / "go.mod", SOURCE / "go.sum", *SOURCE.glob("*.go")])
+@dataclass(frozen=True)
+class Program:
+    """One of them: its folder in the module, what it holds, and how long its build takes."""
+
+    name: str
+    folder: str
+    holds: str
+    takes: str
+
+    def sources(self) -> list[Path]:
+        """All that it is made from."""
+        return sorted([SOURCE / "go.mod", SOURCE / "go.sum", *(SOURCE / self.folder).glob("*.go")])
 
 
-def binary_path() -> Path:
+TESTBED = Program("kube-testbed", ".", "Kubernetes", "5 minutes or more")        # the one binary a cluster consists of
+KUSTOMIZE = Program("kustomize", "kustomize", "kustomize of Kubernetes", "a minute")   # renders manifests; needs no cluster
+
+
+def binary_path(program: Program = TESTBED) -> Path:
     """Where the binary of these sources belongs, be it there or not."""
     digest = hashlib.sha256()
-    for file in sources():
+    for file in program.sources():
         content = file.read_bytes()
         digest.update(f"{file.name} {len(content)}\n".encode() + content)
-    return cache_folder() / "kube" / digest.hexdigest()[:16] / NAME
+    return cache_folder() / "kube" / digest.hexdigest()[:16] / program.name
 
 
 def kubernetes_version() -> str:
@@ -53,9 +66,9 @@ def _linker_flags() -> str:
     return " ".join(flags)
 
 
-def build() -> Path:
-    """The binary, built where it is missing (5 minutes on two idle cores); says what it does on stderr."""
-    binary = binary_path()
+def build(program: Program = TESTBED) -> Path:
+    """The binary, built where it is missing; says what it does on stderr."""
+    binary = binary_path(program)
     if binary.exists():
         return binary
     binary.parent.mkdir(parents=True, exist_ok=True)
@@ -66,19 +79,19 @@ def build() -> Path:
             print("another build is under way: waiting for it", file=sys.stderr, flush=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
         if not binary.exists():
-            _compile(binary)
+            _compile(program, binary)
     return binary
 
 
-def _compile(binary: Path) -> None:
+def _compile(program: Program, binary: Path) -> None:
     go = find_go(SOURCE / "go.mod")
-    print(f"building Kubernetes {kubernetes_version()} into {binary} with {go}: 5 minutes or more, once", file=sys.stderr,
+    print(f"building {program.holds} {kubernetes_version()} into {binary} with {go}: {program.takes}, once", file=sys.stderr,
           flush=True)
     with tempfile.TemporaryDirectory(dir=binary.parent) as folder:
-        built = Path(folder, NAME)
+        built = Path(folder, program.name)
         environment = dict(os.environ, CGO_ENABLED="0", GOWORK="off", GOTOOLCHAIN="auto")
-        done = subprocess.run([go, "build", "-trimpath", "-buildvcs=false", "-ldflags", _linker_flags(), "-o", built, "."],
-                              cwd=SOURCE, env=environment, check=False)
+        done = subprocess.run([go, "build", "-trimpath", "-buildvcs=false", "-ldflags", _linker_flags(), "-o", built,
+                               f"./{program.folder}"], cwd=SOURCE, env=environment, check=False)
         if done.returncode:
             raise Failure(f"go build failed ({done.returncode}) and said why above; it needs a Go module proxy (go env GOPROXY)")
         built.rename(binary)

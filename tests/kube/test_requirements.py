@@ -44,7 +44,7 @@ def test_a_folder_too_deep_for_a_socket_is_refused() -> None:
 
 
 def test_sources_decide_which_binary_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for source in binary.sources():
+    for source in binary.TESTBED.sources():
         (tmp_path / source.name).write_bytes(source.read_bytes())
     before = binary.binary_path()
     monkeypatch.setattr(binary, "SOURCE", tmp_path)

@@ -41,7 +41,7 @@ def alerts() -> list[dict[str, Any]]:
 
 def promtool(*words: str, folder: Path) -> str:
     """What promtool said; it must find nothing."""
-    assert shutil.which("promtool"), "there is no promtool: scripts/setup kube"
+    assert shutil.which("promtool"), "there is no promtool: scripts/setup manifests"
     done = subprocess.run(["promtool", *words], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -37,6 +37,31 @@ def review(of: dict[str, Any], uid: str = "705ab4f5-6393-11e8-b7cc-42010a800002"
     return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
 
 
+def names(items: list[dict[str, Any]]) -> list[str]:
+    """The names of a list's items."""
+    return [item["name"] for item in items]
+
+
+def assert_injected(made: dict[str, Any]) -> dict[str, Any]:
+    """The pod has one sidecar, in front, and every container the way to it; the sidecar."""
+    spec = made["spec"]
+    assert names(spec["initContainers"]).count("sluice-agent") == 1
+    sidecar: dict[str, Any] = spec["initContainers"][0]
+    assert sidecar["command"] == ["/usr/bin/sluice-agent"]   # the image holds the server too
+    assert sidecar["name"] == "sluice-agent" and sidecar["restartPolicy"] == "Always" and sidecar["image"] == IMAGE
+    for container in [*spec["initContainers"][1:], *spec["containers"]]:
+        assert {"SLUICE_URL", "SLUICE_SOCKET"} <= set(names(container["env"])), container
+        assert "/var/run/sluice" in [mount["mountPath"] for mount in container["volumeMounts"]], container
+    assert {"sluice-socket", "sluice-state", "sluice-identity"} <= set(names(spec["volumes"]))
+    assert made["metadata"]["annotations"]["sluice.dev/injected"]
+    return sidecar
+
+
+def has_no_sidecar(made: dict[str, Any]) -> bool:
+    """Nothing of ours is in the pod."""
+    return "initContainers" not in made["spec"] and "sluice" not in json.dumps(made["spec"])
+
+
 @dataclass
 class Asked:
     """What the webhook answered."""
@@ -72,14 +97,27 @@ class Webhook:
         self._connection.close()
 
 
-class InjectorRig:
-    """A server with the webhook on a port it keeps, and the API server told of it."""
+class InjectorServer:
+    """A server with the webhook on a port it keeps."""
+
+    def __init__(self, make_server: Callable[..., Server], folder: Path, *flags: str) -> None:
+        self.port = free_port()
+        self.authority, key = certificate(folder, "webhook")
+        self.server = make_server(
+            "--tls-cert", str(self.authority), "--tls-key", str(key), "--webhook", f"127.0.0.1:{self.port}",
+            "--inject-image", IMAGE, "--tls-ca", str(self.authority), "--inject-counters", "redis://redis.invalid:6379/0", *flags)
+
+    def webhook(self) -> Webhook:
+        """A connection to it."""
+        return Webhook(self.port, self.authority)
+
+
+class InjectorRig(InjectorServer):
+    """One that knows of an API server, which knows of it."""
 
     def __init__(self, cluster: KubeCluster, make_server: Callable[..., Server], folder: Path, account: str,
                  selector: dict[str, str]) -> None:
         self.cluster = cluster
-        self.port = free_port()
-        self.authority, key = certificate(folder, "webhook")
         self.account = account
         self.selector = selector
         self.configurations: list[str] = []
@@ -87,11 +125,8 @@ class InjectorRig:
         self._grant()
         token.write_text(cluster.token("default", account))
         token.chmod(0o600)
-        self.server = make_server(
-            "--tls-cert", str(self.authority), "--tls-key", str(key), "--webhook", f"127.0.0.1:{self.port}",
-            "--inject-image", IMAGE, "--tls-ca", str(self.authority), "--inject-counters", "redis://redis.invalid:6379/0",
-            "--inject-missed-every", "1s", "--kubernetes", cluster.url, "--kubernetes-ca", str(cluster.ca_file),
-            "--kubernetes-token-file", str(token), "--kubernetes-namespace", "sluice-system")
+        super().__init__(make_server, folder, "--inject-missed-every", "1s", "--kubernetes", cluster.url, "--kubernetes-ca",
+                         str(cluster.ca_file), "--kubernetes-token-file", str(token), "--kubernetes-namespace", "sluice-system")
 
     def _grant(self) -> None:
         """What the server may do, and no more."""
@@ -121,10 +156,6 @@ class InjectorRig:
         self.cluster.apply({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
                             "metadata": {"name": name}, "webhooks": [hook]})
         self.configurations.append(name)
-
-    def webhook(self) -> Webhook:
-        """A connection to it."""
-        return Webhook(self.port, self.authority)
 
     def close(self) -> None:
         """Takes the webhook out of the API server's way."""

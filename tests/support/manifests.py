@@ -2,7 +2,6 @@
 
 import functools
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from kube.binary import binary_path
+from kube.binary import KUSTOMIZE, build
 
 K8S = Path(__file__).resolve().parents[2] / "k8s"
 OVERLAYS = ("dev", "ha")
@@ -18,22 +17,17 @@ OVERLAYS = ("dev", "ha")
 COMPONENTS = ("injector", "gateway", "network-policy", "monitoring", "cert-manager")
 POD_TEMPLATES = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 Object = dict[str, Any]
-
-
-def kubectl() -> list[str]:
-    """The one of the cluster under test, else whichever there is: rendering needs no cluster."""
-    ours = binary_path()
-    if ours.exists():
-        return [str(ours), "kubectl"]
-    found = shutil.which("kubectl")
-    assert found, "there is no kubectl: scripts/kube-cluster build makes one"
-    return [found]
+# What is applied, and beside which components: each overlay as it is, each component alone, and all at once.
+SETS = [*((f"overlays/{name}", ()) for name in OVERLAYS), *(("base", (name,)) for name in COMPONENTS),
+        ("overlays/dev", tuple(name for name in COMPONENTS if name != "injector")),
+        ("overlays/ha", tuple(name for name in COMPONENTS if name not in ("injector", "network-policy")))]
+FAULTS = ("readinessProbes", "minReadySeconds")   # faulty()
 
 
 @functools.cache
 def rendered(folder: Path) -> str:
     """What `kubectl apply -k` would apply."""
-    done = subprocess.run([*kubectl(), "kustomize", str(folder)], capture_output=True, text=True, check=False)
+    done = subprocess.run([build(KUSTOMIZE), folder], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -76,3 +70,20 @@ def one(found: Sequence[Object], kind: str, name: str) -> Object:
              and (item["metadata"]["name"] == name or item["metadata"]["name"].rpartition("-")[0] == name)]
     assert len(named) == 1, f"{len(named)} {kind} {name}"
     return named[0]
+
+
+def set_name(folder_and_components: tuple[str, tuple[str, ...]]) -> str:
+    """For people: "dev", "base+gateway"."""
+    folder, components = folder_and_components
+    return "+".join([Path(folder).name, *components])
+
+
+def faulty(fault: str) -> Object:
+    """The server's Deployment of overlay dev with one letter too many, or with a text where a number belongs."""
+    deployment = next(item for item in overlay("dev") if item["kind"] == "Deployment")
+    spec: Object = deployment["spec"]
+    if fault == "readinessProbes":
+        spec["template"]["spec"]["containers"][0][fault] = {}
+    else:
+        spec[fault] = "three"
+    return deployment
