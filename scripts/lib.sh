@@ -11,7 +11,9 @@ PYTHON=/usr/bin/python3
 STEP=options
 
 say()  { printf '%s\n' "$*"; }
-step() { STEP=$*; printf '\n==> %s\n' "$*"; }
+step() { STEP=$*; printf '\n==> %s%s\n' "$*" "$(since_start)"; }
+# Of a long run: how long it has taken so far.
+since_start() { [ "$SECONDS" -lt 60 ] || printf ' (%d:%02d)' $((SECONDS / 60)) $((SECONDS % 60)); }
 fail() { printf '\nsluice: step "%s" failed: %s\n' "$STEP" "$*" >&2; trap - ERR; exit 1; }
 
 # Subshells stay quiet: the shell that waits for them speaks, once.
