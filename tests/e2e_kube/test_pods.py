@@ -1,12 +1,14 @@
 """Pods with an agent, in a cluster with a node: what an application sees of it from its first second to its last."""
 
+import json
 import os
 import signal
 import time
 
 import pytest
 
-from support.installed import Installed, MakeApp, app_container
+from support.installed import Installed, MakeApp
+from support.manifests import K8S, objects
 from support.process import wait_until
 
 TEN_AND_MORE = "for i in $(seq 12); do printf '%s ' $(check GET:/orders user:{subject}); done"
@@ -112,8 +114,11 @@ def test_a_pod_that_starts_while_the_server_is_away_is_ready_and_says_that_it_ha
         installed.scale("deployment/sluice-server", 1)
 
 
-def test_a_job_completes_beside_its_agent(installed: Installed, apps: str) -> None:
-    once = app_container('test "$(check GET:/orders user:job)" = 200')
-    installed.cluster.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once", "namespace": apps},
-                             "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [once]}}}})
+def test_the_example_of_the_guide_runs_and_its_job_completes_beside_its_agent(installed: Installed, apps: str) -> None:
+    text = (K8S / "examples/shop.yaml").read_text()
+    for item in objects(text.replace("namespace: shop", f"namespace: {apps}")):
+        if item["kind"] != "Namespace":
+            installed.cluster.apply(item)
+    installed.rolled_out("deployment/web", apps)
     installed.cluster.kubectl("wait", "-n", apps, "--for=condition=Complete", "job/once", "--timeout=60s")
+    assert json.loads(installed.cluster.kubectl("logs", "-n", apps, "job/once", "-c", "once"))["allowed"] is True
