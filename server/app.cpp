@@ -22,6 +22,7 @@
 #include "server/admin/idempotency.hpp"
 #include "server/admin/service.hpp"
 #include "server/counters/publisher.hpp"
+#include "server/dispatch.hpp"
 #include "server/fleet/fleet.hpp"
 #include "server/fleet/fleet_store.hpp"
 #include "server/fleet_metrics.hpp"
@@ -30,9 +31,8 @@
 #include "server/injector/injector.hpp"
 #include "server/kubernetes/api_client.hpp"
 #include "server/metrics.hpp"
-#include "server/postgres/migrations.hpp"
-#include "server/postgres/url.hpp"
 #include "server/publisher_metrics.hpp"
+#include "server/schema.hpp"
 #include "server/serving_certificate.hpp"
 #include "server/sync/metrics.hpp"
 #include "server/sync/service.hpp"
@@ -44,31 +44,6 @@ constexpr std::chrono::minutes kTidyEvery{10};
 constexpr std::chrono::seconds kFirstState{2};            // how long listening waits for what agents are told of
 constexpr std::chrono::seconds kLastCalls{1};             // what calls get that the drain did not wait for
 constexpr std::chrono::milliseconds kLastReports{5'000};  // to store what agents reported; else they send it again
-
-// Agents' routes, and all others.
-class Dispatch final : public http::Handler {
- public:
-  Dispatch(SyncService& sync, AdminService& admin) : sync_(sync), admin_(admin) {}
-
-  std::size_t body_limit(std::string_view method, std::string_view path) const override {
-    return of(path).body_limit(method, path);
-  }
-  void admit(http::Request& head, http::Admission admission) override {
-    of(head.path).admit(head, std::move(admission));
-  }
-  void handle(http::Request& request, http::Reply reply) override {
-    of(request.path).handle(request, std::move(reply));
-  }
-
- private:
-  http::Handler& of(std::string_view path) const {
-    if (path.starts_with(SyncService::kPrefix)) return sync_;
-    return admin_;
-  }
-
-  SyncService& sync_;
-  AdminService& admin_;
-};
 
 // The parts of a running server, in the order in which they are built; they end in the reverse order.
 class App {
@@ -105,7 +80,7 @@ class App {
     std::signal(SIGPIPE, SIG_IGN);
     log_.info("starting", "The server is starting.",
               {{"version", version()}, {"connections", config_.database.connections}});
-    if (!prepare_certificate() || !prepare_injector() || !prepare_schema() || !start_publisher()) return 1;
+    if (!prepare_certificate() || !prepare_injector() || !prepare_schema(config_, log_) || !start_publisher()) return 1;
     start_sync();
     if (!listen()) return 1;
     shutdown_.await_signal(injector_ ? 2 : 1, [this] { drain(); });
@@ -133,7 +108,6 @@ class App {
   static SyncService::Options sync_options(const Config& config);
   bool prepare_certificate();
   bool prepare_injector();
-  bool prepare_schema();
   bool start_publisher();
   void start_sync();
   bool listen();
@@ -186,29 +160,6 @@ bool App::prepare_injector() {
   const auto loaded = injector_->load();
   if (!loaded) log_.error("inject_ca_faulty", loaded.error().text, {{"code", loaded.error().code}});
   return loaded.has_value();
-}
-
-// A server never waits for PostgreSQL: while it is away, calls are answered 503, and the schema is checked when it can
-// be.
-bool App::prepare_schema() {
-  if (!config_.owner_url.empty()) {
-    const auto migrated = migrate({.owner_url = config_.owner_url, .app_role = url_user(config_.database.url)});
-    if (migrated) {
-      log_.info("schema", "The schema is up to date.",
-                {{"version", migrated->after}, {"applied", migrated->applied.size()}});
-      return true;
-    }
-    if (migrated.error().code != "database_away") {
-      log_.error("schema_failed", migrated.error().text, {{"code", migrated.error().code}});
-      return false;
-    }
-  }
-  const auto schema = check_schema(config_.database.url);
-  if (schema) return true;
-  const bool away = schema.error().code == "database_away";
-  log_.write(away ? telemetry::LogLevel::warn : telemetry::LogLevel::error, away ? "database_away" : "schema_failed",
-             schema.error().text, {{"code", schema.error().code}});
-  return away;
 }
 
 // Before calls are served; a Redis that is away is waited for.

@@ -194,17 +194,22 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
         break;
       case History::Place::above:
       case History::Place::foreign:
-        if (ask_first(call)) return;
-        if (call->asked == Call::Asked::failed) {
-          throw unavailable(
-              "Whether this revision is of PostgreSQL's history cannot be told now: it cannot be reached.");
-        }
+        if (must_ask_of_history(call)) return;
         ++statistics_.fetched_resync;
         throw Refusal(410, "resync", "This revision is not of PostgreSQL's history: fetch the whole, without since.");
     }
   }
   documents_.get(world_, SyncScope::of(token.caller), since, call->gzip,
                  [this, call](const Documents::Answer& document) { send_document(*call, document); });
+}
+
+// Has PostgreSQL asked whether its history is the caller's: once. Throws where it could not be.
+bool SyncService::must_ask_of_history(const CallPtr& call) {
+  if (ask_first(call)) return true;
+  if (call->asked == Call::Asked::failed) {
+    throw unavailable("Whether this revision is of PostgreSQL's history cannot be told now: it cannot be reached.");
+  }
+  return false;
 }
 
 void SyncService::send_document(Call& call, const Documents::Answer& document) {
@@ -232,11 +237,7 @@ void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentT
         break;
       case History::Place::above:
       case History::Place::foreign:
-        if (ask_first(call)) return;
-        if (call->asked == Call::Asked::failed) {
-          throw unavailable(
-              "Whether this revision is of PostgreSQL's history cannot be told now: it cannot be reached.");
-        }
+        if (must_ask_of_history(call)) return;
         break;
     }
   }

@@ -67,6 +67,7 @@ class SyncService final : public http::Handler {
   void answer_call(const CallPtr& call);
   std::shared_ptr<const AgentToken> caller_of(const CallPtr& call);
   bool ask_first(const CallPtr& call);
+  bool must_ask_of_history(const CallPtr& call);
   void answer_snapshot(const CallPtr& call, const AgentToken& token);
   void answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token);
   void answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token);

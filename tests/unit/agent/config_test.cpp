@@ -1,86 +1,21 @@
 #include "agent/config.hpp"
 
-#include <doctest/doctest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
-#include "common/base/version.hpp"
-#include "common/program/config_reader.hpp"
-#include "tests/unit/program/invocation.hpp"
+#include "tests/unit/agent/config_reading.hpp"
 
 using namespace sluice;
 using namespace sluice::agent;
+using namespace sluice::agent::test;
 using namespace std::chrono_literals;
 using program::mentions;
-using program::Texts;
 using Command = Config::Command;
-
-namespace {
-
-std::expected<Config, Faults> read(const Texts& arguments, const Texts& environment = {}) {
-  const program::Invocation invocation(arguments, environment);
-  return read_config(invocation.argc(), invocation.argv(), invocation.environment());
-}
-
-std::string all_of(const Faults& faults) { return program::describe(faults, "faulty", "sluice-agent"); }
-
-Config good(const Texts& arguments, const Texts& environment = {}) {
-  const auto config = read(arguments, environment);
-  const std::string faults = config ? "" : all_of(config.error());
-  CAPTURE(faults);
-  REQUIRE(config.has_value());
-  return *config;
-}
-
-Faults faulty(const Texts& arguments, const Texts& environment = {}) {
-  const auto config = read(arguments, environment);
-  REQUIRE_FALSE(config.has_value());
-  return config.error();
-}
-
-// The text of the one fault there is, which must be of `source`.
-std::string only_fault(const std::string& source, const Texts& arguments, const Texts& environment = {}) {
-  const Faults faults = faulty(arguments, environment);
-  const std::string all = all_of(faults);
-  CAPTURE(all);
-  CHECK(faults.size() == 1);
-  CHECK(faults[0].pointer == source);
-  return faults[0].text;
-}
-
-// A folder of its own, gone with the test.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "sluice-config-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
-  std::string file(const std::string& name) const {
-    std::ofstream(path(name)) << "x";
-    return path(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
-}  // namespace
 
 TEST_CASE("Without flags the documented defaults hold") {
   const Config config = good({});
@@ -377,75 +312,4 @@ TEST_CASE("--check-config needs a bundle to check") {
   const Folder folder;
   CHECK(mentions(only_fault("--policies", {"--check-config"}), "needs the bundle"));
   CHECK(good({"--check-config", "--policies", folder.file("b.json")}).command == Command::check_config);
-}
-
-TEST_CASE("--help names every flag with its default and its variable, and is given whatever else is wrong") {
-  const Config config = good({"--help", "--workers", "zero", "--nonsense"});
-  CHECK(config.command == Command::help);
-  for (const std::string_view flag : {"policies",
-                                      "counters",
-                                      "redis-password-file",
-                                      "redis-tls-ca",
-                                      "redis-tls-cert",
-                                      "redis-tls-key",
-                                      "redis-deadline",
-                                      "max-in-flight",
-                                      "listen",
-                                      "insecure-listen",
-                                      "listen-unix",
-                                      "admin",
-                                      "workers",
-                                      "headers",
-                                      "decision-log",
-                                      "no-snapshot",
-                                      "metrics-policy-label",
-                                      "log-level",
-                                      "drain-timeout",
-                                      "check-config"}) {
-    std::string variable = "SLUICE_AGENT_" + std::string(flag);
-    std::ranges::transform(variable, variable.begin(),
-                           [](char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
-    CAPTURE(flag);
-    CHECK(mentions(config.text, "--" + std::string(flag)));
-    CHECK(mentions(config.text, "env: " + variable + "]"));
-  }
-  for (const std::string_view part : {"default: redis://127.0.0.1:6379/0", "default: 127.0.0.1:8088", "default: 25ms",
-                                      "default: 10000", "mint-key", "Examples:", "--version", "Exit status"}) {
-    CAPTURE(part);
-    CHECK(mentions(config.text, part));
-  }
-}
-
-TEST_CASE("--version says the version") {
-  const Config config = good({"--version"});
-  CHECK(config.command == Command::version);
-  CHECK(mentions(config.text, std::string(version())));
-  CHECK(config.text.ends_with("\n"));
-}
-
-TEST_CASE("mint-key takes an id, a tenant and a name") {
-  const Config config = good({"mint-key", "--id", "prod-app", "--tenant", "shop", "--name", "Prod \"app\""});
-  CHECK(config.command == Command::mint_key);
-  CHECK(config.mint.id == "prod-app");
-  CHECK(config.mint.tenant == "shop");
-  CHECK(config.mint.name == "Prod \"app\"");
-  CHECK(good({"mint-key"}).mint.id.empty());
-  CHECK(good({"mint-key"}).mint.tenant == "default");
-  CHECK(good({"mint-key"}, {"SLUICE_AGENT_MINT_KEY_TENANT=shop"}).mint.tenant == "shop");
-}
-
-TEST_CASE("mint-key reports all its faults, and has a help of its own") {
-  const Faults faults =
-      faulty({"mint-key", "--id", "Bad_Id", "--tenant", "", "--name", std::string(257, 'x'), "--idd", "x"});
-  CHECK(faults.size() == 4);
-  CHECK(mentions(all_of(faults), "[a-z0-9][a-z0-9.-]{0,62}"));
-  const Config help = good({"mint-key", "--help"});
-  CHECK(help.command == Command::help);
-  CHECK(mentions(help.text, "--tenant"));
-  CHECK(mentions(help.text, "SLUICE_AGENT_MINT_KEY_TENANT"));
-  CHECK_FALSE(mentions(help.text, "--counters"));
-}
-
-TEST_CASE("mint-key does not care how the agent would be configured") {
-  CHECK(good({"mint-key"}, {"SLUICE_AGENT_WORKERS=zero", "SLUICE_AGENT_LISTEN=nowhere"}).command == Command::mint_key);
 }
