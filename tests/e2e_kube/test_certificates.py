@@ -1,5 +1,6 @@
 """The certificate that servers keep for themselves in a Secret: shared, renewed, replaced, by a real API server."""
 
+import functools
 import json
 import ssl
 import threading
@@ -7,6 +8,7 @@ import time
 import urllib.error
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -42,27 +44,36 @@ def start_on_port(server: Server) -> int:
     return server.start().port
 
 
-class Admissions:
-    """Pods that are made again and again, without being kept, through a webhook without which there are none."""
+class Again:
+    """Does things again and again, each on a thread of its own, for as long as the block lasts."""
 
-    THREADS = 2
+    def __init__(self, *things: Callable[[], None]) -> None:
+        self._ended = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(thing,)) for thing in things]
 
-    def __init__(self, home: Home, reader: ApiReader, space: str) -> None:
-        self.made = 0
-        self.faults: list[str] = []
-        self._home, self._reader, self._space = home, reader, space
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._run) for _ in range(self.THREADS)]
+    def _run(self, thing: Callable[[], None]) -> None:
+        while not self._ended.is_set():
+            thing()
 
-    def __enter__(self) -> "Admissions":
+    def __enter__(self) -> Self:
         for thread in self._threads:
             thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop.set()
+        self._ended.set()
         for thread in self._threads:
             thread.join()
+
+
+class Admissions(Again):
+    """Pods that are made, without being kept, through a webhook without which there are none."""
+
+    def __init__(self, home: Home, reader: ApiReader, space: str) -> None:
+        super().__init__(self._ask, self._ask)
+        self.made = 0
+        self.faults: list[str] = []
+        self._home, self._reader, self._space = home, reader, space
 
     def begin(self, port: int) -> None:
         """Leads the webhook there, and waits until the API server has heard of it."""
@@ -78,49 +89,37 @@ class Admissions:
         made = self._reader.post(f"/api/v1/namespaces/{self._space}/pods?dryRun=All", pod("cart"))
         return [container["name"] for container in made["spec"].get("initContainers", [])] == ["sluice-agent"]
 
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            try:
-                if not self._one():
-                    self.faults.append("no sidecar")
-            except urllib.error.HTTPError as refusal:
-                self.faults.append(refusal.read().decode())
-            self.made += 1
+    def _ask(self) -> None:
+        try:
+            if not self._one():
+                self.faults.append("no sidecar")
+        except urllib.error.HTTPError as refusal:
+            self.faults.append(refusal.read().decode())
+        self.made += 1
 
 
-class Handshakes:
-    """Whoever trusts shakes hands with listeners, again and again: the API server by the caBundle in force, and an agent that
+class Handshakes(Again):
+    """Whoever trusts shakes hands with listeners: the API server by the caBundle in force, and an agent that
     was told of an authority once and of none since."""
 
     def __init__(self, home: Home, reader: ApiReader, ports: Callable[[], list[int]], told: str = "") -> None:
+        super().__init__(*(functools.partial(self._ask, trusting) for trusting in {"", told}))
         self.refused: list[str] = []
         self.made = 0
         self.served: set[bytes] = set()
         self._home, self._reader, self._ports = home, reader, ports
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=(trusting,)) for trusting in {"", told}]
 
-    def __enter__(self) -> "Handshakes":
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _run(self, told: str) -> None:
-        while not self._stop.is_set():
-            for port in self._ports():
-                self._shake_hands(port, told)
+    def _ask(self, told: str) -> None:
+        for port in self._ports():
+            self._shake_hands(port, told)
 
     def _shake_hands(self, port: int, told: str) -> None:
         trusted = told or self._home.bundle(self._reader)
         try:
             self.served.add(served_to(port, trusted))
         except ssl.SSLError as refusal:
-            self.refused.append(f"{'an agent' if told else 'the API server'}: {refusal}")
+            if port in self._ports():   # else it was killed meanwhile
+                self.refused.append(f"{'an agent' if told else 'the API server'}: {refusal}")
         except OSError:
             return   # it was killed
         self.made += 1
