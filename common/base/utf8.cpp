@@ -38,4 +38,10 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::string_view utf8_prefix(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (byte_at(text, most) & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
 }  // namespace sluice

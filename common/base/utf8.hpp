@@ -1,4 +1,5 @@
-// Whether bytes are UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF).
+// Whether bytes are UTF-8, and where characters end (Unicode 15, table 3-7: no overlong forms, no surrogates, nothing
+// above U+10FFFF).
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,5 +14,8 @@ namespace sluice {
 std::size_t utf8_sequence(std::string_view text, std::size_t i);
 
 bool is_utf8(std::string_view text);
+
+// The first `most` bytes of UTF-8 text, or a few less: no character is cut.
+std::string_view utf8_prefix(std::string_view text, std::size_t most);
 
 }  // namespace sluice

@@ -10,6 +10,7 @@
 #include "common/base/decimal.hpp"
 #include "common/base/duration.hpp"
 #include "common/base/timestamp.hpp"
+#include "common/base/utf8.hpp"
 
 namespace sluice {
 namespace {
@@ -114,9 +115,7 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
 
 std::string quoted(std::string_view text) {
   if (text.size() <= kMaxQuoted) return fmt::format("\"{}\"", text);
-  std::size_t end = kMaxQuoted;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // do not cut a character
-  return fmt::format("\"{}…\"", text.substr(0, end));
+  return fmt::format("\"{}…\"", utf8_prefix(text, kMaxQuoted));
 }
 
 std::string wrong_type_text(std::string_view name, const JsonValue& value, std::string_view wanted) {

@@ -4,20 +4,15 @@
 #include <fmt/format.h>
 
 #include "common/base/timestamp.hpp"
+#include "common/base/utf8.hpp"
 #include "common/domain/json_writer.hpp"
 #include "common/sync/report.hpp"
 
 namespace sluice::sync {
 namespace {
 
-std::string_view cut(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;  // do not cut a character
-  return text.substr(0, most);
-}
-
 void write_text(JsonWriter& out, std::string_view name, std::string_view text) {
-  out.field(name, cut(text, kMaxReportText));
+  out.field(name, utf8_prefix(text, kMaxReportText));
 }
 
 void write_refusal(JsonWriter& out, const SnapshotRefusal& refusal) {
@@ -43,7 +38,7 @@ void write_subject(JsonWriter& out, const ThrottledSubject& subject) {
   out.begin_object();
   out.field("tenant_id", subject.tenant_id);
   out.field("policy_id", subject.policy_id);
-  out.field("subject", cut(subject.subject, kMaxSubjectBytes));
+  out.field("subject", utf8_prefix(subject.subject, kMaxSubjectBytes));
   out.field("count", subject.count);
   out.end_object();
 }
@@ -85,7 +80,7 @@ std::string write_report(const AgentState& agent, std::span<const UsageReport> r
   out.key("degraded");
   out.begin_list();
   for (std::size_t i = 0; i < std::min(agent.degraded.size(), kMaxDegraded); ++i) {
-    out.text(cut(agent.degraded[i], kMaxReportText));
+    out.text(utf8_prefix(agent.degraded[i], kMaxReportText));
   }
   out.end_list();
   if (agent.refusal) write_refusal(out, *agent.refusal);

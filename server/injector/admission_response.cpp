@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/base/crypto.hpp"
+#include "common/base/utf8.hpp"
 #include "common/domain/json_writer.hpp"
 
 namespace sluice::server::injector {
@@ -15,9 +16,7 @@ constexpr std::size_t kMaxWarning = 256;  // bytes; the API server cuts longer o
 
 std::string cut(std::string_view text) {
   if (text.size() <= kMaxWarning) return std::string(text);
-  std::size_t end = kMaxWarning - 3;
-  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // do not cut a character
-  return fmt::format("{}…", text.substr(0, end));
+  return fmt::format("{}…", utf8_prefix(text, kMaxWarning - 3));
 }
 
 std::string_view outcome(Injection::Result result) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "common/base/json_text.hpp"
+#include "common/base/utf8.hpp"
 #include "server/injector/container_patch.hpp"
 #include "server/injector/json_patch.hpp"
 #include "server/injector/names.hpp"
@@ -35,9 +36,7 @@ std::string on_one_line(std::string text) {
 std::string noted(const std::vector<std::string>& warnings) {
   std::string text = fmt::format("{}", fmt::join(warnings, "; "));
   if (text.size() <= kMostNoted) return text;
-  std::size_t end = kMostNoted;
-  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // do not cut a character
-  return text.substr(0, end) + "…";
+  return fmt::format("{}…", utf8_prefix(text, kMostNoted));
 }
 
 class Annotations {

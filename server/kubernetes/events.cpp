@@ -6,6 +6,7 @@
 
 #include "common/base/crypto.hpp"
 #include "common/base/timestamp.hpp"
+#include "common/base/utf8.hpp"
 #include "common/domain/json_writer.hpp"
 
 namespace sluice::server::kubernetes {
@@ -21,14 +22,6 @@ std::string name_of(const ObjectReference& about, const Event& event) {
   std::string_view name = std::string_view(about.name).substr(0, kLongestName);
   while (name.ends_with('-') || name.ends_with('.')) name.remove_suffix(1);  // what is cut off must leave a name
   return fmt::format("{}.{}", name, digits.substr(0, 16));
-}
-
-// Not in the middle of a character.
-std::string_view cut(std::string_view text) {
-  if (text.size() <= kLongestMessage) return text;
-  std::size_t end = kLongestMessage;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end);
 }
 
 void write_reference(JsonWriter& writer, const ObjectReference& about) {
@@ -62,7 +55,7 @@ std::string write_event(const ObjectReference& about, const Event& event, std::c
   write_reference(writer, about);
   writer.field("type", event.type == Event::Type::warning ? "Warning" : "Normal");
   writer.field("reason", event.reason);
-  writer.field("message", cut(event.message));
+  writer.field("message", utf8_prefix(event.message, kLongestMessage));
   writer.field("firstTimestamp", time);
   writer.field("lastTimestamp", time);
   writer.field("count", std::int64_t{1});

@@ -15,3 +15,24 @@ TEST_CASE("UTF-8 is told from what is none") {
     CHECK_FALSE(is_utf8(text));
   }
 }
+
+TEST_CASE("A text is shortened without cutting a character") {
+  using sluice::utf8_prefix;
+  const std::string_view text = "a\u00e4\u20ac\U0001F389";  // of 1, 2, 3 and 4 bytes
+  const std::string_view expected[] = {text.substr(0, 0),
+                                       text.substr(0, 1),
+                                       text.substr(0, 1),
+                                       text.substr(0, 3),
+                                       text.substr(0, 3),
+                                       text.substr(0, 3),
+                                       text.substr(0, 6),
+                                       text.substr(0, 6),
+                                       text.substr(0, 6),
+                                       text.substr(0, 6),
+                                       text,
+                                       text};
+  for (std::size_t most = 0; most < std::size(expected); ++most) {
+    CAPTURE(most);
+    CHECK(utf8_prefix(text, most) == expected[most]);
+  }
+}
