@@ -170,9 +170,10 @@ void SyncClient::Impl::on_line(const sync::WatchLine& line) {
 // What says nothing new is no reason to fetch: it is in force, or was refused and is tried again at its own time.
 void SyncClient::Impl::on_invalidation(const sync::Invalidation& line) {
   ++counters_.invalidations;
-  heard_ = line.head;
   if (observer_.invalidated) observer_.invalidated(line.head);
-  if ((state_ && state_->head == line.head) || (refusal_ && refusal_->refused == line.head)) {
+  const bool here = state_ && state_->head == line.head;
+  if (!here) heard_ = line.head;
+  if (here || (refusal_ && refusal_->refused == line.head)) {
     ++folded_at_once_;
     return;
   }
@@ -192,9 +193,9 @@ void SyncClient::Impl::on_heartbeat(const sync::Heartbeat& line) {
   if (!state_ || refusal_ || !coalescer_.idle()) return;
   const sync::Position& here = state_->head;
   if (line.head == here) return host_.on_confirmed(here);
-  const bool ahead = line.head.revision > here.revision;
-  if (ahead && (!heard_ || heard_->revision <= here.revision)) return adopt(line.head);
+  if (line.head.revision > here.revision && !heard_) return adopt(line.head);
   // Another history, or a replica that is behind: asked, the server says which.
+  heard_ = line.head;
   coalescer_.requested(Clock::now());
   plan();
 }

@@ -87,8 +87,8 @@ class SyncClient::Impl {
   bool ask_whole_ = false;                 // the next request is for the whole state
   std::optional<sync::Position> asked_since_;
   std::string asked_as_;                          // the token's id
-  std::optional<sync::Position> heard_;           // the last invalidation of this stream
-  std::optional<sync::Position> heard_at_begin_;  // of the fetch that is going on
+  std::optional<sync::Position> heard_;           // of this stream, the last, while no fetch has covered it
+  std::optional<sync::Position> heard_at_begin_;  // of the fetch that is going on: what it brings covers that
   std::optional<sync::SnapshotRefusal> refusal_;
   std::optional<Error> stream_error_;
   std::chrono::sys_seconds stream_error_since_;

@@ -51,7 +51,9 @@ void SyncClient::Impl::fetch(bool whole) {
   asked_since_ = whole || !is_of_this_token() ? std::nullopt : position();
   if (observer_.fetch_begun) observer_.fetch_begun(asked_since_);
   if (!request) return try_again(FetchResult::failed, request.error());
-  if (asked_since_) request->target += '?' + query_of(*asked_since_);
+  char separator = '?';
+  if (asked_since_) request->target += std::exchange(separator, '&') + query_of(*asked_since_);
+  if (heard_at_begin_) request->target += separator + query_of(*heard_at_begin_, sync::kHeard);
   asked_as_ = link_.token_id();
   request->max_body = options_.max_snapshot;
   snapshots_.ask(*std::move(request), [this](const Result<http_client::Response>& answer) {
@@ -109,22 +111,19 @@ void SyncClient::Impl::refused(const Error& why) {
   refuse(head, why);
 }
 
-// What was heard before the fetch began must be in what it brought: a replica that is behind is asked again. What was
-// heard meanwhile is, unless it is newer.
+// What was heard before the fetch began is in what it brought, for the server was told of it. What was heard meanwhile
+// is, unless it is newer.
 void SyncClient::Impl::took(FetchResult result) {
   const bool changed = result != FetchResult::not_modified;
   ask_whole_ = false;
   refusal_.reset();
   refusal_backoff_.reset();
   fetch_error_.reset();
+  fetch_backoff_.reset();
   ended(result);
-  if (heard_ && heard_ == heard_at_begin_ && !covers(*heard_)) {
-    coalescer_.failed(Clock::now(), fetch_backoff_.next(link_.random()));
-  } else {
-    fetch_backoff_.reset();
-    coalescer_.succeeded(!heard_ || covers(*heard_));
-    host_.on_confirmed(state_->head);
-  }
+  if (heard_ && (heard_ == heard_at_begin_ || covers(*heard_))) heard_.reset();
+  coalescer_.succeeded(!heard_);
+  host_.on_confirmed(state_->head);
   open_stream();
   plan();
   if (changed) reporter_.soon();

@@ -13,24 +13,24 @@ bool is_chain(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-Result<Position> parse_position(std::string_view since, std::string_view chain) {
+Result<Position> parse_position(std::string_view revision, std::string_view chain, const PositionParameters& names) {
   Position position;
-  const char* const end = since.data() + since.size();
-  const auto [after, code] = std::from_chars(since.data(), end, position.revision);
-  if (since.empty() || code != std::errc{} || after != end || position.revision < 0) {
-    return failure("position",
-                   fmt::format("since must be a revision, a whole number from 0 on, not {}", quoted(since)));
+  const char* const end = revision.data() + revision.size();
+  const auto [after, code] = std::from_chars(revision.data(), end, position.revision);
+  if (revision.empty() || code != std::errc{} || after != end || position.revision < 0) {
+    return failure("position", fmt::format("{} must be a revision, a whole number from 0 on, not {}", names.revision,
+                                           quoted(revision)));
   }
   if (!is_chain(chain)) {
-    return failure("position", fmt::format("chain must be the {} hex digits (lower case) that came with revision {}",
-                                           kChainDigits, position.revision));
+    return failure("position", fmt::format("{} must be the {} hex digits (lower case) that came with revision {}",
+                                           names.chain, kChainDigits, position.revision));
   }
   position.chain = chain;
   return position;
 }
 
-std::string query_of(const Position& position) {
-  return fmt::format("since={}&chain={}", position.revision, position.chain);
+std::string query_of(const Position& position, const PositionParameters& names) {
+  return fmt::format("{}={}&{}={}", names.revision, position.revision, names.chain, position.chain);
 }
 
 Position read_position(Fields& fields) {

@@ -24,12 +24,22 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
-// The parameters `since` and `chain` of a request, as they stand in its query (no unescaping: neither needs any).
-// Errors (code `position`): `since` is no whole number from 0 to 2^63 − 1, `chain` is no chain.
-Result<Position> parse_position(std::string_view since, std::string_view chain);
+// A position in a query is two parameters, which belong together.
+struct PositionParameters {
+  std::string_view revision;
+  std::string_view chain;
+};
+inline constexpr PositionParameters kSince{"since", "chain"};  // what the agent has in force
+inline constexpr PositionParameters kHeard{"heard",
+                                           "heard_chain"};  // what its watch told it of, and no fetch covers yet
 
-// "since=7&chain=…", what parse_position's two texts are taken from.
-std::string query_of(const Position& position);
+// The texts of two such parameters, as they stand in the query (no unescaping: neither needs any).
+// Errors (code `position`): no whole number from 0 to 2^63 − 1, no chain.
+Result<Position> parse_position(std::string_view revision, std::string_view chain,
+                                const PositionParameters& names = kSince);
+
+// "since=7&chain=…"
+std::string query_of(const Position& position, const PositionParameters& names = kSince);
 
 // Reads the members `revision` and `chain` of an object, both required.
 Position read_position(Fields& fields);

@@ -51,6 +51,11 @@ History::Place History::find(const sync::Position& position) const {
   return chain == position.chain ? Place::within : Place::foreign;
 }
 
+bool History::contains(const sync::Position& position) const {
+  const Place place = find(position);
+  return place == Place::head || place == Place::within;
+}
+
 bool History::touches(const SyncScope& scope, std::int64_t revision) const {
   bool found = false;
   for_each_since(revision, [&](const Step& step) {

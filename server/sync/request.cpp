@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,6 +43,24 @@ bool same_word(std::string_view text, std::string_view lower) {
                             [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
 }
 
+bool is_one_of(const sync::PositionParameters& names, std::string_view name) {
+  return name == names.revision || name == names.chain;
+}
+
+std::optional<sync::Position> position_of(const std::map<std::string_view, std::string_view>& given,
+                                          const sync::PositionParameters& names) {
+  const auto revision = given.find(names.revision);
+  const auto chain = given.find(names.chain);
+  if (revision == given.end() && chain == given.end()) return std::nullopt;
+  if (revision == given.end() || chain == given.end()) {
+    refuse_fault(400, fmt::format("?{}", chain == given.end() ? names.chain : names.revision),
+                 fmt::format("{} and {} belong together: give both, or neither", names.revision, names.chain));
+  }
+  auto position = sync::parse_position(revision->second, chain->second, names);
+  if (!position) throw Refusal(400, "invalid", position.error().text);
+  return std::move(*position);
+}
+
 // "q=0", "q=0.000"
 bool is_refused(std::string_view parameters) {
   while (!parameters.empty()) {
@@ -69,25 +88,21 @@ SyncRoute sync_route_of(std::string_view method, std::string_view path) {
   return found->route;
 }
 
-std::optional<sync::Position> position_of(std::string_view query) {
+Positions positions_of(SyncRoute route, std::string_view query) {
   const auto parameters = http::parse_query(query);
   if (!parameters) throw Refusal(400, "invalid", parameters.error().text);
-  std::optional<std::string> since;
-  std::optional<std::string> chain;
+  const bool hears = route == SyncRoute::snapshot;
+  std::map<std::string_view, std::string_view> given;
   for (const auto& [name, value] : *parameters) {
-    std::optional<std::string>* const known = name == "since" ? &since : name == "chain" ? &chain : nullptr;
-    if (known == nullptr)
-      refuse_fault(400, "?" + name, fmt::format("there is no parameter {}; there are since,chain", quoted(name)));
-    if (*known) refuse_fault(400, "?" + name, "is given more than once");
-    *known = value;
+    const bool known = is_one_of(sync::kSince, name) || (hears && is_one_of(sync::kHeard, name));
+    if (!known) {
+      refuse_fault(400, "?" + name,
+                   fmt::format("there is no parameter {}; there are {}", quoted(name),
+                               hears ? "since,chain,heard,heard_chain" : "since,chain"));
+    }
+    if (!given.emplace(name, value).second) refuse_fault(400, "?" + name, "is given more than once");
   }
-  if (!since && !chain) return std::nullopt;
-  if (!since || !chain) {
-    refuse_fault(400, since ? "?chain" : "?since", "since and chain belong together: give both, or neither");
-  }
-  auto position = sync::parse_position(*since, *chain);
-  if (!position) throw Refusal(400, "invalid", position.error().text);
-  return std::move(*position);
+  return {.since = position_of(given, sync::kSince), .heard = position_of(given, sync::kHeard)};
 }
 
 std::string agent_id_of(std::string_view header) {

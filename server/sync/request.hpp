@@ -17,8 +17,14 @@ enum class SyncRoute : std::uint8_t { snapshot, watch, report, counters };
 // Refuses what is no route (404), and other methods (405).
 SyncRoute sync_route_of(std::string_view method, std::string_view path);
 
-// `since` and `chain` of the query: both, or neither.
-std::optional<sync::Position> position_of(std::string_view query);
+// The positions that a query names, each whole or not at all.
+struct Positions {
+  std::optional<sync::Position> since;
+  std::optional<sync::Position> heard;  // of a snapshot only
+
+  bool operator==(const Positions&) const = default;
+};
+Positions positions_of(SyncRoute route, std::string_view query);
 
 // The header Sluice-Agent; "" where there is none.
 std::string agent_id_of(std::string_view header);

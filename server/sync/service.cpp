@@ -36,7 +36,7 @@ struct SyncService::Call {
 
   std::variant<http::Reply, http::Admission> reply;
   SyncRoute route = SyncRoute::snapshot;
-  std::optional<sync::Position> since;
+  Positions positions;
   Callers::Shown shown;
   std::string agent_id;
   std::string request_id;
@@ -88,7 +88,9 @@ void read(const http::Request& request, Call& call) {
   call.request_id = request_id_of(request.header("x-request-id"));
   call.shown.source = request.peer;
   call.route = sync_route_of(request.method, request.path);
-  if (call.route == SyncRoute::snapshot || call.route == SyncRoute::watch) call.since = position_of(request.query);
+  if (call.route == SyncRoute::snapshot || call.route == SyncRoute::watch) {
+    call.positions = positions_of(call.route, request.query);
+  }
   call.agent_id = agent_id_of(request.header("sluice-agent"));
   if (call.agent_id.empty() && call.route == SyncRoute::watch) {
     refuse_fault(400, "Sluice-Agent", "a watch names its agent: Sluice-Agent: <agent_id>");
@@ -181,14 +183,17 @@ bool SyncService::ask_first(const CallPtr& call) {
 }
 
 void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) {
+  // The agent's watch may be of a replica that is ahead of this one.
+  const auto& heard = call->positions.heard;
+  if (heard && !world_->history.contains(*heard) && must_ask_of_history(call)) return;
   std::optional<std::int64_t> since;
-  if (call->since) {
-    switch (world_->history.find(*call->since)) {
+  if (call->positions.since) {
+    switch (world_->history.find(*call->positions.since)) {
       case History::Place::head:
         ++statistics_.fetched_nothing;
         return send(*call, {.status = 304});
       case History::Place::within:
-        if (call->since->revision >= token.scope_since) since = call->since->revision;
+        if (call->positions.since->revision >= token.scope_since) since = call->positions.since->revision;
         break;
       case History::Place::forgotten:  // the whole is right wherever one comes from
         break;
@@ -224,14 +229,14 @@ void SyncService::send_document(Call& call, const Documents::Answer& document) {
 
 void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token) {
   bool changed = true;
-  if (call->since) {
-    switch (world_->history.find(*call->since)) {
+  if (call->positions.since) {
+    switch (world_->history.find(*call->positions.since)) {
       case History::Place::head:
         changed = false;
         break;
       case History::Place::within:
-        changed = call->since->revision < token->scope_since ||
-                  world_->history.touches(SyncScope::of(token->caller), call->since->revision);
+        changed = call->positions.since->revision < token->scope_since ||
+                  world_->history.touches(SyncScope::of(token->caller), call->positions.since->revision);
         break;
       case History::Place::forgotten:
         break;
@@ -244,7 +249,7 @@ void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentT
   const std::string headers = fmt::format("X-Request-Id: {}\r\n{}", call->request_id, kEveryHeader);
   watches_.open(std::move(std::get<http::Reply>(call->reply)),
                 {.status = 200, .content_type = "application/x-ndjson", .headers = headers}, std::move(token),
-                call->agent_id, call->since, world_, changed);
+                call->agent_id, call->positions.since, world_, changed);
 }
 
 void SyncService::answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token) {

@@ -122,8 +122,18 @@ def test_a_position_of_another_history_is_gone(agent: SyncAgent, position: tuple
     assert answer.status == 410 and answer.body["type"] == "/problems/resync", answer
 
 
+def test_an_answer_covers_what_the_agent_was_told_of(admin: AdminClient, agent: SyncAgent, tenant: str) -> None:
+    agent.fetch()
+    for number in range(30):   # without it a fetch right after a write may be too early
+        written = admin.put("/plans/p", bucket(name=f"n{number}"), tenant=tenant)
+        assert agent.fetch(heard=(written.body["revision"], "a" * 64)).status == 200
+        assert json.loads(agent.objects["plan", tenant, "p"])["name"] == f"n{number}"
+    assert agent.fetch(heard=agent.position).status == 304
+    assert agent.fetch(heard=(1, "a" * 64)).status == 304, "it was told by a replica that has not heard of another history yet"
+
+
 @pytest.mark.parametrize("query", ["?since=1", "?chain=" + "a" * 64, "?since=x&chain=" + "a" * 64, "?since=1&chain=short",
-                                   "?after=1", "?since=1&since=1&chain=" + "a" * 64])
+                                   "?after=1", "?since=1&since=1&chain=" + "a" * 64, "?heard=1"])
 def test_a_faulty_position_is_refused(agent: SyncAgent, query: str) -> None:
     for path in ("/snapshot", "/watch"):
         assert agent.request("GET", path + query).status == 400
@@ -317,6 +327,8 @@ def test_without_postgres_agents_are_served_from_memory(make_postgres: Callable[
             watch.heartbeat()
             lost = SyncAgent(server.port, agent.token, position=(10**9, "a" * 64))
             assert lost.fetch().status == 503, "nobody can tell now"
+            assert fresh.fetch(heard=(10**9, "a" * 64)).status == 503, "nor what another replica may know"
+            assert fresh.fetch(heard=fresh.position).status == 304
             postgres.restart()
             wait_until("the return", lambda: server.probe("/readyz").body["degraded"] == [], 20)
             assert lost.fetch().status == 410

@@ -104,9 +104,12 @@ class SyncAgent:
         text = gzip.decompress(raw) if given.get("content-encoding") == "gzip" else raw
         return Reply(response.status, given, json.loads(text) if text else None, raw)
 
-    def fetch(self, packed: bool = False) -> Reply:
-        """Fetches and applies what is new."""
-        answer = self.request("GET", f"/snapshot{self.query()}", packed=packed)
+    def fetch(self, packed: bool = False, heard: Optional[tuple[int, str]] = None) -> Reply:
+        """Fetches and applies what is new; `heard`: a position that it was told of."""
+        query = self.query()
+        if heard is not None:
+            query += "{}heard={}&heard_chain={}".format("&" if query else "?", *heard)
+        answer = self.request("GET", f"/snapshot{query}", packed=packed)
         if answer.status == 200:
             self.apply(answer.body)
         return answer

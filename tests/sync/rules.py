@@ -273,14 +273,17 @@ def in_force_over_time(events: list[Event]) -> tuple[list[int], list[Optional[in
 
 @rule
 def coalesced(run: Run) -> Iterator[tuple[Optional[int], int, str]]:
-    """In a burst of a time D no agent fetches more than 1 + ⌈D / 100 ms⌉ times."""
+    """In a burst of a time D no agent fetches more than 1 + ⌈D / 100 ms⌉ times. To an agent the burst lasts until it has heard
+    the last of it: a machine that stands still for a moment lengthens it."""
     for burst in run.bursts:
-        most = fetches_allowed(burst.last_us - burst.begin_us)
         for agent, events in run.events.items():
-            count = sum(event.what == "fetch_begin" and burst.begin_us <= event.t <= burst.settled_us for event in events)
-            if count > most:
-                seconds = (burst.last_us - burst.begin_us) / 1e6
-                yield agent, burst.begin_us, f"{count} fetches for {burst.writes} writes in {seconds:.2f} s, of {most}"
+            during = [event for event in events if burst.begin_us <= event.t <= burst.settled_us]
+            heard = [event.t for event in during if event.what == "line" and event.more["kind"] == "invalidation"]
+            duration = max([burst.last_us, *heard]) - burst.begin_us
+            count = sum(event.what == "fetch_begin" for event in during)
+            if count > fetches_allowed(duration):
+                yield agent, burst.begin_us, (f"{count} fetches for {burst.writes} writes of which it heard in {duration / 1e6:.2f} s, "
+                                              f"of {fetches_allowed(duration)}")
 
 
 def fetches_allowed(duration_us: int) -> int:

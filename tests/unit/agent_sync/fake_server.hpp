@@ -2,6 +2,7 @@
 // a test scripts what comes next.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <list>
@@ -76,9 +77,10 @@ class FakeServer final : public http::Handler {
       return reply.send({.status = 401, .body = R"({"detail":"no such token"})"});
     }
     if (request.path == "/v1/sync/report") return take_report(request, reply);
-    const auto since = position_of(request.query);
+    const auto since = position_of(request.query, sync::kSince);
     if (request.path == "/v1/sync/watch") return watch(since, std::move(reply));
     asked.push_back(since);
+    heard.push_back(position_of(request.query, sync::kHeard));
     if (hold) {
       held.emplace_back(since, std::move(reply));
     } else {
@@ -95,7 +97,8 @@ class FakeServer final : public http::Handler {
   std::deque<std::function<void(http::Reply)>> script;  // what the next snapshots are answered with
   bool hold = false;                                    // snapshots are answered by release()
   std::vector<std::pair<std::optional<Position>, http::Reply>> held;
-  std::vector<std::optional<Position>> asked;  // snapshots
+  std::vector<std::optional<Position>> asked;  // snapshots: since where
+  std::vector<std::optional<Position>> heard;  // and what the agent had been told of
   std::vector<std::optional<Position>> watched;
   std::vector<sync::ReportDocument> reports;
   std::vector<std::string> agents;
@@ -113,12 +116,14 @@ class FakeServer final : public http::Handler {
 
   std::string chain() const { return std::string(sync::kChainDigits, digit_); }
 
-  static std::optional<Position> position_of(std::string_view query) {
-    if (query.empty()) return std::nullopt;
+  static std::optional<Position> position_of(std::string_view query, const sync::PositionParameters& names) {
     const auto parameters = http::parse_query(query);
     REQUIRE(parameters);
-    REQUIRE(parameters->size() == 2);
-    const auto position = sync::parse_position(parameters->at(0).value, parameters->at(1).value);
+    const auto revision = std::ranges::find(*parameters, names.revision, &http::Parameter::name);
+    if (revision == parameters->end()) return std::nullopt;
+    REQUIRE(revision + 1 != parameters->end());
+    CHECK((revision + 1)->name == names.chain);
+    const auto position = sync::parse_position(revision->value, (revision + 1)->value, names);
     REQUIRE(position);
     return *position;
   }

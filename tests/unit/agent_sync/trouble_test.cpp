@@ -114,17 +114,35 @@ TEST_CASE("a token that is refused is read again with each try, and said to be w
   REQUIRE(rig.until([&] { return rig.client->degraded().empty(); }));
 }
 
-TEST_CASE("a replica that is behind what was heard is asked again") {
+TEST_CASE("a fetch names what was heard until one has covered it, for the replica that is asked may be behind") {
   Following rig;
-  const auto old = rig.server.head();
-  const auto delta =
-      sync::write_delta(1, old, rig.server.objects(), difference(rig.client->state()->objects, rig.server.objects()));
-  rig.server.write(policy_on("z"));
-  rig.server.script = {answer(200, delta), answer(304)};
+  rig.server.script = {answer(503)};
   rig.server.invalidate();
   REQUIRE(rig.in_step());
-  CHECK(rig.same());
-  CHECK(rig.count(FetchResult::delta) == 2);
+  CHECK(rig.server.heard == std::vector<std::optional<Position>>{std::nullopt, rig.server.head(), rig.server.head()});
+  rig.server.script = {answer(410)};
+  rig.server.write(policy_on("z"));
+  rig.server.invalidate();
+  REQUIRE(rig.in_step());
+  CHECK(rig.server.heard.back() == rig.server.head());  // also of the whole
+  CHECK_FALSE(rig.server.asked.back());
+}
+
+TEST_CASE("a watch of a replica that is behind costs one fetch a line, and the agent follows on") {
+  Following rig;
+  const Position old = *rig.client->position();
+  rig.server.invalidate();
+  REQUIRE(rig.in_step());
+  const auto fetches = rig.counters().fetches;
+  SUBCASE("by a line") { rig.server.say(sync::write_line(sync::Invalidation{old, {}})); }
+  SUBCASE("by a heartbeat") { rig.server.say(sync::write_line(sync::Heartbeat{old, {}, {}})); }
+  REQUIRE(rig.until([&] { return rig.count(FetchResult::not_modified) == 1; }));
+  CHECK(rig.server.heard.back() == old);
+  rig.server.move_head();
+  rig.server.beat();
+  REQUIRE(rig.until([&] { return rig.client->position() == rig.server.head(); }));
+  CHECK(rig.counters().adopted == 1);  // nothing was owed any more
+  CHECK(rig.counters().fetches == fetches + 1);
 }
 
 TEST_CASE("a state of which nothing changed moves only the head") {

@@ -26,6 +26,11 @@ TEST_CASE("a position is told apart by number and chain") {
     CHECK(history.find({.revision = revision, .chain = std::string(64, 'f')}) == Place::foreign);
   }
   CHECK(history.find({.revision = 700, .chain = std::string(64, 'f')}) == Place::foreign);
+  CHECK(history.contains(at(700)));
+  CHECK(history.contains(at(10)));
+  for (const auto& elsewhere : {at(9), at(701), sync::Position{.revision = 20, .chain = std::string(64, 'f')}}) {
+    CHECK_FALSE(history.contains(elsewhere));
+  }
 }
 
 TEST_CASE("the oldest revisions are forgotten, by their number and by what they touched") {

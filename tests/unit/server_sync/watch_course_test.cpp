@@ -132,12 +132,20 @@ TEST_CASE("gzip is taken where the caller says so") {
 
 TEST_CASE("a position is given whole or not at all, and nothing else is") {
   const std::string chain(64, 'a');
-  CHECK_FALSE(position_of(""));
-  CHECK(position_of("since=7&chain=" + chain) == sync::Position{7, chain});
+  const sync::Position seven{7, chain};
+  const sync::Position nine{9, chain};
+  CHECK(positions_of(SyncRoute::watch, "") == Positions{});
+  CHECK(positions_of(SyncRoute::watch, query_of(seven)) == Positions{seven, {}});
+  CHECK(positions_of(SyncRoute::snapshot, query_of(seven) + '&' + query_of(nine, sync::kHeard)) ==
+        Positions{seven, nine});
+  CHECK(positions_of(SyncRoute::snapshot, query_of(nine, sync::kHeard)) == Positions{{}, nine});
+  CHECK_THROWS_AS(positions_of(SyncRoute::watch, query_of(nine, sync::kHeard)), Refusal);
   for (const std::string& bad :
        {std::string("since=7"), "chain=" + chain, "since=-1&chain=" + chain, std::string("since=7&chain=x"),
-        "since=7&since=7&chain=" + chain, std::string("a=1")}) {
-    CHECK_THROWS_AS(position_of(bad), Refusal);
+        "since=7&since=7&chain=" + chain, std::string("a=1"), std::string("heard=7"), "heard=7&chain=" + chain,
+        std::string("heard=7&heard_chain=x")}) {
+    CAPTURE(bad);
+    CHECK_THROWS_AS(positions_of(SyncRoute::snapshot, bad), Refusal);
   }
 }
 
