@@ -1,6 +1,6 @@
 #include "agent/api_replies.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/version.hpp"
 

@@ -1,6 +1,6 @@
 #include "agent/batch.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/check_batch.hpp"
 #include "common/domain/decision.hpp"

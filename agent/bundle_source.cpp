@@ -1,6 +1,6 @@
 #include "agent/bundle_source.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "agent/lease_request.hpp"
 #include "agent/openapi.hpp"

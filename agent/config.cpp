@@ -1,6 +1,6 @@
 #include "agent/config.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/un.h>
 #include <unistd.h>
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/json_tree.hpp"
 #include "common/redis/credentials.hpp"

@@ -1,6 +1,6 @@
 #include "agent/file_watch.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 #include "agent/lease_request.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/json_fields.hpp"
 #include "common/domain/json_tree.hpp"

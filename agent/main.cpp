@@ -1,7 +1,7 @@
 // sluice-agent: reads its configuration, and does what it says.
 #include <cstdio>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "agent/app.hpp"

@@ -1,6 +1,6 @@
 #include "agent/server_source.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

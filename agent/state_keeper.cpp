@@ -1,6 +1,6 @@
 #include "agent/state_keeper.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

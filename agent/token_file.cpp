@@ -1,6 +1,6 @@
 #include "agent/token_file.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cctype>
 #include <utility>

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/telemetry/decision_log.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "server/auth/bootstrap.hpp"
 #include "server/kubernetes/make_secrets.hpp"

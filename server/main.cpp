@@ -1,7 +1,7 @@
 // sluice-server: reads its configuration, and does what it says.
 #include <cstdio>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "common/program/config_reader.hpp"

@@ -1,6 +1,6 @@
 #include "agent/sync/fetch.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

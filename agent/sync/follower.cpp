@@ -1,6 +1,6 @@
 #include "agent/sync/follower.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <utility>

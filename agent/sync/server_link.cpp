@@ -1,6 +1,6 @@
 #include "agent/sync/server_link.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "agent/sync/watch_stream.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "common/base/timestamp.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Reading the top level of a bundle. Tenants come first, then what belongs to them, and overrides last: each part is
 // read when all it may refer to is known, whatever the order in the text.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/bundle.hpp"
 #include "common/domain/bundle_reader.hpp"

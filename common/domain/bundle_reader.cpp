@@ -1,6 +1,6 @@
 #include "common/domain/bundle_reader.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // element the reader gives up, although it is JSON, does not cost the others their answer.
 #include "common/domain/check_batch.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rapidjson/reader.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "common/domain/check_faults.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rapidjson/error/en.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // parse_check: a RapidJSON SAX reader over the body itself; the handler is a small state machine over the one or two
 // levels a check has. Whatever is deeper is a fault, and only its end is looked for.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rapidjson/reader.h>
 
 #include <algorithm>

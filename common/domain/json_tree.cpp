@@ -1,6 +1,6 @@
 #include "common/domain/json_tree.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include "common/domain/limit_fields.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

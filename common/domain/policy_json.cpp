@@ -1,6 +1,6 @@
 #include "common/domain/policy_json.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 

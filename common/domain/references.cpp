@@ -1,6 +1,6 @@
 #include "common/domain/references.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 

@@ -1,6 +1,6 @@
 #include "common/domain/scope_json.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>

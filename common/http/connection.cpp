@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/http/connection_host.hpp"
 #include "common/http/problem.hpp"

@@ -4,7 +4,7 @@
 #include <limits>
 #include <new>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <zlib.h>
 
 namespace sluice::http {

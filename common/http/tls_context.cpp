@@ -5,7 +5,7 @@
 #include <ctime>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <openssl/ssl.h>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/error.hpp>

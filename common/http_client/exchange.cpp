@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace sluice::http_client {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <system_error>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/un.h>
 
 namespace sluice::http_client {

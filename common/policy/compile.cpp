@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/limit_numbers.hpp"
 #include "common/policy/levels.hpp"

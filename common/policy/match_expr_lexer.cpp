@@ -1,6 +1,6 @@
 #include "common/policy/match_expr_lexer.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

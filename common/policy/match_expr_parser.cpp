@@ -2,7 +2,7 @@
 // parentheses recurse, and they are counted.
 #include "common/policy/match_expr_parser.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <re2/re2.h>
 
 #include <algorithm>

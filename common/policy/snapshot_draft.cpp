@@ -3,7 +3,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace sluice::policy {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <unordered_set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/policy/compile.hpp"
 #include "common/policy/levels.hpp"

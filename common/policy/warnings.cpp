@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/policy_json.hpp"
 

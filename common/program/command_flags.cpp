@@ -1,6 +1,6 @@
 #include "common/program/command_flags.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

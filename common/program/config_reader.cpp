@@ -1,6 +1,6 @@
 #include "common/program/config_reader.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "common/program/flags.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "common/program/probes.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/json_text.hpp"
 #include "common/base/version.hpp"

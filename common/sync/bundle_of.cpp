@@ -1,6 +1,6 @@
 #include "common/sync/bundle_of.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <string>

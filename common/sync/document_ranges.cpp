@@ -1,6 +1,6 @@
 #include "common/sync/document_ranges.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 // RapidJSON 1.1 adds to a null pointer when its stack is first used: harmless, but the sanitizer ends the program.
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)

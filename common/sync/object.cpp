@@ -1,6 +1,6 @@
 #include "common/sync/object.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

@@ -1,6 +1,6 @@
 #include "common/sync/position.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

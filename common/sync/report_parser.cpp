@@ -1,5 +1,5 @@
 // Reading reports and their reply.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

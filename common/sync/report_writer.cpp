@@ -1,7 +1,7 @@
 // Writing reports and their reply.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/timestamp.hpp"
 #include "common/base/utf8.hpp"

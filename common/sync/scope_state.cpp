@@ -1,6 +1,6 @@
 #include "common/sync/scope_state.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>

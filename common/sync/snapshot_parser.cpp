@@ -1,6 +1,6 @@
 // Reading snapshots and deltas. The documents are cut out first, and what stands around them, with {} in their places,
 // is read field by field: a tree of all the documents would cost many times their size.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <span>

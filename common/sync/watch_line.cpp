@@ -1,6 +1,6 @@
 #include "common/sync/watch_line.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <utility>

@@ -1,5 +1,5 @@
 // A bundle into the store: one transaction, one revision, a change for each object that differs.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "common/domain/json_fields.hpp"

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <unordered_set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "common/domain/policy_json.hpp"

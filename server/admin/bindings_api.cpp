@@ -1,6 +1,6 @@
 #include "server/admin/bindings_api.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "common/domain/json_fields.hpp"

@@ -1,6 +1,6 @@
 #include "server/admin/bundle_body.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/fault_place.hpp"
 #include "common/policy/match_expr.hpp"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/json_tree.hpp"
 #include "server/admin/json_edit.hpp"

@@ -1,6 +1,6 @@
 // A request in, and who would judge it: chosen by the agent's own code on the tenant's own policies. Nothing is
 // counted, so what a limit would say is left open.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/json_text.hpp"
 #include "common/domain/enum_text.hpp"

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/json_fields.hpp"
 #include "server/admin/bundle_api.hpp"

@@ -1,6 +1,6 @@
 #include "server/admin/idempotency.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "common/base/crypto.hpp"

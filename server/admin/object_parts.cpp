@@ -1,6 +1,6 @@
 #include "server/admin/object_parts.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/json_fields.hpp"
 #include "server/admin/json_edit.hpp"

@@ -1,6 +1,6 @@
 #include "server/admin/objects_api.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/identifiers.hpp"
 #include "common/domain/json_fields.hpp"

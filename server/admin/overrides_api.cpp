@@ -1,6 +1,6 @@
 #include "server/admin/overrides_api.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/duration.hpp"
 #include "common/base/timestamp.hpp"

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "common/domain/identifiers.hpp"

@@ -3,7 +3,7 @@
 #include <array>
 #include <span>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "server/admin/refusal.hpp"

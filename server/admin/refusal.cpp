@@ -1,6 +1,6 @@
 #include "server/admin/refusal.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/json_fields.hpp"
 

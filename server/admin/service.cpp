@@ -4,7 +4,7 @@
 #include <array>
 #include <variant>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <boost/asio/post.hpp>
 
 #include "common/base/crypto.hpp"

@@ -1,5 +1,5 @@
 // A body in, and what storing it would say: nothing is stored.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/identifiers.hpp"
 #include "common/domain/json_fields.hpp"

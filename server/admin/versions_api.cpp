@@ -3,7 +3,7 @@
 #include <charconv>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "common/domain/json_fields.hpp"

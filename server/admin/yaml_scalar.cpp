@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/json_text.hpp"
 #include "common/domain/json_fields.hpp"

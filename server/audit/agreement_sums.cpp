@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "common/base/crypto.hpp"

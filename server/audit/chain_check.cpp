@@ -1,6 +1,6 @@
 #include "server/audit/chain_check.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace sluice::server {
 namespace {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <iostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/identifiers.hpp"
 #include "server/audit/shown.hpp"

@@ -11,7 +11,7 @@
 #include <limits>
 #include <sstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/json_text.hpp"
 #include "common/domain/identifiers.hpp"

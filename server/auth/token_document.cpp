@@ -1,6 +1,6 @@
 #include "server/auth/token_document.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/timestamp.hpp"
 #include "common/domain/identifiers.hpp"

@@ -1,6 +1,6 @@
 #include "server/counters/expiry.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "server/store/change_log.hpp"

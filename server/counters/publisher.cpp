@@ -4,7 +4,7 @@
 #include <random>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "common/base/backoff.hpp"

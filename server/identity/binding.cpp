@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/identifiers.hpp"
 #include "common/domain/json_fields.hpp"

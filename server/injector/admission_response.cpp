@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/crypto.hpp"
 #include "common/base/utf8.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/json_fields.hpp"
 #include "server/injector/pod.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/json_fields.hpp"
 #include "common/domain/json_writer.hpp"

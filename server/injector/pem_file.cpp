@@ -5,7 +5,7 @@
 #include <fstream>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>

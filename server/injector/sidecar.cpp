@@ -1,6 +1,6 @@
 #include "server/injector/sidecar.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/json_writer.hpp"
 #include "server/injector/names.hpp"

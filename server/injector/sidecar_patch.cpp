@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "server/admin/json_edit.hpp"
 #include "server/injector/names.hpp"

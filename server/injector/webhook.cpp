@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "server/injector/admission_response.hpp"
 #include "server/injector/admission_review.hpp"

@@ -3,7 +3,7 @@
 #include <random>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/timestamp.hpp"
 

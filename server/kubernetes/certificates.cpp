@@ -6,7 +6,7 @@
 #include <ctime>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <boost/asio/io_context.hpp>
 
 #include "common/base/crypto.hpp"

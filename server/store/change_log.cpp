@@ -4,7 +4,7 @@
 #include <map>
 #include <span>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "common/base/crypto.hpp"

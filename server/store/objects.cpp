@@ -1,6 +1,6 @@
 #include "server/store/objects.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "server/store/statement.hpp"

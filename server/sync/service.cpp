@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "agent/check_api.hpp"
 #include "agent/decision.hpp"

@@ -15,7 +15,7 @@
 #include <sstream>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "agent/decision.hpp"
 #include "common/base/crypto.hpp"

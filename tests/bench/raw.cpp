@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/redis/reply_reader.hpp"
 #include "tests/bench/plans.hpp"

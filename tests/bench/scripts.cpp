@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tests/bench/floor_script.hpp"
 #include "tests/bench/plans.hpp"

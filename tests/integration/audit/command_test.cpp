@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "server/audit/saved_heads.hpp"
 #include "tests/integration/audit/store.hpp"

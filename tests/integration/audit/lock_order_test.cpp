@@ -6,7 +6,7 @@
 #include <future>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "server/audit/verify.hpp"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pqxx/pqxx>
 
 #include "server/audit/verify.hpp"

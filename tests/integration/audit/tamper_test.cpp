@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "server/audit/verify.hpp"
 #include "tests/integration/audit/store.hpp"

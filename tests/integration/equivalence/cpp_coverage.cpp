@@ -1,6 +1,6 @@
 #include "tests/integration/equivalence/cpp_coverage.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <cstdlib>

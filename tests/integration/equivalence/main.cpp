@@ -8,7 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <cstdio>

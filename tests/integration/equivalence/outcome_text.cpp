@@ -1,6 +1,6 @@
 #include "tests/integration/equivalence/outcome_text.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

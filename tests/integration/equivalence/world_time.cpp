@@ -1,5 +1,5 @@
 // How a history moves in time, what it asks after a denial, and its way to the server.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // What happens to a history beside checks: overrides are written, counters reset, leases released and renewed.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <stdexcept>
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/http/query.hpp"
 #include "server/admin/json_edit.hpp"

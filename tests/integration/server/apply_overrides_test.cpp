@@ -1,6 +1,6 @@
 // Overrides in bundles: as the agents' next decision finds them.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tests/integration/server/counter_rig.hpp"
 

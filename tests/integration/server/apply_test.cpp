@@ -1,6 +1,6 @@
 // POST /v1/admin/apply: a bundle into the store.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "server/admin/json_edit.hpp"
 #include "tests/integration/server/admin_rig.hpp"

@@ -1,6 +1,6 @@
 // The audit trail as it is read, and the newest revision.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tests/integration/server/admin_rig.hpp"
 

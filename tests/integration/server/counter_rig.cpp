@@ -5,7 +5,7 @@
 #include <thread>
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/check_request.hpp"
 #include "common/policy/counter_key.hpp"

@@ -1,6 +1,6 @@
 // POST /v1/admin/explain: who would judge a request.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tests/integration/server/admin_rig.hpp"
 

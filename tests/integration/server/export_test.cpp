@@ -1,6 +1,6 @@
 // GET /v1/admin/export: a scope's state as a bundle.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/bundle.hpp"
 #include "common/policy/match_expr.hpp"

@@ -1,6 +1,6 @@
 // API keys: the secret is shown once and kept as a hash.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/credential.hpp"
 #include "tests/integration/server/admin_rig.hpp"

@@ -1,6 +1,6 @@
 // Organizations, tenants, plans and policies: made, read, replaced, patched, listed and removed.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "server/audit/verify.hpp"
 #include "tests/integration/server/admin_rig.hpp"

@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tests/integration/server/counter_rig.hpp"
 

@@ -1,6 +1,6 @@
 // What was committed reaches Redis, whatever happens to Redis or to the server in between.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tests/integration/server/counter_rig.hpp"
 

@@ -1,6 +1,6 @@
 // Tokens: who may hand out what to whom, and that nobody locks himself out.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <thread>
 

@@ -1,6 +1,6 @@
 // POST /v1/admin/validate: what storing a body would say.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tests/integration/server/admin_rig.hpp"
 

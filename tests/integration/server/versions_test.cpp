@@ -1,6 +1,6 @@
 // Versions of plans and policies, rollback and rollout.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "server/audit/verify.hpp"
 #include "tests/integration/server/admin_rig.hpp"

@@ -1,6 +1,6 @@
 // What agents report is stored once and in few statements, whichever replicas hear of it and whatever happens to them.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <random>
 

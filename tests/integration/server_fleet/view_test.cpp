@@ -1,6 +1,6 @@
 // The fleet as operators see it.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "server/fleet/fleet_store.hpp"
 #include "tests/integration/server_fleet/fleet_rig.hpp"

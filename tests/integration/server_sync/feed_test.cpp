@@ -11,7 +11,7 @@
 
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/telemetry/line_writer.hpp"
 #include "server/sync/reader.hpp"

@@ -1,6 +1,6 @@
 #include "tests/integration/support/postgres_server.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <cerrno>

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <boost/asio/io_context.hpp>
 
 #include "tests/sync/balancer/balancer.hpp"

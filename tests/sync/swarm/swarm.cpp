@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <boost/asio/post.hpp>
 
 namespace sluice::sync_test {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <boost/asio/post.hpp>
 
 #include "common/base/json_text.hpp"

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace sluice::agent {
 namespace {

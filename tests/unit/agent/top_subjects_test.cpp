@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace sluice::agent {
 namespace {

@@ -4,7 +4,7 @@
 #include <random>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tests/unit/agent/api_rig.hpp"
 

@@ -1,5 +1,5 @@
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "bundle_helpers.hpp"
 #include "common/domain/policy_json.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/domain/json_tree.hpp"
 #include "server/admin/yaml.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace sluice::sync {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace sluice::sync {
 namespace {
