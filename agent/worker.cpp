@@ -67,6 +67,7 @@ redis::Observer Worker::observe_redis() {
   return {.connected = [this](const redis::ServerInfo& server) { on_connected(server); },
           .connect_failed =
               [this, lost](const Error& error) {
+                if (error.code == "no_login") return await_login();
                 const limiter::StoreFault fault = connect_fault(error.code);
                 shared_.metrics.redis_errors.count(static_cast<std::size_t>(fault));
                 if (fault == limiter::StoreFault::authentication && shared_.redis_refused) shared_.redis_refused();
@@ -76,6 +77,16 @@ redis::Observer Worker::observe_redis() {
               [lost](const Error& error) {
                 lost(error, "redis_disconnected", "The connection to Redis is lost; it is made anew.");
               }};
+}
+
+// Nothing is wrong: the server has yet to hand it out.
+void Worker::await_login() {
+  redis_ready_.store(false, std::memory_order_relaxed);
+  telemetry::set(shared_.metrics.workers.at(index_).redis_connected, telemetry::WorkerMetrics::Known::no);
+  if (std::exchange(awaits_login_, true)) return;
+  shared_.log.info("redis_login_awaited",
+                   "Redis is used as soon as the server has handed out its login; failure modes decide meanwhile.",
+                   {{"worker", index_}});
 }
 
 void Worker::on_connected(const redis::ServerInfo& server) {

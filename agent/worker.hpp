@@ -69,6 +69,7 @@ class Worker {
   std::unique_ptr<limiter::CounterStore> make_store();
   redis::Observer observe_redis();
   limiter::RedisStoreObserver observe_store();
+  void await_login();
   void on_connected(const redis::ServerInfo& server);
   void publish_overrides();
   void tick();
@@ -84,6 +85,7 @@ class Worker {
   OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
   Publication in_force_;
+  bool awaits_login_ = false;  // to Redis; it was said
   std::atomic<bool> redis_ready_{false};
   std::atomic<bool> has_policies_{false};
   std::atomic<std::chrono::steady_clock::rep> last_turn_{0};

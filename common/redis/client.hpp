@@ -70,10 +70,10 @@ class ReplyHandler {
 
 // Told of what happens to the connection, from the loop; for logs, metrics and the wiring of what must follow a
 // connect. They may call begin(), reconnect() and stop(); they must not destroy the client. No text holds a password.
-// Codes of connect_failed: refused, unreachable, timeout, resolve, tls, credentials, authentication, permission,
-// database, loading, busy, masterdown, too_old, denied, disconnected, protocol. All of them are tried again, as all can
-// heal. Codes of disconnected: disconnected, timeout (a reply owed for more than 2 × the deadline), protocol,
-// reconnect.
+// Codes of connect_failed: refused, unreachable, timeout, resolve, tls, no_login, credentials, authentication,
+// permission, database, loading, busy, masterdown, too_old, denied, disconnected, protocol. All of them are tried
+// again, as all can heal. Codes of disconnected: disconnected, timeout (a reply owed for more than 2 × the deadline),
+// protocol, reconnect.
 struct Observer {
   // After the handshake (AUTH, SELECT, CLIENT SETNAME, INFO: version ≥ 7 and maxmemory-policy): the connection is
   // ready.

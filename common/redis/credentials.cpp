@@ -1,5 +1,7 @@
 #include "common/redis/credentials.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -54,6 +56,9 @@ Result<Login> read_login(const Options& options) {
     login.password = *std::move(password);
   }
   if (!options.login_file.empty()) {
+    if (::access(options.login_file.c_str(), F_OK) != 0 && errno == ENOENT) {
+      return failure("no_login", fmt::format("the login file {} is not there yet", options.login_file));
+    }
     Result<std::string> text = read_small("login", options.login_file);
     if (!text) return std::unexpected(text.error());
     const std::size_t end = text->find('\n');

@@ -12,7 +12,8 @@ namespace sluice::redis {
 
 // Reads Options::password_file or login_file where one is named, anew at each call: a rotated password counts from the
 // next connect on. Blocking, of a small local file.
-// Error: `credentials` (unreadable, empty, or larger than 4 KiB). Its text holds no content of the file.
+// Errors: `no_login` (there is no login_file yet); `credentials` (unreadable, empty, or larger than 4 KiB). No text
+// holds content of a file.
 Result<Login> read_login(const Options& options);
 
 // A file that holds a password; line ends at its end are not part of it. Errors: as of read_login.

@@ -54,7 +54,8 @@ TEST_CASE("a login file replaces the user and the password of the URL") {
 
 TEST_CASE("a login file that is missing, empty or half a login is no login") {
   const Folder folder;
-  CHECK(error_of(folder.path + "/none") == "credentials");
+  CHECK(error_of(folder.path + "/none") == "no_login");
+  CHECK(error_of(folder.path) == "credentials");
   CHECK(error_of(folder.write("")) == "credentials");
   CHECK(error_of(folder.write("agent")) == "credentials");
   CHECK(error_of(folder.write("agent\n")) == "credentials");
