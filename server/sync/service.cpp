@@ -6,7 +6,6 @@
 
 #include <fmt/core.h>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "common/sync/report.hpp"
 #include "server/admin/executor.hpp"
@@ -17,8 +16,6 @@
 namespace sluice::server {
 namespace {
 
-using std::chrono::steady_clock;
-
 constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // parsed on the loop
 constexpr std::size_t kNoBody = 1024;                        // of routes that read none
 constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
@@ -26,25 +23,6 @@ constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
 Refusal unavailable(std::string detail) { return {503, "unavailable", std::move(detail), {}, std::string(kTryAgain)}; }
 
 }  // namespace
-
-// One request between its arrival and its answer.
-struct SyncService::Call {
-  enum class Asked : std::uint8_t { no, waiting, yes, failed };
-
-  Call(boost::asio::io_context& loop, std::variant<http::Reply, http::Admission> its_reply)
-      : reply(std::move(its_reply)), timer(loop) {}
-
-  std::variant<http::Reply, http::Admission> reply;
-  SyncRoute route = SyncRoute::snapshot;
-  Positions positions;
-  Callers::Shown shown;
-  std::string agent_id;
-  std::string request_id;
-  std::string body;
-  bool gzip = false;
-  Asked asked = Asked::no;  // PostgreSQL, for this request
-  boost::asio::steady_timer timer;
-};
 
 SyncService::SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, FailureThrottle& throttle,
                          const Clock& clock, telemetry::Log& log, Options options)
@@ -80,31 +58,10 @@ std::size_t SyncService::body_limit(std::string_view /*method*/, std::string_vie
   return path == "/v1/sync/report" ? sync::kMaxReportBytes : kNoBody;
 }
 
-namespace {
-
-// Everything of a request that outlives the connection's buffers, but for its body.
-template <class Call>
-void read(const http::Request& request, Call& call) {
-  call.request_id = request_id_of(request.header("x-request-id"));
-  call.shown.source = request.peer;
-  call.route = sync_route_of(request.method, request.path);
-  if (call.route == SyncRoute::snapshot || call.route == SyncRoute::watch) {
-    call.positions = positions_of(call.route, request.query);
-  }
-  call.agent_id = agent_id_of(request.header("sluice-agent"));
-  if (call.agent_id.empty() && call.route == SyncRoute::watch) {
-    refuse_fault(400, "Sluice-Agent", "a watch names its agent: Sluice-Agent: <agent_id>");
-  }
-  call.shown.authorization = request.header("authorization");
-  call.gzip = takes_gzip(request.header("accept-encoding"));
-}
-
-}  // namespace
-
 void SyncService::handle(http::Request& request, http::Reply reply) {
-  const auto call = std::make_shared<Call>(loop_, std::move(reply));
+  const auto call = std::make_shared<SyncCall>(loop_, std::move(reply));
   try {
-    read(request, *call);
+    call->read(request);
     call->body.assign(request.body.data(), request.body.size());
   } catch (const Refusal& refusal) {
     return refuse(*call, refusal);
@@ -113,9 +70,9 @@ void SyncService::handle(http::Request& request, http::Reply reply) {
 }
 
 void SyncService::admit(http::Request& head, http::Admission admission) {
-  const auto call = std::make_shared<Call>(loop_, std::move(admission));
+  const auto call = std::make_shared<SyncCall>(loop_, std::move(admission));
   try {
-    read(head, *call);
+    call->read(head);
   } catch (const Refusal& refusal) {
     return refuse(*call, refusal);
   }
@@ -137,7 +94,7 @@ void SyncService::answer_call(const CallPtr& call) {
   }
   auto token = caller_of(call);
   if (!token) return;  // it goes on when PostgreSQL or Kubernetes was asked
-  if (auto* const admission = std::get_if<http::Admission>(&call->reply)) return admission->read_body();
+  if (auto* const admission = std::get_if<http::Admission>(&call->answer)) return admission->read_body();
   switch (call->route) {
     case SyncRoute::snapshot:
       return answer_snapshot(call, *token);
@@ -152,7 +109,7 @@ void SyncService::answer_call(const CallPtr& call) {
 
 // nullptr: the call goes on by itself.
 std::shared_ptr<const AgentToken> SyncService::caller_of(const CallPtr& call) {
-  call->shown.asked_postgres = call->asked != Call::Asked::no;
+  call->shown.asked_postgres = call->asked != SyncCall::Asked::no;
   Callers::Found found = callers_.find(*world_, call->shown);
   if (found.ask == Callers::Ask::postgres) ask_first(call);
   if (found.ask == Callers::Ask::kubernetes) {
@@ -166,11 +123,12 @@ std::shared_ptr<const AgentToken> SyncService::caller_of(const CallPtr& call) {
 
 // Has PostgreSQL looked at, and the call go on then: once. False where that was done.
 bool SyncService::ask_first(const CallPtr& call) {
-  if (call->asked != Call::Asked::no) return false;
-  call->asked = Call::Asked::waiting;
+  if (call->asked != SyncCall::Asked::no) return false;
+  call->asked = SyncCall::Asked::waiting;
+  ++statistics_.asked;
   const auto told = [this](const CallPtr& waiting, bool asked) {
-    if (waiting->asked != Call::Asked::waiting) return;  // it took too long
-    waiting->asked = asked ? Call::Asked::yes : Call::Asked::failed;
+    if (waiting->asked != SyncCall::Asked::waiting) return;  // it took too long
+    waiting->asked = asked ? SyncCall::Asked::yes : SyncCall::Asked::failed;
     waiting->timer.cancel();
     go_on(waiting);
   };
@@ -211,20 +169,21 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
 // Has PostgreSQL asked whether its history is the caller's: once. Throws where it could not be.
 bool SyncService::must_ask_of_history(const CallPtr& call) {
   if (ask_first(call)) return true;
-  if (call->asked == Call::Asked::failed) {
+  if (call->asked == SyncCall::Asked::failed) {
     throw unavailable("Whether this revision is of PostgreSQL's history cannot be told now: it cannot be reached.");
   }
   return false;
 }
 
-void SyncService::send_document(Call& call, const Documents::Answer& document) {
+void SyncService::send_document(SyncCall& call, const Documents::Answer& document) {
   if (!document.body) return refuse(call, unavailable("The snapshot could not be built."));
   ++(document.whole ? statistics_.fetched_whole : statistics_.fetched_delta);
   statistics_.document_bytes += document.body->size();
   const std::string headers =
       fmt::format("{}Vary: Accept-Encoding\r\nX-Request-Id: {}\r\n{}",
                   document.packed ? "Content-Encoding: gzip\r\n" : "", call.request_id, kEveryHeader);
-  std::get<http::Reply>(call.reply).send({.status = 200, .headers = headers, .body = {}, .shared_body = document.body});
+  std::get<http::Reply>(call.answer)
+      .send({.status = 200, .headers = headers, .body = {}, .shared_body = document.body});
 }
 
 void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token) {
@@ -247,7 +206,7 @@ void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentT
     }
   }
   const std::string headers = fmt::format("X-Request-Id: {}\r\n{}", call->request_id, kEveryHeader);
-  watches_.open(std::move(std::get<http::Reply>(call->reply)),
+  watches_.open(std::move(std::get<http::Reply>(call->answer)),
                 {.status = 200, .content_type = "application/x-ndjson", .headers = headers}, std::move(token),
                 call->agent_id, call->positions.since, world_, changed);
 }
@@ -266,7 +225,8 @@ void SyncService::answer_report(const CallPtr& call, const std::shared_ptr<const
   });
 }
 
-void SyncService::take_report(Call& call, const AgentToken& token, std::expected<sync::ReportDocument, Faults> report) {
+void SyncService::take_report(SyncCall& call, const AgentToken& token,
+                              std::expected<sync::ReportDocument, Faults> report) {
   if (!report) refuse_faults(400, std::move(report.error()));
   ++statistics_.reports;
   if (!token.caller.pod.empty()) report->agent.pod = token.caller.pod;  // as Kubernetes names it
@@ -289,15 +249,15 @@ void SyncService::answer_counters(const CallPtr& call) {
   send(*call, {.status = 200, .body = *login});
 }
 
-void SyncService::send(Call& call, const http::Response& response) {
+void SyncService::send(SyncCall& call, const http::Response& response) {
   const std::string headers = fmt::format("{}X-Request-Id: {}\r\n{}", response.headers, call.request_id, kEveryHeader);
   http::Response whole = response;
   whole.headers = headers;
-  if (auto* const admission = std::get_if<http::Admission>(&call.reply)) return admission->refuse(whole);
-  std::get<http::Reply>(call.reply).send(whole);
+  if (auto* const admission = std::get_if<http::Admission>(&call.answer)) return admission->refuse(whole);
+  std::get<http::Reply>(call.answer).send(whole);
 }
 
-void SyncService::refuse(Call& call, const Refusal& why) {
+void SyncService::refuse(SyncCall& call, const Refusal& why) {
   const Answer answer = problem(why, call.request_id);
   log_.debug("sync_refused", "A request of policy sync was refused.",
              {{"status", answer.status}, {"type", why.type}, {"request_id", call.request_id}});

@@ -21,6 +21,7 @@
 #include "common/telemetry/log.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/auth/throttle.hpp"
+#include "server/sync/call.hpp"
 #include "server/sync/callers.hpp"
 #include "server/sync/counters_login.hpp"
 #include "server/sync/documents.hpp"
@@ -60,8 +61,7 @@ class SyncService final : public http::Handler {
   const SyncStatistics& statistics() const { return statistics_; }
 
  private:
-  struct Call;
-  using CallPtr = std::shared_ptr<Call>;
+  using CallPtr = std::shared_ptr<SyncCall>;
 
   void go_on(const CallPtr& call);
   void answer_call(const CallPtr& call);
@@ -72,10 +72,10 @@ class SyncService final : public http::Handler {
   void answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token);
   void answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token);
   void answer_counters(const CallPtr& call);
-  void take_report(Call& call, const AgentToken& token, std::expected<sync::ReportDocument, Faults> report);
-  void send_document(Call& call, const Documents::Answer& document);
-  void send(Call& call, const http::Response& response);
-  void refuse(Call& call, const Refusal& why);
+  void take_report(SyncCall& call, const AgentToken& token, std::expected<sync::ReportDocument, Faults> report);
+  void send_document(SyncCall& call, const Documents::Answer& document);
+  void send(SyncCall& call, const http::Response& response);
+  void refuse(SyncCall& call, const Refusal& why);
 
   boost::asio::io_context& loop_;
   Feed& feed_;

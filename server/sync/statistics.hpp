@@ -23,6 +23,7 @@ struct SyncStatistics {
   Counter folded{0};         // invalidations that had no line of their own
   Counter heartbeats{0};
   Counter reports{0};
+  Counter asked{0};                      // requests for which PostgreSQL was looked at first
   Counter refused{0};                    // 401, 429
   std::atomic<std::int64_t> watches{0};  // open now
 };

@@ -1,0 +1,41 @@
+// One request of policy sync between its arrival and its answer: what was read of it, and where its answer goes.
+//
+// Thread: the loop.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/http/server.hpp"
+#include "server/sync/callers.hpp"
+#include "server/sync/request.hpp"
+
+namespace sluice::server {
+
+struct SyncCall {
+  enum class Asked : std::uint8_t { no, waiting, yes, failed };
+  using Where = std::variant<http::Reply, http::Admission>;  // an admission: its body is yet to be read
+
+  SyncCall(boost::asio::io_context& loop, Where its_answer) : answer(std::move(its_answer)), timer(loop) {}
+
+  // Everything of a request that outlives the connection's buffers, but for its body. Throws Refusal.
+  void read(const http::Request& request);
+
+  Where answer;
+  SyncRoute route = SyncRoute::snapshot;
+  Positions positions;
+  Callers::Shown shown;
+  std::string agent_id;
+  std::string request_id;
+  std::string body;
+  bool gzip = false;
+  Asked asked = Asked::no;  // PostgreSQL, for this request
+  boost::asio::steady_timer timer;
+};
+
+}  // namespace sluice::server
