@@ -48,35 +48,27 @@ Result<> Publisher::start() {
                       found->maxmemory_policy));
     }
   }
-  running_ = true;
-  thread_ = std::thread([this] {
-    run();
-    const std::lock_guard lock(mutex_);
-    running_ = false;
-    changed_.notify_all();
-  });
+  thread_.start([this] { run(); });
   return {};
 }
 
 bool Publisher::stop_within(std::chrono::milliseconds patience) {
-  {
-    std::unique_lock lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
-    if (!changed_.wait_for(lock, patience, [this] { return !running_; })) return false;
-  }
+  tell_to_stop();
+  if (!thread_.ended_within(patience)) return false;
   stop();
   return true;
 }
 
 void Publisher::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  tell_to_stop();
+  thread_.join();
   link_.stop();
+}
+
+void Publisher::tell_to_stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  changed_.notify_all();
 }
 
 void Publisher::wake() {

@@ -14,12 +14,12 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <pqxx/connection>
 
 #include "common/base/clock.hpp"
+#include "common/base/ending_thread.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/counters/marker.hpp"
 #include "server/counters/publication.hpp"
@@ -85,6 +85,7 @@ class Publisher {
   void see_policy(const std::string& maxmemory_policy);
   bool may_publish() const { return link_.ready() && (options_.allow_evicting || !statistics_.evicts); }
   void note(Published published);
+  void tell_to_stop();
   void wake();
 
   const Options options_;
@@ -101,9 +102,8 @@ class Publisher {
   std::condition_variable changed_;
   bool stopping_ = false;
   bool woken_ = false;
-  bool running_ = false;
   std::vector<CounterRef> uncertain_;
-  std::thread thread_;
+  EndingThread thread_;
 };
 
 }  // namespace sluice::server

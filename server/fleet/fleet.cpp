@@ -39,33 +39,25 @@ Fleet::~Fleet() { stop(); }
 void Fleet::start() {
   next_state_ = next_read_ = steady_clock::now();
   next_batch_ = next_state_ + options_.batch_every;
-  running_ = true;
-  thread_ = std::thread([this] {
-    run();
-    const std::lock_guard lock(mutex_);
-    running_ = false;
-    changed_.notify_all();
-  });
+  thread_.start([this] { run(); });
 }
 
 bool Fleet::stop_within(std::chrono::milliseconds patience) {
-  {
-    std::unique_lock lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
-    if (!changed_.wait_for(lock, patience, [this] { return !running_; })) return false;
-  }
-  stop();
+  tell_to_stop();
+  if (!thread_.ended_within(patience)) return false;
+  thread_.join();
   return true;
 }
 
 void Fleet::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
+  tell_to_stop();
+  thread_.join();
+}
+
+void Fleet::tell_to_stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
 }
 
 std::int64_t Fleet::report(const AgentCaller& caller, std::string_view /*source*/, sync::ReportDocument report) {

@@ -16,11 +16,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include <pqxx/connection>
 
 #include "common/base/clock.hpp"
+#include "common/base/ending_thread.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/fleet/agent_table.hpp"
 #include "server/fleet/usage_pending.hpp"
@@ -75,6 +75,7 @@ class Fleet final : public FleetPort {
  private:
   using Time = std::chrono::steady_clock::time_point;
 
+  void tell_to_stop();
   void run();
   bool wait();  // until something is due; false at the end
   void turn(bool last);
@@ -102,8 +103,7 @@ class Fleet final : public FleetPort {
   AgentTable agents_;
   UsagePending usage_;
   bool stopping_ = false;
-  bool running_ = false;
-  std::thread thread_;
+  EndingThread thread_;
 };
 
 }  // namespace sluice::server

@@ -66,34 +66,30 @@ Feed::~Feed() {
 
 void Feed::start(Listener listener) {
   listener_ = std::move(listener);
-  running_ = true;
-  thread_ = std::thread([this] {
+  thread_.start([this] {
     run();
     answer(false);
-    const std::lock_guard lock(mutex_);
-    running_ = false;
-    ended_.notify_all();
   });
 }
 
 bool Feed::stop_within(std::chrono::milliseconds patience) {
-  {
-    std::unique_lock lock(mutex_);
-    stopping_ = true;
-    wake();
-    if (!ended_.wait_for(lock, patience, [this] { return !running_; })) return false;
-  }
-  stop();
+  tell_to_stop();
+  if (!thread_.ended_within(patience)) return false;
+  thread_.join();
   return true;
 }
 
 void Feed::stop() {
+  tell_to_stop();
+  thread_.join();
+}
+
+void Feed::tell_to_stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   wake();
-  if (thread_.joinable()) thread_.join();
 }
 
 void Feed::look(std::function<void(bool asked)> told) {

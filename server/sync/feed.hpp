@@ -12,18 +12,17 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <pqxx/connection>
 
 #include "common/base/backoff.hpp"
+#include "common/base/ending_thread.hpp"
 #include "common/sync/coalescer.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/postgres/pool.hpp"
@@ -81,6 +80,7 @@ class Feed {
   void await_next_round();
   void stay_away(std::chrono::nanoseconds time);
   void answer(bool asked);
+  void tell_to_stop();
   bool stopping() const;
   void wake();
   void forget_wake();
@@ -100,12 +100,10 @@ class Feed {
   std::atomic<bool> loaded_{false};
 
   mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable ended_;
   bool stopping_ = false;
-  bool running_ = false;
   bool away_ = false;
   std::vector<std::function<void(bool)>> asking_;
-  std::thread thread_;
+  EndingThread thread_;
 };
 
 }  // namespace sluice::server
