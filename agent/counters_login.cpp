@@ -107,7 +107,7 @@ void CountersLogin::take(const Result<http_client::Response>& answer) {
 Result<> CountersLogin::keep(const http_client::Response& answer) {
   Result<std::string> login = login_of(answer);
   if (!login) return std::unexpected(std::move(login.error()));
-  if (*login == kept_) return {};
+  if (*login == kept_ && ::access(file_.c_str(), F_OK) == 0) return {};
   if (Result<> written = replace_file(file_, *login); !written) return written;
   log_.info("redis_login", "The login to Redis is the one that the server hands out.", {{"file", file_}});
   kept_ = *std::move(login);

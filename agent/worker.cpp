@@ -13,7 +13,9 @@ constexpr std::chrono::milliseconds kTick{250};
 // Why there is no connection (the codes of redis::Observer), as the class of error it is counted under.
 limiter::StoreFault connect_fault(std::string_view code) {
   using limiter::StoreFault;
-  if (code == "authentication" || code == "permission" || code == "credentials") return StoreFault::authentication;
+  if (code == "authentication" || code == "permission" || code == "credentials" || code == "no_login") {
+    return StoreFault::authentication;
+  }
   if (code == "loading") return StoreFault::loading;
   if (code == "busy") return StoreFault::busy;
   if (code == "masterdown") return StoreFault::read_only;
@@ -67,7 +69,7 @@ redis::Observer Worker::observe_redis() {
   return {.connected = [this](const redis::ServerInfo& server) { on_connected(server); },
           .connect_failed =
               [this, lost](const Error& error) {
-                if (error.code == "no_login") return await_login();
+                if (error.code == "no_login" && !has_connected_) return await_login();
                 const limiter::StoreFault fault = connect_fault(error.code);
                 shared_.metrics.redis_errors.count(static_cast<std::size_t>(fault));
                 if (fault == limiter::StoreFault::authentication && shared_.redis_refused) shared_.redis_refused();
@@ -79,7 +81,7 @@ redis::Observer Worker::observe_redis() {
               }};
 }
 
-// Nothing is wrong: the server has yet to hand it out.
+// At the start nothing is wrong: the server has yet to hand it out.
 void Worker::await_login() {
   redis_ready_.store(false, std::memory_order_relaxed);
   telemetry::set(shared_.metrics.workers.at(index_).redis_connected, telemetry::WorkerMetrics::Known::no);
@@ -93,6 +95,7 @@ void Worker::on_connected(const redis::ServerInfo& server) {
   using Known = telemetry::WorkerMetrics::Known;
   telemetry::WorkerMetrics& metrics = shared_.metrics.workers.at(index_);
   bool keeps = server.maxmemory_policy == "noeviction";
+  has_connected_ = true;
   redis_ready_.store(true, std::memory_order_relaxed);
   telemetry::set(metrics.redis_connected, Known::yes);
   telemetry::set(metrics.redis_eviction_policy_ok, keeps ? Known::yes : Known::no);

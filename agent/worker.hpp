@@ -85,7 +85,8 @@ class Worker {
   OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
   Publication in_force_;
-  bool awaits_login_ = false;  // to Redis; it was said
+  bool awaits_login_ = false;   // to Redis; it was said
+  bool has_connected_ = false;  // to Redis
   std::atomic<bool> redis_ready_{false};
   std::atomic<bool> has_policies_{false};
   std::atomic<std::chrono::steady_clock::rep> last_turn_{0};

@@ -193,8 +193,8 @@ void SyncClient::Impl::on_heartbeat(const sync::Heartbeat& line) {
   if (!state_ || refusal_ || !coalescer_.idle()) return;
   const sync::Position& here = state_->head;
   if (line.head == here) return host_.on_confirmed(here);
-  if (line.head.revision > here.revision && !heard_) return adopt(line.head);
-  // Another history, or a replica that is behind: asked, the server says which.
+  if (line.head.revision > here.revision && is_of_this_token()) return adopt(line.head);
+  // Another history, a replica that is behind, or another token: asked, the server says which.
   heard_ = line.head;
   coalescer_.requested(Clock::now());
   plan();

@@ -63,7 +63,6 @@ class SyncClient::Impl {
   void refuse(const std::optional<sync::Position>& head, const Error& why);
   void ended(FetchResult result, std::string_view text = {});
   void open_stream();
-  bool covers(const sync::Position& heard) const;
   bool is_of_this_token() const { return state_->token_id == link_.token_id(); }
 
   sync::AgentState agent_state() const;
@@ -86,9 +85,11 @@ class SyncClient::Impl {
   std::shared_ptr<NewState> offered_;      // with the host
   bool ask_whole_ = false;                 // the next request is for the whole state
   std::optional<sync::Position> asked_since_;
-  std::string asked_as_;                          // the token's id
-  std::optional<sync::Position> heard_;           // of this stream, the last, while no fetch has covered it
+  std::string asked_as_;  // the token's id
+  // What this stream told of last, until a fetch has covered it: while it is there, one is owed, or a refusal waits.
+  std::optional<sync::Position> heard_;
   std::optional<sync::Position> heard_at_begin_;  // of the fetch that is going on: what it brings covers that
+  bool heard_is_foreign_ = false;                 // as the server says of that
   std::optional<sync::SnapshotRefusal> refusal_;
   std::optional<Error> stream_error_;
   std::chrono::sys_seconds stream_error_since_;

@@ -58,6 +58,7 @@ void SyncClient::Impl::fetch(bool whole) {
   request->max_body = options_.max_snapshot;
   snapshots_.ask(*std::move(request), [this](const Result<http_client::Response>& answer) {
     static const sync::ScopeState kNone;
+    heard_is_foreign_ = answer && answer->header(sync::kHeardField) == sync::kForeign;
     on_reply(judge_reply(state_ ? *state_ : kNone, asked_since_.has_value(), answer));
   });
 }
@@ -111,8 +112,8 @@ void SyncClient::Impl::refused(const Error& why) {
   refuse(head, why);
 }
 
-// What was heard before the fetch began is in what it brought, for the server was told of it. What was heard meanwhile
-// is, unless it is newer.
+// What was heard before the fetch began is in what it brought, for the server was told of it. Where it is of another
+// history, so is what the stream will say.
 void SyncClient::Impl::took(FetchResult result) {
   const bool changed = result != FetchResult::not_modified;
   ask_whole_ = false;
@@ -121,21 +122,20 @@ void SyncClient::Impl::took(FetchResult result) {
   fetch_error_.reset();
   fetch_backoff_.reset();
   ended(result);
-  if (heard_ && (heard_ == heard_at_begin_ || covers(*heard_))) heard_.reset();
-  coalescer_.succeeded(!heard_);
+  const bool foreign = heard_ && heard_ == heard_at_begin_ && heard_is_foreign_;
+  if (heard_ == heard_at_begin_ || heard_ == state_->head) heard_.reset();
+  const bool newest = !heard_ && is_of_this_token();
+  coalescer_.succeeded(newest);
+  if (!newest && coalescer_.idle()) coalescer_.requested(Clock::now());
   host_.on_confirmed(state_->head);
   open_stream();
+  if (foreign) stream_.fail({"foreign", "the watch stream is of another history than the server's database"});
   plan();
   if (changed) reporter_.soon();
 }
 
-// Of what a fetch has brought: the same, or further on from where it began.
-bool SyncClient::Impl::covers(const sync::Position& heard) const {
-  if (state_->head == heard) return true;
-  return state_->head.revision > heard.revision && (!asked_since_ || heard.revision > asked_since_->revision);
-}
-
 void SyncClient::Impl::try_again(FetchResult result, const Error& why) {
+  snapshots_.close_idle();  // another replica may know better
   fetch_error_ = why;
   ended(result, why.text);
   coalescer_.failed(Clock::now(), fetch_backoff_.next(link_.random()));
@@ -145,7 +145,8 @@ void SyncClient::Impl::try_again(FetchResult result, const Error& why) {
 
 // The one before stays. The same state is asked for again after a back-off; another as soon as there is one.
 void SyncClient::Impl::refuse(const std::optional<sync::Position>& head, const Error& why) {
-  sync::Position refused = head ? *head : heard_.value_or(sync::Position{.revision = 0, .chain = kNoChain});
+  const auto& told = heard_ ? heard_ : heard_at_begin_;
+  sync::Position refused = head ? *head : told.value_or(sync::Position{.revision = 0, .chain = kNoChain});
   // What could not even be read or added up may have been read from a wrong start.
   ask_whole_ = why.code != "invalid_snapshot";
   refusal_ = {.refused = std::move(refused), .code = why.code, .text = why.text.substr(0, sync::kMaxReportText)};

@@ -41,6 +41,11 @@ void WatchStream::reopen() {
   open();
 }
 
+void WatchStream::fail(const Error& why) {
+  client_.cancel();
+  lose(why);
+}
+
 void WatchStream::close() {
   client_.cancel();
   silence_alarm_.clear();
@@ -52,9 +57,8 @@ void WatchStream::on_line(std::string_view text) {
   if (text.empty()) return;
   const auto line = sync::parse_watch_line(text);
   if (!line) {
-    client_.cancel();
     const Fault& fault = line.error().front();
-    return lose({"watch_line", fmt::format("a line of the watch stream cannot be read: {}{}{}", fault.pointer,
+    return fail({"watch_line", fmt::format("a line of the watch stream cannot be read: {}{}{}", fault.pointer,
                                            fault.pointer.empty() ? "" : ": ", fault.text)});
   }
   if (!connected_) {
@@ -71,8 +75,7 @@ void WatchStream::expect_line(milliseconds within) {
   const auto when = Clock::now() + within;
   silence_alarm_.set(when, [this, when, within] {
     if (Clock::now() - when > kLate) return expect_line(kAfterLate);
-    client_.cancel();
-    lose({"silent", fmt::format("the watch stream has said nothing for {} ms: it is taken for dead", within.count())});
+    fail({"silent", fmt::format("the watch stream has said nothing for {} ms: it is taken for dead", within.count())});
   });
 }
 

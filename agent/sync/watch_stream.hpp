@@ -31,9 +31,10 @@ class WatchStream {
   // `silence`: of an open stream, after which it is dead.
   WatchStream(boost::asio::io_context& context, ServerLink& link, std::chrono::milliseconds silence, Listener listener);
 
-  void open();    // now, unless it is open or being opened
-  void reopen();  // now, from where the agent is now
-  void close();   // for good, without a word
+  void open();                  // now, unless it is open or being opened
+  void reopen();                // now, from where the agent is now
+  void fail(const Error& why);  // drops it as lost: it is opened again after a while
+  void close();                 // for good, without a word
 
   bool connected() const { return connected_; }
   bool begun() const { return begun_; }

@@ -33,6 +33,10 @@ inline constexpr PositionParameters kSince{"since", "chain"};  // what the agent
 inline constexpr PositionParameters kHeard{"heard",
                                            "heard_chain"};  // what its watch told it of, and no fetch covers yet
 
+// The field of an answer that says that what was heard is not of PostgreSQL's history, in lower case, and its value.
+inline constexpr std::string_view kHeardField = "sluice-heard";
+inline constexpr std::string_view kForeign = "foreign";
+
 // The texts of two such parameters, as they stand in the query (no unescaping: neither needs any).
 // Errors (code `position`): no whole number from 0 to 2^63 − 1, no chain.
 Result<Position> parse_position(std::string_view revision, std::string_view chain,

@@ -28,6 +28,7 @@ struct SyncCall {
 
   Where answer;
   SyncRoute route = SyncRoute::snapshot;
+  bool heard_is_foreign = false;  // what the agent was told of is not of PostgreSQL's history
   Positions positions;
   Callers::Shown shown;
   std::string agent_id;

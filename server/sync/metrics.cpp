@@ -34,8 +34,7 @@ void add_sync_metrics(Metrics& metrics, const Feed& feed, const SyncStatistics& 
   count("sluice_sync_documents_built_total", "Documents built; those who share one count once.", statistics.built);
   count("sluice_sync_built_bytes_total", "Bytes of documents built, as sent.", statistics.built_bytes);
   count("sluice_sync_reports_total", "Reports of agents taken.", statistics.reports);
-  count("sluice_sync_looks_total",
-        "Requests of agents that knew more than this server: PostgreSQL was looked at first.", statistics.asked);
+  count("sluice_sync_looks_total", "Requests that PostgreSQL was looked at for before their answer.", statistics.asked);
   count("sluice_sync_auth_failures_total", "Requests without a token that opens something.", statistics.refused);
 }
 

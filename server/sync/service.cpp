@@ -20,6 +20,10 @@ constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // parsed on the lo
 constexpr std::size_t kNoBody = 1024;                        // of routes that read none
 constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
 
+std::string heard_field(const SyncCall& call) {
+  return call.heard_is_foreign ? fmt::format("{}: {}\r\n", sync::kHeardField, sync::kForeign) : "";
+}
+
 Refusal unavailable(std::string detail) { return {503, "unavailable", std::move(detail), {}, std::string(kTryAgain)}; }
 
 }  // namespace
@@ -143,13 +147,14 @@ bool SyncService::ask_first(const CallPtr& call) {
 void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) {
   // The agent's watch may be of a replica that is ahead of this one.
   const auto& heard = call->positions.heard;
-  if (heard && !world_->history.contains(*heard) && must_ask_of_history(call)) return;
+  call->heard_is_foreign = heard && !world_->history.contains(*heard);
+  if (call->heard_is_foreign && must_ask_of_history(call)) return;
   std::optional<std::int64_t> since;
   if (call->positions.since) {
     switch (world_->history.find(*call->positions.since)) {
       case History::Place::head:
         ++statistics_.fetched_nothing;
-        return send(*call, {.status = 304});
+        return send(*call, {.status = 304, .headers = heard_field(*call)});
       case History::Place::within:
         if (call->positions.since->revision >= token.scope_since) since = call->positions.since->revision;
         break;
@@ -170,7 +175,7 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
 bool SyncService::must_ask_of_history(const CallPtr& call) {
   if (ask_first(call)) return true;
   if (call->asked == SyncCall::Asked::failed) {
-    throw unavailable("Whether this revision is of PostgreSQL's history cannot be told now: it cannot be reached.");
+    throw unavailable("PostgreSQL could not be asked whether its history has the revision that was named.");
   }
   return false;
 }
@@ -180,7 +185,7 @@ void SyncService::send_document(SyncCall& call, const Documents::Answer& documen
   ++(document.whole ? statistics_.fetched_whole : statistics_.fetched_delta);
   statistics_.document_bytes += document.body->size();
   const std::string headers =
-      fmt::format("{}Vary: Accept-Encoding\r\nX-Request-Id: {}\r\n{}",
+      fmt::format("{}{}Vary: Accept-Encoding\r\nX-Request-Id: {}\r\n{}", heard_field(call),
                   document.packed ? "Content-Encoding: gzip\r\n" : "", call.request_id, kEveryHeader);
   std::get<http::Reply>(call.answer)
       .send({.status = 200, .headers = headers, .body = {}, .shared_body = document.body});

@@ -139,6 +139,30 @@ def test_a_login_that_redis_refuses_is_asked_for_again(server: Server, admin: Ad
     wait_until("decisions by Redis", lambda: reason(agent, key) == "within_limit")
 
 
+def test_a_login_that_was_lost_is_had_again(server: Server, admin: AdminClient, redis: RedisServer, make_agent: MakeAgent,
+                                             tmp_path: Path) -> None:
+    key = key_of_shop(admin)
+    agent = make_agent(None, redis.counters, *agent_flags(server, token_of(admin, tmp_path), tmp_path)).start()
+    wait_until("decisions by Redis", lambda: reason(agent, key) == "within_limit")
+    kept = tmp_path / "kept.redis"
+    kept.unlink()
+    redis.cli("CLIENT", "KILL", "USER", USER)
+    wait_until("the login", kept.exists, 30)
+    wait_until("decisions by Redis", lambda: reason(agent, key) == "within_limit")
+
+
+def test_an_agent_without_its_server_says_once_that_it_waits_for_the_login(make_agent: MakeAgent, redis: RedisServer,
+                                                                           tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("a.b.c")
+    agent = make_agent(None, redis.counters, "--server", "http://127.0.0.1:1", "--agent-token-file", str(token), "--agent-id", "a",
+                       "--snapshot-cache", str(tmp_path / "kept"), "--redis-password-from-server", "--workers", "1").start()
+    wait_until("that it waits", lambda: agent.log.read_text().count("redis_login_awaited") == 1)
+    wait_until("why", lambda: "redis_login_failed" in agent.log.read_text())
+    assert agent.metric("sluice_redis_connected") == 0
+    assert "redis_connect_failed" not in agent.log.read_text()
+
+
 def startup(agent: Agent) -> tuple[int, Any]:
     """What the startup probe is told."""
     with Client(agent.admin_port) as client:

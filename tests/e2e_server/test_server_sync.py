@@ -122,14 +122,19 @@ def test_a_position_of_another_history_is_gone(agent: SyncAgent, position: tuple
     assert answer.status == 410 and answer.body["type"] == "/problems/resync", answer
 
 
-def test_an_answer_covers_what_the_agent_was_told_of(admin: AdminClient, agent: SyncAgent, tenant: str) -> None:
+def test_an_answer_covers_what_the_agent_was_told_of(server: Server, admin: AdminClient, agent: SyncAgent, tenant: str) -> None:
     agent.fetch()
     for number in range(30):   # without it a fetch right after a write may be too early
         written = admin.put("/plans/p", bucket(name=f"n{number}"), tenant=tenant)
         assert agent.fetch(heard=(written.body["revision"], "a" * 64)).status == 200
         assert json.loads(agent.objects["plan", tenant, "p"])["name"] == f"n{number}"
-    assert agent.fetch(heard=agent.position).status == 304
-    assert agent.fetch(heard=(1, "a" * 64)).status == 304, "it was told by a replica that has not heard of another history yet"
+    looks = metric(server, "looks_total")
+    known = agent.fetch(heard=agent.position)
+    assert known.status == 304 and "sluice-heard" not in known.headers
+    assert metric(server, "looks_total") == looks
+    elsewhere = agent.fetch(heard=(1, "a" * 64))
+    assert elsewhere.status == 304 and elsewhere.headers["sluice-heard"] == "foreign"
+    assert metric(server, "looks_total") == looks + 1
 
 
 @pytest.mark.parametrize("query", ["?since=1", "?chain=" + "a" * 64, "?since=x&chain=" + "a" * 64, "?since=1&chain=short",

@@ -276,9 +276,11 @@ def coalesced(run: Run) -> Iterator[tuple[Optional[int], int, str]]:
     """In a burst of a time D no agent fetches more than 1 + ⌈D / 100 ms⌉ times. To an agent the burst lasts until it has heard
     the last of it: a machine that stands still for a moment lengthens it."""
     for burst in run.bursts:
+        last = max((write.revision for write in run.writes if burst.begin_us <= write.acknowledged_us <= burst.last_us), default=0)
         for agent, events in run.events.items():
             during = [event for event in events if burst.begin_us <= event.t <= burst.settled_us]
-            heard = [event.t for event in during if event.what == "line" and event.more["kind"] == "invalidation"]
+            heard = [event.t for event in during
+                     if event.what == "line" and event.more["kind"] == "invalidation" and (event.revision or 0) <= last]
             duration = max([burst.last_us, *heard]) - burst.begin_us
             count = sum(event.what == "fetch_begin" for event in during)
             if count > fetches_allowed(duration):

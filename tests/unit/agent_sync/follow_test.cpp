@@ -175,6 +175,26 @@ TEST_CASE("another token's scope is fetched whole, at the start and on the way")
   CHECK(rig.counters().fetches == 2);
 }
 
+TEST_CASE("a token that is replaced during a fetch has its own scope fetched after it") {
+  const std::string first = mint_key("first", CredentialKind::agent_token);
+  const std::string second = mint_key("second", CredentialKind::agent_token);
+  SyncRig rig;
+  rig.server.token = rig.host.token_text = first;
+  rig.client->start();
+  REQUIRE(rig.in_step());
+  rig.server.hold = true;
+  rig.server.write(policy_on("y"));
+  rig.server.invalidate();
+  REQUIRE(rig.until([&] { return !rig.server.held.empty(); }));
+  rig.server.token = rig.host.token_text = second;
+  const auto opened = rig.counters().streams_opened;
+  rig.server.cut_streams();
+  REQUIRE(rig.until([&] { return rig.counters().streams_opened == opened + 1; }));
+  rig.server.release();
+  REQUIRE(rig.until([&] { return rig.client->state()->token_id == "second"; }));
+  CHECK_FALSE(rig.server.asked.back());
+}
+
 TEST_CASE("live agents are told by tenant") {
   SyncRig rig;
   rig.client->start();

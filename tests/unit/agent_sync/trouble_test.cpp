@@ -6,8 +6,10 @@ namespace {
 
 sync::ObjectPtr policy_on(std::string_view resource) { return sync::policy("shop", "orders", "pro", resource); }
 
-auto answer(unsigned status, std::string body = "{}") {
-  return [status, body = std::move(body)](http::Reply reply) { reply.send({.status = status, .body = body}); };
+auto answer(unsigned status, std::string body = "{}", std::string headers = "") {
+  return [status, body = std::move(body), headers = std::move(headers)](http::Reply reply) {
+    reply.send({.status = status, .headers = headers, .body = body});
+  };
 }
 
 // The document, with a checksum that is not its own.
@@ -126,6 +128,58 @@ TEST_CASE("a fetch names what was heard until one has covered it, for the replic
   REQUIRE(rig.in_step());
   CHECK(rig.server.heard.back() == rig.server.head());  // also of the whole
   CHECK_FALSE(rig.server.asked.back());
+}
+
+TEST_CASE("what was heard during a fetch is named by the next, unless it is what that brought") {
+  Following rig;
+  rig.server.hold = true;
+  rig.server.invalidate();
+  REQUIRE(rig.until([&] { return !rig.server.held.empty(); }));
+  rig.server.write(policy_on("z"));
+  rig.server.invalidate();
+  const Position told = rig.server.head();
+  const auto invalidations = rig.counters().invalidations;
+  REQUIRE(rig.until([&] { return rig.counters().invalidations == invalidations + 1; }));
+  const auto fetches = rig.counters().fetches;
+  std::uint64_t more = 0;
+  SUBCASE("it is") {}
+  SUBCASE("it brought a later one, maybe of another history") {
+    rig.server.move_head();
+    more = 1;
+  }
+  rig.server.release();
+  REQUIRE(rig.in_step());
+  REQUIRE(rig.until([&] { return rig.count(FetchResult::not_modified) == more; }));
+  if (more == 1) CHECK(rig.server.heard.back() == told);
+  rig.server.move_head();
+  rig.server.beat();
+  REQUIRE(rig.until([&] { return rig.counters().adopted == 1; }));
+  CHECK(rig.counters().fetches == fetches + more);
+}
+
+TEST_CASE("a stream of another history than PostgreSQL's is opened anew, and no head of it is adopted") {
+  Following rig;
+  const Position here = *rig.client->position();
+  const Position elsewhere{here.revision + 7, std::string(sync::kChainDigits, 'e')};
+  rig.server.script = {answer(304, "", "Sluice-Heard: foreign\r\n")};
+  rig.server.say(sync::write_line(sync::Invalidation{elsewhere, {}}));
+  REQUIRE(rig.until([&] { return rig.counters().streams_lost == 1; }));
+  CHECK(rig.server.heard.back() == elsewhere);
+  CHECK(rig.client->position() == here);
+  CHECK(rig.client->degraded().front().find("of another history") != std::string::npos);
+  REQUIRE(rig.in_step());  // the stream that is opened then leads on
+  CHECK(rig.same());
+  CHECK(rig.counters().adopted == 0);
+  CHECK(rig.client->degraded().empty());
+}
+
+TEST_CASE("a server that cannot tell is asked over another connection: behind it may be another replica") {
+  Following rig;
+  const auto connects = rig.counters().connects;
+  rig.server.script = {answer(503), answer(503)};
+  rig.server.invalidate();
+  REQUIRE(rig.in_step());
+  CHECK(rig.counters().connects >= connects + 2);
 }
 
 TEST_CASE("a watch of a replica that is behind costs one fetch a line, and the agent follows on") {
