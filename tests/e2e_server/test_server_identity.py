@@ -78,11 +78,11 @@ def test_a_service_accounts_own_binding_wins(server: Server, kubernetes: FakeKub
                                              tenant: str, namespace: str) -> None:
     other = admin.tenant(organization)
     bind(admin, namespace, tenant)
-    bind(admin, namespace, other, "checkout")
+    bound = bind(admin, namespace, other, "checkout")["revision"]
     found = []
     for account in ("default", "checkout"):
         agent = agent_of(server, kubernetes.add(namespace, account))
-        assert agent.fetch().status == 200
+        assert agent.fetch(heard=(bound, "a" * 64)).status == 200   # so that this server has heard of both
         found.append(tenants_of(agent))
     assert found == [{tenant}, {other}]
 
