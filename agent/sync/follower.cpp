@@ -192,8 +192,10 @@ void SyncClient::Impl::on_heartbeat(const sync::Heartbeat& line) {
   // While something is owed, or refused, what is in force here is not the server's state of the scope.
   if (!state_ || refusal_ || !coalescer_.idle()) return;
   const sync::Position& here = state_->head;
-  if (line.head == here) return host_.on_confirmed(here);
-  if (line.head.revision > here.revision && is_of_this_token()) return adopt(line.head);
+  if (is_of_this_token()) {
+    if (line.head == here) return host_.on_confirmed(here);
+    if (line.head.revision > here.revision) return adopt(line.head);
+  }
   // Another history, a replica that is behind, or another token: asked, the server says which.
   heard_ = line.head;
   coalescer_.requested(Clock::now());

@@ -195,6 +195,22 @@ TEST_CASE("a token that is replaced during a fetch has its own scope fetched aft
   CHECK_FALSE(rig.server.asked.back());
 }
 
+TEST_CASE("a token that is replaced while its stream goes on has its own scope fetched at the next heartbeat") {
+  const std::string first = mint_key("first", CredentialKind::agent_token);
+  const std::string second = mint_key("second", CredentialKind::agent_token);
+  SyncRig rig;
+  rig.server.token = rig.host.token_text = first;
+  rig.client->start();
+  REQUIRE(rig.in_step());
+  rig.server.token = rig.host.token_text = second;
+  const auto reports = rig.counters().reports;
+  rig.client->report_soon();  // each request reads the token
+  REQUIRE(rig.until([&] { return rig.counters().reports > reports; }));
+  rig.server.beat();  // of the head that is in force
+  REQUIRE(rig.until([&] { return rig.client->state()->token_id == "second"; }));
+  CHECK_FALSE(rig.server.asked.back());
+}
+
 TEST_CASE("live agents are told by tenant") {
   SyncRig rig;
   rig.client->start();
