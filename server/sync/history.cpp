@@ -51,9 +51,9 @@ History::Place History::find(const sync::Position& position) const {
   return chain == position.chain ? Place::within : Place::foreign;
 }
 
-bool History::contains(const sync::Position& position) const {
+bool History::denies(const sync::Position& position) const {
   const Place place = find(position);
-  return place == Place::head || place == Place::within;
+  return place == Place::above || place == Place::foreign;
 }
 
 bool History::touches(const SyncScope& scope, std::int64_t revision) const {

@@ -56,7 +56,7 @@ class History {
     foreign,    // the same number with another past
   };
   Place find(const sync::Position& position) const;
-  bool contains(const sync::Position& position) const;
+  bool denies(const sync::Position& position) const;  // it is none of here: above, or foreign
 
   // The steps after a revision, oldest first; visit(step) says whether to go on. REQUIRES: base's ≤ revision.
   template <class Visit>

@@ -147,7 +147,7 @@ bool SyncService::ask_first(const CallPtr& call) {
 void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) {
   // The agent's watch may be of a replica that is ahead of this one.
   const auto& heard = call->positions.heard;
-  call->heard_is_foreign = heard && !world_->history.contains(*heard);
+  call->heard_is_foreign = heard && world_->history.denies(*heard);
   if (call->heard_is_foreign && must_ask_of_history(call)) return;
   std::optional<std::int64_t> since;
   if (call->positions.since) {
