@@ -95,6 +95,11 @@ class JudgeListener {
  protected:
   ~JudgeListener() = default;
 };
+// One rulebook of a decision that judges several, each on its own counters.
+struct RulebookCall {
+  const Call* call = nullptr;
+  JudgeListener* listener = nullptr;
+};
 class LeaseListener {
  public:
   virtual void settled(const StoreResult<LeaseOutcome>& result) = 0;
@@ -116,6 +121,11 @@ class CounterStore {
  public:
   virtual ~CounterStore() = default;
   virtual void judge(const Call& call, JudgeListener& listener) = 0;
+  // Judges each rulebook by itself: a denial by one does not stop the others from being charged. The calls and listeners
+  // live until each listener was told; `calls` itself may go when this returns.
+  virtual void judge_all(std::span<const RulebookCall> calls) {
+    for (const RulebookCall& each : calls) judge(*each.call, *each.listener);
+  }
   virtual void release(std::span<const LeaseRef> leases, LeaseListener& listener) = 0;
   virtual void renew(std::span<const LeaseRef> leases, LeaseListener& listener) = 0;
   // All overrides of one key; limits not named lose theirs.
