@@ -1,6 +1,5 @@
-// How long it takes to verify a long trail, and in how much memory. Not run by ctest: filling takes longer than all
-// other tests. By hand, in a release build:
-//   build/release/bin/integration_audit --no-skip --test-case="a million*"
+// How long it takes to verify a long trail, and in how much memory. Filling takes longer than all other tests, and a
+// sanitizer would distort the time: `scripts/test --long` runs it, on the release build.
 #include <doctest/doctest.h>
 
 #include <chrono>
