@@ -1,9 +1,9 @@
-// How long to wait before the next attempt: doubling, with full jitter.
+// How long to wait before the next attempt: exponential back-off with full jitter.
 //
-// The n-th delay is uniform in [0, min(max, first · 2^n)): callers that lost the same server do not come back together.
-// (M. Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015.)
+// The n-th delay (n from 0) is uniform in [0, min(max, first · 2^n)), so clients that lost the same server do not all
+// come back at the same time. Source: M. Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015.
 //
-// A value: no clock, no randomness and no timer of its own. Not thread-safe.
+// A plain value without clock, timer or random generator: the caller passes the random number. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -19,27 +19,28 @@ class Backoff {
   Backoff(Duration first, Duration max)
       : first_(std::max(first, Duration::zero())), max_(std::max(first_, max)), ceiling_(first_) {}
 
-  // `random` is uniform in [0, 1); what lies outside is clamped. Each call doubles what the next one may return.
+  // The next delay. `random` must be uniform in [0, 1); values outside are clamped. Each call doubles the upper bound
+  // of the next delay, up to `max`.
   Duration next(double random) {
     const Duration ceiling = ceiling_;
     ceiling_ = ceiling_ > max_ / 2 ? max_ : ceiling_ * 2;
-    const double share = random > 0 ? std::min(random, 1.0) : 0.0;  // NaN is 0 too
+    const double share = random > 0 ? std::min(random, 1.0) : 0.0;  // also turns NaN into 0
     const double delay = share * static_cast<double>(ceiling.count());
     // A ceiling near the largest duration rounds up as a double: min() keeps the conversion in range.
     if (delay >= static_cast<double>(ceiling.count())) return ceiling;
     return Duration(static_cast<Duration::rep>(delay));
   }
 
-  // After a success: the next failure starts from `first` again.
+  // To be called after a success: the next failure starts from `first` again.
   void reset() { ceiling_ = first_; }
 
-  // Another `max`, from the next delay on; below `first` it counts as `first`.
+  // Changes `max` from the next delay on. A `max` below `first` counts as `first`.
   void set_max(Duration max) {
     max_ = std::max(first_, max);
     ceiling_ = std::min(ceiling_, max_);
   }
 
-  // What the next delay stays below.
+  // The exclusive upper bound of the next delay.
   Duration ceiling() const { return ceiling_; }
 
  private:

@@ -1,4 +1,6 @@
-// Time is a parameter: whoever needs the wall clock is handed one, and tests drive their own.
+// The wall clock as an interface: a class that needs the time takes a Clock, and its tests pass one that they control.
+//
+// Thread safety: now_us() may be called from any thread.
 #pragma once
 
 #include <chrono>

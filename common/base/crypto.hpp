@@ -1,8 +1,8 @@
-// Hashes, random bytes and the text forms of bytes.
+// Hashes, random bytes, and bytes as text (hex, base64, base62).
 //
 // Thread safety: all functions may be called from any thread; a Sha256 object belongs to one thread at a time.
-// There is nothing a caller could do when the operating system has no randomness: the program ends then, with a text on
-// stderr. It never continues with predictable bytes.
+// Failures of OpenSSL end the process with a message on stderr, because no caller could handle them: continuing would
+// mean predictable keys or a missing hash.
 #pragma once
 
 #include <array>
@@ -24,7 +24,8 @@ inline ByteView as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// A SHA-256 in parts. Reusable: finish() gives the digest and begins anew. Never allocates.
+// SHA-256 of input that arrives in pieces. finish() returns the digest and resets the object, so it can be reused.
+// Never allocates.
 class Sha256 {
  public:
   Sha256();
@@ -34,42 +35,42 @@ class Sha256 {
   Sha256Digest finish();
 
  private:
-  std::array<std::uint32_t, 28> state_;  // OpenSSL's
+  std::array<std::uint32_t, 28> state_;  // storage of OpenSSL's SHA256_CTX; its header stays out of this one
 };
 
 Sha256Digest sha256(std::string_view text);
 
-// Equal in length and content; the time depends on the lengths only.
+// Whether both have the same length and content. The time it takes depends on the lengths only, never on the content.
 bool constant_time_equal(ByteView a, ByteView b);
 
-// Fills `out` from the operating system's generator; fit for keys.
+// Fills `out` from OpenSSL's generator, which the operating system seeds. Good enough for secret keys.
 void random_bytes(std::span<std::uint8_t> out);
 
-// Lower case.
+// Lower-case digits.
 std::string to_hex(ByteView bytes);
 void append_hex(ByteView bytes, std::string& out);
-// Either case. Nothing for an odd length or another character.
+// Accepts both cases. nullopt for an odd length or a character that is no hex digit.
 std::optional<Bytes> from_hex(std::string_view text);
-// As from_hex, into memory of the caller: false unless `text` is exactly out.size() bytes in hex.
+// As above, without allocation. False unless `text` is hex for exactly out.size() bytes; `out` is then undefined.
 bool from_hex(std::string_view text, std::span<std::uint8_t> out);
 
-// RFC 4648 section 5, no padding.
+// RFC 4648 section 5 (URL-safe alphabet), without padding.
 std::string to_base64url(ByteView bytes);
-// Strict: nothing for padding, other characters, an impossible length, or unused bits that are not zero; so every
-// sequence of bytes has exactly one text that is accepted.
+// Strict: nullopt for padding, other characters, an impossible length, or unused bits that are not zero. So exactly one
+// text is accepted for each sequence of bytes.
 std::optional<Bytes> from_base64url(std::string_view text);
 
-// RFC 4648 section 4, padded: as Kubernetes writes bytes in JSON.
+// RFC 4648 section 4 (standard alphabet), with padding: the form in which Kubernetes writes bytes in JSON.
 std::string to_base64(ByteView bytes);
-// As strict as from_base64url; the padding must be there.
+// As strict as from_base64url; padding is required.
 std::optional<Bytes> from_base64(std::string_view text);
 
-// The bytes as one big-endian number in base 62 (digits 0-9A-Za-z), zero-padded on the left to `width` digits.
-// REQUIRES: 62^width > 256^bytes.size(): 43 digits hold 32 bytes, 6 digits hold 4.
+// The bytes as one big-endian number in base 62 (digits 0-9A-Za-z), padded on the left with zeros to `width` digits.
+// REQUIRES: 62^width > 256^bytes.size(). For example 43 digits hold 32 bytes, 6 digits hold 4.
 std::string to_base62(ByteView bytes, std::size_t width);
 bool is_base62(std::string_view text);
 
-// CRC-32 as of zlib and PNG (polynomial 0x04C11DB7, reflected). Finds mistakes, not malice.
+// CRC-32 as zlib and PNG use it (polynomial 0x04C11DB7, reflected). Detects typing errors, not attacks.
 std::uint32_t crc32(std::string_view text);
 
 }  // namespace sluice

@@ -11,10 +11,10 @@ namespace {
 using Wide = unsigned __int128;
 
 constexpr Wide kMax = static_cast<Wide>(std::numeric_limits<std::int64_t>::max());
-constexpr std::size_t kMaxDigits = 38;            // as many as surely fit 127 bits
-constexpr std::int64_t kFarAway = 1'000'000'000;  // an exponent beyond this fits nothing but zero
+constexpr std::size_t kMaxDigits = 38;                // any number of 38 digits fits into 127 bits
+constexpr std::int64_t kMaxExponent = 1'000'000'000;  // exponents above are cut to about this: only zero has them
 
-// digits · 10^exponent
+// ±digits · 10^exponent. `digits` has no leading or trailing zeros; zero has no digits.
 struct Scientific {
   bool negative = false;
   std::string digits;
@@ -35,7 +35,7 @@ bool take(std::string_view& rest, char wanted) {
   return true;
 }
 
-// What follows "e": nothing for a faulty shape.
+// Reads the part after "e", up to the end; nullopt unless it is an optional sign and digits.
 std::optional<std::int64_t> read_exponent(std::string_view rest) {
   const bool negative = take(rest, '-');
   if (!negative) take(rest, '+');
@@ -43,7 +43,7 @@ std::optional<std::int64_t> read_exponent(std::string_view rest) {
   if (take_digits(rest, digits) == 0 || !rest.empty()) return std::nullopt;
   std::int64_t value = 0;
   for (const char c : digits) {
-    if (value < kFarAway) value = value * 10 + (c - '0');
+    if (value < kMaxExponent) value = value * 10 + (c - '0');
   }
   return negative ? -value : value;
 }
@@ -72,7 +72,7 @@ std::optional<Scientific> read_scientific(std::string_view rest) {
   return number;
 }
 
-// value · factor^times; nothing above 63 bits.
+// value · factor^times; nullopt above 63 bits.
 std::optional<Wide> scaled(Wide value, unsigned factor, std::int64_t times) {
   for (; times > 0; --times) {
     if (value > kMax) return std::nullopt;
@@ -82,7 +82,7 @@ std::optional<Wide> scaled(Wide value, unsigned factor, std::int64_t times) {
   return value;
 }
 
-// How often `value` can be divided by `factor`, at most `times`; divides it.
+// Divides `value` by `factor` as often as it divides evenly, at most `times`; returns how often that was.
 std::int64_t divide_out(Wide& value, unsigned factor, std::int64_t times) {
   std::int64_t count = 0;
   for (; count < times && value % factor == 0; ++count) value /= factor;
@@ -106,7 +106,7 @@ Result<Fraction> parse_decimal(std::string_view text) {
     if (!product) return too_fine;
     numerator = *product;
   } else {
-    // Lowest terms: 10^places is 2s and 5s, and each that the digits hold cancels one.
+    // The denominator is 10^places = 2^places · 5^places. Each factor 2 or 5 of the numerator cancels one of them.
     const std::int64_t places = -number->exponent;
     const std::int64_t twos = places - divide_out(numerator, 2, places);
     const std::int64_t fives = places - divide_out(numerator, 5, places);

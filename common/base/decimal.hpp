@@ -1,4 +1,4 @@
-// Decimals read exactly, as a fraction of integers: a double would turn 0.333333 into something else.
+// Reads decimal numbers exactly, as a fraction of two integers. A double could not hold 0.333333.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// In lowest terms; denominator ≥ 1, the sign is the numerator's, zero is 0/1.
+// Invariants: in lowest terms; denominator ≥ 1; the numerator carries the sign; zero is 0/1.
 struct Fraction {
   std::int64_t numerator = 0;
   std::int64_t denominator = 1;
@@ -19,8 +19,8 @@ struct Fraction {
 };
 
 // Reads a number as JSON writes it ("20", "-0.333333", "1e-3"); leading zeros are accepted too.
-// Errors (code `decimal`): another shape, or a value whose lowest terms do not fit two 64-bit integers
-// (also: more than 38 significant digits).
+// Error `decimal`: the text is not a number, has more than 38 significant digits, or its numerator or denominator does
+// not fit into 63 bits.
 Result<Fraction> parse_decimal(std::string_view text);
 
 }  // namespace sluice

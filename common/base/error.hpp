@@ -1,4 +1,6 @@
-// Errors are values: a code a program can switch on and a text that helps the reader act.
+// Errors as values: a code for programs and a text for people.
+//
+// Data paths return Result<T>. Exceptions are for program start and the edges of the admin API.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +12,8 @@
 namespace sluice {
 
 struct Error {
-  std::string code;  // snake_case, stable
-  std::string text;  // one sentence: what, why, and where it helps what to do
+  std::string code;  // snake_case; programs compare it, so it stays the same between releases
+  std::string text;  // one sentence: what failed, why, and what to do about it where that helps
 };
 
 template <class T = void>
@@ -21,11 +23,12 @@ inline std::unexpected<Error> failure(std::string code, std::string text) {
   return std::unexpected(Error{std::move(code), std::move(text)});
 }
 
-// One faulty place in a document. Readers of documents report all faults, not the first.
+// One invalid place in a document; users read "validation error". Readers report all faults of a document, not only the
+// first.
 struct Fault {
-  std::string pointer;  // JSON pointer (RFC 6901); "" is the whole document
-  std::string text;     // the rule that was broken, and the fix
-  // Where the pointer leads in the text that was read, in characters from 1; 0 where that is not known.
+  std::string pointer;  // JSON pointer (RFC 6901) to the value; "" is the whole document
+  std::string text;     // the rule that was broken, and how to fix it
+  // Position of the value in the text that was read, counted in characters from 1; 0: not known.
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 };

@@ -1,16 +1,18 @@
-// A hash table that can be copied in no time: copies share all of it, and a change copies what lies between the root
-// and the changed entry, a few kilobytes, whatever the table holds. What a table owns alone it changes in place, so
-// that filling one costs what filling an ordinary hash table does.
+// A persistent hash table: a copy costs nothing and shares all memory with its original. A later change copies only the
+// nodes between the root and the changed entry, a few kilobytes however large the table is. Nodes that no other copy
+// shares are changed in place, so filling a table costs as much as filling an ordinary hash table.
 //
-// A trie over the hash's upper bits, 64 ways at each step (Bagwell: "Ideal Hash Trees", 2001), whose leaves are tables
-// of up to 128 slots with linear probing over the lower bits. A look-up follows one pointer for each step (the first
-// ones stay in the caches) and then usually reads one slot; how large the leaf is stands in the pointer to it.
+// Structure: a trie over the upper bits of the hash with 64 branches a node (Bagwell: "Ideal Hash Trees", 2001). Each
+// leaf is a table of up to 128 slots with linear probing over the lower bits. A look-up follows one pointer for each
+// level (the upper levels stay in the processor's caches) and then usually reads one slot. The low bits of the pointer
+// to a leaf hold the leaf's capacity, so that a look-up need not read the leaf's header.
 //
-// Entry: copyable; hash(), of which all 64 bits are even; a default made one answers is_free() with true, others never.
-// Several entries may have one hash: the caller's `is` tells them apart.
+// Requirements on Entry: copyable; hash() returns 64 bits that are all uniformly distributed; is_free() returns true
+// for a default-constructed entry and for no other.
+// Entries may have the same hash; the parameter `is` of the functions below picks the entry that is meant.
 //
-// Thread safety: of a value, and its copies may be used by different threads, also while others change or free theirs.
-// Looking up changes nothing, not even a count.
+// Thread safety: as of a value. Copies of one table may be used by different threads at the same time, also for
+// changes. Looking up writes nothing, not even a reference count.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +41,7 @@ class HashTrie {
 
   std::size_t size() const { return size_of(root_); }
   bool empty() const { return root_ == kEmpty; }
-  // Whether both are one table, unchanged since one was copied from the other.
+  // Whether both share everything: one is an unchanged copy of the other. False does not mean that they differ.
   bool is_same(const HashTrie& other) const { return root_ == other.root_; }
 
   template <class Is>
@@ -47,7 +49,8 @@ class HashTrie {
     return find_in(leaf_for(hash), hash, is);
   }
 
-  // The first half of a look-up: fetches what the second half, find_near(), reads. Until the table changes.
+  // A look-up in two halves, so that a caller can overlap the cache misses of several look-ups: near() finds the leaf
+  // and prefetches the slot, find_near() reads it. The result of near() is valid until the table changes.
   using Near = std::uintptr_t;
   Near near(std::uint64_t hash) const {
     const Node leaf = leaf_for(hash);
@@ -64,23 +67,24 @@ class HashTrie {
     visit(root_, use);
   }
 
-  // Puts the entry in the place of the one that `is` names, or beside the others; true where it is new.
+  // Replaces the entry for which `is` holds, or adds a new one. True: it was added.
   template <class Is>
   bool put(Entry entry, Is is) {
     return put_in(root_, kTopShift, entry, is);
   }
 
-  // The entry to change in place, its hash excepted; nullptr where there is none. Until the next call.
+  // The entry for which `is` holds, for changes in place; nullptr: there is none. Its hash must not change. The pointer
+  // is valid until the next call of a function that is not const.
   template <class Is>
   Entry* edit(std::uint64_t hash, Is is) {
     if (!find(hash, is)) return nullptr;
     Node* at = &root_;
     for (int shift = kTopShift; is_branch(*at); shift -= kBits) at = &own_branch(*at).children[way(hash, shift)];
     own_leaf(*at);
-    return const_cast<Entry*>(find_in(*at, hash, is));  // NOLINT(cppcoreguidelines-pro-type-const-cast): it is ours
+    return const_cast<Entry*>(find_in(*at, hash, is));  // NOLINT(cppcoreguidelines-pro-type-const-cast): unshared now
   }
 
-  // False where there was none.
+  // Removes the entry for which `is` holds. False: there was none.
   template <class Is>
   bool erase(std::uint64_t hash, Is is) {
     if (!find(hash, is)) return false;
@@ -89,7 +93,7 @@ class HashTrie {
   }
 
  private:
-  // A pointer to a branch or a leaf. Its lowest bits: 0 for a branch, else 1 + log2 of the leaf's capacity.
+  // A tagged pointer to a branch or a leaf. The lowest 5 bits are 0 for a branch, else 1 + log2(capacity of the leaf).
   using Node = std::uintptr_t;
   static constexpr Node kEmpty = 0;
   static constexpr std::size_t kAlignment = 32;
@@ -98,17 +102,17 @@ class HashTrie {
   static constexpr int kBits = 6;
   static constexpr std::size_t kWays = std::size_t{1} << kBits;
   static constexpr int kTopShift = 64 - kBits;
-  static constexpr std::size_t kLeafMost = 64;  // entries; more where the hash has no bits left to tell them apart
-  static constexpr std::size_t kMerge = 16;     // a branch of so few becomes a leaf again
+  static constexpr std::size_t kMaxLeafEntries = 64;  // exceeded only below the last level, where hashes hardly differ
+  static constexpr std::size_t kMergeBelow = 16;      // a branch with at most this many entries becomes a leaf again
 
   struct Head {
     std::atomic<std::uint32_t> owners{1};
-    std::size_t size = 0;  // entries in and below it
+    std::size_t size = 0;  // entries in this node and below
   };
   struct alignas(kAlignment) Branch : Head {
     std::array<Node, kWays> children{};
   };
-  struct alignas(kAlignment) Leaf : Head {};  // its slots follow; at most half are taken
+  struct alignas(kAlignment) Leaf : Head {};  // the slots follow in the same allocation; at most half are used
 
   static bool is_branch(Node node) { return node != kEmpty && (node & kTag) == 0; }
   static Head& head(Node node) { return *reinterpret_cast<Head*>(node & ~kTag); }
@@ -121,7 +125,8 @@ class HashTrie {
   static void retain(Node node) {
     if (node != kEmpty) head(node).owners.fetch_add(1, std::memory_order_relaxed);
   }
-  // Whether nobody else can see the node. REQUIRES: nobody else can see what leads to it.
+  // Whether no other table shares the node. REQUIRES: no other table shares its parents. The acquire pairs with the
+  // release in release(): writes of the last other owner happen before ours.
   static bool is_alone(Node node) { return head(node).owners.load(std::memory_order_acquire) == 1; }
 
   static void release(Node node) {
@@ -172,6 +177,7 @@ class HashTrie {
     }
   }
 
+  // Makes the branch at `at` unshared, copying it if another table shares it.
   static Branch& own_branch(Node& at) {
     if (is_alone(at)) return branch(at);
     auto* mine = new Branch;
@@ -183,6 +189,7 @@ class HashTrie {
     return *mine;
   }
 
+  // As own_branch, of a leaf.
   static void own_leaf(Node& at) {
     if (is_alone(at)) return;
     const Node mine = new_leaf(capacity(at));
@@ -192,7 +199,7 @@ class HashTrie {
     at = mine;
   }
 
-  // REQUIRES: the leaf is ours and has room.
+  // Adds the entry. REQUIRES: the leaf is unshared and has a free slot.
   static void place(Node leaf, Entry entry) {
     Entry* all = slots(leaf);
     const std::size_t mask = capacity(leaf) - 1;
@@ -202,7 +209,7 @@ class HashTrie {
     ++head(leaf).size;
   }
 
-  // The leaf with room for `room` entries in all, without the one at `without`.
+  // Moves the entries into a new leaf with capacity for `room` of them; the entry at `without` is dropped.
   static void rebuild(Node& at, std::size_t room, const Entry* without = nullptr) {
     const Node mine = new_leaf(std::bit_ceil(2 * room));
     const bool alone = is_alone(at);
@@ -219,6 +226,7 @@ class HashTrie {
     at = mine;
   }
 
+  // Turns a full leaf into a branch, distributing the entries by the next 6 bits of their hashes.
   static void split(Node& at, int shift) {
     auto* made = new Branch;
     auto into = [made, shift](const Entry& entry) {
@@ -246,7 +254,7 @@ class HashTrie {
       own_leaf(at);
       slots(at)[index] = std::move(entry);
       return false;
-    } else if (const std::size_t size = head(at).size; size >= kLeafMost && shift >= 0) {
+    } else if (const std::size_t size = head(at).size; size >= kMaxLeafEntries && shift >= 0) {
       split(at, shift);
       return put_in(at, shift, std::move(entry), is);
     } else if (2 * (size + 1) > capacity(at)) {
@@ -258,7 +266,7 @@ class HashTrie {
     return true;
   }
 
-  // REQUIRES: it is there.
+  // REQUIRES: the entry exists.
   template <class Is>
   static void erase_in(Node& at, int shift, std::uint64_t hash, Is is) {
     if (!is_branch(at)) {
@@ -269,7 +277,7 @@ class HashTrie {
     }
     Branch& here = own_branch(at);
     erase_in(here.children[way(hash, shift)], shift - kBits, hash, is);
-    if (--here.size > kMerge) return;
+    if (--here.size > kMergeBelow) return;
     const Node merged = new_leaf(std::bit_ceil(2 * here.size));
     auto into = [merged](const Entry& entry) { place(merged, entry); };
     visit(at, into);

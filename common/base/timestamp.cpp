@@ -15,7 +15,8 @@ using WallTime = std::chrono::sys_time<Micros>;
 constexpr std::string_view kShape =
     "a time is written as RFC 3339, such as \"2027-03-31T09:30:00Z\" or \"2027-03-31T09:30:00.25+02:00\"";
 
-// Takes fixed pieces off the front of a text; after the first that does not fit, everything fails.
+// Reads a text from its front, piece by piece. After the first piece that does not fit, every further read fails, so
+// the caller checks complete() once at the end.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -82,7 +83,7 @@ struct Clock {
   }
 };
 
-// "Z" or ±HH:MM; nothing for hours or minutes that do not exist.
+// "Z" or ±HH:MM; nullopt for more than 23 hours or 59 minutes.
 std::optional<std::chrono::minutes> read_offset(Scanner& scanner) {
   if (scanner.take('Z') || scanner.take('z')) return std::chrono::minutes(0);
   const bool west = scanner.take('-');

@@ -5,6 +5,7 @@ namespace {
 
 unsigned char byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
 
+// Whether the byte at `i` exists and is in [low, high].
 bool continues(std::string_view text, std::size_t i, unsigned char low, unsigned char high) {
   return i < text.size() && byte_at(text, i) >= low && byte_at(text, i) <= high;
 }
@@ -15,13 +16,13 @@ std::size_t utf8_sequence(std::string_view text, std::size_t i) {
   const unsigned char lead = byte_at(text, i);
   if (lead >= 0xC2 && lead <= 0xDF) return continues(text, i + 1, 0x80, 0xBF) ? 2 : 0;
   if (lead >= 0xE0 && lead <= 0xEF) {
-    const unsigned char low = lead == 0xE0 ? 0xA0 : 0x80;
-    const unsigned char high = lead == 0xED ? 0x9F : 0xBF;
+    const unsigned char low = lead == 0xE0 ? 0xA0 : 0x80;   // below: an overlong form
+    const unsigned char high = lead == 0xED ? 0x9F : 0xBF;  // above: a surrogate
     return continues(text, i + 1, low, high) && continues(text, i + 2, 0x80, 0xBF) ? 3 : 0;
   }
   if (lead >= 0xF0 && lead <= 0xF4) {
-    const unsigned char low = lead == 0xF0 ? 0x90 : 0x80;
-    const unsigned char high = lead == 0xF4 ? 0x8F : 0xBF;
+    const unsigned char low = lead == 0xF0 ? 0x90 : 0x80;   // below: an overlong form
+    const unsigned char high = lead == 0xF4 ? 0x8F : 0xBF;  // above: beyond U+10FFFF
     const bool valid =
         continues(text, i + 1, low, high) && continues(text, i + 2, 0x80, 0xBF) && continues(text, i + 3, 0x80, 0xBF);
     return valid ? 4 : 0;
@@ -38,10 +39,11 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-std::string_view utf8_prefix(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (byte_at(text, most) & 0xC0) == 0x80) --most;
-  return text.substr(0, most);
+std::string_view utf8_prefix(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  std::size_t end = max_bytes;
+  while (end > 0 && (byte_at(text, end) & 0xC0) == 0x80) --end;  // 10xxxxxx continues a character
+  return text.substr(0, end);
 }
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// What this program was built as.
+// The version of this build, and the compiler that made it.
 #pragma once
 
 #include <string_view>

@@ -54,7 +54,7 @@ Result<> Publisher::start() {
 
 bool Publisher::stop_within(std::chrono::milliseconds patience) {
   tell_to_stop();
-  if (!thread_.ended_within(patience)) return false;
+  if (!thread_.finished_within(patience)) return false;
   stop();
   return true;
 }

@@ -19,7 +19,7 @@
 #include <pqxx/connection>
 
 #include "common/base/clock.hpp"
-#include "common/base/ending_thread.hpp"
+#include "common/base/timed_join_thread.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/counters/marker.hpp"
 #include "server/counters/publication.hpp"
@@ -103,7 +103,7 @@ class Publisher {
   bool stopping_ = false;
   bool woken_ = false;
   std::vector<CounterRef> uncertain_;
-  EndingThread thread_;
+  TimedJoinThread thread_;
 };
 
 }  // namespace sluice::server

@@ -20,7 +20,7 @@
 #include <pqxx/connection>
 
 #include "common/base/clock.hpp"
-#include "common/base/ending_thread.hpp"
+#include "common/base/timed_join_thread.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/fleet/agent_table.hpp"
 #include "server/fleet/usage_pending.hpp"
@@ -103,7 +103,7 @@ class Fleet final : public FleetPort {
   AgentTable agents_;
   UsagePending usage_;
   bool stopping_ = false;
-  EndingThread thread_;
+  TimedJoinThread thread_;
 };
 
 }  // namespace sluice::server

@@ -74,7 +74,7 @@ void Feed::start(Listener listener) {
 
 bool Feed::stop_within(std::chrono::milliseconds patience) {
   tell_to_stop();
-  if (!thread_.ended_within(patience)) return false;
+  if (!thread_.finished_within(patience)) return false;
   thread_.join();
   return true;
 }

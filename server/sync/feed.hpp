@@ -22,7 +22,7 @@
 #include <pqxx/connection>
 
 #include "common/base/backoff.hpp"
-#include "common/base/ending_thread.hpp"
+#include "common/base/timed_join_thread.hpp"
 #include "common/sync/coalescer.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/postgres/pool.hpp"
@@ -103,7 +103,7 @@ class Feed {
   bool stopping_ = false;
   bool away_ = false;
   std::vector<std::function<void(bool)>> asking_;
-  EndingThread thread_;
+  TimedJoinThread thread_;
 };
 
 }  // namespace sluice::server
