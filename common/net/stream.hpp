@@ -1,7 +1,7 @@
-// The byte stream to a server: TCP, TLS over TCP, or a Unix socket, behind one interface.
+// The byte stream from a client to a server: TCP, TLS over TCP, or a Unix socket, behind one interface.
 //
-// Concrete executors throughout: no type erasure on the way of each read and write. Not thread-safe. One connection's
-// life; not reused.
+// The sockets use the io_context's own executor type instead of any_io_executor, so no read or write pays for type
+// erasure. An object serves one connection and is not reused. Not thread-safe.
 #pragma once
 
 #include <utility>
@@ -24,21 +24,23 @@ class Stream {
   using TlsStream = boost::asio::ssl::stream<TcpSocket>;
   using UnixSocket = boost::asio::basic_stream_socket<boost::asio::local::stream_protocol, Executor>;
 
-  // Exactly one of these, first.
+  // Creates the socket, not connected yet. Call exactly one of these, before anything else.
   TcpSocket& open_tcp(boost::asio::io_context& context) { return stream_.emplace<TcpSocket>(context); }
   UnixSocket& open_unix(boost::asio::io_context& context) { return stream_.emplace<UnixSocket>(context); }
   TlsStream& open_tls(boost::asio::io_context& context, boost::asio::ssl::context& tls) {
     return stream_.emplace<TlsStream>(TcpSocket(context), tls);
   }
 
-  // For the connection's options and the handshake.
+  // The TCP socket (also under TLS), for connecting and socket options; nullptr for a Unix socket.
   TcpSocket* tcp() {
     if (auto* tls = std::get_if<TlsStream>(&stream_)) return &tls->next_layer();
     return std::get_if<TcpSocket>(&stream_);
   }
+  // The TLS layer, for the handshake; nullptr without TLS.
   TlsStream* tls() { return std::get_if<TlsStream>(&stream_); }
 
-  // REQUIRES: one of each at a time. Handler: void(boost::system::error_code, std::size_t).
+  // Reads at least one byte, or writes at least one. Handler: void(boost::system::error_code, std::size_t).
+  // REQUIRES: at most one read and one write are under way.
   template <class Handler>
   void async_read_some(boost::asio::mutable_buffer buffer, Handler handler) {
     if (auto* socket = std::get_if<TcpSocket>(&stream_))
@@ -58,8 +60,8 @@ class Stream {
       tls->async_write_some(buffer, std::move(handler));
   }
 
-  // Ends what is under way, at once (no TLS farewell: whose framing says where things end needs none, and it could
-  // block).
+  // Closes the socket at once; a read or write under way ends with an error. No TLS close_notify is sent: it could
+  // block, and both protocols above (RESP, HTTP) mark the ends of their messages themselves.
   void close() {
     boost::system::error_code ignored;
     if (TcpSocket* socket = tcp())

@@ -1,4 +1,6 @@
-// TLS of a connection to a server: what is trusted, and who we must be talking to. Thread safety: none.
+// TLS of an outgoing connection: the trusted authorities and the server name to verify.
+//
+// Thread safety: none.
 #pragma once
 
 #include <optional>
@@ -11,20 +13,21 @@
 
 namespace sluice::net {
 
-struct TlsFiles {          // all PEM
-  std::string ca = {};     // "": the system's authorities
-  std::string chain = {};  // our certificate, where the server wants one
-  std::string key = {};    // its key
+struct TlsFiles {          // paths of PEM files
+  std::string ca = {};     // trusted authorities; "": those of the operating system
+  std::string chain = {};  // the client's certificate and intermediates; "": the client has none
+  std::string key = {};    // the private key of the client's certificate
 };
 
-// TLS 1.2 or later, the server's certificate demanded. Reads the files, so that renewed ones count from the next
-// connect on. Error: `tls`.
+// Fills `context` for TLS 1.2 or later with verification of the server's certificate. Reads the files at each call, so
+// renewed ones are used from the next connect on. Error `tls`: a file cannot be used.
 Result<> make_tls(const TlsFiles& files, std::optional<boost::asio::ssl::context>& context);
 
-// Sets the name the certificate must carry, and SNI (names only: an address has none). Error: `tls`.
+// Sets the name that the server's certificate must carry, and SNI where `host` is a name and not an address.
+// Error: `tls`. REQUIRES: before the handshake.
 Result<> expect_host(Stream::TlsStream& stream, const std::string& host);
 
-// Why the handshake failed, for people. Call it on the stream that failed.
+// Why the handshake on `stream` failed with `error`, as text for a log line.
 std::string explain_tls(Stream::TlsStream& stream, const boost::system::error_code& error);
 
 }  // namespace sluice::net

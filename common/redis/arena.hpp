@@ -1,7 +1,8 @@
-// Memory of one reply: handed out in a row, given back all at once. The first block is kept, so that replies of
-// ordinary size allocate nothing. Bounded: the sender of a reply does not decide how much memory we spend.
+// Bump allocator for the objects of one reply: they are freed all together. The first block is reused, so replies of
+// ordinary size allocate nothing. The total is limited, because otherwise the sender of a reply would decide how much
+// memory the client uses.
 //
-// Not thread-safe. Holds trivially destructible objects only: destructors are not run.
+// Not thread-safe. For trivially destructible objects only: destructors are not run.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,10 @@ namespace sluice::redis {
 
 class Arena {
  public:
+  // `limit`: bytes that may be in use at once.
   explicit Arena(std::size_t limit) : limit_(limit), block_(std::make_unique<std::byte[]>(kBlock)) {}
 
-  // Forgets everything handed out.
+  // Frees all objects.
   void rewind() {
     used_ = 0;
     spent_ = 0;
@@ -59,14 +61,14 @@ class Arena {
       used_ += bytes;
       return memory;
     }
-    // Rare (INFO of a large server, an absurd reply): a block of its own.
+    // Rare (a long INFO text, or a broken server): a block of its own.
     return extra_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(bytes)).get();
   }
 
   std::size_t limit_;
   std::unique_ptr<std::byte[]> block_;
-  std::size_t used_ = 0;   // of block_
-  std::size_t spent_ = 0;  // of limit_
+  std::size_t used_ = 0;   // bytes of block_
+  std::size_t spent_ = 0;  // bytes of all blocks, at most limit_
   std::vector<std::unique_ptr<std::byte[]>> extra_;
 };
 

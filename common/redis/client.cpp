@@ -1,4 +1,4 @@
-// The client: a connection, a pipeline, and what to do when either has trouble.
+// The client connects its pipeline to a connection, and replaces the connection when it fails.
 //
 //   stopped ──start()──▶ connecting ──greeted──▶ ready ──lost──▶ connecting (at once, but not twice in a row)
 //                         ▲      └──failed──▶ backing off ◀──┘
@@ -27,7 +27,8 @@ using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, asio::
 
 namespace {
 
-// The deadlines of thousands of commands lie microseconds apart; looking at them more often than this serves nobody.
+// The least time between two checks of deadlines. Those of thousands of commands are microseconds apart, and a timer
+// for each would cost more than the precision is worth.
 constexpr std::chrono::milliseconds kTick{1};
 
 }  // namespace
@@ -87,9 +88,9 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
   unsigned attempts_ = 0;
   std::uint64_t writes_ = 0;
   TimePoint ready_since_{};
-  TimePoint replaced_at_ = TimePoint::min();  // when a lost connection was last replaced without a wait
-  Timer link_timer_;                          // of the attempt to connect, or of the wait before the next one
-  std::uint64_t link_wait_ = 0;               // counts the waits of link_timer_: an outdated one does nothing
+  TimePoint replaced_at_ = TimePoint::min();  // when a lost connection was last replaced without back-off
+  Timer link_timer_;                          // time limit of connecting, or the pause of the back-off
+  std::uint64_t link_wait_ = 0;  // number of the current wait of link_timer_; handlers of earlier waits do nothing
   Timer deadline_timer_;
   TimePoint armed_for_ = TimePoint::max();
   bool turn_scheduled_ = false;
@@ -111,13 +112,13 @@ void Client::Impl::stop() {
   armed_for_ = TimePoint::max();
   pipeline_.disconnect(FailureKind::disconnected);
   pipeline_.fail_waiting(FailureKind::disconnected);
-  pipeline_.tell();
+  pipeline_.report_failures();
 }
 
 void Client::Impl::destroy() {
   destroyed_ = true;
   stop();
-  while (pipeline_.has_to_tell()) pipeline_.tell();
+  while (pipeline_.has_failures()) pipeline_.report_failures();
 }
 
 CommandWriter& Client::Impl::begin(ReplyHandler& handler, TimePoint deadline) {
@@ -126,7 +127,7 @@ CommandWriter& Client::Impl::begin(ReplyHandler& handler, TimePoint deadline) {
   return possible ? pipeline_.begin(handler, deadline) : pipeline_.refuse(handler);
 }
 
-// ---- the turn of the loop: one write, one look at the clock, for all commands begun in it
+// ---- one turn of the loop: one write and one reading of the clock for all commands begun in it
 
 void Client::Impl::schedule_turn() {
   if (std::exchange(turn_scheduled_, true)) return;
@@ -137,12 +138,12 @@ void Client::Impl::end_turn() {
   turn_scheduled_ = false;
   if (destroyed_) return;
   const TimePoint now = Clock::now();
-  // What is overdue is not sent any more: its handler can still be told that it has not run.
+  // Expire before sending: a command that was not sent can still fail as "has not run".
   if (pipeline_.next_event() <= now) expire(now);
   flush(now);
   arm(now);
-  pipeline_.tell();
-  if (pipeline_.has_to_tell()) schedule_turn();
+  pipeline_.report_failures();
+  if (pipeline_.has_failures()) schedule_turn();
 }
 
 void Client::Impl::flush(TimePoint now) {
@@ -152,7 +153,7 @@ void Client::Impl::flush(TimePoint now) {
 
 void Client::Impl::arm(TimePoint now) {
   const TimePoint next = std::max(pipeline_.next_event(), now + kTick);
-  if (next >= armed_for_) return;  // it may fire early: then it is armed again
+  if (next >= armed_for_) return;  // the timer may fire too early; it is then armed again
   armed_for_ = next;
   deadline_timer_.expires_at(armed_for_);
   deadline_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
@@ -161,8 +162,8 @@ void Client::Impl::arm(TimePoint now) {
     const TimePoint fired = Clock::now();
     self->expire(fired);
     self->arm(fired);
-    self->pipeline_.tell();
-    if (self->pipeline_.has_to_tell()) self->schedule_turn();
+    self->pipeline_.report_failures();
+    if (self->pipeline_.has_failures()) self->schedule_turn();
   });
 }
 
@@ -205,7 +206,7 @@ void Client::Impl::connect_failed(Error error) {
   drop_connection();
   back_off();
   if (observer_.connect_failed) observer_.connect_failed(error);
-  pipeline_.tell();
+  pipeline_.report_failures();
 }
 
 void Client::Impl::back_off() {
@@ -216,8 +217,9 @@ void Client::Impl::back_off() {
   wait_link(backoff_.next(random), &Impl::connect);
 }
 
-// A lost connection is replaced at once, and commands begun meanwhile wait for it. But a server that takes connections
-// and drops them, or a command that makes us reconnect each time, must not make us do that as fast as we can.
+// Replaces a lost connection at once; commands begun meanwhile wait for the new one. If the last replacement was less
+// than backoff_max ago, it backs off instead: a server that accepts and drops connections, or a command that causes a
+// reconnect each time, must not make the client loop.
 void Client::Impl::replace_connection() {
   drop_connection();
   const TimePoint now = Clock::now();
@@ -231,14 +233,14 @@ void Client::Impl::lost(Error error, FailureKind kind) {
   pipeline_.disconnect(kind);
   replace_connection();
   if (observer_.disconnected) observer_.disconnected(error);
-  pipeline_.tell();
+  pipeline_.report_failures();
 }
 
 void Client::Impl::reconnect() {
   if (state_ != State::ready) return;
   pipeline_.disconnect(FailureKind::disconnected);
   replace_connection();
-  schedule_turn();  // which tells
+  schedule_turn();  // reports the failures
   if (observer_.disconnected) {
     observer_.disconnected({"reconnect", fmt::format("{}: connecting anew", to_string(options_.endpoint))});
   }
@@ -267,7 +269,7 @@ void Client::Impl::on_written() {
 
 void Client::Impl::on_lost(Error error, bool nothing_written) {
   if (state_ == State::connecting) return connect_failed(std::move(error));
-  if (nothing_written) pipeline_.untake_output(connection_->out());
+  if (nothing_written) pipeline_.put_back_output(connection_->out());
   lost(std::move(error), FailureKind::disconnected);
 }
 

@@ -1,8 +1,8 @@
-// One worker's connection to one Redis: pipelined, with a deadline on every command.
+// A client with one connection to one Redis: pipelined, with a deadline on every command.
 //
-// Thread: everything happens on the io_context given; nothing is locked.
-// Invariant: replies are paired with commands in order. A command whose deadline passed keeps its slot, abandoned, and
-// its late reply is read and thrown away.
+// Thread safety: none. All calls and callbacks happen on the thread that runs the io_context.
+// Invariant: replies are paired with commands in order. A command whose deadline passed keeps its slot as abandoned,
+// and its late reply is read and dropped.
 #pragma once
 
 #include <chrono>
@@ -38,93 +38,93 @@ std::string to_string(const Endpoint& endpoint);  // without the password
 struct Options {  // all durations > 0
   Endpoint endpoint;
   std::string password_file;  // read at each connect; replaces endpoint.password
-  std::string login_file;     // user and password, a line each; read at each connect, replaces those of the endpoint
-  std::string tls_ca_file;    // "": the system's
+  std::string login_file;     // two lines, user and password; read at each connect, replaces those of the endpoint
+  std::string tls_ca_file;    // "": the authorities of the operating system
   std::string tls_cert_file;  // client certificate
   std::string tls_key_file;
-  std::chrono::milliseconds deadline{25};
+  std::chrono::milliseconds deadline{25};  // of a command, from begin() on
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds backoff_first{50};  // full jitter, doubling to backoff_max
   std::chrono::milliseconds backoff_max{1000};
   std::string client_name = "sluice-agent";
 };
 
-// Why a command has no reply. `executed_unknown`: it was sent, so it may have run; else it has not run and never will.
-// `unavailable` is always, `timeout` and `disconnected` are sometimes, of a command that was not sent.
+// Why a command has no reply. `executed_unknown` true: it was sent, so it may have run. False: it has not run and never
+// will. An `unavailable` command was never sent; with `timeout` and `disconnected` it may have been.
 enum class FailureKind : std::uint8_t { timeout, disconnected, unavailable, protocol };
 struct Failure {
   FailureKind kind = FailureKind::disconnected;
   bool executed_unknown = false;
 };
 
-// Told exactly once, from the loop: by on_reply or by on_failure, never inside begin(). It must live until then, and
-// may be gone as soon as it was told. Either may call begin(), reconnect() and stop(); it must not destroy the client.
+// Receives the result of one command. Exactly one of the two functions is called, once, from the loop and never inside
+// begin(). The handler must live until then; the call itself may destroy it. Both functions may call begin(),
+// reconnect() and stop(), but must not destroy the client.
 class ReplyHandler {
  public:
-  virtual void on_reply(const Reply& reply) = 0;  // the reply's memory is valid during the call only
+  virtual void on_reply(const Reply& reply) = 0;  // also for error replies; `reply` is valid during the call only
   virtual void on_failure(Failure failure) = 0;
 
  protected:
   ~ReplyHandler() = default;
 };
 
-// Told of what happens to the connection, from the loop; for logs, metrics and the wiring of what must follow a
-// connect. They may call begin(), reconnect() and stop(); they must not destroy the client. No text holds a password.
+// Callbacks for the state of the connection, called from the loop: for logs, metrics, and work that must follow a
+// connect. They may call begin(), reconnect() and stop(), but must not destroy the client. No text holds a password.
 // Codes of connect_failed: refused, unreachable, timeout, resolve, tls, no_login, credentials, authentication,
-// permission, database, loading, busy, masterdown, too_old, denied, disconnected, protocol. All of them are tried
-// again, as all can heal. Codes of disconnected: disconnected, timeout (a reply owed for more than 2 × the deadline),
-// protocol, reconnect.
+// permission, database, loading, busy, masterdown, too_old, denied, disconnected, protocol. The client retries after
+// each of them, because each can heal without a restart.
+// Codes of disconnected: disconnected, timeout (a reply overdue by more than 2 × the deadline), protocol, reconnect.
 struct Observer {
-  // After the handshake (AUTH, SELECT, CLIENT SETNAME, INFO: version ≥ 7 and maxmemory-policy): the connection is
-  // ready.
+  // The handshake (AUTH, SELECT, CLIENT SETNAME, PING, INFO) succeeded: commands are sent from now on.
   std::function<void(const struct ServerInfo&)> connected;
   std::function<void(const Error&)> connect_failed;
-  std::function<void(const Error&)> disconnected;  // after connected, not after stop()
+  std::function<void(const Error&)> disconnected;  // only after connected; not after stop()
 };
 struct ServerInfo {
   std::string product;  // "redis", "valkey"
-  std::string version;  // of the protocol's implementation: "7.0.15", "9.1.0"
+  std::string version;  // of that product: "7.0.15", "9.1.0"
   std::string role;     // "master", "slave"
   std::string maxmemory_policy;
-  std::string run_id;  // another one after each start of the server
+  std::string run_id;  // Redis draws a new one at each start
 };
 
 class Client {
  public:
   Client(boost::asio::io_context& context, Options options, Observer observer);  // the context outlives the client
-  // As stop(), and nothing is called after it: what its handlers begin meanwhile is told before it returns.
+  // As stop(). Commands that handlers begin meanwhile fail before it returns; no callback comes later.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  void start();  // connects, and reconnects with backoff until stop()
-  // Drops the connection. All handlers in flight are told `disconnected` before it returns, and nothing is called after
-  // it, except the handlers of commands begun after (or inside) it: `unavailable`, from the loop. start() is possible.
+  void start();  // connects, and reconnects with back-off until stop()
+  // Closes the connection. All commands in flight fail with `disconnected` before it returns. Commands begun inside or
+  // after stop() fail with `unavailable`, from the loop. start() may be called again.
   void stop();
   bool ready() const;
 
-  // Begins one command and its slot: write exactly one RESP array into the returned writer before returning to the
-  // loop. It is sent with whatever else is waiting, in one write at the end of this turn of the loop. The deadline runs
-  // from now. While the connection is being made the command waits for it inside its deadline; while it is known to be
-  // down (backing off) the handler is told `unavailable` from the loop, at once.
+  // Begins one command. The caller writes exactly one RESP array into the returned writer before it returns to the
+  // loop. The client sends all commands of this turn of the loop in one write. The deadline runs from now. While the
+  // client connects, the command waits within its deadline. While it backs off or is stopped, the command fails with
+  // `unavailable` in the next turn of the loop.
   CommandWriter& begin(ReplyHandler& handler);
 
-  // As begin(), for a command that shall end at `deadline` instead (a resend inside the first deadline).
+  // The same with an absolute deadline, for a command that repeats an earlier one within the earlier one's deadline.
   CommandWriter& begin(ReplyHandler& handler, std::chrono::steady_clock::time_point deadline);
 
-  // Drops the connection and makes it anew (a demoted primary, changed credentials); those in flight are told
-  // `disconnected` from the loop. Does nothing where a new connection is being made already: many handlers may ask for
-  // it.
+  // Closes the connection and opens a new one, after a primary was demoted or the credentials changed. Commands in
+  // flight fail with `disconnected`, from the loop. Does nothing unless connected: many handlers may call it for the
+  // same reason.
   void reconnect();
 
-  std::size_t in_flight() const;  // commands whose handlers were not told yet
-  // How often the kernel took bytes for Redis since the client was made, greetings included. One for all commands of a
-  // turn of the loop, unless the socket's buffer was full; over TLS one for each 16 KiB.
+  std::size_t in_flight() const;  // commands without a result yet
+  // Successful write calls since the client was created, handshakes included: one for all commands of a turn of the
+  // loop, more when the socket's buffer was full, and over TLS one for each 16 KiB.
   std::uint64_t writes() const;
 
  private:
   class Impl;
-  std::shared_ptr<Impl> impl_;  // shared with its own pending timers
+  std::shared_ptr<Impl> impl_;  // its pending timers hold it too
 };
 
 }  // namespace sluice::redis

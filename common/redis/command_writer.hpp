@@ -1,4 +1,6 @@
-// Writes RESP commands into a reused buffer.
+// Appends RESP2 commands to a buffer of the caller, without allocation once the buffer has grown.
+//
+// Not thread-safe. The buffer outlives the writer.
 #pragma once
 
 #include <charconv>
@@ -12,6 +14,7 @@ class CommandWriter {
  public:
   explicit CommandWriter(std::string& out) : out_(out) {}
 
+  // Begins a command of that many words; as many bulk() follow.
   CommandWriter& array(std::size_t elements) { return head('*', elements); }
   CommandWriter& bulk(std::string_view text) {
     head('$', text.size());
@@ -23,7 +26,7 @@ class CommandWriter {
     auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
     return bulk(std::string_view(digits, static_cast<std::size_t>(end - digits)));
   }
-  // Whole, already encoded commands or parts of one.
+  // Bytes that are RESP already: whole commands or parts of one.
   CommandWriter& raw(std::string_view bytes) {
     out_.append(bytes);
     return *this;

@@ -19,8 +19,8 @@ using boost::system::error_code;
 
 namespace {
 
-// A Unix socket's buffer does not grow by itself, as TCP's does, and is smaller than a large batch of commands, which
-// shall be one write. Linux caps it (net.core.wmem_max).
+// Bytes. Linux does not grow the send buffer of a Unix socket as it does for TCP, and its default is smaller than a
+// large batch of commands, which should be one write. The kernel caps this at net.core.wmem_max.
 constexpr int kUnixSendBuffer = 1 << 20;
 
 }  // namespace
@@ -28,7 +28,7 @@ constexpr int kUnixSendBuffer = 1 << 20;
 Connection::Connection(asio::io_context& context, const Options& options, Owner& owner, unsigned attempt)
     : context_(context), options_(options), owner_(&owner), attempt_(attempt), resolver_(context) {}
 
-// Every completion handler holds the connection, and does nothing once it is closed.
+// Every completion handler below holds a shared_ptr to the connection and returns at once after close().
 void Connection::open() {
   asio::post(context_, [self = shared_from_this()] {
     if (self->owner_ != nullptr) self->begin();
@@ -80,7 +80,7 @@ void Connection::resolve() {
           return self->fail({"resolve", fmt::format("the host name is not found: {}", error.message())});
         }
         for (const auto& entry : found) self->addresses_.push_back(entry.endpoint());
-        // One address may swallow packets until the time limit: the next attempt starts with another.
+        // An address that drops packets uses up the whole time limit, so the next attempt starts with another one.
         std::ranges::rotate(self->addresses_, self->addresses_.begin() + self->attempt_ % self->addresses_.size());
         self->connect_tcp();
       });
@@ -101,7 +101,7 @@ void Connection::connect_tcp() {
 }
 
 void Connection::connected_tcp() {
-  error_code ignored;  // without them it is slower, not wrong
+  error_code ignored;  // a connection without these options is slower, but works
   stream_.tcp()->set_option(Tcp::no_delay(true), ignored);
   stream_.tcp()->set_option(asio::socket_base::keep_alive(true), ignored);
   if (stream_.tls() != nullptr)
@@ -130,7 +130,7 @@ void Connection::connect_unix() {
   const std::string& path = options_.endpoint.path;
   asio::local::stream_protocol::endpoint endpoint;
   if (path.empty() || path.size() > sizeof(sockaddr_un::sun_path) - 1) {  // the constructor would throw
-    return fail({"unreachable", "this is not a path of a Unix socket (at most 107 bytes)"});
+    return fail({"unreachable", "the path of a Unix socket has 1 to 107 bytes"});
   }
   endpoint.path(path);
   auto& socket = stream_.open_unix(context_);
@@ -144,7 +144,7 @@ void Connection::connect_unix() {
 }
 
 void Connection::greet() {
-  stage_ = "waiting for the answers to the greeting";
+  stage_ = "waiting for the replies to the handshake";
   out_ = handshake_->request();
   write();
   read();
@@ -169,7 +169,7 @@ void Connection::on_read(std::string_view bytes) {
   Result<std::optional<ServerInfo>> result = handshake_->feed(bytes);
   if (!result) return fail(std::move(result.error()));
   if (!*result) return;
-  if (writing_) return fail({"protocol", "the server answered what it had not yet been asked"});
+  if (writing_) return fail({"protocol", "the server replied to commands that were not sent yet"});
   stage_ = "ready";
   ServerInfo info = std::move(**result);
   handshake_.reset();
@@ -189,7 +189,7 @@ void Connection::write_rest() {
     self->written_ += size;
     if (size > 0) self->owner_->on_sent();
     if (error) {
-      // TLS may have sent some of it all the same.
+      // With TLS a part of a record may have been sent although no byte counts as written.
       const bool nothing = self->written_ == 0 && self->stream_.tls() == nullptr;
       return self->fail({"disconnected", fmt::format("the connection broke: {}", error.message())}, nothing);
     }

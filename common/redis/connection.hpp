@@ -1,8 +1,9 @@
-// One connection to one Redis, from the name lookup to its end: a thin driver that moves bytes. What they mean is the
-// handshake's and the pipeline's matter.
+// One connection to one Redis, from the name lookup to its end. A thin driver that moves bytes; Handshake and Pipeline
+// know what they mean.
 //
-// Thread: the io_context's. Kept alive by its own pending operations; the owner may let go of it at any time after
-// close(). The owner is never called from inside open(), write() or close(), and never after close().
+// Thread safety: none; it belongs to the io_context's thread. Pending operations keep the object alive, so the owner
+// may drop its pointer after close(). The owner is never called inside open(), write() or close(), and never after
+// close().
 #pragma once
 
 #include <array>
@@ -30,19 +31,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
    public:
     virtual void on_ready(ServerInfo info) = 0;
     virtual void on_bytes(std::string_view bytes) = 0;
-    virtual void on_sent() = 0;     // the kernel took bytes of a write: mostly all of them, else on_sent() comes again
-    virtual void on_written() = 0;  // all of the last write(): out() is free for the next
-    // The connection is of no more use. `nothing_written`: it failed before the first byte of the last write().
+    virtual void on_sent() = 0;     // the kernel took some bytes of out(); called again until it has taken all
+    virtual void on_written() = 0;  // the last write() is complete: out() is free again
+    // The connection failed and is closed. `nothing_written`: no byte of the last write() was sent.
     virtual void on_lost(Error error, bool nothing_written) = 0;
 
    protected:
     ~Owner() = default;
   };
 
-  // `options` outlives the connection's last callback. `attempt` chooses which of several addresses comes first.
+  // `options` outlives the connection's last callback. `attempt` counts connects: it rotates the list of addresses.
   Connection(boost::asio::io_context& context, const Options& options, Owner& owner, unsigned attempt);
 
-  // The host name's lookup, connect, TLS, handshake; then on_ready() and reading. No time limit of its own.
+  // Looks up the host name, connects, does the TLS and Redis handshakes, calls on_ready() and starts reading. The owner
+  // sets a time limit by calling close().
   void open();
 
   // Writes out(). REQUIRES: ready, and no write under way.
@@ -52,7 +54,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void close();
 
-  // What it is doing, for the text of a timeout: "looking up the host name", …
+  // The current step, for the text of a timeout: "looking up the host name", …
   std::string_view stage() const { return stage_; }
 
  private:
@@ -84,7 +86,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<Handshake> handshake_;  // until ready
   std::array<char, 16384> in_;
   std::string out_;
-  std::size_t written_ = 0;  // of out_
+  std::size_t written_ = 0;  // bytes of out_ that are sent
   bool writing_ = false;
 };
 

@@ -12,23 +12,23 @@
 namespace sluice::redis {
 namespace {
 
-constexpr std::size_t kLongest = 4096;
+constexpr std::size_t kMaxFileBytes = 4096;
 
 Result<std::string> read_small(std::string_view what, const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::string text(kLongest + 1, '\0');
+  std::string text(kMaxFileBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!file.eof() && !file.good()) {
     const char* why = errno != 0 ? std::strerror(errno) : "not a readable file";
     return failure("credentials", fmt::format("the {} file {} cannot be read: {}", what, path, why));
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kLongest) {
-    return failure("credentials", fmt::format("the {} file {} is larger than {} bytes", what, path, kLongest));
+  if (text.size() > kMaxFileBytes) {
+    return failure("credentials", fmt::format("the {} file {} is larger than {} bytes", what, path, kMaxFileBytes));
   }
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  // Most likely being written just now; no server is meant to be asked with an empty password by way of a file.
+  // An empty file is most likely being written at this moment. Nobody configures an empty password by a file.
   if (text.empty()) return failure("credentials", fmt::format("the {} file {} is empty", what, path));
   return text;
 }
@@ -39,8 +39,8 @@ Result<std::string> read_password_file(const std::string& path) { return read_sm
 
 Result<std::string> write_login_file(std::string_view user, std::string_view password) {
   if (password.empty() || password.find_first_of("\r\n") != std::string_view::npos ||
-      user.find_first_of("\r\n") != std::string_view::npos || user.size() + password.size() + 2 > kLongest) {
-    return failure("credentials", "a login has a password, no line ends, and less than 4 KiB");
+      user.find_first_of("\r\n") != std::string_view::npos || user.size() + password.size() + 2 > kMaxFileBytes) {
+    return failure("credentials", "a login needs a password, must not contain line ends, and has less than 4 KiB");
   }
   return fmt::format("{}\n{}\n", user, password);
 }
@@ -57,14 +57,14 @@ Result<Login> read_login(const Options& options) {
   }
   if (!options.login_file.empty()) {
     if (::access(options.login_file.c_str(), F_OK) != 0 && errno == ENOENT) {
-      return failure("no_login", fmt::format("the login file {} is not there yet", options.login_file));
+      return failure("no_login", fmt::format("the login file {} does not exist yet", options.login_file));
     }
     Result<std::string> text = read_small("login", options.login_file);
     if (!text) return std::unexpected(text.error());
     const std::size_t end = text->find('\n');
     if (end == std::string::npos) {
       return failure("credentials",
-                     fmt::format("the login file {} has no second line, the password", options.login_file));
+                     fmt::format("the login file {} needs a second line with the password", options.login_file));
     }
     login.user = text->substr(0, end);
     login.password = text->substr(end + 1);

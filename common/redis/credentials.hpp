@@ -1,4 +1,6 @@
-// The user and password of one connect.
+// Reads the user and password for one connect, from options or from files.
+//
+// Thread safety: pure functions over files. No error text holds any content of a file.
 #pragma once
 
 #include <string>
@@ -10,17 +12,16 @@
 
 namespace sluice::redis {
 
-// Reads Options::password_file or login_file where one is named, anew at each call: a rotated password counts from the
-// next connect on. Blocking, of a small local file.
-// Errors: `no_login` (there is no login_file yet); `credentials` (unreadable, empty, or larger than 4 KiB). No text
-// holds content of a file.
+// The login of these options. Reads Options::password_file or login_file at each call, so that a rotated password is
+// used from the next connect on. Blocks on a small local file.
+// Errors: `no_login` (login_file does not exist yet); `credentials` (a file is unreadable, empty, or above 4 KiB).
 Result<Login> read_login(const Options& options);
 
-// A file that holds a password; line ends at its end are not part of it. Errors: as of read_login.
+// The content of a password file, without trailing line ends. Error: `credentials`.
 Result<std::string> read_password_file(const std::string& path);
 
-// What a login file holds: the user ("" is the default one) on the first line, the password on the second. Error:
-// `credentials`; such a login cannot be written so.
+// The content of a login file: the user ("" is Redis' default user) on the first line, the password on the second.
+// Error `credentials`: the password is empty, one of them holds a line end, or both together are above 4 KiB.
 Result<std::string> write_login_file(std::string_view user, std::string_view password);
 
 }  // namespace sluice::redis

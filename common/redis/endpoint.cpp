@@ -1,5 +1,5 @@
-// Reading and writing of the URLs that name a Redis. No text made here holds any part of a password, nor of what might
-// be one: a faulty URL is not quoted.
+// Reads and writes the URLs that name a Redis. No text made here contains any part of a password. For the same reason
+// an invalid URL is never quoted: any part of it might be a password.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -74,7 +74,7 @@ Result<std::uint32_t> read_database(std::string_view text) {
 Result<> read_credentials(std::string_view text, Endpoint& endpoint) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {
-    // Some tools read this as a user, others as a password. Whichever it is, a guess would leak or misuse a secret.
+    // Some tools read this as a user, others as a password. A wrong guess would leak or misuse a secret.
     return failure("invalid_url",
                    "what stands before the '@' must be USER:PASSWORD, or :PASSWORD for the default user (USER: where "
                    "the password comes from a file)");

@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kOldestMajor = 7;
 
+// The server's error text for a log line: at most 200 bytes, without control characters.
 std::string quote(const Reply& reply) {
-  // The server's words, for a log line: bounded, and nothing that could break the line.
   std::string text(reply.text.substr(0, 200));
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
@@ -80,7 +80,7 @@ Handshake::Handshake(const Login& login) : user_(login.user), database_(login.da
   // PING is refused while the server cannot serve (LOADING, MASTERDOWN, BUSY); INFO is not.
   out.array(1).bulk("PING");
   steps_.push_back(Step::ping);
-  // One section each: servers before 7 take no more, and theirs is the version we want to name.
+  // One INFO for each section: servers before 7.0 refuse several at once, and the error text shall name their version.
   for (const std::string_view section : {"server", "replication", "memory"}) {
     out.array(2).bulk("INFO").bulk(section);
     steps_.push_back(Step::info);
@@ -103,8 +103,8 @@ Result<std::optional<ServerInfo>> Handshake::feed(std::string_view bytes) {
 
 Result<> Handshake::take(Step step, const Reply& reply) {
   if (reply.is_error()) {
-    // The name is for people who look at CLIENT LIST, and PING tells only whether the server serves: an ACL user
-    // without the right to these serves us as well.
+    // An ACL user without the right to CLIENT SETNAME or PING is good enough: the name only helps people who read
+    // CLIENT LIST, and PING only shows whether the server is able to serve.
     const bool optional = step == Step::setname || (step == Step::ping && reply.error_code() == "NOPERM");
     const bool broken = reply.error_code() == "NOAUTH" || reply.error_code() == "DENIED";
     if (optional && !broken) return {};
@@ -120,29 +120,29 @@ Result<> Handshake::take(Step step, const Reply& reply) {
 
 Error Handshake::explain(Step step, const Reply& reply) const {
   const std::string_view code = reply.error_code();
-  const std::string said = quote(reply);
+  const std::string quoted = quote(reply);
   if (reply.text.find("max number of clients") != std::string_view::npos) {
-    return {"refused", fmt::format("the server has no connection left: {} (see its maxclients)", said)};
+    return {"refused", fmt::format("the server has no connection left: {} (see its maxclients)", quoted)};
   }
-  if (code == "LOADING") return {"loading", fmt::format("the server is loading its data: {}", said)};
-  if (code == "BUSY") return {"busy", fmt::format("the server is held up by a script: {}", said)};
-  if (code == "MASTERDOWN") return {"masterdown", fmt::format("the replica has lost its primary: {}", said)};
-  if (code == "DENIED") return {"denied", fmt::format("the server is in protected mode: {}", said)};
+  if (code == "LOADING") return {"loading", fmt::format("the server is loading its data: {}", quoted)};
+  if (code == "BUSY") return {"busy", fmt::format("the server is held up by a script: {}", quoted)};
+  if (code == "MASTERDOWN") return {"masterdown", fmt::format("the replica has lost its primary: {}", quoted)};
+  if (code == "DENIED") return {"denied", fmt::format("the server is in protected mode: {}", quoted)};
   if (code == "NOAUTH") return {"authentication", "the server demands a password, and none was given"};
   if (code == "NOPERM") {
     return {"permission", fmt::format("the user '{}' may not run what a connection begins with ({}): grant it +info",
-                                      user_.empty() ? "default" : user_, said)};
+                                      user_.empty() ? "default" : user_, quoted)};
   }
   switch (step) {
     case Step::auth:
-      return {
-          "authentication",
-          fmt::format("the server refuses the {} ({})",
-                      user_.empty() ? std::string("password") : fmt::format("user '{}' or its password", user_), said)};
+      return {"authentication",
+              fmt::format("the server refuses the {} ({})",
+                          user_.empty() ? std::string("password") : fmt::format("user '{}' or its password", user_),
+                          quoted)};
     case Step::select:
-      return {"database", fmt::format("the server has no database {} for us ({})", database_, said)};
+      return {"database", fmt::format("the server has no database {} for us ({})", database_, quoted)};
     default:
-      return {"protocol", fmt::format("the server answers the greeting with an error: {}", said)};
+      return {"protocol", fmt::format("the server answers the greeting with an error: {}", quoted)};
   }
 }
 

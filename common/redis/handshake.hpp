@@ -1,7 +1,6 @@
-// What is said on a new connection before the first command: AUTH, SELECT, CLIENT SETNAME, PING, INFO; and what its
-// answers mean.
+// The commands that open a connection (AUTH, SELECT, CLIENT SETNAME, PING, INFO), and what their replies mean.
 //
-// No I/O. Not thread-safe. One object for one connection.
+// No I/O: the caller moves the bytes. Not thread-safe. One object serves one connection.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +15,12 @@
 
 namespace sluice::redis {
 
-// Fills what the text of INFO (several sections, one after another) has. Absent fields stay "".
+// Fills `info` from the text of INFO, which may be called for each section in turn. Fields that are absent stay as they
+// are.
 void read_info(std::string_view text, ServerInfo& info);
 
-// Redis ≥ 7.0 (scripts with `#!lua`), or Valkey. Errors: `too_old`, `protocol` (no version at all).
+// Accepts Redis 7.0 or later, and Valkey: Sluice's scripts need `#!lua`. Errors: `too_old`, `protocol` (INFO has no
+// version).
 Result<> check_version(const ServerInfo& info);
 
 struct Login {
@@ -33,10 +34,10 @@ class Handshake {
  public:
   explicit Handshake(const Login& login);
 
-  // All of it in one write: the server's answers do not depend on our seeing the ones before.
+  // All commands, to be sent in one write: none of them depends on an earlier reply.
   const std::string& request() const { return request_; }
 
-  // nullopt: more bytes are needed. After an error or a ServerInfo it is over.
+  // Takes bytes from the server. nullopt: more are needed. REQUIRES: no earlier call returned an error or a ServerInfo.
   // Errors: authentication, permission, database, loading, busy, masterdown, too_old, denied, refused, protocol.
   Result<std::optional<ServerInfo>> feed(std::string_view bytes);
 

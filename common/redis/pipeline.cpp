@@ -7,9 +7,8 @@
 namespace sluice::redis {
 namespace {
 
-// What is fed to the reader at once (see ReplyReader::feed), and the buffer kept after a burst.
-constexpr std::size_t kFeedBytes = 4096;
-constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
+constexpr std::size_t kFeedBytes = 4096;                  // given to the reader at once, see ReplyReader::feed
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20;  // buffers that a burst grew above this are freed
 
 void clear(std::string& buffer) {
   buffer.clear();
@@ -19,7 +18,8 @@ void clear(std::string& buffer) {
 }  // namespace
 
 CommandWriter& Pipeline::begin(ReplyHandler& handler, TimePoint deadline) {
-  assert(slots_.size() == sent_ || slots_[slots_.size() - 1].offset < waiting_.size());  // the one before was written
+  // The caller must have written the command before this one.
+  assert(slots_.size() == sent_ || slots_[slots_.size() - 1].offset < waiting_.size());
   slots_.push_back({.handler = &handler, .deadline = deadline, .sent_at = {}, .offset = waiting_.size()});
   ++live_;
   next_event_ = std::min(next_event_, deadline);
@@ -29,7 +29,7 @@ CommandWriter& Pipeline::begin(ReplyHandler& handler, TimePoint deadline) {
 CommandWriter& Pipeline::refuse(ReplyHandler& handler) {
   clear(refused_);
   failures_.push_back({&handler, {FailureKind::unavailable, false}});
-  ++failures_noted_;
+  ++failures_added_;
   return refused_writer_;
 }
 
@@ -39,11 +39,11 @@ bool Pipeline::take_output(std::string& out, TimePoint now) {
   for (; sent_ < slots_.size(); ++sent_) slots_[sent_].sent_at = now;
   clear(out);
   out.swap(waiting_);
-  next_event_ = std::min(next_event_, end_of_patience(slots_[0]));
+  next_event_ = std::min(next_event_, reply_deadline(slots_[0]));
   return true;
 }
 
-void Pipeline::untake_output(std::string& out) {
+void Pipeline::put_back_output(std::string& out) {
   for (std::size_t i = sent_; i < slots_.size(); ++i) slots_[i].offset += out.size();
   out.append(waiting_);
   waiting_.swap(out);
@@ -70,8 +70,8 @@ Result<> Pipeline::deliver() {
     const Result<const Reply*> reply = reader_.next();
     if (!reply) return std::unexpected(reply.error());
     if (*reply == nullptr) break;
-    if (sent_ == 0) return failure("protocol", "the server sent a reply that nobody asked for");
-    // The slot goes first: the handler may begin the next command, or end the connection.
+    if (sent_ == 0) return failure("protocol", "the server sent a reply without a command");
+    // Remove the slot before the call: the handler may begin the next command, or end the connection.
     const Slot slot = slots_.pop_front();
     --sent_;
     batch_ = std::min(batch_, sent_);
@@ -92,16 +92,16 @@ bool Pipeline::expire(TimePoint now) {
   }
   if (overdue_waiting) drop_abandoned_waiting();
 
-  next_event_ = sent_ > 0 ? end_of_patience(slots_[0]) : TimePoint::max();
+  next_event_ = sent_ > 0 ? reply_deadline(slots_[0]) : TimePoint::max();
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].handler != nullptr) next_event_ = std::min(next_event_, slots_[i].deadline);
   }
-  return sent_ == 0 || end_of_patience(slots_[0]) > now;
+  return sent_ == 0 || reply_deadline(slots_[0]) > now;
 }
 
-// A command with a longer deadline of its own is owed that.
-Pipeline::TimePoint Pipeline::end_of_patience(const Slot& slot) const {
-  return std::max(slot.sent_at + patience_, slot.deadline);
+// When the connection counts as dead if this reply is still missing: never before the command's own deadline.
+Pipeline::TimePoint Pipeline::reply_deadline(const Slot& slot) const {
+  return std::max(slot.sent_at + max_reply_delay_, slot.deadline);
 }
 
 void Pipeline::disconnect(FailureKind kind) {
@@ -123,12 +123,12 @@ void Pipeline::fail_waiting(FailureKind kind) {
 
 void Pipeline::abandon(Slot& slot, Failure failure) {
   failures_.push_back({slot.handler, failure});
-  ++failures_noted_;
+  ++failures_added_;
   slot.handler = nullptr;
   --live_;
 }
 
-// Closes the gaps in the queue and in its bytes.
+// Removes abandoned commands that were not sent, with their bytes.
 void Pipeline::drop_abandoned_waiting() {
   std::size_t kept = sent_;
   std::size_t size = 0;
@@ -145,14 +145,14 @@ void Pipeline::drop_abandoned_waiting() {
   waiting_.resize(size);
 }
 
-void Pipeline::tell() {
-  // Counted, not "until empty": a handler that begins again at once would keep us here for ever; and a handler that
-  // calls tell() (a client being stopped) tells the rest, of which nothing is then left here.
-  const std::uint64_t end = failures_noted_;
-  while (failures_told_ < end) {
-    const Told told = failures_.pop_front();
-    ++failures_told_;
-    told.handler->on_failure(told.failure);
+void Pipeline::report_failures() {
+  // Stops at a count instead of "until empty", because a handler may begin another command that fails at once. A
+  // handler may also call report_failures() itself, by stopping the client: then nothing is left for this loop.
+  const std::uint64_t end = failures_added_;
+  while (failures_reported_ < end) {
+    const PendingFailure next = failures_.pop_front();
+    ++failures_reported_;
+    next.handler->on_failure(next.failure);
   }
 }
 

@@ -1,14 +1,13 @@
-// Commands and replies of one Redis, paired in order. All that a connection must know, without the connection.
+// Pairs the commands to one Redis with their replies, in order, and watches their deadlines.
 //
-// No I/O, no clock, no timer: bytes and time come in as arguments. Not thread-safe.
+// No I/O, no clock, no timer: bytes and time are arguments. Not thread-safe.
 //
 // The commands form one queue: first those that were sent (handed out by take_output), then those that wait. A sent
-// command whose deadline passed keeps its slot, abandoned: its reply is read and thrown away. One that was not sent is
-// taken out of the buffer with its slot, so that it can never run after its handler was told so.
+// command whose deadline passed keeps its slot as abandoned: its reply is read and dropped. A command that was not sent
+// is removed from the output together with its slot, so it can never run after its handler heard that it has not.
 //
-// Invariants: every handler is told exactly once, never inside begin(), refuse(), expire(), disconnect() or
-// fail_waiting(), only inside feed() and tell(). Handlers may call anything of the pipeline, except feed(), and may be
-// gone once told.
+// Invariants: every handler is called exactly once, only inside feed() and report_failures(). A handler may call any
+// function of the pipeline except feed(), and its call may destroy it.
 #pragma once
 
 #include <chrono>
@@ -29,41 +28,42 @@ class Pipeline {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // `patience`: how long the oldest reply may be owed before the connection is given up (2 × the deadline of commands).
-  explicit Pipeline(std::chrono::nanoseconds patience, std::size_t max_reply_bytes = ReplyReader::kMaxReplyBytes)
-      : patience_(patience), reader_(max_reply_bytes) {}
+  // `max_reply_delay`: how long after sending the oldest reply may be missing before the connection counts as dead.
+  explicit Pipeline(std::chrono::nanoseconds max_reply_delay, std::size_t max_reply_bytes = ReplyReader::kMaxReplyBytes)
+      : max_reply_delay_(max_reply_delay), reader_(max_reply_bytes) {}
 
-  // A command and its slot. The caller writes one whole RESP array before calling anything else of the pipeline.
+  // Adds a command. The caller writes one whole RESP array before it calls any other function of the pipeline.
   CommandWriter& begin(ReplyHandler& handler, TimePoint deadline);
-  // A command that cannot be sent: what is written goes nowhere, and the next tell() says `unavailable`.
+  // As begin() for a command that cannot be sent: what is written is dropped, and the next report_failures() fails it
+  // with `unavailable`.
   CommandWriter& refuse(ReplyHandler& handler);
 
-  // Output. take_output: all that waits, into `out`, whose old content is dropped; false and no change when nothing
-  // waits. From here on these commands count as sent.
+  // Moves all waiting commands into `out`, replacing its content; from here on they count as sent. False and no change
+  // when nothing waits.
   bool take_output(std::string& out, TimePoint now);
   // The write of the last take_output failed before its first byte: its commands wait again, except the abandoned.
-  void untake_output(std::string& out);
+  void put_back_output(std::string& out);
 
-  // Input: delivers the replies in order. Error `protocol`: the connection must be closed. Returns early, without
-  // error, when a handler called disconnect().
+  // Takes bytes from the server and calls the handlers of complete replies, in order. Error `protocol`: the connection
+  // must be closed. Returns early, without error, when a handler called disconnect().
   Result<> feed(std::string_view bytes);
 
-  // Time. expire() abandons what is overdue; tell() is to follow. False: the oldest reply has been owed for longer than
-  // the patience, the connection must be closed.
+  // Abandons the commands whose deadline has passed; report_failures() must follow. False: the oldest reply has been
+  // missing for longer than max_reply_delay, so the connection must be closed.
   bool expire(TimePoint now);
-  // When expire() is to be called next, at the latest; TimePoint::max() when nothing waits.
+  // The latest time for the next expire(); TimePoint::max(): there is no deadline.
   TimePoint next_event() const { return next_event_; }
 
-  // The connection is gone: those sent may have run. Those that wait go on waiting, for the next connection.
+  // The connection is lost: the sent commands fail and may have run. Waiting commands stay for the next connection.
   void disconnect(FailureKind kind);
-  // Those that wait are given up: they have not run.
+  // The waiting commands fail; they have not run.
   void fail_waiting(FailureKind kind);
 
-  // Tells the handlers of all failures noted before this call (what they begin anew is told of in the next).
-  void tell();
-  bool has_to_tell() const { return !failures_.empty(); }
+  // Calls the handlers of all failures up to now. Failures that these handlers cause are reported by the next call.
+  void report_failures();
+  bool has_failures() const { return !failures_.empty(); }
 
-  // Commands begun whose handlers were not told yet.
+  // Commands whose handlers have not been called yet.
   std::size_t in_flight() const { return live_ + failures_.size(); }
 
  private:
@@ -71,9 +71,9 @@ class Pipeline {
     ReplyHandler* handler = nullptr;  // nullptr: abandoned
     TimePoint deadline{};
     TimePoint sent_at{};
-    std::size_t offset = 0;  // where its bytes begin, in the buffer it waits in or was sent from
+    std::size_t offset = 0;  // where its bytes begin in waiting_, or in the output it was sent with
   };
-  struct Told {
+  struct PendingFailure {
     ReplyHandler* handler = nullptr;
     Failure failure;
   };
@@ -81,22 +81,22 @@ class Pipeline {
   Result<> deliver();
   void abandon(Slot& slot, Failure failure);
   void drop_abandoned_waiting();
-  TimePoint end_of_patience(const Slot& slot) const;
+  TimePoint reply_deadline(const Slot& slot) const;
 
-  std::chrono::nanoseconds patience_;
+  std::chrono::nanoseconds max_reply_delay_;
   ReplyReader reader_;
   Ring<Slot> slots_;
   std::size_t sent_ = 0;   // slots_[0, sent_) are sent
-  std::size_t batch_ = 0;  // of these, the last ones, sent by the last take_output
-  std::size_t live_ = 0;   // slots_ that are not abandoned
+  std::size_t batch_ = 0;  // how many of these, at the end, the last take_output handed out
+  std::size_t live_ = 0;   // slots that are not abandoned
   std::string waiting_;    // the bytes of slots_[sent_, size)
   CommandWriter writer_{waiting_};
   std::string refused_;
   CommandWriter refused_writer_{refused_};
-  Ring<Told> failures_;
-  std::uint64_t failures_noted_ = 0;
-  std::uint64_t failures_told_ = 0;
-  std::uint64_t connection_ = 0;  // counts disconnect(): feed() sees that a handler called it
+  Ring<PendingFailure> failures_;
+  std::uint64_t failures_added_ = 0;
+  std::uint64_t failures_reported_ = 0;
+  std::uint64_t connection_ = 0;  // counts calls of disconnect(), so that feed() notices one by a handler
   TimePoint next_event_ = TimePoint::max();
 };
 

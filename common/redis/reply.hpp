@@ -1,4 +1,4 @@
-// A RESP2 reply, as a tree of views into the reader's memory.
+// A RESP2 reply, as a tree of views into the memory of its ReplyReader.
 #pragma once
 
 #include <cstdint>

@@ -8,19 +8,20 @@
 namespace sluice::redis {
 namespace {
 
-// Where the object of this task goes: into its parent's elements, or a new root. nullptr makes hiredis stop with an
-// error, which is what we want at the arena's limit.
+// Where to build the object of this task: in the elements of its parent, or as a new root. nullptr at the arena's
+// limit, which makes hiredis stop with an error.
 Reply* place(const redisReadTask* task, Arena& arena) {
   if (task->parent == nullptr) return arena.make<Reply>(1);
   auto* parent = static_cast<Reply*>(task->parent->obj);
-  // The elements are ours: Reply shows them as const to its readers.
+  // create_array() allocated these elements as mutable; Reply only shows them as const.
   return const_cast<Reply*>(parent->elements.data()) + task->idx;
 }
 
 Arena& arena_of(const redisReadTask* task) { return *static_cast<Arena*>(task->privdata); }
 
 void* create_string(const redisReadTask* task, char* text, std::size_t size) {
-  // hiredis does not look at the two bytes after a bulk string (they are in its buffer): a wrong length shows here.
+  // hiredis does not check that CR LF follows a bulk string. The two bytes are in its buffer, so a wrong length is
+  // noticed here.
   if (task->type == REDIS_REPLY_STRING && std::memcmp(text + size, "\r\n", 2) != 0) return nullptr;
   Arena& arena = arena_of(task);
   const std::string_view copy = arena.copy({text, size});
@@ -56,7 +57,7 @@ void* create_nil(const redisReadTask* task) {
   return place(task, arena_of(task));  // a new Reply is nil
 }
 
-void free_object(void*) {}  // the arena's
+void free_object(void*) {}  // the arena frees all objects
 
 redisReplyObjectFunctions functions{create_string, create_array, create_integer, create_nil, free_object};
 
@@ -64,7 +65,7 @@ redisReader* make_reader(Arena& arena) {
   redisReader* reader = redisReaderCreateWithFunctions(&functions);
   if (reader == nullptr) throw std::bad_alloc();
   reader->privdata = &arena;
-  reader->maxbuf = 0;  // keep the buffer when it is empty: max_reply_bytes bounds it
+  reader->maxbuf = 0;  // keep the empty buffer instead of freeing it; next() limits its size
   return reader;
 }
 
@@ -86,10 +87,10 @@ Result<const Reply*> ReplyReader::next() {
   void* reply = nullptr;
   if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) {
     const bool refused = reader_->err == REDIS_ERR_OOM;
-    return failure("protocol", refused ? "the reply is malformed, or larger than a sane one" : reader_->errstr);
+    return failure("protocol", refused ? "the reply is malformed or above the size limit" : reader_->errstr);
   }
   if (reply == nullptr && reader_->len - reader_->pos > max_reply_bytes_) {
-    return failure("protocol", "the reply is larger than a sane one");
+    return failure("protocol", "the reply is above the size limit");
   }
   return static_cast<const Reply*>(reply);
 }

@@ -1,7 +1,8 @@
-// Bytes in, replies out: hiredis' RESP2 reader, building into an arena.
+// Parses RESP2 with hiredis' reader and builds the replies in an arena.
 //
-// Not thread-safe; no I/O. Whatever the bytes are, the outcome is a reply, "not yet" or an error: nesting (hiredis: 7
-// levels below the first) and memory of one reply are bounded. Once broken it stays so until reset().
+// Safe for any input: the result is a reply, "more bytes needed" or an error. Nesting (7 levels below the first, by
+// hiredis) and the memory of one reply are limited. After an error every call fails until reset(). No I/O. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ namespace sluice::redis {
 
 class ReplyReader {
  public:
-  // Of one reply: its bytes on the wire not yet parsed, and the memory it is built into. Ours are a few hundred bytes.
+  // Default limit for the unparsed bytes of one reply and for the memory it is built in. Replies to Sluice's scripts
+  // have a few hundred bytes.
   static constexpr std::size_t kMaxReplyBytes = std::size_t{1} << 20;
 
   explicit ReplyReader(std::size_t max_reply_bytes = kMaxReplyBytes);
@@ -26,15 +28,14 @@ class ReplyReader {
   ReplyReader(const ReplyReader&) = delete;
   ReplyReader& operator=(const ReplyReader&) = delete;
 
-  // Adds bytes. Take all replies out with next() before adding more; a few KiB at a time are cheapest, because hiredis
-  // moves what is left to the front of its buffer now and then.
+  // Adds bytes. Take out all replies with next() before adding more. A few KiB at a time are cheapest, because hiredis
+  // moves unparsed bytes to the front of its buffer.
   void feed(std::string_view bytes);
 
-  // The next whole reply, or nullptr: more bytes are needed. The reply lives until the next call of next().
-  // Error: `protocol`.
+  // The next complete reply, valid until the next call; nullptr: more bytes are needed. Error: `protocol`.
   Result<const Reply*> next();
 
-  // Forgets all bytes, for a new connection. The last reply stays valid: its handler may be what closed the connection.
+  // Drops all bytes, for a new connection. The last reply stays valid, because its handler may be the caller.
   void reset();
 
  private:

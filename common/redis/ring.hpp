@@ -1,5 +1,5 @@
-// A queue in one block of memory, which it keeps: pushing and popping at a steady depth allocates nothing (a std::deque
-// allocates a node every few elements as it moves along).
+// A queue in one block of memory (a ring buffer): at a steady depth it allocates nothing, unlike std::deque, which
+// allocates a node every few elements.
 //
 // Not thread-safe. References are invalidated by push_back().
 #pragma once
@@ -28,7 +28,7 @@ class Ring {
   }
 
   void push_back(const T& value) {
-    const T copy = value;  // it may live in this ring
+    const T copy = value;  // `value` may be an element of this ring, which grow() moves
     if (size_ == capacity_) grow();
     slots_[(first_ + size_) & (capacity_ - 1)] = copy;
     ++size_;

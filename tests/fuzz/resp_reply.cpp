@@ -77,11 +77,11 @@ void drive_pipeline(std::string_view bytes, std::uint32_t seed) {
     now += std::chrono::milliseconds((seed >> 4) % 8);
     if (pipeline.next_event() <= now) lost |= !pipeline.expire(now);
     if (lost) pipeline.disconnect(FailureKind::protocol);
-    pipeline.tell();
+    pipeline.report_failures();
   }
   pipeline.disconnect(FailureKind::disconnected);
   pipeline.fail_waiting(FailureKind::disconnected);
-  pipeline.tell();
+  pipeline.report_failures();
   require(pipeline.in_flight() == 0);
   for (const Handler& handler : handlers) require(!handler.pending);
 }

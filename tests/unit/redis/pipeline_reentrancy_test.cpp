@@ -21,7 +21,7 @@ TEST_CASE("a handler may begin the next command from inside its reply or its fai
   rig.feed("+a\r\n");
   CHECK(rig.send() == command("B"));
   rig.pipeline.expire(kStart + 25ms);
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(second.told == Told{"timeout unknown"});
   CHECK(rig.send() == command("C"));
   rig.feed("+b\r\n+c\r\n");
@@ -38,7 +38,7 @@ TEST_CASE("a thousand handlers that begin again from inside a failure keep the q
   }
   rig.send();
   rig.pipeline.expire(kStart + 25ms);
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   rig.pipeline.disconnect(FailureKind::disconnected);
   rig.send();
   for (std::size_t i = 0; i < second.size(); ++i) rig.feed("+" + std::to_string(i) + "\r\n");
@@ -72,7 +72,7 @@ TEST_CASE("a handler that disconnects from inside its reply ends the delivery, a
   rig.feed("-READONLY You can't write against a read only replica.\r\n+b\r\n");
   CHECK(first.seen == "READONLY You can't write against a read only replica.");
   CHECK(second.told.empty());
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(second.told == Told{"disconnected unknown"});
   CHECK(rig.send() == command("C"));
 }
@@ -99,7 +99,7 @@ TEST_CASE("a handler that stops everything from inside a failure leaves nothing 
   handlers[0].then = [&] {
     rig.pipeline.disconnect(FailureKind::disconnected);
     rig.pipeline.fail_waiting(FailureKind::disconnected);
-    rig.pipeline.tell();
+    rig.pipeline.report_failures();
     for (const Recorder& handler : handlers) told_at_stop += handler.told.size();
   };
   rig.begin(handlers[0], "A");
@@ -107,21 +107,21 @@ TEST_CASE("a handler that stops everything from inside a failure leaves nothing 
   rig.send();
   rig.begin(handlers[2], "C", kStart + 1h);
   rig.pipeline.expire(kStart + 25ms);
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(told_at_stop == 3);
   CHECK(handlers[0].told == Told{"timeout unknown"});
   CHECK(handlers[1].told == Told{"timeout unknown"});
   CHECK(handlers[2].told == Told{"disconnected"});
 }
 
-TEST_CASE("a handler that begins again each time it is refused does not hold tell() for ever") {
+TEST_CASE("report_failures() ends although a handler begins a new refused command each time") {
   Rig rig;
   Recorder stubborn;
   stubborn.then = [&] { rig.pipeline.refuse(stubborn).array(1).bulk("A"); };
   rig.pipeline.refuse(stubborn).array(1).bulk("A");
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(stubborn.told.size() == 1);
-  CHECK(rig.pipeline.has_to_tell());
+  CHECK(rig.pipeline.has_failures());
 }
 
 TEST_CASE("a handler may be destroyed as soon as it was told") {
@@ -146,9 +146,9 @@ TEST_CASE("a handler may be destroyed as soon as it was told") {
   rig.send();
   rig.feed("+b\r\n");
   rig.pipeline.expire(kStart + 1s);
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   rig.pipeline.disconnect(FailureKind::disconnected);
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(told == 3);
 }
 

@@ -66,13 +66,13 @@ TEST_CASE("an overdue command is told so, keeps its slot, and its late reply goe
   CHECK(rig.pipeline.next_event() == kStart + 25ms);
 
   CHECK(rig.pipeline.expire(kStart + 25ms - 1ns));
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(handlers[0].told.empty());
 
   CHECK(rig.pipeline.expire(kStart + 27ms));
   CHECK(handlers[0].told.empty());  // not from inside expire()
   CHECK(rig.pipeline.in_flight() == 3);
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(handlers[0].told == Told{"timeout unknown"});
   CHECK(handlers[1].told.empty());
   CHECK(handlers[2].told == Told{"timeout unknown"});
@@ -96,7 +96,7 @@ TEST_CASE("a deadline that passes before the command is sent takes it out of the
   rig.begin(handlers[3], "DDDD", kStart + 25ms);
   rig.begin(handlers[4], "EEEEE", kStart + 5ms);
   CHECK(rig.pipeline.expire(kStart + 5ms));
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   for (const std::size_t overdue : {0U, 2U, 4U}) CHECK(handlers[overdue].told == Told{"timeout"});
 
   Recorder late;
@@ -133,7 +133,7 @@ TEST_CASE("a command with a longer deadline of its own is owed that before the c
   rig.begin(handler, "SCRIPT", kStart + 300ms);
   rig.send();
   CHECK(rig.pipeline.expire(kStart + 299ms));
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(handler.told.empty());
   CHECK_FALSE(rig.pipeline.expire(kStart + 300ms));
 }
@@ -155,7 +155,7 @@ TEST_CASE("a disconnect fails what was sent, and what waits goes to the next con
   rig.begin(handlers[2], "C");
   rig.pipeline.disconnect(FailureKind::disconnected);
   CHECK(handlers[1].told.empty());
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(handlers[0].told == Told{"+a"});
   CHECK(handlers[1].told == Told{"disconnected unknown"});
   CHECK(handlers[2].told.empty());
@@ -172,7 +172,7 @@ TEST_CASE("an abandoned slot is not told again when the connection breaks") {
   rig.send();
   rig.pipeline.expire(kStart + 25ms);
   rig.pipeline.disconnect(FailureKind::disconnected);
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(handler.told == Told{"timeout unknown"});
   CHECK(rig.pipeline.in_flight() == 0);
 }
@@ -187,7 +187,7 @@ TEST_CASE("what waits can be given up: it has not run") {
   rig.begin(waiting, "B");
   rig.pipeline.fail_waiting(FailureKind::unavailable);
   rig.begin(next, "C");
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(sent.told.empty());
   CHECK(waiting.told == Told{"unavailable"});
   CHECK(rig.send() == command("C"));
@@ -206,9 +206,9 @@ TEST_CASE("a write that failed before its first byte makes its commands wait aga
   rig.send();
   rig.begin(handlers[3], "D");
   rig.pipeline.expire(kStart + 5ms);
-  rig.pipeline.untake_output(rig.out);
+  rig.pipeline.put_back_output(rig.out);
   rig.pipeline.disconnect(FailureKind::disconnected);
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(handlers[0].told == Told{"disconnected unknown"});
   CHECK(handlers[1].told == Told{"timeout unknown"});
   CHECK(rig.send() == command("C") + command("D"));
@@ -225,9 +225,9 @@ TEST_CASE("a server that answers what was never written to it does not get that 
   rig.send();
   rig.feed("+invented\r\n");
   rig.begin(handlers[2], "C");
-  rig.pipeline.untake_output(rig.out);
+  rig.pipeline.put_back_output(rig.out);
   rig.pipeline.disconnect(FailureKind::disconnected);
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(handlers[0].told == Told{"+invented"});
   CHECK(rig.send() == command("B") + command("C"));
   rig.feed("+b\r\n+c\r\n");
@@ -235,13 +235,13 @@ TEST_CASE("a server that answers what was never written to it does not get that 
   CHECK(handlers[2].told == Told{"+c"});
 }
 
-TEST_CASE("a refused command is told from tell(), and its bytes go nowhere") {
+TEST_CASE("a refused command fails in report_failures(), and its bytes are dropped") {
   Rig rig;
   Recorder refused;
   rig.pipeline.refuse(refused).array(1).bulk("A");
   CHECK(refused.told.empty());
   CHECK(rig.pipeline.in_flight() == 1);
-  rig.pipeline.tell();
+  rig.pipeline.report_failures();
   CHECK(refused.told == Told{"unavailable"});
   CHECK(rig.pipeline.in_flight() == 0);
   CHECK_FALSE(rig.pipeline.take_output(rig.out, kStart));
@@ -262,7 +262,7 @@ TEST_CASE("garbage is a protocol failure, and stays one until the connection is 
     CHECK(result.error().code == "protocol");
     CHECK_FALSE(rig.pipeline.feed("+a\r\n"));
     rig.pipeline.disconnect(FailureKind::protocol);
-    rig.pipeline.tell();
+    rig.pipeline.report_failures();
     CHECK(handler.told == Told{"protocol unknown"});
 
     Recorder next;
@@ -273,7 +273,7 @@ TEST_CASE("garbage is a protocol failure, and stays one until the connection is 
   }
 }
 
-TEST_CASE("a reply that nobody asked for is a protocol failure") {
+TEST_CASE("a reply without a command is a protocol failure") {
   Rig rig;
   Recorder handler;
   rig.begin(handler, "A");
