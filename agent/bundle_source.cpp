@@ -20,7 +20,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kFaultsLogged = 20;  // of a reloaded file; a start logs all
-constexpr int kNiceness = 10;              // decisions come first where processors are few
+constexpr int kReloadNiceness = 10;        // decisions come first where processors are few
 
 }  // namespace
 
@@ -72,7 +72,7 @@ bool BundleSource::load_first() {
 
 void BundleSource::start() {
   thread_ = std::jthread([this] {
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kReloadNiceness);
     auto keep_running = boost::asio::make_work_guard(context_);
     context_.run();
   });

@@ -19,9 +19,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kFaultsLogged = 20;
+constexpr std::size_t kStateFaultsLogged = 20;
 constexpr std::size_t kFaultsReported = 5;
-constexpr int kNiceness = 10;                            // decisions come first where processors are few
+constexpr int kFollowerNiceness = 10;                    // decisions come first where processors are few
 constexpr std::chrono::milliseconds kRefreshEvery{500};  // what is shown of the client
 
 std::string text_of(const Faults& faults) {
@@ -96,7 +96,7 @@ void ServerSource::start() {
   if (!kept_) boost::asio::post(context_, [this] { follow(); });
   if (login_) boost::asio::post(context_, [this] { login_->start(); });
   thread_ = std::jthread([this] {
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kFollowerNiceness);
     auto keep_running = boost::asio::make_work_guard(context_);
     context_.run();
   });
@@ -143,7 +143,7 @@ void ServerSource::on_state(const sync::Applied& applied, bool) {
 }
 
 void ServerSource::refuse(const Faults& faults, std::int64_t revision) {
-  for (std::size_t i = 0; i < faults.size() && i < kFaultsLogged; ++i) {
+  for (std::size_t i = 0; i < faults.size() && i < kStateFaultsLogged; ++i) {
     log_.error("snapshot_fault", faults[i].text, {{"revision", revision}, {"pointer", faults[i].pointer}});
   }
   client_.refused({"invalid_snapshot", text_of(faults)});

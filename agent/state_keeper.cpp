@@ -14,8 +14,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kNiceness = 15;     // behind decisions, and behind following the server
-constexpr int kShareOfTime = 10;  // what takes long is done less often: a tenth of the time at most
+constexpr int kKeeperNiceness = 15;  // behind decisions, and behind following the server
+constexpr int kShareOfTime = 10;     // what takes long is done less often: a tenth of the time at most
 
 }  // namespace
 
@@ -41,7 +41,7 @@ Result<StateKeeper::Kept> StateKeeper::load(
 
 void StateKeeper::start() {
   thread_ = std::jthread([this] {
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kKeeperNiceness);
     run();
   });
 }

@@ -1,7 +1,51 @@
-# sluice_library(NAME DEPENDS lib...): the static library of this folder, from every .cpp in it.
+# sluice_unity(OUT SOURCES file...): with SLUICE_QUICK_COMPILE, OUT is a list of generated files that each include up to eight of the
+# sources; otherwise OUT is the sources. Our own and not CMake's UNITY_BUILD, because that writes absolute paths: with paths relative
+# to the root, clones in different folders share the compiler's cache. A source with the property SKIP_UNITY_BUILD_INCLUSION stays alone.
+# The included files share one translation unit: their anonymous namespaces must not define the same name.
+function(sluice_unity out)
+  cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
+  set(result)
+  set(batch "")
+  set(in_batch 0)
+  foreach(source IN LISTS arg_SOURCES)
+    get_source_file_property(alone ${source} SKIP_UNITY_BUILD_INCLUSION)
+    if(NOT SLUICE_QUICK_COMPILE OR alone)
+      list(APPEND result ${source})
+      continue()
+    endif()
+    file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${source})
+    string(APPEND batch "#include \"${relative}\"\n")
+    math(EXPR in_batch "${in_batch} + 1")
+    if(in_batch EQUAL 8)
+      sluice_unity_file(result "${batch}")
+      set(batch "")
+      set(in_batch 0)
+    endif()
+  endforeach()
+  if(in_batch)
+    sluice_unity_file(result "${batch}")
+  endif()
+  set(${out} ${result} PARENT_SCOPE)
+endfunction()
+
+# Appends to LIST a file in the build folder with this content, written only where it changed. It bears the first source's name.
+function(sluice_unity_file list content)
+  string(REGEX MATCH "([^/]*/[^/]*)\\.cpp" _ "${content}")
+  string(REPLACE "/" "_" name "${CMAKE_MATCH_1}")
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/unity_${name}.cpp)
+  file(CONFIGURE OUTPUT ${file} CONTENT "${content}" @ONLY)
+  set(${list} ${${list}} ${file} PARENT_SCOPE)
+endfunction()
+
+# sluice_library(NAME [SEPARATE] DEPENDS lib...): the static library of this folder, from every .cpp in it but main.cpp.
+# SEPARATE: always one object a file.
 function(sluice_library name)
-  cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "SEPARATE" "" "DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
+  if(NOT arg_SEPARATE)
+    sluice_unity(sources SOURCES ${sources})
+  endif()
   if(sources)
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC ${arg_DEPENDS})
@@ -11,17 +55,21 @@ function(sluice_library name)
   endif()
 endfunction()
 
-# sluice_test(NAME [THREADS] DEPENDS lib...): a doctest program from every .cpp of this folder, run by ctest. THREADS: where it
-# has several; those are what ThreadSanitizer runs (ctest -L threads), and the target thread_tests builds.
+# sluice_test(NAME [THREADS] [OPTIMIZED] DEPENDS lib...): a doctest program from every .cpp of this folder, run by ctest.
+# THREADS: the program starts threads; ThreadSanitizer runs these (ctest -L threads), and the target thread_tests builds them.
+# OPTIMIZED: the tests' own code works long enough to be worth optimizing; with SLUICE_QUICK_COMPILE the others compile at -O0, in half the time.
 add_custom_target(thread_tests)
 function(sluice_test name)
-  cmake_parse_arguments(arg "THREADS" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "THREADS;OPTIMIZED" "" "DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT sources)
     return()
   endif()
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} doctest_main)
+  if(SLUICE_QUICK_COMPILE AND NOT arg_OPTIMIZED)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O0>)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   if(arg_THREADS)
     set_tests_properties(${name} PROPERTIES LABELS threads)

@@ -59,8 +59,8 @@ Result<std::chrono::microseconds> parse_duration(std::string_view text) {
   if (code == std::errc::invalid_argument) return failure("duration", std::string(kShape));
   const std::int64_t unit = symbol_us(std::string_view(after, end));
   if (unit == 0) return failure("duration", std::string(kShape));
-  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (code == std::errc::result_out_of_range || count > kMax / static_cast<std::uint64_t>(unit)) {
+  constexpr auto kMaxUs = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (code == std::errc::result_out_of_range || count > kMaxUs / static_cast<std::uint64_t>(unit)) {
     return failure("duration", "the duration is longer than 290,000 years: write a shorter one");
   }
   return std::chrono::microseconds(static_cast<std::int64_t>(count) * unit);

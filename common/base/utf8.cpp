@@ -3,17 +3,17 @@
 namespace sluice {
 namespace {
 
-unsigned char byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
+unsigned char octet(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
 
 // Whether the byte at `i` exists and is in [low, high].
 bool continues(std::string_view text, std::size_t i, unsigned char low, unsigned char high) {
-  return i < text.size() && byte_at(text, i) >= low && byte_at(text, i) <= high;
+  return i < text.size() && octet(text, i) >= low && octet(text, i) <= high;
 }
 
 }  // namespace
 
 std::size_t utf8_sequence(std::string_view text, std::size_t i) {
-  const unsigned char lead = byte_at(text, i);
+  const unsigned char lead = octet(text, i);
   if (lead >= 0xC2 && lead <= 0xDF) return continues(text, i + 1, 0x80, 0xBF) ? 2 : 0;
   if (lead >= 0xE0 && lead <= 0xEF) {
     const unsigned char low = lead == 0xE0 ? 0xA0 : 0x80;   // below: an overlong form
@@ -32,7 +32,7 @@ std::size_t utf8_sequence(std::string_view text, std::size_t i) {
 
 bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = byte_at(text, i) < 0x80 ? 1 : utf8_sequence(text, i);
+    const std::size_t length = octet(text, i) < 0x80 ? 1 : utf8_sequence(text, i);
     if (length == 0) return false;
     i += length;
   }
@@ -42,7 +42,7 @@ bool is_utf8(std::string_view text) {
 std::string_view utf8_prefix(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return text;
   std::size_t end = max_bytes;
-  while (end > 0 && (byte_at(text, end) & 0xC0) == 0x80) --end;  // 10xxxxxx continues a character
+  while (end > 0 && (octet(text, end) & 0xC0) == 0x80) --end;  // 10xxxxxx continues a character
   return text.substr(0, end);
 }
 

@@ -6,12 +6,12 @@
 #include "common/domain/bundle_reader.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/fault_place.hpp"
+#include "common/domain/identifiers.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::string_view kFormat = "sluice/v1";
-constexpr std::size_t kMaxNameBytes = 256;
 
 void read_format(Fields& top) {
   top.require("format", fmt::format("a bundle starts with \"format\":\"{}\"", kFormat));

@@ -7,13 +7,13 @@
 #include "common/domain/credential.hpp"
 #include "common/domain/enforcement_json.hpp"
 #include "common/domain/enum_text.hpp"
+#include "common/domain/identifiers.hpp"
 #include "common/domain/override_json.hpp"
 #include "common/domain/policy_json.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 256;
 constexpr std::size_t kMaxHashBytes = 256;
 constexpr std::size_t kMinSaltBytes = 16;
 

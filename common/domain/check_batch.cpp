@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-constexpr unsigned kMaxDepth = 16;  // as deep as a check may be; the reader recurses: this bounds its stack
+constexpr unsigned kMaxCheckDepth = 16;  // as deep as a check may be; the reader recurses: this bounds its stack
 constexpr std::string_view kSpace = " \t\n\r";
 constexpr const char* kFrame = R"(a batch is {"checks":[…]}, a list of 1 to 256 checks)";
 
@@ -60,9 +60,9 @@ struct SkimUtf8 : rapidjson::UTF8<> {
 // Sees to the depth and to nothing else.
 struct Skimmer : rapidjson::BaseReaderHandler<SkimUtf8, Skimmer> {
   bool RawNumber(const char*, rapidjson::SizeType, bool) { return true; }
-  bool StartObject() { return ++depth <= kMaxDepth; }
+  bool StartObject() { return ++depth <= kMaxCheckDepth; }
   bool EndObject(rapidjson::SizeType) { return --depth, true; }
-  bool StartArray() { return ++depth <= kMaxDepth; }
+  bool StartArray() { return ++depth <= kMaxCheckDepth; }
   bool EndArray(rapidjson::SizeType) { return --depth, true; }
   unsigned depth = 0;
 };

@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::int64_t kMaxStructuredInteger = 999'999'999'999'999;  // RFC 9651 3.3.1: 15 digits
 
-void add(std::string& out, std::string_view key, std::int64_t value) {
+void add_field(std::string& out, std::string_view key, std::int64_t value) {
   out.append(key);
   append_integer(out, value);
 }
 
 void add_structured(std::string& out, std::string_view key, std::int64_t value) {
-  add(out, key, std::clamp<std::int64_t>(value, 0, kMaxStructuredInteger));
+  add_field(out, key, std::clamp<std::int64_t>(value, 0, kMaxStructuredInteger));
 }
 
 // A quoted sf-string (RFC 9651 3.3.3). Limit names are plain ASCII; a byte that no sf-string may hold becomes '?', so
@@ -33,9 +33,9 @@ void add_structured_string(std::string& out, std::string_view text) {
 }
 
 void add_x(const Decision& decision, std::string& out) {
-  add(out, "X-RateLimit-Limit: ", decision.report.limit);
-  add(out, "\r\nX-RateLimit-Remaining: ", decision.report.remaining);
-  add(out, "\r\nX-RateLimit-Reset: ", unix_seconds_up(decision.now_us, decision.report.reset_after_us));
+  add_field(out, "X-RateLimit-Limit: ", decision.report.limit);
+  add_field(out, "\r\nX-RateLimit-Remaining: ", decision.report.remaining);
+  add_field(out, "\r\nX-RateLimit-Reset: ", unix_seconds_up(decision.now_us, decision.report.reset_after_us));
   out.append("\r\n");
 }
 
@@ -63,7 +63,7 @@ void add_retry_after(const Decision& decision, std::string& out) {
   if (decision.allowed || (!decision.has_limit && status_of(decision) != 503)) return;
   const std::int64_t wait = wait_us(decision.allowed, decision.report);
   if (wait == kNever) return;
-  add(out, "Retry-After: ", std::max<std::int64_t>(round_up(wait, kMicrosPerSecond), 1));
+  add_field(out, "Retry-After: ", std::max<std::int64_t>(round_up(wait, kMicrosPerSecond), 1));
   out.append("\r\n");
 }
 

@@ -10,6 +10,8 @@
 namespace sluice {
 
 inline constexpr std::size_t kMaxIdBytes = 63;
+inline constexpr std::size_t kMaxNameBytes =
+    256;  // of a name for people, and of a text that must be one of a few words
 
 namespace identifiers {
 inline bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }

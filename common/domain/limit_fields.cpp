@@ -23,7 +23,7 @@ constexpr std::uint8_t kWindows =
     bit(Algorithm::fixed_window) | bit(Algorithm::sliding_window) | bit(Algorithm::sliding_window_log);
 constexpr std::uint8_t kAll = kBuckets | kWindows | bit(Algorithm::concurrency) | bit(Algorithm::quota);
 
-constexpr std::array<LimitField, 15> kFields{{
+constexpr std::array<LimitField, 15> kLimitFields{{
     {"capacity", kBuckets},
     {"bucket_capacity", kBuckets},
     {"refill", kToken},
@@ -60,7 +60,7 @@ class LimitReader {
     const std::size_t faults_before = fields_.faults().count();
     read_unit();
     const auto algorithm = read_algorithm();
-    for (const LimitField& field : kFields) check_belongs(field, algorithm);
+    for (const LimitField& field : kLimitFields) check_belongs(field, algorithm);
     if (!algorithm) return;
     limit_.algorithm = *algorithm;
     read_numbers();
@@ -205,7 +205,7 @@ class LimitReader {
 
 }  // namespace
 
-std::span<const LimitField> limit_fields() { return kFields; }
+std::span<const LimitField> limit_fields() { return kLimitFields; }
 
 std::string_view only_one_of(Fields& fields, std::initializer_list<std::string_view> names) {
   std::string_view given;

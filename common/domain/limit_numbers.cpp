@@ -23,7 +23,7 @@ struct Tick {
 };
 constexpr std::array<Tick, 3> kTicks{{{1, "microseconds"}, {1'000, "milliseconds"}, {1'000'000, "seconds"}}};
 
-bool is_bucket(Algorithm algorithm) {
+bool has_rate(Algorithm algorithm) {
   return algorithm == Algorithm::token_bucket || algorithm == Algorithm::leaky_bucket;
 }
 
@@ -82,7 +82,7 @@ std::optional<NumberFault> number_fault(const Limit& limit) {
 }
 
 std::optional<std::string> debt_fault(const Limit& limit, Micros max_delay) {
-  if (!is_bucket(limit.algorithm)) return std::nullopt;
+  if (!has_rate(limit.algorithm)) return std::nullopt;
   const Wide capacity = static_cast<Wide>(limit.limit) * limit.rate.per_us;
   if (capacity + static_cast<Wide>(max_delay.count()) * limit.rate.units <= kMaxDebt) return std::nullopt;
   const auto longest = static_cast<std::int64_t>(std::max(kMaxDebt - capacity, Wide{0}) / limit.rate.units);

@@ -7,6 +7,7 @@
 
 #include "common/base/duration.hpp"
 #include "common/base/timestamp.hpp"
+#include "common/domain/identifiers.hpp"
 #include "common/domain/limit_json.hpp"
 #include "common/domain/limit_numbers.hpp"
 #include "common/domain/rate.hpp"
@@ -14,7 +15,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 256;
 constexpr std::size_t kMaxValueBytes = 256;
 
 // What an override belongs to, as far as it was found; limits is nullptr where it cannot be judged.

@@ -8,13 +8,13 @@
 #include "common/base/timestamp.hpp"
 #include "common/domain/enforcement_json.hpp"
 #include "common/domain/enum_text.hpp"
+#include "common/domain/identifiers.hpp"
 #include "common/domain/limit_json.hpp"
 #include "common/domain/scope_json.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 256;
 constexpr std::size_t kMaxExpressionBytes = 4096;
 constexpr std::size_t kMaxMetadata = 32;  // it comes back with every decision
 constexpr std::size_t kMaxMetadataName = 64;

@@ -43,7 +43,7 @@ std::optional<std::string> decode(std::string_view text, bool plus_is_space, std
   return decoded;
 }
 
-std::unexpected<Error> malformed(std::string_view name, std::string_view fault) {
+std::unexpected<Error> malformed_query(std::string_view name, std::string_view fault) {
   const std::string_view shown = name.substr(0, kMaxShown);
   return failure("query_malformed",
                  fmt::format("The query parameter \"{}{}\" {}.", shown, shown.size() < name.size() ? "…" : "", fault));
@@ -62,10 +62,10 @@ Result<Parameters> parse_query(std::string_view query) {
     const std::string_view raw_name = pair.substr(0, equals);
     std::string_view fault;
     std::optional<std::string> name = decode(raw_name, true, fault);
-    if (!name) return malformed(raw_name, fault);
+    if (!name) return malformed_query(raw_name, fault);
     if (name->empty()) return failure("query_malformed", "The query has a parameter without a name.");
     std::optional<std::string> value = decode(pair.substr(std::min(equals + 1, pair.size())), true, fault);
-    if (!value) return malformed(*name, fault);
+    if (!value) return malformed_query(*name, fault);
     parameters.push_back({std::move(*name), std::move(*value)});
   }
   return parameters;

@@ -7,7 +7,7 @@
 namespace sluice::program {
 namespace {
 
-constexpr std::size_t kMaxShown = 120;  // bytes of a name in a fault
+constexpr std::size_t kMaxNameShown = 120;  // bytes of a name in a fault
 
 // Commands more than settings; and images like to set a variable that ends in _VERSION.
 bool has_variable(const FlagSpec& spec) { return spec.name != "help" && spec.name != "version"; }
@@ -116,7 +116,7 @@ void CommandFlags::take_strays(Flags& out) const {
       const std::string_view hint = nearest(name.substr(dashes));
       const std::string fix = hint.empty() ? "see --help" : fmt::format("did you mean --{}?", hint);
       // Only the name: what follows may be a secret meant for another flag.
-      out.faults.push_back({std::string(name.substr(0, kMaxShown)), fmt::format("is not a flag; {}", fix)});
+      out.faults.push_back({std::string(name.substr(0, kMaxNameShown)), fmt::format("is not a flag; {}", fix)});
     } else if (!behind_flag) {
       out.faults.push_back({in_quotes(argument), "is not a flag and belongs to none; flags begin with --, see --help"});
     }

@@ -17,7 +17,7 @@ namespace {
 using Texts = std::vector<std::string>;
 using Commands = std::deque<CommandFlags>;  // in the program's order: the program itself is the first
 
-constexpr std::size_t kMaxShown = 120;  // bytes of a value in a fault
+constexpr std::size_t kMaxValueShown = 120;  // bytes of a value in a fault
 
 // "audit verify": {"audit", "verify"}
 Texts words_of(std::string_view command) {
@@ -91,8 +91,8 @@ std::string in_quotes(std::string_view text) {
   // A URL in the wrong place may carry a password.
   if (text.find('@') != std::string_view::npos) return "(a value with an '@', not shown)";
   std::string shown;
-  append_json_string(shown, text.substr(0, kMaxShown));
-  if (text.size() > kMaxShown) shown += "…";
+  append_json_string(shown, text.substr(0, kMaxValueShown));
+  if (text.size() > kMaxValueShown) shown += "…";
   return shown;
 }
 

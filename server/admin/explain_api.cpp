@@ -21,14 +21,14 @@ namespace {
 using policy::Course;
 
 // What is asked. `request` points into `text`.
-struct Question {
+struct ExplainQuestion {
   std::string tenant_id;
   std::string key_id;
   std::string text;
   CheckRequest request;
 };
 
-void read_request(const JsonValue& value, Question& question) {
+void read_request(const JsonValue& value, ExplainQuestion& question) {
   append_json(question.text, value);
   const auto found = parse_check(question.text, question.request);
   question.request.explain = true;
@@ -38,7 +38,7 @@ void read_request(const JsonValue& value, Question& question) {
   refuse_faults(found.front().status, std::move(faults));
 }
 
-void read_question(Context& context, const JsonValue& body, Question& question) {
+void read_explain_question(Context& context, const JsonValue& body, ExplainQuestion& question) {
   FaultList faults;
   const Place root;
   Fields fields(body, root, faults);
@@ -55,7 +55,7 @@ void read_question(Context& context, const JsonValue& body, Question& question) 
   read_request(*request, question);
 }
 
-void check_key(Context& context, const Question& question) {
+void check_key(Context& context, const ExplainQuestion& question) {
   if (question.key_id.empty()) return;
   const auto key = find(context.tx, Kind::key, "", question.key_id);
   if (key && key->key.tenant_id == question.tenant_id) return;
@@ -124,7 +124,7 @@ void append_rulebook(std::string& out, const Course& course, const policy::Tenan
   out += ']';
 }
 
-std::string answer_of(const Course& course, const policy::TenantView& tenant, const Question& question,
+std::string answer_of(const Course& course, const policy::TenantView& tenant, const ExplainQuestion& question,
                       const Revision& revision) {
   std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
                                 json_string(question.tenant_id), revision.number, allowed_text(course, tenant),
@@ -140,8 +140,8 @@ std::string answer_of(const Course& course, const policy::TenantView& tenant, co
 Answer explain_request(Context& context) {
   JsonTree tree;
   const JsonValue body = read_body(context.call, tree);
-  Question question;
-  read_question(context, body, question);
+  ExplainQuestion question;
+  read_explain_question(context, body, question);
   const auto tenant = find(context.tx, Kind::tenant, "", question.tenant_id);
   if (!tenant) refuse_unknown("tenant", question.tenant_id);
   check_key(context, question);

@@ -37,20 +37,20 @@ const Resource* resource_of(std::string_view kind) {
 }
 
 // The parts of {"kind","tenant_id","object"}.
-struct Question {
+struct ValidateQuestion {
   const Resource* resource = nullptr;
   JsonValue object;
   std::string tenant_id;
 };
 
-Question read_question(Context& context, const JsonValue& body) {
+ValidateQuestion read_validate_question(Context& context, const JsonValue& body) {
   FaultList faults;
   const Place root;
   Fields fields(body, root, faults);
   read_optional_id(fields, "tenant_id");
   fields.require("kind", "what the object shall be: plan, policy, tenant, organization or key");
   fields.require("object", "the body to be checked; or send a whole bundle, which has a format");
-  Question question;
+  ValidateQuestion question;
   if (const auto kind = fields.text("kind", 64)) {
     question.resource = resource_of(*kind);
     if (question.resource == nullptr) {
@@ -70,7 +70,7 @@ Question read_question(Context& context, const JsonValue& body) {
 }
 
 // What replacing or creating it would store. The secret of a key that would be made is nobody's: its hash is not shown.
-Answer draft(Context& context, const Question& question) {
+Answer draft(Context& context, const ValidateQuestion& question) {
   const auto& [resource, object, tenant_id] = question;
   const std::string_view given = text_member(object, "id");
   const std::string id = is_given(object, "id") ? std::string(given) : resource->make_id(context.tx, tenant_id, object);
@@ -88,7 +88,7 @@ Answer draft(Context& context, const Question& question) {
 }
 
 Answer validate_object(Context& context, const JsonValue& body) {
-  const Question question = read_question(context, body);
+  const ValidateQuestion question = read_validate_question(context, body);
   try {
     return draft(context, question);
   } catch (Refusal& refusal) {

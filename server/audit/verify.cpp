@@ -17,7 +17,7 @@ namespace {
 using Snapshot = pqxx::transaction<pqxx::repeatable_read, pqxx::read_only>;
 using Heads = std::map<std::string, ChainHead, std::less<>>;
 
-constexpr std::int64_t kProgressEvery = 10'000;  // rows
+constexpr std::int64_t kRowsPerProgress = 10'000;  // rows
 
 // Everything is in sight, and however long it takes. Bytes are compared, so they must not be translated on their way.
 constexpr const char* kEnter =
@@ -48,7 +48,7 @@ class TrailCheck {
     while (const TrailRow* const row = reader.next()) {
       if (!chain_ || row->fields.organization_id != organization_) begin(std::string(row->fields.organization_id));
       chain_->add(*row);
-      if (++report_.rows % kProgressEvery == 0 && options_.progress) options_.progress(report_.rows);
+      if (++report_.rows % kRowsPerProgress == 0 && options_.progress) options_.progress(report_.rows);
     }
     finish();
     add_vanished();

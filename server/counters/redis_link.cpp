@@ -9,7 +9,8 @@
 namespace sluice::server {
 namespace {
 
-constexpr std::size_t kAtOnce = 64;  // a deadline runs from when a write begins: not too many wait for each other
+constexpr std::size_t kWritesInFlight =
+    64;  // a deadline runs from when a write begins: not too many wait for each other
 
 constexpr limiter::StoreError kStopped{limiter::StoreFault::unavailable, false};
 
@@ -51,7 +52,7 @@ class RedisLink::Batch {
   }
 
   void begin() {
-    while (open_ < kAtOnce && next_ < writes_.size()) {
+    while (open_ < kWritesInFlight && next_ < writes_.size()) {
       ++open_;
       Slot& slot = slots_[next_];
       const KeyWrite& write = writes_[next_++];

@@ -12,14 +12,14 @@
 namespace sluice::server::kubernetes {
 namespace {
 
-constexpr std::chrono::milliseconds kDeadline{5'000};
+constexpr std::chrono::milliseconds kEventDeadline{5'000};
 constexpr std::size_t kLongestMessage = 1'024;  // the API's own limit
-constexpr std::size_t kLongestName = 200;       // of 253, of which the digits behind it take some
-constexpr unsigned kConflict = 409;
+constexpr std::size_t kLongestPodName = 200;    // of 253, of which the digits behind it take some
+constexpr unsigned kEventExists = 409;
 
 std::string name_of(const ObjectReference& about, const Event& event) {
   const std::string digits = to_hex(sha256(about.uid + "/" + event.reason));
-  std::string_view name = std::string_view(about.name).substr(0, kLongestName);
+  std::string_view name = std::string_view(about.name).substr(0, kLongestPodName);
   while (name.ends_with('-') || name.ends_with('.')) name.remove_suffix(1);  // what is cut off must leave a name
   return fmt::format("{}.{}", name, digits.substr(0, 16));
 }
@@ -73,11 +73,11 @@ void tell_event(Api& api, const ObjectReference& about, const Event& event, std:
                 std::function<void(Result<bool>)> done) {
   const auto judge = [told = std::move(done)](Result<ApiResponse> answer) {
     if (!answer) return told(std::unexpected(std::move(answer.error())));
-    if (answer->status == kConflict) return told(false);
+    if (answer->status == kEventExists) return told(false);
     if (answer->status >= 300) return told(failure("refused", complaint(*answer)));
     told(true);
   };
-  api.ask("POST", events_path(about), write_event(about, event, now), kDeadline, judge);
+  api.ask("POST", events_path(about), write_event(about, event, now), kEventDeadline, judge);
 }
 
 }  // namespace sluice::server::kubernetes

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using program::ConfigReader;
 
 constexpr std::size_t kLongestLabel = 63;  // RFC 1123
-constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kLongestDnsName = 253;
 
 // Of lower-case letters, digits and hyphens, neither first nor last.
 bool is_label(std::string_view text) {
@@ -26,7 +26,7 @@ bool is_label(std::string_view text) {
 
 // Labels with dots between them: what objects in Kubernetes are called, and hosts.
 bool is_dotted_name(std::string_view text) {
-  if (text.size() > kLongestName) return false;
+  if (text.size() > kLongestDnsName) return false;
   for (;;) {
     const std::size_t dot = text.find('.');
     if (!is_label(text.substr(0, dot))) return false;

@@ -13,8 +13,8 @@
 namespace sluice::server::kubernetes {
 namespace {
 
-constexpr std::chrono::milliseconds kDeadline{10'000};
-constexpr unsigned kConflict = 409;
+constexpr std::chrono::milliseconds kSecretDeadline{10'000};
+constexpr unsigned kSecretExists = 409;
 
 std::string password() {
   std::array<std::uint8_t, 32> bytes{};
@@ -24,15 +24,16 @@ std::string password() {
 
 Result<MadeSecret> make(Api& api, boost::asio::io_context& loop, const std::string& path, const NewSecret& secret) {
   std::optional<Result<ApiResponse>> answer;
-  api.ask("POST", path, write_secret(secret), kDeadline, [&](Result<ApiResponse> told) { answer = std::move(told); });
+  api.ask("POST", path, write_secret(secret), kSecretDeadline,
+          [&](Result<ApiResponse> told) { answer = std::move(told); });
   loop.restart();
   while (!answer) loop.run_one();
   if (!*answer) return std::unexpected(std::move(answer->error()));
   const ApiResponse& said = **answer;
-  if (said.status >= 300 && said.status != kConflict) {
+  if (said.status >= 300 && said.status != kSecretExists) {
     return failure("refused", fmt::format("the Secret {} cannot be made: {}", secret.name, complaint(said)));
   }
-  return MadeSecret{secret.name, said.status != kConflict};
+  return MadeSecret{secret.name, said.status != kSecretExists};
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace sluice::server::kubernetes {
 namespace {
 
-std::string_view text_at(const JsonValue* object, std::string_view name) {
+std::string_view member_text(const JsonValue* object, std::string_view name) {
   const JsonValue* const found = object != nullptr ? object->find(name) : nullptr;
   return found != nullptr && found->type() == JsonType::string ? found->text() : std::string_view();
 }
@@ -33,14 +33,14 @@ Result<Webhooks> read_webhooks(std::string_view object) {
   JsonTree tree;
   const auto document = tree.parse(object);
   Webhooks read;
-  read.version = text_at(document ? document->find("metadata") : nullptr, "resourceVersion");
+  read.version = member_text(document ? document->find("metadata") : nullptr, "resourceVersion");
   if (read.version.empty()) return failure("unexpected", "the Kubernetes API's answer is no webhook configuration");
   const JsonValue* const hooks = document->find("webhooks");
   if (hooks == nullptr || hooks->type() != JsonType::array) return read;
   for (const JsonValue& each : hooks->items()) {
-    const auto bundle = from_base64(text_at(each.find("clientConfig"), "caBundle"));
-    read.hooks.push_back(
-        {std::string(text_at(&each, "name")), bundle ? std::string(bundle->begin(), bundle->end()) : std::string()});
+    const auto bundle = from_base64(member_text(each.find("clientConfig"), "caBundle"));
+    read.hooks.push_back({std::string(member_text(&each, "name")),
+                          bundle ? std::string(bundle->begin(), bundle->end()) : std::string()});
   }
   return read;
 }

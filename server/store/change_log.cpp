@@ -15,8 +15,8 @@ namespace sluice::server {
 namespace {
 
 // Of one statement: it stays far from its time-out, and its text from the largest that PostgreSQL takes.
-constexpr std::size_t kRows = 2000;
-constexpr std::size_t kBytes = std::size_t{8} << 20;
+constexpr std::size_t kRowsPerStatement = 2000;
+constexpr std::size_t kBytesPerStatement = std::size_t{8} << 20;
 
 struct AuditHead {
   std::int64_t seq = 0;
@@ -77,7 +77,7 @@ Stamp next_revision(Transaction& tx, const Sha256Digest& changes) {
 }
 
 // The columns of many rows as arrays, for one INSERT … SELECT FROM unnest.
-class Columns {
+class ArrayColumns {
  public:
   void add(std::size_t column, std::string text) { texts_[column].push_back(std::move(text)); }
   std::string array(std::size_t column) { return text_array(texts_[column]); }
@@ -119,7 +119,7 @@ SELECT pg_notify('sluice_revision', $2::text))";
 // `before_these`: how many changes of the revision were written already.
 void write(Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<const Change> changes,
            std::size_t before_these, std::map<std::string, AuditHead>& heads) {
-  Columns columns;
+  ArrayColumns columns;
   for (const Change& change : changes) {
     AuditHead& head = heads[change.key.organization_id];
     const std::string before = change.before ? redacted(change, *change.before) : std::string();
@@ -166,7 +166,7 @@ Revision ChangeLog::record(Transaction& tx, const Actor& actor) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     bytes += (all[i].before ? all[i].before->size() : 0) + (all[i].after ? all[i].after->size() : 0);
-    if (i + 1 < all.size() && i + 1 - begin < kRows && bytes < kBytes) continue;
+    if (i + 1 < all.size() && i + 1 - begin < kRowsPerStatement && bytes < kBytesPerStatement) continue;
     write(tx, actor, stamp, all.subspan(begin, i + 1 - begin), begin, heads);
     begin = i + 1;
     bytes = 0;
