@@ -9,9 +9,9 @@ from support.admin import AdminClient, bucket
 from support.agent import Agent
 from support.process import wait_until
 from support.server import Server
-from sync.figures import quantile
-from sync.history import Scope
-from sync.rig import Programs, Replicas, now_us
+from simulator.figures import quantile
+from simulator.history import Scope
+from simulator.rig import Programs, Replicas, now_us
 
 AGENTS = 2
 PATIENCE = 10.0   # seconds for one write

@@ -1,4 +1,4 @@
-"""Agents by the tokens of Kubernetes' service accounts: who is let in, with whose policies, and for how long. (A real API server: tests/e2e_kube.)"""
+"""Agents by the tokens of Kubernetes' service accounts: who is let in, with whose policies, and for how long. (A real API server: tests/e2e_cluster.)"""
 
 import json
 import threading

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from kube.binary import SOURCE
-from kube.toolchain import cache_folder, find_go
+from testbed.binary import SOURCE
+from testbed.toolchain import cache_folder, find_go
 
 
 @dataclass(frozen=True)

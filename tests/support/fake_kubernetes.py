@@ -1,5 +1,5 @@
 """The part of a Kubernetes API that reviews tokens, played by the test: what it says of each, how often it was asked, and
-how it fails. The real one is in tests/e2e_kube."""
+how it fails. The real one is in tests/e2e_cluster."""
 
 import base64
 import json

@@ -18,10 +18,10 @@ from typing import Any, Optional, Union
 
 import pytest
 
-from kube.binary import binary_path
-from kube.layout import Layout
-from kube.processes import find_process
-from kube.requirements import missing
+from testbed.binary import binary_path
+from testbed.layout import Layout
+from testbed.processes import find_process
+from testbed.requirements import missing
 from support.process import wait_until
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -72,7 +72,7 @@ class KubeCluster:
 
     @staticmethod
     def _tool(*words: str) -> str:
-        done = subprocess.run([sys.executable, "-m", "kube", *words], cwd=TESTS, capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-m", "testbed", *words], cwd=TESTS, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"kube-cluster {words[0]}: {done.stderr}"
         return done.stdout
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from kube.binary import KUSTOMIZE, build
+from testbed.binary import KUSTOMIZE, build
 
 K8S = Path(__file__).resolve().parents[2] / "k8s"
 OVERLAYS = ("dev", "ha")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from kube.binary import kubernetes_version
+from testbed.binary import kubernetes_version
 from support.manifests import Object
 
 PROGRAM = Path(__file__).resolve().parents[2] / ".run/kubernetes-validate/bin/kubernetes-validate"

@@ -11,12 +11,12 @@ from bench.report import Report, number
 from bench.rig import Rig, cpu_us
 from bench.sync_agents import enforced_by_agents
 from support.postgres import APP
-from sync.figures import Spread, enforced_after, most_fetches, quantile, reopened, spread_of
-from sync.history import Scope
-from sync.plan import Plan, Size, Writer, make_plan
-from sync.record import Wrote, read_log
-from sync.rig import Programs, Replicas, SwarmProcess, in_parallel, now_us
-from sync.rules import fetches_allowed
+from simulator.figures import Spread, enforced_after, most_fetches, quantile, reopened, spread_of
+from simulator.history import Scope
+from simulator.plan import Plan, Size, Writer, make_plan
+from simulator.record import Wrote, read_log
+from simulator.rig import Programs, Replicas, SwarmProcess, in_parallel, now_us
+from simulator.rules import fetches_allowed
 
 ORDER = 70
 ABOUT = "policy sync: 2 agents and 1,000 in a simulator; bursts, losses, queries, memory"

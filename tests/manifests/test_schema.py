@@ -1,0 +1,33 @@
+"""Every manifest has the fields that Kubernetes knows, and only those; said by its schemas, without a cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from support.manifests import FAULTS, K8S, SETS, Object, faulty, objects, rendered, set_name, with_components
+from support.schema import faults
+
+OTHERS = ("monitoring.coreos.com/", "cert-manager.io/")   # whose definitions a cluster has: e2e_cluster/test_manifests.py
+
+
+def of_kubernetes(found: list[Object]) -> list[Object]:
+    """Without the kinds that others define."""
+    return [item for item in found if not item["apiVersion"].startswith(OTHERS)]
+
+
+@pytest.mark.parametrize("base, components", SETS, ids=map(set_name, SETS))
+def test_every_object_is_as_its_schema_says(base: str, components: tuple[str, ...], tmp_path: Path) -> None:
+    found = of_kubernetes(objects(rendered(with_components(tmp_path, base, components) if components else K8S / base)))
+    assert len(found) > 5
+    assert not faults(*found)
+
+
+def test_the_examples_are_as_their_schemas_say() -> None:
+    files = sorted((K8S / "examples").rglob("*.yaml"))
+    found = [item for file in files if file.name != "kustomization.yaml" for item in objects(file.read_text())]
+    assert found and not faults(*found)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_a_manifest_is_found(fault: str) -> None:
+    assert fault in faults(faulty(fault))
