@@ -26,14 +26,14 @@ def arguments(known: dict[str, ModuleType]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures the release build beside what it is to be compared with, in one run, so that ratios hold.",
-        epilog=f"sections (default: all):\n{about}\n\nAlso: --no-build (use build/release as it is), "
+        epilog=f"sections (default: all):\n{about}\n\nAlso: --no-build (use build/lto as it is), "
                "--build FOLDER (measure another build; implies --no-build).")
     parser.add_argument("sections", nargs="*", metavar="SECTION", help="only these")
     parser.add_argument("--only", action="append", default=[], metavar="SECTION", help="the same; may be repeated")
     parser.add_argument("--rounds", type=int, default=0, help="how often everything is measured (default 5, quick 1)")
     parser.add_argument("--quick", action="store_true", help="about a minute: shows that all works, the numbers are rough")
     parser.add_argument("--output", type=Path, default=ROOT / "build/bench/bench.json", help="the JSON (default %(default)s)")
-    parser.add_argument("--programs-in", type=Path, default=ROOT / "build/release/bin", help=argparse.SUPPRESS)
+    parser.add_argument("--programs-in", type=Path, default=ROOT / "build/lto/bin", help=argparse.SUPPRESS)
     parser.add_argument("--list-programs", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     chosen.sections += chosen.only
