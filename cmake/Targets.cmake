@@ -58,6 +58,7 @@ endfunction()
 # sluice_test(NAME [THREADS] [OPTIMIZED] DEPENDS lib...): a doctest program from every .cpp of this folder, run by ctest.
 # THREADS: the program starts threads; ThreadSanitizer runs these (ctest -L threads), and the target thread_tests builds them.
 # OPTIMIZED: the tests' own code works long enough to be worth optimizing; with SLUICE_QUICK_COMPILE the others compile at -O0, in half the time.
+# The program is given up after 300 s unless its folder sets another TIMEOUT; one case, after what tests/unit/doctest_main.cpp says.
 add_custom_target(thread_tests)
 function(sluice_test name)
   cmake_parse_arguments(arg "THREADS;OPTIMIZED" "" "DEPENDS" ${ARGN})
@@ -71,6 +72,7 @@ function(sluice_test name)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O0>)
   endif()
   add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
   if(arg_THREADS)
     set_tests_properties(${name} PROPERTIES LABELS threads)
     add_dependencies(thread_tests ${name})
@@ -88,6 +90,7 @@ function(sluice_fuzzer name)
   else()
     add_executable(fuzz_${name} ${source} ${CMAKE_CURRENT_SOURCE_DIR}/replay_main.cpp)
     add_test(NAME fuzz_${name} COMMAND fuzz_${name} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
+    set_tests_properties(fuzz_${name} PROPERTIES TIMEOUT 300)
   endif()
   target_link_libraries(fuzz_${name} PRIVATE ${arg_DEPENDS})
 endfunction()

@@ -18,6 +18,15 @@ from support.server import Installation, Server
 pytest_plugins = ("support.kube",)   # control_plane, cluster, make_cluster, make_namespace, kubectl
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The first test that needs a cluster starts it, and may have to build it: half an hour instead of pytest.ini's limit."""
+    for item in items:
+        of_cluster = {"control_plane", "cluster", "make_cluster"} & set(getattr(item, "fixturenames", ()))
+        if of_cluster or item.path.parent.name in ("testbed", "e2e_cluster", "manifests"):
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(1800))
+
+
 @pytest.fixture(scope="session")
 def program() -> Path:
     """The agent's binary."""

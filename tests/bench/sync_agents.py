@@ -7,7 +7,7 @@ from typing import Any
 from bench.rig import Rig
 from support.admin import AdminClient, bucket
 from support.agent import Agent
-from support.process import wait_until
+from support.process import all_of, wait_until
 from support.server import Server
 from simulator.figures import quantile
 from simulator.history import Scope
@@ -51,7 +51,7 @@ def write_all(admin: AdminClient, watchers: list[Watcher], count: int) -> dict[s
         answer = admin.patch("/policies/probe", {"metadata": {"mark": mark}}, tenant="shop")
         assert answer.status == 200, answer
         revisions[mark] = int(answer.body["revision"])
-        wait_until("a write to be enforced", lambda mark=mark: all(mark in watcher.seen for watcher in watchers), PATIENCE)
+        wait_until("a write to be enforced", lambda mark=mark: all_of(watchers, lambda watcher: mark in watcher.seen), PATIENCE)
         time.sleep(0.15 + 0.013 * (number % 10))   # longer than a window: nothing is going on when the next one comes
     return revisions
 
@@ -89,7 +89,7 @@ def enforced_by_agents(rig: Rig, count: int) -> dict[str, Any]:
                          f"bench-{number}", "--workers", "1"]
                 agents.append(Agent(rig.program("sluice-agent"), folder / f"agent{number}", None, "memory", flags).start())
             watchers += [Watcher(agent, key) for agent in agents]
-            wait_until("the first decisions", lambda: all("none" in watcher.seen for watcher in watchers), 30)
+            wait_until("the first decisions", lambda: all_of(watchers, lambda watcher: "none" in watcher.seen), 30)
             revisions = write_all(admin, watchers, count)
         found = latencies_ms(server, revisions, watchers)
     finally:

@@ -259,12 +259,13 @@ def refuses(port: int) -> bool:
 
 def unread(port: int) -> int:
     """How many bytes wait unread on the connections the agent accepted on this port."""
-    total = 0
+    waiting: list[int] = []
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
         if fields[1].endswith(f":{port:04X}") and fields[3] == "01":
-            total += int(fields[4].split(":")[1], 16)
-    return total
+            waiting.append(int(fields[4].split(":")[1], 16))
+    assert waiting, f"nobody is connected to port {port}"
+    return sum(waiting)
 
 
 def test_sigterm_ends_an_idle_agent_although_clients_stay_connected(key: MintedKey, simple: Bundle,

@@ -15,7 +15,7 @@ import pytest
 from support.injector import IMAGE, pod
 from support.kube import KubeCluster
 from support.kube_server import ApiReader, Home, served_to
-from support.process import free_port, wait_until
+from support.process import all_of, free_port, wait_until
 from support.server import Server
 
 Make = Callable[..., Server]
@@ -157,8 +157,8 @@ def test_no_handshake_is_lost_while_certificates_and_authorities_are_replaced(
             former = authority()
             home.cluster.kubectl("annotate", "secret", "sluice-tls", "-n", home.namespace, "sluice.dev/renew=ca")
             wait_until("another authority", lambda former=former: authority() != former, 60)
-        wait_until("a certificate renewed by its age", lambda: all(
-            server.metric("sluice_tls_rotations_total") >= 3 for server in servers), 60)
+        wait_until("a certificate renewed by its age", lambda: all_of(
+            servers, lambda server: server.metric("sluice_tls_rotations_total") >= 3), 60)
     assert not stream.refused, stream.refused[:3]
     assert stream.made > 20 and len(stream.served) >= 4
 
@@ -192,8 +192,8 @@ def test_agents_that_know_the_former_authority_only_trust_what_the_next_one_sign
     first = {served_to(port, told) for port in ports}
     with Handshakes(home, reader, lambda: ports, told) as stream:
         home.cluster.kubectl("annotate", "secret", "sluice-tls", "-n", home.namespace, "sluice.dev/renew=ca")
-        wait_until("both to serve a certificate of the next authority", lambda: not first & {
-            served_to(port, told) for port in ports}, 60)
+        wait_until("both to serve a certificate of the next authority", lambda: all_of(
+            ports, lambda port: served_to(port, told) not in first), 60)
         made = stream.made
         wait_until("handshakes with it", lambda: stream.made > made + 20, 60)
     assert not stream.refused, stream.refused[:3]

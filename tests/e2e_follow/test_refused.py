@@ -54,7 +54,7 @@ def test_a_spoiled_state_is_refused_and_shown(make_crew: MakeCrew, spoil: Callab
     crew.relay.rewrite = None
     crew.relay.cut()
     crew.await_limit(31)
-    wait_until("no refusal any more", lambda: in_the_fleet(crew, "agent-0").get("refusal") is None, SECONDS)
+    wait_until("no refusal any more", lambda: in_the_fleet(crew, "agent-0").get("refusal", "not in the fleet") is None, SECONDS)
 
 
 def test_an_expression_that_does_not_compile_is_refused_and_shown(make_crew: MakeCrew) -> None:

@@ -80,7 +80,7 @@ def degraded(agent: Agent) -> list[str]:
     with Client(agent.admin_port) as admin:
         answer = admin.get("/readyz")
     assert answer.status == 200, answer
-    return list(answer.body.get("degraded", []))
+    return list(answer.body["degraded"])
 
 
 def await_head(agent: Agent, admin: AdminClient) -> None:

@@ -174,11 +174,11 @@ def test_heartbeats_tell_how_many_agents_serve_a_tenant(server: Server, admin: A
     agent.report()
     beside.report()
 
-    def told() -> bool:
+    def told(live: int) -> bool:
         with agent.watch() as watch:
             lines = [watch.line(), watch.line()]
-            return any((line or {}).get("tenants") == {tenant: 2} for line in lines)
+            return any((line or {}).get("tenants") == {tenant: live} for line in lines)
 
-    wait_until("two live agents", told)
+    wait_until("two live agents", lambda: told(2))
     beside.report(leaving=True)
-    wait_until("one live agent", lambda: not told())
+    wait_until("one live agent", lambda: told(1))

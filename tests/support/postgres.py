@@ -17,7 +17,7 @@ from typing import Any, Optional
 import psycopg2
 from psycopg2 import sql
 
-from support.process import Process, wait_until
+from support.process import Process, all_of, wait_until
 
 POSTGRES = "/usr/lib/postgresql/15/bin/postgres"
 PG_BASEBACKUP = "/usr/lib/postgresql/15/bin/pg_basebackup"
@@ -119,11 +119,11 @@ class PostgresServer:
         """Dies at once with all its processes."""
         assert self._process is not None
         self._process.send(signal.SIGSTOP)   # so that it starts no more
-        children = _children(self.pid)
-        for pid in (self.pid, *children):
+        pids = [self.pid, *_children(self.pid)]
+        for pid in pids:
             _send(pid, signal.SIGKILL)
         self._process.wait(10)
-        wait_until("the end of PostgreSQL's processes", lambda: not any(map(_alive, children)))
+        wait_until("the end of PostgreSQL's processes", lambda: all_of(pids, lambda pid: not _alive(pid)))
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:

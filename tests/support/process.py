@@ -9,23 +9,39 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional, TypeVar
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 def wait_until(what: str, condition: Callable[[], Optional[T]], seconds: float = 10.0) -> T:
-    """Polls until `condition` returns something true and returns that; says what did not come."""
+    """Polls until `condition` returns something true and returns that; says what did not come.
+
+    None, False, 0 and everything empty are not true. What would be true of nothing, or is always true, is refused: the
+    built-in all() (use all_of), a function that was not called, a generator.
+    """
+    code = getattr(condition, "__code__", None)
+    if code is not None and "all" in code.co_names:
+        raise TypeError(f"{what}: all() is true where there is nothing: use all_of()")
     end = time.monotonic() + seconds
     while True:
         found = condition()
+        if callable(found) or isinstance(found, Iterator):
+            raise TypeError(f"{what}: the condition gives a {type(found).__name__}, which is always true")
         if found:
             return found
         if time.monotonic() > end:
             raise AssertionError(f"{what}: not within {seconds:g} s")
         time.sleep(0.01)
+
+
+def all_of(items: Iterable[U], holds: Callable[[U], object]) -> bool:
+    """Whether there are items and each of them holds."""
+    found = [bool(holds(item)) for item in items]
+    return found != [] and all(found)
 
 
 # Below the ports that outgoing connections are given, so that none of them takes one before its server starts.
@@ -62,7 +78,7 @@ def freeze(pid: int) -> None:
 
     os.kill(pid, signal.SIGSTOP)
     wait_until("the process to stand still",
-               lambda: all(state(task) in "TtZ" for task in Path(f"/proc/{pid}/task").iterdir()))
+               lambda: all_of(Path(f"/proc/{pid}/task").iterdir(), lambda task: state(task) in "TtZ"))
 
 
 class Process:

@@ -77,7 +77,7 @@ std::string peak_memory() {
 
 }  // namespace
 
-TEST_CASE("a million rows verify in less than 20 s" * doctest::skip()) {
+TEST_CASE("a million rows verify in less than 20 s" * doctest::skip() * doctest::timeout(1800)) {
   Store store;
   fill(store);
   const std::string memory = peak_memory();

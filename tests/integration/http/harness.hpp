@@ -30,7 +30,7 @@ using Code = boost::system::error_code;
 
 // Runs the loop until `done`; false when `limit` passes first.
 template <class Condition>
-bool run_until(asio::io_context& context, Condition done, Clock::duration limit = 20s) {
+[[nodiscard]] bool run_until(asio::io_context& context, Condition done, Clock::duration limit = 20s) {
   const auto end = Clock::now() + limit;
   while (!done()) {
     if (Clock::now() >= end) return false;

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 // Runs the loop until `done`; false when `limit` passes first.
 template <class Condition>
-bool run_until(boost::asio::io_context& context, Condition done, Clock::duration limit = 10s) {
+[[nodiscard]] bool run_until(boost::asio::io_context& context, Condition done, Clock::duration limit = 10s) {
   const auto end = Clock::now() + limit;
   while (!done()) {
     if (Clock::now() >= end) return false;
@@ -93,8 +93,7 @@ struct Rig {
   std::string ask(const std::vector<std::string>& words) {
     Recorder handler;
     begin(handler, words);
-    run_until(context, [&] { return handler.done(); });
-    return handler.text;
+    return run_until(context, [&] { return handler.done(); }) ? handler.text : "no answer within the limit";
   }
 
   boost::asio::io_context context;

@@ -21,7 +21,7 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
 
 bool connects(Rig& rig) {
   rig.client.start();
-  run_until(rig.context, [&] { return rig.client.ready() || !rig.failures.empty(); });
+  REQUIRE(run_until(rig.context, [&] { return rig.client.ready() || !rig.failures.empty(); }));
   return rig.client.ready();
 }
 

@@ -56,6 +56,7 @@ class CounterRig : public AdminRig {
 std::int64_t count(const std::string& text);
 
 // Waits until it is so; false where `limit` passes first.
-bool eventually(const std::function<bool()>& so, std::chrono::milliseconds limit = std::chrono::seconds(20));
+[[nodiscard]] bool eventually(const std::function<bool()>& so,
+                              std::chrono::milliseconds limit = std::chrono::seconds(20));
 
 }  // namespace sluice::server::test
