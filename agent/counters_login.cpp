@@ -89,7 +89,7 @@ void CountersLogin::fetch() {
   auto request = link_.request("/v1/sync/counters");
   if (!request) return fail(std::move(request.error()));
   request->max_body = kMaxAnswer;
-  client_.ask(*std::move(request), [this](const Result<http_client::Response>& answer) { take(answer); });
+  client_.send(*std::move(request), [this](const Result<http_client::Response>& answer) { take(answer); });
 }
 
 void CountersLogin::take(const Result<http_client::Response>& answer) {

@@ -56,7 +56,7 @@ void SyncClient::Impl::fetch(bool whole) {
   if (heard_at_begin_) request->target += separator + query_of(*heard_at_begin_, sync::kHeard);
   asked_as_ = link_.token_id();
   request->max_body = options_.max_snapshot;
-  snapshots_.ask(*std::move(request), [this](const Result<http_client::Response>& answer) {
+  snapshots_.send(*std::move(request), [this](const Result<http_client::Response>& answer) {
     static const sync::ScopeState kNone;
     heard_is_foreign_ = answer && answer->header(sync::kHeardField) == sync::kForeign;
     on_reply(judge_reply(state_ ? *state_ : kNone, asked_since_.has_value(), answer));

@@ -61,7 +61,7 @@ Result<> Reporter::ask(std::string body, std::function<void(Result<http_client::
   request->method = "POST";
   request->body = std::move(body);
   request->max_body = kMaxReply;
-  client_.ask(*std::move(request), std::move(done));
+  client_.send(*std::move(request), std::move(done));
   return {};
 }
 

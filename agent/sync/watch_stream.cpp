@@ -33,7 +33,7 @@ void WatchStream::open() {
   request->idle_timeout = kToOpen + 10 * silence_;  // silence is this class's to judge
   request->on_line = [this](std::string_view line) { on_line(line); };
   expect_line(kToOpen);
-  client_.ask(*std::move(request), [this](const Result<http_client::Response>& result) { on_done(result); });
+  client_.send(*std::move(request), [this](const Result<http_client::Response>& result) { on_done(result); });
 }
 
 void WatchStream::reopen() {

@@ -14,12 +14,12 @@ namespace sluice::http_client {
 
 namespace asio = boost::asio;
 
-// Whatever calls its user holds a reference first: the user may destroy the client.
+// Callbacks may destroy the Client. So every function below that calls one first takes a shared_ptr to this object.
 class Client::Impl final : public Connection::Owner, public std::enable_shared_from_this<Impl> {
  public:
   Impl(asio::io_context& context, Options options) : context_(context), options_(std::move(options)), timer_(context) {}
 
-  void ask(Request request, Done done) {
+  void start(Request request, Done done) {
     exchange_ = std::make_shared<Exchange>(std::move(request), std::move(done), options_.max_head_bytes);
     if (Result<> checked = check_request(exchange_->request()); !checked) {
       asio::post(context_, [self = shared_from_this(), refused = exchange_, error = checked.error()] {
@@ -29,7 +29,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
     }
     exchange_->kept = connection_ != nullptr;
     if (connection_) {
-      send();
+      write();
     } else {
       connect();
     }
@@ -59,12 +59,12 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
     arm(options_.connect_timeout);
   }
 
-  void send() {
+  void write() {
     connection_->write(write_request(exchange_->request(), options_));
     arm(options_.head_timeout);
   }
 
-  void on_open() override { send(); }
+  void on_open() override { write(); }
 
   void on_sent() override {
     if (exchange_ && !exchange_->in_body()) arm(options_.head_timeout);
@@ -73,7 +73,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
   void on_bytes(std::string_view bytes) override {
     const auto self = shared_from_this();
     const auto exchange = exchange_;
-    if (!exchange) return drop_connection();  // it talks without being asked: of no more use
+    if (!exchange) return drop_connection();  // bytes without a request: the connection cannot be trusted any more
     const Result<bool> done = exchange->feed(bytes, [&] { return exchange_ != exchange; });
     if (exchange_ != exchange) return;
     if (!done) {
@@ -85,6 +85,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
     if (exchange->in_body()) arm(own.count() > 0 ? own : options_.idle_timeout);
   }
 
+  // `nothing_follows`: the server sent no bytes beyond the response.
   void complete(bool nothing_follows) {
     attempt_ = 0;
     if (!exchange_->keeps_alive() || !nothing_follows || connection_->writing()) drop_connection();
@@ -96,7 +97,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
     connection_ = nullptr;
     if (!exchange_) return;
     ++attempt_;
-    // The server closes what is idle: it may have done so while the request was on its way.
+    // A server closes idle connections. It may have done so while the request was on its way.
     if (exchange_->kept && !exchange_->begun() && !exchange_->retried && exchange_->repeatable()) {
       exchange_->retried = true;
       return connect();
@@ -106,8 +107,8 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
 
   void finish(Result<Response> result) {
     stop_timer();
-    const auto told = std::exchange(exchange_, nullptr);
-    told->tell(std::move(result));
+    const auto finished = std::exchange(exchange_, nullptr);
+    finished->finish(std::move(result));
   }
 
   Error in_context(const Error& error) const {
@@ -117,7 +118,8 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
                         to_string(options_.server), error.text)};
   }
 
-  // One timer: bytes that come only move the time at which it is too late.
+  // Sets the deadline. The timer itself is restarted only if it would fire too late: a timer that fires early waits
+  // again, which is cheaper than moving it for each read.
   void arm(std::chrono::milliseconds limit) {
     deadline_ = Clock::now() + limit;
     if (!waiting_ || deadline_ < timer_.expiry()) wait();
@@ -141,7 +143,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
     waiting_ = false;
     if (Clock::now() < deadline_) return wait();
     ++attempt_;
-    Error error{"timeout", fmt::format("nothing more came in time, {}", stage())};
+    Error error{"timeout", fmt::format("timed out {}", stage())};
     drop_connection();
     finish(std::unexpected(in_context(error)));
   }
@@ -149,7 +151,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
   std::string_view stage() const {
     if (exchange_->in_body()) return "in the middle of the body";
     if (connection_->stage() != "open") return connection_->stage();
-    return connection_->writing() ? "while the request was sent" : "before the response's head was whole";
+    return connection_->writing() ? "while sending the request" : "before the response's head was complete";
   }
 
   asio::io_context& context_;
@@ -157,7 +159,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
   asio::steady_timer timer_;
   Clock::time_point deadline_;
   bool waiting_ = false;
-  unsigned attempt_ = 0;  // connections in a row that brought no response
+  unsigned attempt_ = 0;  // connections in a row without a complete response
   std::uint64_t connects_ = 0;
   std::shared_ptr<Connection> connection_;  // being opened, or open
   std::shared_ptr<Exchange> exchange_;
@@ -171,7 +173,7 @@ Client::~Client() {
   impl_->drop_connection();
 }
 
-void Client::ask(Request request, Done done) { impl_->ask(std::move(request), std::move(done)); }
+void Client::send(Request request, Done done) { impl_->start(std::move(request), std::move(done)); }
 
 void Client::cancel() { impl_->cancel(); }
 

@@ -1,9 +1,9 @@
-// An HTTP/1.1 client of one server: one request at a time, on one connection that is kept while it can be.
+// An HTTP/1.1 client for one server: one request at a time, on one connection that is kept alive between requests.
+// For two requests at once, use two Clients (a watch has a Client of its own).
 //
-// Thread: everything happens on the io_context given; nothing is locked. Who wants two requests at once has two Clients
-// (a watch has one of its own). It does not try again by itself, except once where a kept connection turns out to have
-// been closed by the server and the request may be repeated; back-off is its user's.
-// What it takes is strict, as it is on the server's side: a response two readers could understand differently fails.
+// Thread safety: none. All calls and callbacks happen on the thread that runs the io_context.
+// The client retries once, and only when the server had closed a kept connection and the method is idempotent. Back-off
+// is up to the user. Parsing is strict: a response that two readers could understand differently fails.
 #pragma once
 
 #include <chrono>
@@ -28,27 +28,27 @@ struct Options {
   using Duration = std::chrono::milliseconds;  // each > 0
 
   Url server = {};
-  net::TlsFiles tls = {};           // of https; read at each connect, so that renewed ones count
-  Duration connect_timeout{5'000};  // the name's lookup, TCP and TLS together
-  // From the request's last bytes (each part of it that leaves begins it anew) to the end of the response's head.
+  net::TlsFiles tls = {};           // for https; read at each connect, so that renewed files are used
+  Duration connect_timeout{5'000};  // name lookup, TCP and TLS together
+  // From sending the request to the end of the response's head. Each part of the request that is sent restarts it.
   Duration head_timeout{10'000};
-  Duration idle_timeout{10'000};        // between bytes of a body
+  Duration idle_timeout{10'000};        // between two reads of a body
   std::size_t max_head_bytes = 16'384;  // at most 65,535
   std::string user_agent = "sluice";
 };
 
 struct Request {
   std::string method = "GET";                                    // not HEAD, not CONNECT
-  std::string target = "/";                                      // path and query, as they are sent
-  std::string bearer = {};                                       // the token of an Authorization header; "": none
-  std::vector<std::pair<std::string, std::string>> fields = {};  // further ones, none of those that are sent anyway
-  std::string content_type = "application/json";                 // of a body
+  std::string target = "/";                                      // path and query, already percent-encoded
+  std::string bearer = {};                                       // token for an Authorization header; "": no header
+  std::vector<std::pair<std::string, std::string>> fields = {};  // headers beyond those that the client always sends
+  std::string content_type = "application/json";                 // sent only with a body
   std::string body = {};
-  std::size_t max_body = 1UL << 20;           // of the response, decoded, in bytes; with on_line: of one line
-  std::chrono::milliseconds idle_timeout{0};  // instead of the client's; 0: the client's
-  // Set: the body of a 200 is told line by line (without its end, "\n" or "\r\n") as it comes, and is not kept; such a
-  // response is not asked for in gzip. Of other statuses the body is kept as always. May cancel() the client, or
-  // destroy it.
+  std::size_t max_body = 1UL << 20;           // bytes of the decoded response body; with on_line, of one line
+  std::chrono::milliseconds idle_timeout{0};  // replaces Options::idle_timeout for this request; 0: does not
+  // If set, it is called for each line of a 200's body as it arrives, without the line end ("\n" or "\r\n"). The body
+  // is not stored, and the request does not ask for gzip. Bodies of other statuses are stored as usual. The function
+  // may cancel() or destroy the client.
   std::function<void(std::string_view line)> on_line = {};
 };
 
@@ -57,14 +57,20 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> fields;  // names in lower case
   std::string body;                                         // decoded
 
-  std::string_view header(std::string_view name) const;  // the first of that name, which is lower case; "": none
+  // The value of the first header with that name, which must be in lower case; "": there is none.
+  std::string_view header(std::string_view name) const;
 };
 
-// Told once, from the loop; may ask() again, cancel(), or destroy the client. With on_line: when the body has ended.
-// Errors: request (something in it cannot be sent); resolve, refused, unreachable, tls: there was no connection;
-// timeout; disconnected: the connection broke before the response was whole (whether the server acted on the request is
-// not known); framing: the response is not HTTP/1.1 as it must be; encoding: its gzip is damaged, or it is in another
-// coding; too_large: head, body or line. The text names the server and what was being done.
+// Called once, from the loop, when the response is complete. May send() the next request, cancel(), or destroy the
+// client. The text of an error names the server and what the client was doing. Error codes:
+//   request                                 the request cannot be sent as it is
+//   resolve, refused, unreachable, tls      there was no connection
+//   timeout
+//   disconnected                            the connection broke before the response was complete; whether the server
+//                                           acted on the request is not known
+//   framing                                 the response is not valid HTTP/1.1
+//   encoding                                damaged gzip, or another content coding
+//   too_large                               the head, the body or a line is above its limit
 using Done = std::function<void(Result<Response>)>;
 
 class Client {
@@ -73,12 +79,12 @@ class Client {
   ~Client();  // as cancel()
   Client(const Client&) = delete;
 
-  void ask(Request request, Done done);  // REQUIRES: not busy()
-  void cancel();                         // drops the request, and its connection; nobody is told
-  bool busy() const;                     // a request was asked and not told yet
-  void close_idle();                     // closes the kept connection, if nothing is under way on it
+  void send(Request request, Done done);  // REQUIRES: not busy()
+  void cancel();                          // drops the request and its connection; Done is not called
+  bool busy() const;                      // a request was sent, and Done has not been called yet
+  void close_idle();                      // closes the kept connection unless it is busy
 
-  // Connections made so far, for tests and metrics.
+  // Connections opened so far, for tests and metrics.
   std::uint64_t connects() const;
 
  private:

@@ -19,16 +19,16 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::size_t kFirstRead = 4096;       // most connections wait, and wait for little
-constexpr std::size_t kMaxRead = 64UL * 1024;  // what full reads grow it to
-constexpr std::string_view kProtocol = "\x08http/1.1";
+constexpr std::size_t kFirstRead = 4096;       // bytes of the read buffer; most connections are idle or read little
+constexpr std::size_t kMaxRead = 64UL * 1024;  // bytes that full reads let the buffer grow to
+constexpr std::string_view kProtocol = "\x08http/1.1";  // ALPN: a length byte, then the name
 
 }  // namespace
 
 Connection::Connection(asio::io_context& context, const Options& options, Owner& owner, unsigned attempt)
     : context_(context), options_(options), owner_(&owner), attempt_(attempt), resolver_(context) {}
 
-// Every completion handler holds the connection, and does nothing once it is closed.
+// Every completion handler below holds a shared_ptr to the connection and returns at once after close().
 void Connection::open() {
   asio::post(context_, [self = shared_from_this()] {
     if (self->owner_ != nullptr) self->begin();
@@ -75,7 +75,7 @@ void Connection::resolve() {
           return self->fail({"resolve", fmt::format("the host name is not found: {}", error.message())});
         }
         for (const auto& entry : found) self->addresses_.push_back(entry.endpoint());
-        // One address may swallow packets until the time limit: the next attempt starts with another.
+        // An address that drops packets uses up the whole time limit, so the next attempt starts with another one.
         std::ranges::rotate(self->addresses_, self->addresses_.begin() + self->attempt_ % self->addresses_.size());
         self->connect_tcp();
       });
@@ -96,7 +96,7 @@ void Connection::connect_tcp() {
 }
 
 void Connection::connected_tcp() {
-  error_code ignored;  // without them it is slower, not wrong
+  error_code ignored;  // a connection without these options is slower, but works
   stream_.tcp()->set_option(Tcp::no_delay(true), ignored);
   stream_.tcp()->set_option(asio::socket_base::keep_alive(true), ignored);
   if (stream_.tls() != nullptr)
@@ -148,16 +148,16 @@ void Connection::read() {
       return self->fail({"disconnected", ended ? std::string("the server closed the connection")
                                                : fmt::format("the connection broke: {}", error.message())});
     }
-    self->taken(size);
+    self->resize_buffer(size);
     self->read();
   });
 }
 
-// Small while it waits, large while much comes.
-void Connection::taken(std::size_t size) {
-  if (size == in_.size() && size < kMaxRead) {
-    in_.resize(2 * size);
-  } else if (size < kFirstRead / 2 && in_.size() > kFirstRead) {
+// Doubles the read buffer after a read that filled it, and makes it small again after a short one.
+void Connection::resize_buffer(std::size_t last_read) {
+  if (last_read == in_.size() && last_read < kMaxRead) {
+    in_.resize(2 * last_read);
+  } else if (last_read < kFirstRead / 2 && in_.size() > kFirstRead) {
     in_ = std::vector<char>(kFirstRead);
   }
 }
@@ -173,7 +173,8 @@ void Connection::forget_sent() {
   sent_ = 0;
 }
 
-// That writing fails is not the end: the server may have refused the request, and its answer be there to read.
+// A failed write does not end the connection: the server may have refused the request early, and its response may be
+// there to read. If not, the read fails too.
 void Connection::write_rest() {
   const asio::const_buffer rest = asio::buffer(out_) + sent_;
   stream_.async_write_some(rest, [self = shared_from_this()](const error_code& error, std::size_t size) {

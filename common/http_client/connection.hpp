@@ -1,8 +1,9 @@
-// One connection to the server, from the name's lookup to its end: a thin driver that moves bytes.
+// One connection to the server, from the name lookup to its end: a thin driver that moves bytes. It reads all the time,
+// also without a request, so that it notices when the server closes the connection.
 //
-// Thread: the io_context's. Kept alive by its own pending operations; the owner may let go of it at any time after
-// close(). The owner is never called from inside open(), write() or close(), and never after close(). It reads all the
-// time, also when nothing is asked: that is how it is noticed that the server has closed.
+// Thread safety: none; it belongs to the io_context's thread. Pending operations keep the object alive, so the owner
+// may drop its pointer after close(). The owner is never called inside open(), write() or close(), and never after
+// close().
 #pragma once
 
 #include <cstddef>
@@ -27,24 +28,24 @@ class Connection : public std::enable_shared_from_this<Connection> {
   class Owner {
    public:
     virtual void on_open() = 0;
-    virtual void on_sent() = 0;  // the kernel took bytes of a write; writing() says whether more are to go
+    virtual void on_sent() = 0;  // the kernel took some bytes; writing() says whether there are more
     virtual void on_bytes(std::string_view bytes) = 0;
-    // It is of no more use, and closed. The server closing it is `disconnected`.
+    // The connection failed and is closed. When the server closed it, the code is `disconnected`.
     virtual void on_lost(Error error) = 0;
 
    protected:
     ~Owner() = default;
   };
 
-  // `options` and `owner` outlive everything until close(). `attempt` chooses which of several addresses comes first.
+  // `options` and `owner` live until close(). `attempt` rotates the list of addresses.
   Connection(boost::asio::io_context& context, const Options& options, Owner& owner, unsigned attempt);
 
-  void open();                   // no time limit of its own
+  void open();                   // the owner sets a time limit by calling close()
   void write(std::string text);  // REQUIRES: open, !writing()
   bool writing() const { return sent_ < out_.size(); }
   void close();
 
-  // What it is doing, for the text of a time-out: "looking up the host name", …
+  // The current step, for the text of a time-out: "looking up the host name", …
   std::string_view stage() const { return stage_; }
 
  private:
@@ -59,7 +60,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void shake_hands();
   void opened();
   void read();
-  void taken(std::size_t size);
+  void resize_buffer(std::size_t last_read);
   void write_rest();
   void forget_sent();
   void fail(Error error);
@@ -76,7 +77,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   net::Stream stream_;
   std::vector<char> in_;
   std::string out_;
-  std::size_t sent_ = 0;  // of out_
+  std::size_t sent_ = 0;  // bytes of out_ that are sent
 };
 
 }  // namespace sluice::http_client

@@ -58,7 +58,7 @@ std::string write_request(const Request& request, const Options& options) {
   for (const auto& [name, value] : request.fields) text += fmt::format("{}: {}\r\n", name, value);
   const bool has_body = !request.body.empty();
   if (has_body && !request.content_type.empty()) text += fmt::format("Content-Type: {}\r\n", request.content_type);
-  // Servers want to be told that there is none, where there usually is one.
+  // Many servers require a Content-Length with these methods, even for an empty body (411 Length Required).
   const bool usually = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
   if (has_body || usually) text += fmt::format("Content-Length: {}\r\n", request.body.size());
   return text + "\r\n" + request.body;
@@ -73,31 +73,31 @@ Result<> Exchange::begin_body() {
   keep_alive_ = head.keep_alive;
   by_lines_ = request_.on_line && head.status == 200;
   if (by_lines_ && head.gzip)
-    return failure("encoding", "the body is in gzip, though lines were asked for as they are");
-  // Lines are told as they come: what the reader holds is one read and part of a line.
+    return failure("encoding", "the body is in gzip, although the request asked for no content coding");
+  // Lines are delivered as they arrive, so the reader never holds more than one read and a part of a line.
   reader_.set_body_limit(by_lines_ ? std::numeric_limits<std::size_t>::max() : request_.max_body);
   return {};
 }
 
 Result<bool> Exchange::next_line(bool at_end, std::string_view& line) {
-  const std::string_view rest = std::string_view(reader_.body()).substr(told_);
-  const std::size_t end = rest.find('\n', scanned_ - told_);
+  const std::string_view rest = std::string_view(reader_.body()).substr(delivered_);
+  const std::size_t end = rest.find('\n', scanned_ - delivered_);
   const bool whole = end != std::string_view::npos;
   line = rest.substr(0, end);
-  scanned_ = told_ + line.size();
+  scanned_ = delivered_ + line.size();
   if (line.size() > request_.max_body) {
     return failure("too_large", fmt::format("a line is longer than {} bytes", request_.max_body));
   }
   if (!whole && (!at_end || line.empty())) return false;
-  told_ = scanned_ = scanned_ + (whole ? 1 : 0);
+  delivered_ = scanned_ = scanned_ + (whole ? 1 : 0);
   if (line.ends_with('\r')) line.remove_suffix(1);
   return true;
 }
 
-void Exchange::drop_told() {
-  reader_.body().erase(0, told_);
-  scanned_ -= told_;
-  told_ = 0;
+void Exchange::drop_delivered() {
+  reader_.body().erase(0, delivered_);
+  scanned_ -= delivered_;
+  delivered_ = 0;
 }
 
 Response Exchange::take_response() {

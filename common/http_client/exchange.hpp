@@ -1,6 +1,6 @@
-// One request and what has come of its response: bytes in, lines out. No I/O, no clock.
+// One request with the part of its response that has arrived. No I/O, no clock: bytes in, lines and a response out.
 //
-// Thread safety: none. Held by reference count while its user's functions run: they may cancel it meanwhile.
+// Thread safety: none. The client holds it by shared_ptr while callbacks run, because they may cancel the request.
 #pragma once
 
 #include <string>
@@ -12,41 +12,42 @@
 
 namespace sluice::http_client {
 
-// What cannot be sent, for it would be another request than the one that is meant. Error: `request`.
+// Checks that the request's bytes would be read as exactly this request: no control characters, no spaces in the
+// target, a known form of method. Error: `request`.
 Result<> check_request(const Request& request);
 
-// The whole request as it is sent.
+// The bytes of the request: head and body.
 std::string write_request(const Request& request, const Options& options);
 
 class Exchange {
  public:
   Exchange(Request request, Done done, std::size_t max_head_bytes);
 
-  // True: the response is whole; `bytes` is what follows it. Errors: as ResponseReader's. `stop` is asked after each
-  // line that was told: true, and nothing more is.
+  // Takes bytes from the front of `bytes`. True: the response is complete, and `bytes` is what follows it. Errors as
+  // ResponseReader::feed. Calls `stop()` after each line; when that returns true, no more lines are delivered.
   template <class Stop>
   Result<bool> feed(std::string_view& bytes, Stop stop);
 
-  bool begun() const { return reader_.begun(); }  // something of the response has come
+  bool begun() const { return reader_.begun(); }  // some bytes of the response have arrived
   bool in_body() const { return in_body_; }
   bool keeps_alive() const { return keep_alive_; }
-  // Sending it twice does what sending it once does.
+  // The method is idempotent: sending the request twice has the effect of sending it once.
   bool repeatable() const {
     return request_.method == "GET" || request_.method == "PUT" || request_.method == "DELETE";
   }
   const Request& request() const { return request_; }
 
   Response take_response();
-  void tell(Result<Response> result) { done_(std::move(result)); }
+  void finish(Result<Response> result) { done_(std::move(result)); }
 
-  bool kept = false;     // asked on a connection that had served before
-  bool retried = false;  // asked a second time
+  bool kept = false;     // sent on a connection that had served a request before
+  bool retried = false;  // sent a second time
 
  private:
   Result<> begin_body();
-  // The next line that is whole (at the body's end: what is left); false: there is none.
+  // The next complete line, at the end of the body also an incomplete one; false: there is none.
   Result<bool> next_line(bool at_end, std::string_view& line);
-  void drop_told();
+  void drop_delivered();
 
   Request request_;
   Done done_;
@@ -54,8 +55,8 @@ class Exchange {
   bool in_body_ = false;
   bool keep_alive_ = false;
   bool by_lines_ = false;
-  std::size_t told_ = 0;     // of the reader's body: told
-  std::size_t scanned_ = 0;  // and looked through for a line's end
+  std::size_t delivered_ = 0;  // bytes of the reader's body that were delivered as lines
+  std::size_t scanned_ = 0;    // bytes of it that were searched for a line end
 };
 
 template <class Stop>
@@ -75,7 +76,7 @@ Result<bool> Exchange::feed(std::string_view& bytes, Stop stop) {
     if (stop()) return false;
   }
   if (!found) return found;
-  drop_told();
+  drop_delivered();
   return done;
 }
 

@@ -1,4 +1,4 @@
-// The head of a response: read by Beast, judged here.
+// Parses the head of a response with Beast, and adds the checks that Beast 1.81 leaves out.
 #include <algorithm>
 #include <charconv>
 
@@ -42,7 +42,8 @@ class HeadReader final : public beast::http::basic_parser<false> {
     if (head_.chunked && !http11_) return failure("framing", "HTTP/1.0 has no Transfer-Encoding");
     if (head_.chunked && head_.length) return failure("framing", "it has both Transfer-Encoding and Content-Length");
     if (!head_.chunked && !head_.length) {
-      return failure("framing", "it tells no length, so that its end and its loss would look the same");
+      return failure("framing",
+                     "it has neither Content-Length nor Transfer-Encoding, so a lost connection would go unnoticed");
     }
     return std::move(head_);
   }
@@ -50,7 +51,7 @@ class HeadReader final : public beast::http::basic_parser<false> {
  private:
   void refuse(std::string_view why, Code& ec) {
     fault_ = why;
-    ec = beast::http::error::bad_field;  // any error stops the reading
+    ec = beast::http::error::bad_field;  // any error code makes Beast stop
   }
 
   void on_response_impl(int status, Text, int version, Code&) override {
@@ -85,7 +86,7 @@ class HeadReader final : public beast::http::basic_parser<false> {
     }
   }
 
-  // The head is all that Beast reads.
+  // Beast is given the head only, so none of these is called with content.
   void on_request_impl(beast::http::verb, Text, Text, int, Code&) override {}
   void on_header_impl(Code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, Code&) override {}

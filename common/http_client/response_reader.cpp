@@ -8,7 +8,7 @@
 namespace sluice::http_client {
 namespace {
 
-constexpr unsigned kMaxInterim = 8;  // 1xx before the response
+constexpr unsigned kMaxInterim = 8;  // interim responses (1xx) accepted before the final one
 
 std::unexpected<Error> too_large(std::size_t limit) {
   return failure("too_large", fmt::format("the body is larger than {} bytes", limit));
@@ -21,8 +21,8 @@ Result<ResponseReader::Step> ResponseReader::feed(std::string_view& bytes) {
   switch (state_) {
     case State::head:
       return read_head(bytes);
-    case State::judge:
-      if (auto judged = judge(); !judged || *judged == Step::done) return judged;
+    case State::begin_body:
+      if (auto begun = begin_body(); !begun || *begun == Step::done) return begun;
       return read_body(bytes);
     case State::body:
       return read_body(bytes);
@@ -48,17 +48,17 @@ Result<ResponseReader::Step> ResponseReader::read_head(std::string_view& bytes) 
     scan_ = {};
     if (head->status >= 200) {
       head_ = *std::move(head);
-      state_ = State::judge;
+      state_ = State::begin_body;
       return Step::head;
     }
     if (head->status == 101 || ++interim_ > kMaxInterim) {
-      return failure("framing", fmt::format("it begins with {}, which nobody asked for", head->status));
+      return failure("framing", fmt::format("it begins with an unexpected interim response {}", head->status));
     }
   }
   return Step::need_more;
 }
 
-Result<ResponseReader::Step> ResponseReader::judge() {
+Result<ResponseReader::Step> ResponseReader::begin_body() {
   left_ = head_.chunked ? 0 : head_.length.value_or(0);
   state_ = State::body;
   if (!head_.has_body() || (!head_.chunked && left_ == 0)) {
@@ -98,7 +98,7 @@ Result<bool> ResponseReader::read_raw(std::string_view& bytes, std::string& raw)
   }
   const auto progress = chunks_.decode(bytes.data(), bytes.size(), body_limit_, &raw);
   bytes.remove_prefix(progress.consumed);
-  if (progress.status == Status::broken) return failure("framing", "its body is not in chunks as they must be");
+  if (progress.status == Status::broken) return failure("framing", "its chunked body is malformed");
   if (progress.status == Status::too_large) return too_large(body_limit_);
   return progress.status == Status::done;
 }

@@ -1,8 +1,8 @@
-// Cuts one response out of a connection's bytes. No I/O, no clock.
+// Parses one response from a connection's bytes. No I/O, no clock.
 //
-// Thread safety: none; a value for one response. Invariant: what comes of the bytes does not depend on how they were
-// cut. Boost.Beast reads the head's lines and fields; the rules of RFC 9112 it is lax about in 1.81, and bodies, are
-// kept here with the server's own parts (http::HeadScan, http::ChunkDecoder).
+// Boost.Beast parses the lines and fields of the head. The rules of RFC 9112 that Beast 1.81 does not enforce, and all
+// of the body, are handled here with parts of the HTTP server (http::HeadScan, http::ChunkDecoder).
+// Thread safety: none; one object for one response. Invariant: the result does not depend on how the bytes were split.
 #pragma once
 
 #include <cstddef>
@@ -32,34 +32,35 @@ struct ResponseHead {
   bool has_body() const { return status != 204 && status != 304; }
 };
 
-// Reads a whole head, its blank line included. Errors: framing, encoding (a content coding other than gzip).
+// Parses a complete head, including its blank line. Errors: framing, encoding (a content coding other than gzip).
 Result<ResponseHead> parse_response_head(std::string_view text);
 
 class ResponseReader {
  public:
   enum class Step : std::uint8_t {
-    need_more,  // all bytes are taken
-    head,       // head() is there: set the body's limit and feed the rest (perhaps nothing) again
-    done,       // the response is whole; bytes that are left are not its own
+    need_more,  // all bytes were taken, and the response is not complete
+    head,  // head() is available: call set_body_limit(), then feed() with the remaining bytes, even if there are none
+    done,  // the response is complete; remaining bytes do not belong to it
   };
 
   explicit ResponseReader(std::size_t max_head_bytes) : max_head_bytes_(max_head_bytes) {}
 
-  // Takes what it needs off the front of `bytes`. Errors: framing, encoding, too_large; then feed no more.
+  // Removes the bytes that it needs from the front of `bytes`. Errors: framing, encoding, too_large; do not call it
+  // again after an error.
   Result<Step> feed(std::string_view& bytes);
 
   bool begun() const { return begun_; }
   const ResponseHead& head() const { return head_; }
   ResponseHead take_head() { return std::move(head_); }
 
-  void set_body_limit(std::size_t bytes) { body_limit_ = bytes; }  // decoded, what body() may hold
-  std::string& body() { return body_; }                            // decoded so far; may be taken out as it comes
+  void set_body_limit(std::size_t bytes) { body_limit_ = bytes; }  // the most that body() may hold at once
+  std::string& body() { return body_; }  // the decoded bytes so far; the caller may remove some between calls
 
  private:
-  enum class State : std::uint8_t { head, judge, body, done };
+  enum class State : std::uint8_t { head, begin_body, body, done };
 
   Result<Step> read_head(std::string_view& bytes);
-  Result<Step> judge();
+  Result<Step> begin_body();
   Result<Step> read_body(std::string_view& bytes);
   Result<bool> read_raw(std::string_view& bytes, std::string& raw);
 
@@ -67,14 +68,14 @@ class ResponseReader {
   std::size_t body_limit_ = 0;
   State state_ = State::head;
   bool begun_ = false;
-  std::uint8_t interim_ = 0;  // 1xx so far
+  std::uint8_t interim_ = 0;  // interim responses (1xx) so far
   std::string head_text_;
   http::HeadScan scan_;
   ResponseHead head_;
-  std::uint64_t left_ = 0;  // of a body that told its length
+  std::uint64_t left_ = 0;  // bytes that are missing of a body with Content-Length
   http::ChunkDecoder chunks_;
   std::unique_ptr<http::Gunzip> gunzip_;
-  std::string raw_;  // what gunzip_ takes next
+  std::string raw_;  // compressed bytes for gunzip_
   std::string body_;
 };
 

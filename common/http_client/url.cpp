@@ -15,7 +15,8 @@ constexpr std::uint16_t kHttpsPort = 443;
 
 std::unexpected<Error> malformed(std::string_view url, std::string_view why) {
   return failure("url_malformed",
-                 fmt::format("\"{}\" is no server's URL: {}; write http://host:port, https://host:port or unix:/path",
+                 fmt::format("\"{}\" is not the URL of a server: {}; write http://host:port, https://host:port or "
+                             "unix:/path",
                              url.find('@') == std::string_view::npos ? url : "…", why));
 }
 
@@ -39,7 +40,7 @@ Result<Url> read_unix(std::string_view url, std::string_view path) {
 
 Result<Url> read_network(std::string_view url, std::string_view authority, Url::Transport transport) {
   if (authority.ends_with('/')) authority.remove_suffix(1);
-  if (authority.find('@') != std::string_view::npos) return malformed(url, "a user or password has no place in it");
+  if (authority.find('@') != std::string_view::npos) return malformed(url, "it must not contain a user or password");
   if (authority.find_first_of("/?#") != std::string_view::npos) return malformed(url, "it names a path");
   Url read{transport, {}, transport == Url::Transport::tls ? kHttpsPort : kHttpPort, {}};
   const bool ipv6 = authority.starts_with('[');
@@ -48,14 +49,14 @@ Result<Url> read_network(std::string_view url, std::string_view authority, Url::
   read.host = authority.substr(ipv6 ? 1 : 0, end - (ipv6 ? 1 : 0));
   std::string_view port = authority.substr(end + (ipv6 ? 1 : 0));
   if (read.host.empty() || !std::ranges::all_of(read.host, ipv6 ? is_ipv6_character : is_host_character)) {
-    return malformed(url, "the host is no name or address");
+    return malformed(url, "the host is not a name or an address");
   }
   if (port.empty()) return read;
   port.remove_prefix(1);
   const auto [rest, error] = std::from_chars(port.data(), port.data() + port.size(), read.port);
   if (authority[end + (ipv6 ? 1 : 0)] != ':' || error != std::errc() || rest != port.data() + port.size() ||
       read.port == 0) {
-    return malformed(url, "the port is no number from 1 to 65535");
+    return malformed(url, "the port is not a number from 1 to 65535");
   }
   return read;
 }
@@ -66,7 +67,7 @@ Result<Url> parse_url(std::string_view url) {
   if (url.starts_with("unix:")) return read_unix(url, url.substr(5));
   if (url.starts_with("http://")) return read_network(url, url.substr(7), Url::Transport::tcp);
   if (url.starts_with("https://")) return read_network(url, url.substr(8), Url::Transport::tls);
-  return malformed(url, "it has none of these beginnings");
+  return malformed(url, "it has an unknown scheme");
 }
 
 std::string to_string(const Url& url) {

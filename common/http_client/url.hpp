@@ -1,4 +1,6 @@
-// Where a server is: http://host[:port], https://host[:port], or unix:PATH.
+// The URL of a server: http://host[:port], https://host[:port], or unix:PATH.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +19,14 @@ struct Url {
   std::string path;        // of the Unix socket
 };
 
-// Error: `url_malformed`; the text repeats the URL (one that holds a password is malformed, and not repeated). A slash
-// behind the port is all of a path that is taken.
+// Reads such a URL; of a path only a single slash after the port is accepted. Error `url_malformed`: the text quotes
+// the URL unless it contains an '@', because it may then contain a password.
 Result<Url> parse_url(std::string_view url);
 
-// As it was given, with the port.
+// The URL with its port written out.
 std::string to_string(const Url& url);
 
-// The value of the Host header: without the scheme's own port.
+// The value of the Host header: without the port if it is the default of the scheme.
 std::string host_header(const Url& url);
 
 }  // namespace sluice::http_client

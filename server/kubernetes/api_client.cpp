@@ -125,7 +125,7 @@ class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
     if (!token) return tell_later(call, std::move(token.error()));
     call->request.bearer = *std::move(token);
     line.call = call;
-    line.client.ask(std::move(call->request), [this, &line, call](Result<http_client::Response> response) {
+    line.client.send(std::move(call->request), [this, &line, call](Result<http_client::Response> response) {
       const auto self = shared_from_this();
       line.call = nullptr;
       if (response) {

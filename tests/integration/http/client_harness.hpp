@@ -155,7 +155,7 @@ class Scripted {
 // The response to `request`; REQUIREs that something comes of it.
 inline Result<client::Response> asked(asio::io_context& context, client::Client& asking, client::Request request) {
   std::optional<Result<client::Response>> told;
-  asking.ask(std::move(request), [&](Result<client::Response> result) { told = std::move(result); });
+  asking.send(std::move(request), [&](Result<client::Response> result) { told = std::move(result); });
   REQUIRE_FALSE(told);
   REQUIRE(run_until(context, [&] { return told.has_value(); }));
   return *std::move(told);

@@ -30,7 +30,7 @@ TEST_CASE("a shared body comes whole, packed, to many at once") {
     int whole = 0;
     for (int i = 0; i < 20; ++i) {
       many.push_back(std::make_unique<client::Client>(rig.context, rig.options()));
-      many.back()->ask({.target = "/snapshot", .max_body = 3'000'000}, [&](const Result<client::Response>& result) {
+      many.back()->send({.target = "/snapshot", .max_body = 3'000'000}, [&](const Result<client::Response>& result) {
         whole += result && result->body == *rig.site.plain ? 1 : 0;
       });
     }
@@ -61,7 +61,7 @@ TEST_CASE("lines of a stream come as they are written, and its end is told") {
     client::Client watching(rig.context, rig.options());
     std::vector<std::string> lines;
     std::optional<Result<client::Response>> end;
-    watching.ask({.target = "/watch", .on_line = [&](std::string_view line) { lines.emplace_back(line); }},
+    watching.send({.target = "/watch", .on_line = [&](std::string_view line) { lines.emplace_back(line); }},
                  [&](Result<client::Response> result) { end = std::move(result); });
     REQUIRE(rig.until([&] { return rig.site.stream.open(); }));
     CHECK(rig.site.stream.write("one\n"));
@@ -86,7 +86,7 @@ TEST_CASE("a stream that its server drops, or that is drained, is told apart") {
     ClientRig rig(Over::tls);
     client::Client watching(rig.context, rig.options());
     std::optional<Result<client::Response>> end;
-    watching.ask({.target = "/watch", .on_line = [](std::string_view) {}},
+    watching.send({.target = "/watch", .on_line = [](std::string_view) {}},
                  [&](Result<client::Response> result) { end = std::move(result); });
     REQUIRE(rig.until([&] { return rig.site.stream.open(); }));
     bool drained = false;
@@ -108,7 +108,7 @@ TEST_CASE("a client that stops watching is noticed by the stream's writer, on ev
     ClientRig rig(transport);
     client::Client watching(rig.context, rig.options());
     bool told = false;
-    watching.ask({.target = "/watch", .on_line = [&](std::string_view) { watching.cancel(); }},
+    watching.send({.target = "/watch", .on_line = [&](std::string_view) { watching.cancel(); }},
                  [&](const Result<client::Response>&) { told = true; });
     REQUIRE(rig.until([&] { return rig.site.stream.open(); }));
     CHECK(rig.site.stream.write("one\ntwo\n"));
@@ -122,13 +122,13 @@ TEST_CASE("a client that stops watching is noticed by the stream's writer, on ev
 TEST_CASE("a line may destroy its client, and an answer too") {
   ClientRig rig;
   auto watching = std::make_unique<client::Client>(rig.context, rig.options());
-  watching->ask({.target = "/watch", .on_line = [&](std::string_view) { watching.reset(); }},
+  watching->send({.target = "/watch", .on_line = [&](std::string_view) { watching.reset(); }},
                 [](const Result<client::Response>&) { FAIL("told after its end"); });
   REQUIRE(rig.until([&] { return rig.site.stream.open(); }));
   CHECK(rig.site.stream.write("one\ntwo\n"));
   CHECK(rig.until([&] { return rig.site.ends == 1; }));
   auto asking = std::make_unique<client::Client>(rig.context, rig.options());
-  asking->ask({.target = "/a"}, [&](const Result<client::Response>&) { asking.reset(); });
+  asking->send({.target = "/a"}, [&](const Result<client::Response>&) { asking.reset(); });
   CHECK(rig.until([&] { return asking == nullptr; }));
 }
 
@@ -153,9 +153,9 @@ TEST_CASE("nobody is told of a request that was cancelled, and the next one work
   ClientRig rig;
   client::Client asking(rig.context, rig.options());
   bool told = false;
-  asking.ask({.target = "/never"}, [&](const Result<client::Response>&) { told = true; });
+  asking.send({.target = "/never"}, [&](const Result<client::Response>&) { told = true; });
   asking.cancel();  // before it connected
-  asking.ask({.target = "/never"}, [&](const Result<client::Response>&) { told = true; });
+  asking.send({.target = "/never"}, [&](const Result<client::Response>&) { told = true; });
   REQUIRE(rig.until([&] { return rig.site.waiting.size() == 1; }));
   asking.cancel();
   CHECK(text_of(asked(rig.context, asking, {.method = "POST", .target = "/a", .body = "on"})) == "on");
