@@ -173,6 +173,64 @@ TEST_CASE("an authority that nobody could be told of is not put in force") {
   CHECK(rig.of_api_server(one) == "");
 }
 
+TEST_CASE("an announced authority is promoted one look's time after the webhooks were seen to trust it, not before") {
+  Rig rig;
+  CertificateKeeper& one = rig.add();
+  rig.settle();
+  const std::string before = one.ca_pem();
+  const std::string key = rig.cluster.secret->data.at("ca.key");  // of the authority in force
+  const auto promoted_after = [&](std::int64_t seconds) {
+    rig.clock.seconds += seconds;
+    rig.look();
+    return rig.cluster.secret->data.at("ca.key") != key;
+  };
+  rig.cluster.annotate("sluice.dev/renew", "ca");
+  CHECK_FALSE(promoted_after(1));  // announced, and the webhooks are told
+  REQUIRE(split_certificates(rig.cluster.bundle).size() == 2);
+  CHECK_FALSE(promoted_after(1));  // the webhooks are seen to trust both: the wait begins
+  CHECK_FALSE(promoted_after(kLook - 1));
+  rig.cluster.bundle = before;  // somebody puts the old bundle back: it is told again, and the wait begins again
+  CHECK_FALSE(promoted_after(1));
+  REQUIRE(split_certificates(rig.cluster.bundle).size() == 2);
+  CHECK_FALSE(promoted_after(1));
+  CHECK_FALSE(promoted_after(kLook - 1));
+  CHECK(promoted_after(1));
+  CHECK(rig.of_api_server(one) == "");
+}
+
+TEST_CASE("a certificate of an authority that the webhooks do not trust waits while there is one that they do") {
+  for (const char* const method : {"PATCH ", "GET "}) {  // they cannot be told; it is not known whom they trust
+    CAPTURE(method);
+    Rig rig;
+    CertificateKeeper& one = rig.add();
+    rig.settle();
+    const std::string before = served_by(*one.certificates());
+    rig.cluster.forbidden[std::string(method) + FakeCluster::kWebhooks] = "";
+    rig.cluster.secret.reset();  // so a new authority is made at once
+    rig.pass(2 * kLook);
+    CHECK(rig.cluster.secret);
+    CHECK(served_by(*one.certificates()) == before);
+    CHECK(rig.of_api_server(one) == "");
+    rig.cluster.forbidden.clear();
+    rig.pass(kLook);
+    CHECK(served_by(*one.certificates()) != before);
+    CHECK(rig.of_api_server(one) == "");
+  }
+}
+
+TEST_CASE("once the served certificate has ended the next one is served, whomever the webhooks trust") {
+  Rig rig;
+  CertificateKeeper& one = rig.add();
+  rig.settle();
+  const std::string before = served_by(*one.certificates());
+  rig.cluster.forbidden[std::string("PATCH ") + FakeCluster::kWebhooks] = "";
+  rig.cluster.secret.reset();
+  rig.pass(kLifetime - kLook);
+  CHECK(served_by(*one.certificates()) == before);
+  rig.pass(kLook);
+  CHECK(served_by(*one.certificates()) != before);
+}
+
 TEST_CASE("an administrator's annotation replaces the authority, step by step, once") {
   Rig rig;
   CertificateKeeper& one = rig.add();

@@ -133,6 +133,25 @@ TEST_CASE("through a change of authority everybody trusts what is served, whomev
   CHECK(refusal(before.trusted(), renewed.chain(), "a.svc", kNow + 900s) == "");  // by the bridge
 }
 
+TEST_CASE("a former authority is trusted until everything has ended that was served of it") {
+  const TlsSecret announced = carried_out(Step::announce, carried_out(Step::found, {}));
+  const sys_seconds of_secret = kNow + 900s;
+  const auto promoted = [&](const TlsSecret& secret, std::chrono::seconds served) {
+    return carried_out(Step::promote, secret, kNow, kWanted, {secret.authority.certificate, kNow + served});
+  };
+  CHECK(promoted(announced, 0s).former_until == of_secret);
+  // A server may still serve a certificate that lasts longer than the Secret's: the Secret was written since.
+  CHECK(promoted(announced, 5'000s).former_until == kNow + 5'000s);
+  // The one before the former one is not dropped early, nor kept for longer than it was needed.
+  const TlsSecret twice = carried_out(Step::announce, promoted(announced, 5'000s));
+  CHECK(split_certificates(promoted(twice, 0s).former).size() == 2);
+  CHECK(promoted(twice, 0s).former_until == kNow + 5'000s);
+  const TlsSecret late =
+      carried_out(Step::promote, twice, kNow + 5'000s, kWanted, {twice.authority.certificate, kNow + 5'100s});
+  CHECK(late.former == twice.authority.certificate);
+  CHECK(late.former_until == kNow + 5'100s);
+}
+
 TEST_CASE("bridges lead three authorities back, and end with the authority they come from") {
   TlsSecret secret = carried_out(Step::found, {});
   std::vector<std::string> told{secret.trusted()};
@@ -163,6 +182,7 @@ TEST_CASE("a Secret that was deleted is founded anew, and what is served stays t
   const Served served{before.authority.certificate, kNow + 900s};
   const TlsSecret after = carried_out(Step::found, {}, kNow, kWanted, served);
   CHECK(refusal(after.trusted(), before.chain(), "a.svc", kNow) == "");
+  CHECK(after.former_until == kNow + 900s);
   CHECK(refusal(before.trusted(), after.chain(), "a.svc", kNow) != "");
   CHECK(step_of(after, kNow + 899s) == Step::renew);
   CHECK(carried_out(Step::found, {}, kNow + 900s, kWanted, served).former == "");
