@@ -6,7 +6,7 @@
 namespace sluice::program {
 namespace {
 
-constexpr std::chrono::seconds kLookEvery{5};
+constexpr std::chrono::seconds kCheckEvery{5};
 
 }  // namespace
 
@@ -25,21 +25,21 @@ bool Certificate::load(const http::CertificateFiles& files) {
     return false;
   }
   certificates_ = std::move(*loaded);
-  look_again();
+  watch_files();
   return true;
 }
 
-void Certificate::look_again() {
-  timer_.expires_after(kLookEvery);
+void Certificate::watch_files() {
+  timer_.expires_after(kCheckEvery);
   timer_.async_wait([this](const boost::system::error_code& stopped) {
     if (stopped) return;
     const auto renewed = certificates_->reload_if_changed();
     if (!renewed) {
       log_.warn("tls_refused", renewed.error().text, {{"code", renewed.error().code}});
     } else if (*renewed) {
-      log_.info("tls_renewed", "A renewed certificate counts from the next connection on.");
+      log_.info("tls_renewed", "New connections use the renewed certificate.");
     }
-    look_again();
+    watch_files();
   });
 }
 

@@ -1,7 +1,7 @@
-// The certificate of a program's TLS listener: loaded at the start, and looked at again every few seconds. A renewed
-// one counts from the next connection on; a faulty one leaves the former in force, and the log says so.
+// The certificate of a TLS listener: loaded at the start, and checked for changes every 5 s. New connections use a
+// renewed certificate; after a faulty renewal the old one stays in force, and the log says so.
 //
-// Thread: the loop's; what get() gives may be used by all.
+// Thread safety: belongs to the loop's thread; the object behind get() may be used by any thread.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@
 
 namespace sluice::program {
 
-// The flags `tls-cert` and `tls-key`: both or none. Both are "" where there is no TLS.
+// Reads the flags `tls-cert` and `tls-key`: both or none. Both paths are "" without TLS.
 http::CertificateFiles read_certificate(ConfigReader& reader);
 
-// Exposes when the certificate in force ends. `metrics` is the program's, with add(name, help, type, read).
+// Registers the metric of the certificate's expiry. `metrics` has a function add(name, help, type, read).
 template <class Metrics>
 void expose_end(Metrics& metrics, std::shared_ptr<const http::Certificates> certificates) {
-  metrics.add("sluice_tls_certificate_not_after_seconds", "When the certificate in force ends, Unix time.",
+  metrics.add("sluice_tls_certificate_not_after_seconds", "Expiry of the TLS certificate in force, in Unix time.",
               prometheus::MetricType::Gauge, [shown = std::move(certificates)] {
                 return static_cast<double>(shown->not_after().time_since_epoch().count());
               });
@@ -33,20 +33,20 @@ class Certificate {
  public:
   Certificate(boost::asio::io_context& loop, telemetry::Log& log) : log_(log), timer_(loop) {}
 
-  // Before the loop runs; exposes its end in `metrics` (see expose_end). False: it is faulty, which was logged.
+  // Loads the files and registers the metric. False: they are faulty, which was logged. REQUIRES: before the loop runs.
   template <class Metrics>
   bool load(const http::CertificateFiles& files, Metrics& metrics) {
     if (!load(files)) return false;
     if (certificates_) expose_end(metrics, certificates_);
     return true;
   }
-  void stop() { timer_.cancel(); }  // no more looks
+  void stop() { timer_.cancel(); }  // ends the checks for changes
 
-  const std::shared_ptr<http::Certificates>& get() const { return certificates_; }  // nullptr: no TLS
+  const std::shared_ptr<http::Certificates>& get() const { return certificates_; }  // nullptr without TLS
 
  private:
   bool load(const http::CertificateFiles& files);
-  void look_again();
+  void watch_files();
 
   telemetry::Log& log_;
   boost::asio::steady_timer timer_;

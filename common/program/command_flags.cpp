@@ -9,10 +9,11 @@ namespace {
 
 constexpr std::size_t kMaxNameShown = 120;  // bytes of a name in a fault
 
-// Commands more than settings; and images like to set a variable that ends in _VERSION.
+// Whether the flag has an environment variable. --help and --version are requests and not settings; besides, container
+// images often set a variable that ends in _VERSION.
 bool has_variable(const FlagSpec& spec) { return spec.name != "help" && spec.name != "version"; }
 
-// CLI11 puts the column in front of each line, but breaks none itself.
+// Breaks `text` into lines of at most 80 characters. CLI11 indents lines, but does not break them.
 std::string wrapped(std::string_view text) {
   constexpr std::size_t kWidth = 80;
   std::string lines;
@@ -25,7 +26,7 @@ std::string wrapped(std::string_view text) {
   return lines.append(text);
 }
 
-// How many letters differ, are missing or are too many: Levenshtein's distance.
+// Levenshtein distance: how many letters must be changed, added or removed to turn one text into the other.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
@@ -45,7 +46,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 CommandFlags::CommandFlags(CLI::App& app, const Program& program, const Command& command)
     : app_(app), program_(program), command_(command), texts_(command.flags.size()) {
-  app.set_help_flag();  // --help is a flag like the others: it must not hide faults from us, nor end the program
+  // --help is an ordinary flag of the table. CLI11's own would end parsing before faults are found.
+  app.set_help_flag();
   app.allow_extras();
   app.footer(std::string(command.footer));
   app.get_formatter()->column_width(38);
@@ -104,7 +106,7 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
   }
 }
 
-// A word behind an unknown flag is most likely its value, and not reported once more.
+// A word after an unknown flag is most likely the flag's value, so it is not reported as well.
 void CommandFlags::take_strays(Flags& out) const {
   bool behind_flag = false;
   for (const std::string& argument : app_.remaining()) {
@@ -115,10 +117,10 @@ void CommandFlags::take_strays(Flags& out) const {
       const std::size_t dashes = std::min(name.find_first_not_of('-'), name.size());
       const std::string_view hint = nearest(name.substr(dashes));
       const std::string fix = hint.empty() ? "see --help" : fmt::format("did you mean --{}?", hint);
-      // Only the name: what follows may be a secret meant for another flag.
+      // Show only the name: a value after '=' may be a secret that was meant for another flag.
       out.faults.push_back({std::string(name.substr(0, kMaxNameShown)), fmt::format("is not a flag; {}", fix)});
     } else if (!behind_flag) {
-      out.faults.push_back({in_quotes(argument), "is not a flag and belongs to none; flags begin with --, see --help"});
+      out.faults.push_back({in_quotes(argument), "is not a flag or the value of one; flags begin with --, see --help"});
     }
     behind_flag = flag && name.size() == whole.size();
   }

@@ -1,4 +1,4 @@
-// One command and its flags, as CLI11 knows them. A part of flags.
+// One command and its flags, registered with CLI11. An internal part of flags.cpp.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,19 +13,20 @@ namespace sluice::program {
 
 class CommandFlags {
  public:
-  // Sets up `app`, which is this command's own and outlives this, as do the tables. REQUIRES: command is of program.
+  // Registers the command's flags with `app`. `app`, `program` and `command` outlive this object.
+  // REQUIRES: `command` is one of the program's commands, and `app` belongs to it alone.
   CommandFlags(CLI::App& app, const Program& program, const Command& command);
-  CommandFlags(const CommandFlags&) = delete;  // CLI11 writes to texts_
+  CommandFlags(const CommandFlags&) = delete;  // CLI11 holds pointers into texts_
   CommandFlags& operator=(const CommandFlags&) = delete;
 
   std::string_view name() const { return command_.name; }
 
-  // The value flag that `argument` is, nullptr for anything else.
+  // The flag that `argument` ("--listen") names if it takes a value; nullptr otherwise.
   const FlagSpec* value_flag(std::string_view argument) const;
 
-  // Once CLI11 has parsed the arguments:
+  // After CLI11 has parsed the arguments:
   bool given() const { return app_.parsed(); }
-  void take_strays(Flags& out) const;  // what CLI11 did not know
+  void take_strays(Flags& out) const;  // reports arguments that CLI11 did not know
   void take_values(const Environment& environment, Flags& out) const;
 
  private:

@@ -15,7 +15,6 @@ namespace sluice::program {
 
 using std::chrono::milliseconds;
 
-// An IPv4 address inside IPv6 counts as what it is.
 bool is_loopback(const boost::asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped()) {
     return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6()).is_loopback();

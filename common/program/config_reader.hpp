@@ -1,4 +1,4 @@
-// Reads the values of flags into what they mean, collects every fault on the way, and says them all at once.
+// Converts the texts of flags into typed values and collects all faults, so that the user sees them together.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@
 
 namespace sluice::program {
 
-// One of its functions for each kind of value; what is faulty is recorded, and comes back as something harmless.
-// REQUIRES: `flags` outlives it, and flags it is asked for are the program's or of the command that was given.
+// Has one function for each kind of value. For an invalid value it records a fault and returns a harmless value.
+// Thread safety: none. REQUIRES: `flags` outlives it; each flag read is one of the program or of the given command.
 class ConfigReader {
  public:
   explicit ConfigReader(const Flags& flags) : flags_(flags), faults_(flags.faults) {}
@@ -24,18 +24,18 @@ class ConfigReader {
 
   bool boolean(std::string_view flag);
   std::uint64_t number(std::string_view flag, std::uint64_t least, std::uint64_t most);
-  // Whole milliseconds. `range` is how the rule says it: "1ms to 10s".
+  // A duration of whole milliseconds. `range` is the range in the text of a fault: "1ms to 10s".
   std::chrono::milliseconds duration(std::string_view flag, std::chrono::milliseconds least,
                                      std::chrono::milliseconds most, std::string_view range);
   std::optional<boost::asio::ip::tcp::endpoint> address(std::string_view flag);
-  // "" where the flag was not given. The file must be there and readable.
+  // The path of a file that exists and is readable; "" if the flag was not given.
   std::string file(std::string_view flag);
-  // A flag that was given and would silently do nothing is a fault.
+  // Records a fault if the flag was given but has no effect (`used` is false).
   void require_use(std::string_view flag, bool used, std::string_view rule);
 
-  // `rule` completes the sentence that begins with the flag and its value: "must be …".
+  // Records a fault. `rule` completes the sentence that begins with the flag and its value: "must be …".
   void fault(std::string_view flag, std::string_view rule);
-  // As fault(), without showing the value.
+  // The same without showing the value.
   void fault_of_secret(std::string_view flag, std::string_view rule);
 
   Faults take_faults() && { return std::move(faults_); }
@@ -46,11 +46,11 @@ class ConfigReader {
   Faults faults_;
 };
 
-// Only this machine can reach it.
+// Whether only this machine can reach the address. An IPv4 address mapped into IPv6 counts as the IPv4 address.
 bool is_loopback(const boost::asio::ip::address& address);
 
-// The faults as a person reads them, one a line, below `headline` ("sluice-agent cannot start") and their number; then
-// where the flags of `program` ("sluice-agent") are explained.
+// The message for stderr: `headline` ("sluice-agent cannot start") with the number of faults, a line for each fault,
+// and the hint to run `program` ("sluice-agent") with --help.
 std::string describe(const Faults& faults, std::string_view headline, std::string_view program);
 
 }  // namespace sluice::program

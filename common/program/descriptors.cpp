@@ -11,16 +11,16 @@ std::size_t raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
   rlim_t before = limit.rlim_cur;
   limit.rlim_cur = limit.rlim_max;
-  // "Unlimited" may be above what the kernel takes: then the limit stays.
+  // A hard limit of "unlimited" may be above what the kernel accepts; then the soft limit stays as it was.
   if (limit.rlim_cur != before && setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = before;
   return limit.rlim_cur;
 }
 
-std::size_t connections_per_worker(std::size_t descriptors, std::size_t workers, std::size_t most) {
-  constexpr std::size_t kForProcess = 32;  // probes, logs, files read while it runs
-  constexpr std::size_t kForWorker = 8;    // its loop, its listeners, its connection to Redis and the next one
+std::size_t connections_per_worker(std::size_t descriptors, std::size_t workers, std::size_t max_connections) {
+  constexpr std::size_t kForProcess = 32;  // probes, logs, files that are read while the program runs
+  constexpr std::size_t kForWorker = 8;    // its loop, listeners, connection to Redis and the one that replaces it
   std::size_t kept = std::min(kForProcess + kForWorker * workers, descriptors / 2);
-  return std::clamp((descriptors - kept) / workers, std::size_t{1}, most);
+  return std::clamp((descriptors - kept) / workers, std::size_t{1}, max_connections);
 }
 
 }  // namespace sluice::program

@@ -1,15 +1,16 @@
-// File descriptors: as many as the system grants, and some kept for what must not wait for clients to leave.
+// The limit of file descriptors, and how many of them connections of clients may use. Some are kept back for work that
+// must not fail while clients hold connections: probes, Redis, reading files.
 #pragma once
 
 #include <cstddef>
 
 namespace sluice::program {
 
-// Raises the process' limit of open files as far as it may. Returns the limit now in force.
+// Raises the soft limit of open files to the hard limit, if the kernel allows it. Returns the limit in force.
 std::size_t raise_descriptor_limit();
 
-// How many connections each of `workers` (≥ 1) may hold where so many descriptors exist: at least 1, at most `most`.
-// The rest serves listeners, probes, Redis and files.
-std::size_t connections_per_worker(std::size_t descriptors, std::size_t workers, std::size_t most);
+// How many connections each of `workers` (≥ 1) may hold if the process may open `descriptors` files: 1 to
+// `max_connections`. The rest stays free for listeners, probes, Redis and files.
+std::size_t connections_per_worker(std::size_t descriptors, std::size_t workers, std::size_t max_connections);
 
 }  // namespace sluice::program

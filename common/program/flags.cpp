@@ -15,19 +15,19 @@ namespace sluice::program {
 namespace {
 
 using Texts = std::vector<std::string>;
-using Commands = std::deque<CommandFlags>;  // in the program's order: the program itself is the first
+using Commands = std::deque<CommandFlags>;  // in the program's order, the program itself first
 
 constexpr std::size_t kMaxValueShown = 120;  // bytes of a value in a fault
 
-// "audit verify": {"audit", "verify"}
+// "audit verify" → {"audit", "verify"}
 Texts words_of(std::string_view command) {
   Texts words;
   for (const auto word : std::views::split(command, ' ')) words.emplace_back(word.begin(), word.end());
   return words;
 }
 
-// A place of its own for `command`, below the one its name begins with.
-CLI::App& place_of(const Command& command, CLI::App& program) {
+// Creates the CLI11 subcommand for `command`, below the command whose name its own begins with.
+CLI::App& add_subcommand(const Command& command, CLI::App& program) {
   if (command.name.empty()) return program;
   const Texts words = words_of(command.name);
   CLI::App* parent = &program;
@@ -35,8 +35,8 @@ CLI::App& place_of(const Command& command, CLI::App& program) {
   return *parent->add_subcommand(words.back(), std::string(command.description));
 }
 
-// The command that is meant, as far as can be told before CLI11 has parsed: the first that is named, with all its
-// words.
+// The command that the user most likely means, needed before CLI11 parses: the first whose words are all there, in a
+// row.
 const CommandFlags& likely_command(const Commands& commands, const Texts& arguments) {
   const CommandFlags* likely = &commands.front();
   auto first = arguments.end();
@@ -49,7 +49,8 @@ const CommandFlags& likely_command(const Commands& commands, const Texts& argume
   return *likely;
 }
 
-// Takes out what CLI11 would stop at: `--flag=` without a value, and a last flag whose value is missing.
+// Removes and reports arguments at which CLI11 would stop: `--flag=` without a value, and a last flag without its
+// value.
 void take_valueless(Texts& arguments, const CommandFlags& command, Flags& out) {
   const auto report = [&out](std::string_view flag) {
     out.faults.push_back({std::string(flag), "needs a value; leave the flag out for its default"});
@@ -66,14 +67,15 @@ void take_valueless(Texts& arguments, const CommandFlags& command, Flags& out) {
   }
 }
 
-// "audit" means nothing by itself where there is "audit verify".
+// Reports "audit" without one of its subcommands, such as "audit verify".
 void report_incomplete(const Program& program, Flags& out) {
   std::string below;
   for (const Command& command : program.commands) {
     if (out.command.empty() || !command.name.starts_with(out.command + " ")) continue;
     below += fmt::format("{}{}", below.empty() ? "" : ", ", command.name);
   }
-  if (!below.empty()) out.faults.push_back({out.command, fmt::format("is not a whole command; there is: {}", below)});
+  if (!below.empty())
+    out.faults.push_back({out.command, fmt::format("is not a complete command; there is: {}", below)});
 }
 
 }  // namespace
@@ -88,7 +90,7 @@ const char* Environment::find(std::string_view name) const {
 }
 
 std::string in_quotes(std::string_view text) {
-  // A URL in the wrong place may carry a password.
+  // It may be a URL with a password, given to the wrong flag.
   if (text.find('@') != std::string_view::npos) return "(a value with an '@', not shown)";
   std::string shown;
   append_json_string(shown, text.substr(0, kMaxValueShown));
@@ -99,13 +101,13 @@ std::string in_quotes(std::string_view text) {
 Flags read_flags(const Program& program, int argc, const char* const* argv, const Environment& environment) {
   Flags out;
   CLI::App app(std::string(program.commands.front().description), std::string(program.name));
-  app.require_subcommand(0, 1);  // a second command is a stray word; those below inherit this
+  app.require_subcommand(0, 1);  // a second command counts as a stray word; subcommands inherit this
   Commands commands;
-  for (const Command& command : program.commands) commands.emplace_back(place_of(command, app), program, command);
+  for (const Command& command : program.commands) commands.emplace_back(add_subcommand(command, app), program, command);
 
   Texts arguments(argv + std::min(argc, 1), argv + argc);
   take_valueless(arguments, likely_command(commands, arguments), out);
-  std::ranges::reverse(arguments);  // as CLI11 wants them
+  std::ranges::reverse(arguments);  // CLI11 takes them from the back
   try {
     app.parse(arguments);
   } catch (const CLI::Error& error) {
@@ -118,7 +120,7 @@ Flags read_flags(const Program& program, int argc, const char* const* argv, cons
     command.take_values(environment, out);
   }
   report_incomplete(program, out);
-  out.help = app.help();  // that of the command that was given
+  out.help = app.help();  // of the given command
   return out;
 }
 

@@ -1,12 +1,14 @@
-// The flags of a program: their names, help and where their values come from. What the values mean is the program's.
+// Reads the flags of a program as texts. Each program converts them into its own configuration.
 //
-// A value is taken from the command line, else from the environment (where an empty text counts as not set), else it is
-// the default. The variable of --max-age is <PREFIX>MAX_AGE, and <PREFIX>MINT_KEY_MAX_AGE for a flag of the command
-// mint-key. Where a command has a flag of the program's, by its name, the two are one setting: it may stand before the
-// command or behind it, has the program's variable, and one place in the values.
+// A value comes from the command line, else from an environment variable that is not empty, else it is the default. The
+// variable of --max-age is <PREFIX>MAX_AGE, and <PREFIX>MINT_KEY_MAX_AGE for a flag of the command mint-key. If a
+// command and the program have a flag of the same name, both are one setting: it may stand before or after the command,
+// and its variable is the program's.
 //
-// Variables that are no flag are ignored: Kubernetes makes some of its own (SLUICE_AGENT_SERVICE_HOST,
-// SLUICE_AGENT_PORT…) beside a service of the program's name; no flag may be called like one of those.
+// Unknown variables are ignored, because Kubernetes sets some with the same prefix beside a service of the program's
+// name (SLUICE_AGENT_SERVICE_HOST, SLUICE_AGENT_PORT, …). No flag may have a name that leads to one of those.
+//
+// Thread safety: none; used by main() before threads start.
 #pragma once
 
 #include <map>
@@ -19,28 +21,28 @@
 namespace sluice::program {
 
 struct FlagSpec {
-  std::string_view name;      // without dashes
-  std::string_view group;     // of --help
-  std::string_view value;     // "ADDR:PORT"; "" is a boolean
-  std::string_view fallback;  // the default; "" none
+  std::string_view name;      // without the leading dashes
+  std::string_view group;     // headline in --help
+  std::string_view value;     // placeholder of the value, such as "ADDR:PORT"; "": a boolean flag
+  std::string_view fallback;  // the default value; "": none
   std::string_view help;
 };
 
 struct Command {
-  std::string_view name;  // "" the program itself; "mint-key"; "audit verify" is one of the commands of "audit"
+  std::string_view name;  // "": the program itself; "mint-key"; "audit verify": the command "verify" below "audit"
   std::string_view description;
-  std::string_view footer;  // ends its help; "" none
+  std::string_view footer;  // last paragraph of its --help; "": none
   std::span<const FlagSpec> flags;
 };
 
-// REQUIRES: the program itself is the first of its commands, and "audit" comes before "audit verify".
+// REQUIRES: the first command is the program itself, and "audit" comes before "audit verify".
 struct Program {
   std::string_view name;                // "sluice-agent"
   std::string_view environment_prefix;  // "SLUICE_AGENT_"
   std::span<const Command> commands;
 };
 
-// Environment variables, "NAME=value" each and nullptr at the end, as main() finds them in environ. A view.
+// A view of environment variables in the form of `environ`: texts "NAME=value", ended by nullptr.
 class Environment {
  public:
   explicit Environment(const char* const* entries) : entries_(entries) {}
@@ -52,22 +54,23 @@ class Environment {
 
 struct FlagValue {
   std::string text;
-  std::string source;  // what a fault names: "--listen" or "SLUICE_AGENT_LISTEN"
-  bool given = false;  // not the default
+  std::string source;  // named in faults: "--listen" or "SLUICE_AGENT_LISTEN"
+  bool given = false;  // set by the user; false: `text` is the default
 };
 
 struct Flags {
-  // Of every flag of the program and of the command that was given, by its name without dashes.
+  // Every flag of the program and of the given command, by its name without dashes.
   std::map<std::string, FlagValue, std::less<>> values;
-  std::string command;  // the one that was given: Command::name
+  std::string command;  // Command::name of the given command
   std::string help;     // of that command
   Faults faults;        // unknown flags, missing values, stray arguments, "audit" without one of its commands
 };
 
-// Never stops at the first fault.
+// Reads everything and collects all faults, instead of stopping at the first.
 Flags read_flags(const Program& program, int argc, const char* const* argv, const Environment& environment);
 
-// A text from outside as a fault shows it: quoted, escaped, cut where it is long, hidden where it may be a secret.
+// A value for the text of a fault: quoted, escaped, cut after 120 bytes, and replaced if it contains an '@', because it
+// may then be a URL with a password.
 std::string in_quotes(std::string_view text);
 
 }  // namespace sluice::program

@@ -34,7 +34,7 @@ void Probes::handle(http::Request& request, http::Reply reply) {
         fmt::format("{} has /v1/health, /livez, /readyz{} and /metrics.", port_, starts ? ", /startupz" : ""));
   }
   if (request.method != "GET" && request.method != "HEAD") {
-    return send_problem(reply, 405, "This answers GET and HEAD only.", "Allow: GET, HEAD\r\n");
+    return send_problem(reply, 405, "This path takes GET and HEAD only.", "Allow: GET, HEAD\r\n");
   }
   if (request.path == "/metrics") {
     return reply.send({.status = 200, .content_type = kMetricsType, .headers = {}, .body = sources_.metrics()});

@@ -1,9 +1,9 @@
-// The admin port: probes and metrics, and nothing else. GET /v1/health, /livez, /readyz, /metrics, and /startupz of a
-// program that has one.
+// The admin port with probes and metrics only: GET /v1/health, /livez, /readyz, /metrics, and /startupz if the program
+// has one.
 //
-// Readiness is "the listener is up and not draining": it gates the whole pod, so it does not depend on stores or on
-// other programs; what is degraded is said in its body.
-// Thread: its server's, where the sources are called too: what they read of workers is atomic.
+// /readyz answers 200 while the listeners are up and the program does not drain. It does not depend on Redis,
+// PostgreSQL or other programs, because readiness gates the whole pod; its body lists what is degraded. Thread safety:
+// runs on its server's thread and calls the sources there, so what they read of workers must be atomic.
 #pragma once
 
 #include <functional>
@@ -17,22 +17,22 @@
 namespace sluice::program {
 
 struct ProbeSources {
-  std::function<bool()> alive;                         // every worker's loop turns
-  std::function<std::vector<std::string>()> degraded;  // one sentence for each thing that is
+  std::function<bool()> alive;                         // whether the loops of all workers respond
+  std::function<std::vector<std::string>()> degraded;  // a sentence for each degraded part
   std::function<std::string()> metrics;                // in Prometheus' text format 0.0.4
-  // What a start still waits for, a few words each. Where it is set, there is /startupz: 200 once it is nothing.
+  // What the start still waits for, a few words each. If set, /startupz exists and answers 200 once the list is empty.
   std::function<std::vector<std::string>()> starting = {};
 };
 
 class Probes final : public http::Handler {
  public:
-  // `port`: what a 404 calls where this is served, "The admin port".
+  // `port`: the name of this port in the text of a 404, "The admin port".
   Probes(std::string_view port, ProbeSources sources) : port_(port), sources_(std::move(sources)) {}
 
   void set_ready() { ready_ = true; }
   void set_draining() { draining_ = true; }
 
-  // Bodies are of no use here; one of moderate size is taken, to say 404 or 405.
+  // No route takes a body. One of up to 16 KiB is read all the same, so that the answer is 404 or 405 and not 413.
   std::size_t body_limit(std::string_view, std::string_view) const override { return 16UL * 1024; }
   void handle(http::Request& request, http::Reply reply) override;
 

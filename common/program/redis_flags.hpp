@@ -1,4 +1,4 @@
-// The flags by which a program is told where its Redis is: the same for all of them.
+// The flags that say where Redis is, the same in every program.
 #pragma once
 
 #include <optional>
@@ -10,26 +10,26 @@
 
 namespace sluice::program {
 
-// To stand in the program's table beside "counters" (the URL) and "redis-deadline", whose texts are its own.
+// For the program's flag table, beside "counters" (the URL) and "redis-deadline", whose help texts differ by program.
 inline constexpr FlagSpec kRedisPasswordFile{
     "redis-password-file", "Counters", "FILE", "",
-    "File with Redis' password, read at each connect. Keeps the password out of the URL and the process list."};
+    "File with the password of Redis, read at each connect. Keeps the password out of the URL and the process list."};
 inline constexpr FlagSpec kRedisTlsCa{"redis-tls-ca", "Counters", "FILE", "",
-                                      "CA certificates for rediss:// (PEM). Default: the system's."};
+                                      "CA certificates for rediss:// (PEM). Default: those of the operating system."};
 inline constexpr FlagSpec kRedisTlsCert{"redis-tls-cert", "Counters", "FILE", "",
                                         "Client certificate for rediss:// (PEM); needs --redis-tls-key."};
 inline constexpr FlagSpec kRedisTlsKey{"redis-tls-key", "Counters", "FILE", "",
                                        "Key of the client certificate (PEM); needs --redis-tls-cert."};
 
-// What a program has where it has no Redis.
+// How a program is told to work without Redis, and the words for it in texts of faults.
 struct WithoutRedis {
-  std::string_view value;  // of --counters: "memory", or "" for a flag that is left out
+  std::string_view value;  // the value of --counters for this: "memory"; "": the flag is left out
   std::string_view
-      rule;  // of --counters, completed by what is wrong with the URL: "must be memory or the URL of a Redis"
-  std::string_view use;  // why a password is no use then: "has no use with --counters memory; leave it out"
+      rule;  // what --counters must be: "must be memory or the URL of a Redis"; the fault of the URL is appended
+  std::string_view use;  // why a password is wrong then: "has no use with --counters memory; leave it out"
 };
 
-// Nothing where --counters says that there is no Redis.
+// Reads all Redis flags. nullopt if --counters says that there is no Redis, or if it is faulty.
 std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedis& without);
 
 }  // namespace sluice::program

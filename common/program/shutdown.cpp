@@ -22,7 +22,7 @@ void Shutdown::wait() {
   signals_.async_wait([this](const error_code& stopped, int signal) {
     if (stopped) return;
     if (asked_to_stop_) {
-      log_.warn("stopping_now", "A second signal: what is in flight is not waited for.");
+      log_.warn("stopping_now", "A second signal: stopping without waiting for requests in flight.");
       return loop_.stop();
     }
     begin(signal);
@@ -31,7 +31,7 @@ void Shutdown::wait() {
 }
 
 void Shutdown::begin(int signal) {
-  log_.info("draining", "Answering what is in flight, then stopping.", {{"signal", signal}});
+  log_.info("draining", "Finishing requests in flight, then stopping.", {{"signal", signal}});
   asked_to_stop_ = true;
   drain_();
   timer_.expires_after(drain_timeout_);

@@ -1,7 +1,7 @@
-// How a program ends: SIGTERM or SIGINT makes it drain; a second signal, or the time-out, ends the waiting.
+// Ends a program in order: the first SIGTERM or SIGINT starts the drain; a second one, or the time-out, stops at once.
 //
-// From here on signals do not end the process by themselves: one that comes during the start is heard once the loop
-// runs. Thread: the loop's, but for drained().
+// From the construction of this object on, signals do not kill the process. One that arrives during the start is
+// handled when the loop runs. Thread safety: everything but drained() belongs to the loop's thread.
 #pragma once
 
 #include <chrono>
@@ -23,12 +23,13 @@ class Shutdown {
   Shutdown(const Shutdown&) = delete;
   Shutdown& operator=(const Shutdown&) = delete;
 
-  // Once, before the loop runs. At the first signal calls `drain`, which lets `workers` (≥ 1) answer what is in flight;
-  // each of them then calls drained(). The loop is stopped when all have, at a second signal, or after the time-out.
+  // REQUIRES: called once, before the loop runs. At the first signal it calls `drain`, which makes each of `workers`
+  // (≥ 1) finish what is in flight and then call drained(). The loop stops when all of them have, at a second signal,
+  // or after the time-out.
   void await_signal(std::size_t workers, std::function<void()> drain);
   void drained();  // from any thread
 
-  // Once the loop has ended: one more signal shall not end by force what is ending anyway.
+  // To be called when the loop has ended: further signals are ignored while the process cleans up.
   void ignore_signals();
 
  private:

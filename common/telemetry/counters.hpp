@@ -1,6 +1,6 @@
-// Counters that cost one relaxed atomic addition and take no lock.
+// Counters for Prometheus that take no lock: counting is one relaxed atomic addition.
 //
-// Thread safety: count() from any thread, also while a scrape collects.
+// Thread safety: all functions from any thread, also while a scrape collects.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -17,7 +17,7 @@
 
 namespace sluice::telemetry {
 
-// One family with one label whose values are known from the start; each is exposed from the start, at 0.
+// One family with one label, whose values are fixed at construction. All of them are exposed from the start, at 0.
 class CounterVector final : public prometheus::Collectable {
  public:
   CounterVector(std::string name, std::string help, std::string label, std::vector<std::string> values);
@@ -38,13 +38,14 @@ class CounterVector final : public prometheus::Collectable {
   std::vector<std::atomic<std::uint64_t>> counts_;
 };
 
-// `sluice_http_requests_total{route,status}`: replies by route template (never by the path sent) and status.
+// `sluice_http_requests_total{route,status}`: replies by route template and status. The template, not the requested
+// path, so that clients cannot create labels.
 class HttpCounters final : public prometheus::Collectable {
  public:
-  // `routes`: the templates, in the order of count()'s index; paths that match none are best given one of their own.
+  // `routes`: the templates in the order of count()'s index. Add one entry for requests whose path matches no route.
   explicit HttpCounters(std::vector<std::string> routes);
 
-  // REQUIRES: route < number of routes. A status outside 100 to 599 counts as 500: it would be a fault of ours.
+  // REQUIRES: route < number of routes. A status outside 100 to 599 is a bug of the program and counts as 500.
   void count(std::size_t route, unsigned status) noexcept {
     assert(route < counts_.size());
     const unsigned index = status >= kFirst && status < kFirst + kStatuses ? status - kFirst : 500 - kFirst;

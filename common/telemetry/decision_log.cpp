@@ -55,7 +55,7 @@ std::string subject_hash(std::string_view tenant, std::string_view subject) {
 std::string_view valid_traceparent(std::string_view header) {
   const std::string_view value = header.substr(0, kTraceparentSize);
   if (value.size() < kTraceparentSize) return {};
-  // What a later version appends stands behind one more dash (W3C Trace Context, 3.2.4); version 00 ends here.
+  // Later versions may append fields after another dash (W3C Trace Context, 3.2.4); version 00 ends here.
   if (header.size() > kTraceparentSize && (header[kTraceparentSize] != '-' || value.starts_with("00"))) return {};
   for (std::size_t i = 0; i < value.size(); ++i) {
     const char c = value[i];

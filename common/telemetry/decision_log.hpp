@@ -1,6 +1,6 @@
-// The decision log (`--decision-log`): one JSON object a line for each check chosen, without raw subjects or keys.
+// The decision log (`--decision-log`): one JSON object per line for each logged check, without raw subjects or keys.
 //
-// Thread safety: all functions, from any thread. A reader that is stuck costs lines (LineWriter), never a decision.
+// Thread safety: all functions from any thread. A blocked reader costs lines (see LineWriter), but delays no decision.
 #pragma once
 
 #include <atomic>
@@ -18,18 +18,18 @@ namespace sluice::telemetry {
 struct DecisionLogMode {
   enum class Kind : std::uint8_t { off, denied, sample, all };
   Kind kind = Kind::off;
-  std::uint32_t every = 1;  // sample: one of this many, ≥ 1
+  std::uint32_t every = 1;  // Kind::sample logs one decision of this many, ≥ 1
 
   bool operator==(const DecisionLogMode&) const = default;
 };
 
-// "off", "denied", "sample:N" with N from 1 to 1,000,000,000, "all". Nothing for anything else.
+// Reads "off", "denied", "all", or "sample:N" with N from 1 to 1,000,000,000. nullopt for any other text.
 std::optional<DecisionLogMode> parse_decision_log_mode(std::string_view text);
 
-// An empty text is written as null.
+// One decision to be logged. An empty text is written as null.
 struct DecisionRecord {
   std::string_view tenant{};
-  std::string_view subject{};  // raw; only its hash is written
+  std::string_view subject{};  // as in the request; only its hash is written
   bool has_subject = false;
   std::string_view policy_id{};
   std::string_view plan_id{};
@@ -37,7 +37,7 @@ struct DecisionRecord {
   bool allowed = true;
   Reason reason = Reason::within_limit;
   std::string_view request_id{};
-  std::string_view traceparent{};  // the header as sent; written where it is one
+  std::string_view traceparent{};  // the header as received; written only if it is valid
 };
 
 class DecisionLog {
@@ -45,7 +45,7 @@ class DecisionLog {
   // `out` and `clock` outlive the log.
   DecisionLog(DecisionLogMode mode, LineWriter& out, const Clock& clock) : mode_(mode), out_(out), clock_(clock) {}
 
-  // Is this decision to be logged? Ask once for each decision (it counts the sample), before making a record.
+  // Whether this decision shall be logged. Call it exactly once for each decision, because it counts them for sampling.
   bool wants(bool allowed) {
     if (mode_.kind == DecisionLogMode::Kind::off) [[likely]]
       return false;
@@ -62,11 +62,11 @@ class DecisionLog {
   std::atomic<std::uint64_t> seen_{0};
 };
 
-// First 16 hex digits of SHA-256(tenant ‖ 0x00 ‖ subject): the same on every agent, so that lines of one subject can be
-// found; who can guess the subject can recognise it.
+// First 16 hex digits of SHA-256(tenant ‖ 0x00 ‖ subject): the same on every agent, so that all lines of one subject
+// can be found. It hides no subject that somebody can guess, because they can compute the same hash.
 std::string subject_hash(std::string_view tenant, std::string_view subject);
 
-// The version-00 part of a W3C traceparent (55 characters) where `header` begins with one, else "".
+// The 55 characters of version 00 at the start of a W3C traceparent header; "" if the header is not valid.
 std::string_view valid_traceparent(std::string_view header);
 
 }  // namespace sluice::telemetry

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kOther = "other";
 
-// Present from the start, at 0: rates and alerts need a first value to rise from.
+// Samples that are exposed from the start, at 0: rate() and alerts need a first value to compare with.
 bool always_exposed(bool allowed, Reason reason) {
   return allowed ? reason == Reason::within_limit : reason == Reason::limit_exceeded;
 }

@@ -1,10 +1,10 @@
-// `sluice_decisions_total{tenant,outcome,reason[,policy]}`: every decision exactly once, so that its sum over all
-// labels is the number of checks answered with a decision.
+// `sluice_decisions_total{tenant,outcome,reason[,policy]}` counts every decision exactly once, so its sum over all
+// labels is the number of checks that got a decision.
 //
-// How it is quick: whoever decides gets the block of a tenant (and policy) once, when a snapshot is loaded, and keeps
-// the reference; counting is one relaxed atomic addition, without a look-up or an allocation.
+// A worker looks up the block of a tenant (and policy) once for each snapshot and keeps the reference. Counting is then
+// one relaxed atomic addition, without a look-up or an allocation.
 //
-// Thread safety: all functions, from any thread. Blocks live and stay where they are as long as this object.
+// Thread safety: all functions from any thread. Blocks stay at their address for the lifetime of this object.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -26,7 +26,7 @@
 
 namespace sluice::telemetry {
 
-// A cache line apart from its neighbours, so that two tenants' workers do not slow each other.
+// Aligned to a cache line, so that workers counting for different tenants do not slow each other down.
 class alignas(64) DecisionCounters {
  public:
   void count(bool allowed, Reason reason) noexcept {
@@ -44,11 +44,12 @@ class DecisionMetrics final : public prometheus::Collectable {
  public:
   static constexpr std::size_t kMaxPolicies = 200;
 
-  // `policy_label`: tell policies apart, the first kMaxPolicies that are asked for; the rest is `other`.
+  // `policy_label`: add the label `policy` for the first kMaxPolicies policies; later ones share the value `other`.
   explicit DecisionMetrics(bool policy_label) : policy_label_(policy_label) {}
 
-  // Both ids come from the administrator's bundle, never from a request. `tenant` "" is for decisions before a tenant
-  // is known (no_snapshot, overload); `policy` "" for those that no policy made. Takes a lock and may allocate.
+  // The block of a tenant and policy. Both ids come from the administrator's bundle, never from a request. `tenant` is
+  // "" for decisions before the tenant is known (no_snapshot, overload), `policy` is "" where no policy decided. Takes
+  // a lock and may allocate: not for the path of a decision.
   DecisionCounters& counters(std::string_view tenant, std::string_view policy = {});
 
   std::vector<prometheus::MetricFamily> Collect() const override;
@@ -59,7 +60,7 @@ class DecisionMetrics final : public prometheus::Collectable {
   const bool policy_label_;
   mutable std::mutex mutex_;  // guards what follows; not the counts
   std::map<Names, std::unique_ptr<DecisionCounters>> blocks_;
-  std::size_t policies_ = 0;  // told apart so far
+  std::size_t policies_ = 0;  // policies with a label of their own so far
 };
 
 }  // namespace sluice::telemetry

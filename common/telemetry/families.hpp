@@ -1,4 +1,4 @@
-// Small makers of Prometheus families and samples, for the collectables of this folder.
+// Helpers that build Prometheus families and samples.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -20,7 +20,7 @@ inline prometheus::MetricFamily family(std::string name, std::string help, prome
   return made;
 }
 
-// Adds a sample; a counter's or a gauge's, as the family is.
+// Adds a sample to a family of counters or gauges.
 inline void add_sample(prometheus::MetricFamily& family, Labels labels, double value) {
   prometheus::ClientMetric& sample = family.metric.emplace_back();
   sample.label = std::move(labels);

@@ -1,8 +1,8 @@
-// A histogram of durations from 10 µs to 10 s without a lock: two relaxed atomic additions an observation.
-// (prometheus-cpp's own takes a mutex, which N workers would wait for.)
+// A histogram of durations from 10 µs to 10 s that takes no lock: an observation is two relaxed atomic additions.
+// (prometheus-cpp's histogram takes a mutex, on which the workers would wait for each other.)
 //
-// Thread safety: observe() from any thread, also while a scrape collects. A scrape may see an observation's bucket and
-// not yet its part of the sum; `_count` always equals the `+Inf` bucket.
+// Thread safety: observe() from any thread, also while a scrape collects. A scrape may see the bucket of an observation
+// before its part of the sum; `_count` always equals the `+Inf` bucket.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -43,7 +43,7 @@ class DurationHistogram final : public prometheus::Collectable {
   const std::string name_;
   const std::string help_;
   std::array<std::atomic<std::uint64_t>, kBoundsNs.size() + 1> buckets_{};
-  std::atomic<std::uint64_t> sum_ns_{0};  // 584 years
+  std::atomic<std::uint64_t> sum_ns_{0};  // overflows after 584 years
 };
 
 }  // namespace sluice::telemetry

@@ -18,15 +18,15 @@ namespace sluice::telemetry {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{16} << 10;
-constexpr int kPollMs = 20;  // how soon a thread that waits for a reader sees that it shall give up
+constexpr int kPollMs = 20;  // how often a thread that waits for the reader checks give_up_
 
 struct Chunk {
   std::string bytes;
   std::uint64_t lines = 0;
 };
 
-// The largest part of `text` that a pipe takes at once, cut after a line where there is one: a pipe that is ready has
-// room for PIPE_BUF bytes, so writing no more than that does not block even on a blocking descriptor.
+// The next part of `text` to write: at most PIPE_BUF bytes, cut after a whole line if one fits. A pipe that poll()
+// reports as ready has room for PIPE_BUF bytes, so such a write does not block even on a blocking descriptor.
 std::string_view next_write(std::string_view text) {
   if (text.size() <= PIPE_BUF) return text;
   text = text.substr(0, PIPE_BUF);
@@ -74,8 +74,8 @@ class LineWriter::Shared {
     while (!queue_.empty()) drop_oldest();
     const bool done = done_;
     lock.unlock();
-    // A write that never returns (another process filled the pipe between our poll and our write) must not keep the
-    // program from ending; the thread holds what it needs.
+    // Another process may fill the pipe between our poll() and our write(). A write that then never returns must not
+    // keep the program from ending, so the thread is left behind; it holds a shared_ptr to this object.
     if (done)
       thread_.join();
     else
@@ -107,7 +107,7 @@ class LineWriter::Shared {
     return chunk;
   }
 
-  // Its memory serves the next chunk.
+  // Keeps the chunk's memory for the next one.
   void give_back(Chunk chunk) {
     chunk.bytes.clear();
     chunk.lines = 0;
@@ -125,16 +125,16 @@ class LineWriter::Shared {
       else if (errno != EINTR && errno != EAGAIN)
         break;
     }
-    // A line cut in the middle did not arrive.
+    // A line that was written in part counts as dropped.
     dropped_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(rest, '\n')), std::memory_order_relaxed);
   }
 
-  // Waits until the descriptor takes bytes; false when told to give up.
+  // Waits until the descriptor takes bytes; false: give up.
   bool ready() const {
     while (!give_up_.load(std::memory_order_relaxed)) {
       pollfd entry{.fd = fd_, .events = POLLOUT, .revents = 0};
       const int count = ::poll(&entry, 1, kPollMs);
-      if (count > 0) return true;  // an error too: the write names it
+      if (count > 0) return true;  // also on an error condition, which the write then reports
       if (count < 0 && errno != EINTR) return false;
     }
     return false;

@@ -1,12 +1,13 @@
-// Lines for a file descriptor, written by a thread of their own: whoever logs never waits for who reads the log.
+// Writes lines to a file descriptor on a thread of its own, so that a thread that logs never waits for the reader of
+// the log (a full pipe, a slow disk).
 //
-// Lines wait in memory in chunks. Where the reader is slower than the writers and `capacity` is reached, the oldest
-// waiting chunk is dropped and its lines are counted: the newest lines are the ones that explain what is going on.
+// Lines wait in memory in chunks. When the reader is slower than the writers and `capacity` is reached, the oldest
+// chunk is dropped and its lines are counted: the newest lines are the ones that explain the current situation.
 //
 // Thread safety: append() and dropped() from any thread; stop() once.
-// Invariants: lines go out in the order of their append(), whole, each ended by '\n'; every line is either written or
-// counted as dropped, once stop() has returned.
-// The program must ignore SIGPIPE.
+// Invariants: lines are written whole, in the order of append(), each ended by '\n'. After stop() every line is either
+// written or counted as dropped.
+// REQUIRES: the program ignores SIGPIPE.
 #pragma once
 
 #include <chrono>
@@ -21,24 +22,25 @@ class LineWriter {
  public:
   static constexpr std::size_t kDefaultCapacity = std::size_t{4} << 20;
 
-  // `fd` stays the caller's, and open until stop() has returned. `capacity`: bytes that may wait, at least one line.
+  // The caller owns `fd` and keeps it open until stop() has returned. `capacity`: bytes that may wait; one line may
+  // always wait, whatever its length.
   explicit LineWriter(int fd, std::size_t capacity = kDefaultCapacity);
   ~LineWriter();  // as stop(kPatience)
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
-  // Takes a line without its '\n'. Never waits for the descriptor. After stop(): dropped and counted.
+  // Adds a line, given without '\n'. Never waits for the descriptor. After stop() the line is dropped and counted.
   void append(std::string_view line);
 
-  // Writes what is waiting, for as long as `patience` at most; what is left then is dropped and counted.
+  // Writes the waiting lines for at most `patience`, then drops and counts the rest.
   static constexpr std::chrono::milliseconds kPatience{1000};
   void stop(std::chrono::milliseconds patience = kPatience);
 
-  std::uint64_t dropped() const;  // lines, since the start
+  std::uint64_t dropped() const;  // dropped lines since the start
 
  private:
   class Shared;
-  std::shared_ptr<Shared> shared_;  // with the thread, which outlives this object where a write never returns
+  std::shared_ptr<Shared> shared_;  // shared with the thread, which outlives this object if a write never returns
 };
 
 }  // namespace sluice::telemetry

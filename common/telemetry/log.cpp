@@ -31,7 +31,7 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
-// Hands formatted lines to a LineWriter. The formatter caches the second it last wrote, hence the mutex.
+// Passes formatted lines to a LineWriter. The mutex protects the formatter, which caches the last second it formatted.
 class LineSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit LineSink(LineWriter& out)

@@ -1,7 +1,7 @@
-// The program's log: one JSON object a line, `time`, `level`, `event`, `message`, then the fields of the event.
+// The program's log: one JSON object per line with `time`, `level`, `event`, `message` and the fields of the event.
 //
-// Thread safety: write() from any thread. Every text is escaped; a line never breaks in two and never carries a
-// terminal's control characters. Callers keep secrets out of it.
+// Every text is escaped, so a line never breaks in two and never contains control characters for a terminal. Callers
+// must not pass secrets. Thread safety: all functions from any thread.
 #pragma once
 
 #include <concepts>
@@ -25,7 +25,7 @@ enum class LogLevel : std::uint8_t { debug, info, warn, error };
 std::string_view to_string(LogLevel level);
 std::optional<LogLevel> parse_log_level(std::string_view text);  // "debug", "info", "warn", "error"
 
-// One more member of the line. The name is ours: it is written unescaped.
+// A further member of the line. The name comes from the program and is written unescaped.
 struct LogField {
   LogField(std::string_view its_name, std::string_view text) : name(its_name), value(text) {}
   LogField(std::string_view its_name, const char* text) : name(its_name), value(std::string_view(text)) {}
@@ -41,7 +41,7 @@ struct LogField {
 
 class Log {
  public:
-  // Lines below `level` are not made. `out` outlives the log.
+  // Events below `level` are ignored. `out` outlives the log.
   Log(LineWriter& out, LogLevel level);
   ~Log();
   Log(const Log&) = delete;
@@ -49,7 +49,8 @@ class Log {
 
   bool wants(LogLevel level) const;
 
-  // `event`: what happened, in snake_case, stable: for machines. `message`: one sentence for people.
+  // `event`: a stable name in snake_case, for programs and searches. `message`: a sentence for people, with the
+  // consequence and, where it helps, what to do.
   void write(LogLevel level, std::string_view event, std::string_view message,
              std::initializer_list<LogField> fields = {});
 

@@ -26,20 +26,22 @@ std::vector<std::string> failure_modes() {
 
 Metrics::Metrics(MetricsOptions options, const Clock& clock)
     : decisions(options.policy_label),
-      decision_duration("sluice_decision_duration_seconds", "Time from a parsed check to its decision."),
-      redis_duration("sluice_redis_duration_seconds", "Time from a command's start to Redis' reply."),
+      decision_duration("sluice_decision_duration_seconds", "Time from a parsed check to its decision, in seconds."),
+      redis_duration("sluice_redis_duration_seconds",
+                     "Time from sending a command to Redis until its reply, in seconds."),
       redis_errors("sluice_redis_errors_total",
-                   "Calls that Redis did not answer with an outcome, and failed attempts to connect, by class.",
-                   "class", std::move(options.redis_error_classes)),
+                   "Calls to Redis that failed, and failed attempts to connect, by class of error.", "class",
+                   std::move(options.redis_error_classes)),
       http(std::move(options.routes)),
       workers(options.workers, options.redis),
       failure_mode_answers_("sluice_failure_mode_answers_total",
-                            "Decisions made by the failure mode because no counter could be asked.", "mode",
+                            "Decisions made by the failure mode because the counter store did not answer.", "mode",
                             failure_modes()),
-      overrides_published_("sluice_overrides_published_total", "Writes of the overrides of one key to the store.",
-                           "result", {"written", "failed"}),
+      overrides_published_("sluice_overrides_published_total",
+                           "Attempts to write the overrides of one counter key to the store.", "result",
+                           {"written", "failed"}),
       bundle_loads_("sluice_bundle_loads_total",
-                    "Readings of the bundle file: put in force, the same as what is in force, or faulty.", "result",
+                    "Readings of the bundle file: put in force, unchanged, or refused as faulty.", "result",
                     {"loaded", "unchanged", "refused"}),
       clock_(clock),
       redis_(options.redis) {}
@@ -61,7 +63,7 @@ void Metrics::add(std::string name, std::string help, MetricType type, std::stri
 
 void Metrics::collect_own(std::vector<MetricFamily>& families) const {
   MetricFamily& build = families.emplace_back(
-      family("sluice_build_info", "Constant 1; the labels say what was built.", MetricType::Gauge));
+      family("sluice_build_info", "Constant 1; the labels name the version and the compiler.", MetricType::Gauge));
   add_sample(build, {{"version", std::string(version())}, {"compiler", std::string(compiler())}}, 1);
 
   MetricFamily& revision = families.emplace_back(
@@ -71,12 +73,12 @@ void Metrics::collect_own(std::vector<MetricFamily>& families) const {
   if (const std::int64_t as_of_us = as_of_us_.load(std::memory_order_relaxed); as_of_us != 0) {
     MetricFamily& age = families.emplace_back(family(
         "sluice_snapshot_age_seconds", "Time since the snapshot in force was made or confirmed.", MetricType::Gauge));
-    // A clock set back shall not show a negative age.
+    // A clock that was set back must not show a negative age.
     add_sample(age, {}, static_cast<double>(std::max<std::int64_t>(0, clock_.now_us() - as_of_us)) / 1e6);
   }
 
   MetricFamily& refused = families.emplace_back(
-      family("sluice_bundle_refused", "1 while the bundle file is refused, so that former policies stay in force.",
+      family("sluice_bundle_refused", "1 while the bundle file is faulty and the policies before it stay in force.",
              MetricType::Gauge));
   add_sample(refused, {}, bundle_refused_.load(std::memory_order_relaxed) ? 1 : 0);
 
@@ -111,7 +113,7 @@ std::string Metrics::render() const {
   take(workers);
   collect_own(families);
   take(process);
-  // A family without samples would be a bare HELP and TYPE.
+  // A family without samples would show its HELP and TYPE lines only.
   std::erase_if(families, [](const MetricFamily& made) { return made.metric.empty(); });
   return prometheus::TextSerializer().Serialize(families);
 }

@@ -1,7 +1,7 @@
-// All metrics of the agent. main() makes one object and hands references to its parts to those who count.
+// All metrics of the agent. main() makes one object and passes references to its parts to the code that counts.
 //
-// Thread safety: what each part says; render() from any thread.
-// Labels come from this program and from the administrator's bundle, never from a request.
+// Thread safety: as documented by each part; render() from any thread.
+// Label values come from this program and from the administrator's bundle, never from a request.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -29,17 +29,17 @@ namespace sluice::telemetry {
 struct MetricsOptions {
   std::size_t workers = 1;
   bool policy_label = false;
-  bool redis = true;                             // false leaves the families of Redis out
+  bool redis = true;                             // false: expose no families about Redis
   std::vector<std::string> redis_error_classes;  // label values of sluice_redis_errors_total, in the order of its index
   std::vector<std::string> routes;               // route templates, in the order of http's index
 };
 
-// What became of a bundle file that was read. unchanged: it is, byte for byte, what is in force.
+// The result of reading the bundle file. unchanged: it has the same bytes as the one in force.
 enum class BundleLoad : std::uint8_t { loaded, unchanged, refused };
 
 class Metrics {
  public:
-  // `clock` outlives the metrics: the age of the snapshot is told by it.
+  // `clock` measures the age of the snapshot; it outlives the metrics.
   Metrics(MetricsOptions options, const Clock& clock);
 
   DecisionMetrics decisions;
@@ -50,26 +50,27 @@ class Metrics {
   WorkerSlots workers;
   ProcessMetrics process;
 
-  // A decision made by the failure mode instead of a counter.
+  // Counts a decision that the failure mode made instead of the counter store.
   void count_failure_mode_answer(FailureMode mode) noexcept {
     failure_mode_answers_.count(static_cast<std::size_t>(mode));
   }
-  // Overrides of one key, written to the store.
+  // Counts an attempt to write the overrides of one counter key to the store.
   void count_overrides_published(bool written) noexcept { overrides_published_.count(written ? 0 : 1); }
 
-  // A bundle file was read. From a refusal to the next good one, the file is not what is in force.
+  // Counts a reading of the bundle file. After a refusal sluice_bundle_refused is 1 until a file is accepted.
   void count_bundle_load(BundleLoad result) noexcept {
     bundle_loads_.count(static_cast<std::size_t>(result));
     bundle_refused_.store(result == BundleLoad::refused, std::memory_order_relaxed);
   }
 
-  // A snapshot is in force now. `as_of_us`: when it was made or last confirmed, microseconds since the Unix epoch.
+  // Records the snapshot in force. `as_of_us`: when it was made or last confirmed, in microseconds since the Unix
+  // epoch.
   void set_snapshot(std::int64_t revision, std::int64_t as_of_us) noexcept;
 
-  // Exposes a value that somebody else keeps (lines dropped by a LineWriter, …). `read` may be called from any thread,
-  // until this object is gone.
+  // Exposes a value that another part of the program keeps, such as the lines dropped by a LineWriter. `read` may be
+  // called from any thread until this object is destroyed.
   void add(std::string name, std::string help, prometheus::MetricType type, std::function<double()> read);
-  // The same with one label: a value for each of the label's.
+  // The same with one label: a sample for each of its values.
   struct Labelled {
     std::string label_value;
     std::function<double()> read;
@@ -77,7 +78,7 @@ class Metrics {
   void add(std::string name, std::string help, prometheus::MetricType type, std::string label,
            std::vector<Labelled> samples);
 
-  // Everything in Prometheus' text format 0.0.4.
+  // All metrics in Prometheus' text format 0.0.4.
   std::string render() const;
 
  private:

@@ -27,7 +27,8 @@ std::optional<double> clock_seconds(clockid_t clock) {
   return seconds(time);
 }
 
-// Field 22 of /proc/self/stat is the start in ticks after boot. The name before it may hold anything but ends in ')'.
+// Start of the process in Unix time. Field 22 of /proc/self/stat has it in clock ticks after boot. Field 2, the name of
+// the program, may contain spaces, so counting starts at its closing ')'.
 std::optional<double> start_time() {
   std::ifstream file("/proc/self/stat");
   std::string text;
@@ -60,7 +61,7 @@ std::optional<Memory> memory() {
 std::optional<double> open_descriptors() {
   std::error_code error;
   std::filesystem::directory_iterator entries("/proc/self/fd", error);
-  double count = -1;  // the directory itself is open while we read it
+  double count = -1;  // reading the directory opens one descriptor, which is not counted
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) ++count;
   if (error) return std::nullopt;
   return count;
@@ -86,15 +87,16 @@ ProcessMetrics::ProcessMetrics() : start_time_(start_time()) {}
 
 std::vector<MetricFamily> ProcessMetrics::Collect() const {
   std::vector<MetricFamily> families;
-  add(families, "process_cpu_seconds_total", "User and system CPU time spent.", MetricType::Counter,
+  add(families, "process_cpu_seconds_total", "User and system CPU time used, in seconds.", MetricType::Counter,
       clock_seconds(CLOCK_PROCESS_CPUTIME_ID));
   if (const std::optional<Memory> used = memory()) {
-    add(families, "process_resident_memory_bytes", "Resident memory.", MetricType::Gauge, used->resident_bytes);
-    add(families, "process_virtual_memory_bytes", "Virtual memory.", MetricType::Gauge, used->virtual_bytes);
+    add(families, "process_resident_memory_bytes", "Resident memory in bytes.", MetricType::Gauge,
+        used->resident_bytes);
+    add(families, "process_virtual_memory_bytes", "Virtual memory in bytes.", MetricType::Gauge, used->virtual_bytes);
   }
   add(families, "process_open_fds", "Open file descriptors.", MetricType::Gauge, open_descriptors());
-  add(families, "process_max_fds", "Most file descriptors allowed.", MetricType::Gauge, descriptor_limit());
-  add(families, "process_start_time_seconds", "Start of the process, Unix time.", MetricType::Gauge, start_time_);
+  add(families, "process_max_fds", "Limit of open file descriptors.", MetricType::Gauge, descriptor_limit());
+  add(families, "process_start_time_seconds", "Start of the process, in Unix time.", MetricType::Gauge, start_time_);
   return families;
 }
 

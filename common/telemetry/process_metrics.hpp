@@ -1,6 +1,7 @@
-// The standard process_* metrics, read from the kernel at each scrape.
+// The standard process_* metrics of Prometheus, read from the kernel at each scrape. A value that cannot be read (no
+// /proc) is left out instead of shown as zero.
 //
-// Thread safety: immutable once made. What cannot be read (no /proc) is left out, not shown as zero.
+// Thread safety: immutable after construction.
 #pragma once
 
 #include <prometheus/collectable.h>

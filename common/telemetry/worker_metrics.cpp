@@ -23,7 +23,7 @@ MetricFamily sum(const Slots& slots, std::string name, std::string help, MetricT
   return made;
 }
 
-// 0 as soon as one worker says no, 1 when all say yes; nothing while some do not know and none says no.
+// false if any worker says no, true if all say yes, nullopt if some do not know yet and none says no.
 std::optional<bool> all(const Slots& slots, std::atomic<Known> WorkerMetrics::* member) {
   bool unknown = false;
   for (const WorkerMetrics& slot : slots) {
@@ -46,17 +46,17 @@ std::vector<MetricFamily> WorkerSlots::Collect() const {
                          "Connections closed at once because too many were open.", MetricType::Counter,
                          &WorkerMetrics::http_connections_refused));
   families.push_back(sum(slots_, "sluice_http_accept_errors_total",
-                         "Connections that could not be accepted: out of descriptors or memory.", MetricType::Counter,
-                         &WorkerMetrics::http_accept_errors));
+                         "Connections that could not be accepted, for want of file descriptors or memory.",
+                         MetricType::Counter, &WorkerMetrics::http_accept_errors));
   families.push_back(sum(slots_, "sluice_http_bad_requests_total",
-                         "Requests refused by framing or size before a route was known.", MetricType::Counter,
-                         &WorkerMetrics::http_bad_requests));
-  families.push_back(
-      sum(slots_, "sluice_in_flight", "Decisions being made.", MetricType::Gauge, &WorkerMetrics::in_flight));
+                         "Requests refused before routing because of invalid framing or their size.",
+                         MetricType::Counter, &WorkerMetrics::http_bad_requests));
+  families.push_back(sum(slots_, "sluice_in_flight", "Checks in flight: received, and without a decision yet.",
+                         MetricType::Gauge, &WorkerMetrics::in_flight));
   if (!redis_) return families;
 
   families.push_back(sum(slots_, "sluice_redis_writes_total",
-                         "Writes to Redis; all commands of a turn of the loop, and so of a batch, go out in one.",
+                         "Write calls to Redis. One write carries all commands of a turn of the event loop.",
                          MetricType::Counter, &WorkerMetrics::redis_writes));
 
   MetricFamily connected =
@@ -66,7 +66,7 @@ std::vector<MetricFamily> WorkerSlots::Collect() const {
   if (const std::optional<bool> good = all(slots_, &WorkerMetrics::redis_eviction_policy_ok)) {
     MetricFamily eviction = family(
         "sluice_redis_eviction_policy_ok",
-        "1 when Redis evicts nothing (maxmemory-policy noeviction), 0 when it may forget counters.", MetricType::Gauge);
+        "1 if Redis never evicts keys (maxmemory-policy noeviction), 0 if it may drop counters.", MetricType::Gauge);
     add_sample(eviction, {}, *good ? 1 : 0);
     families.push_back(std::move(eviction));
   }

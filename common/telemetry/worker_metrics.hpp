@@ -1,6 +1,6 @@
-// What each worker says about itself: it stores into its own slot, a scrape adds the slots up.
+// Gauges and counters of each worker: a worker stores into its own slot, and a scrape adds up all slots.
 //
-// Thread safety: a slot is written by its worker and read by any thread.
+// Thread safety: a slot is written by its worker only and read by any thread.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -14,7 +14,8 @@
 
 namespace sluice::telemetry {
 
-// A cache line apart from the other workers'. Use relaxed stores (set): each value stands for itself.
+// Aligned to a cache line, so that workers do not slow each other down. Store with set(): no order between the values
+// is needed, so relaxed stores are enough.
 struct alignas(64) WorkerMetrics {
   enum class Known : std::uint8_t { unknown, no, yes };
 
@@ -22,8 +23,8 @@ struct alignas(64) WorkerMetrics {
   std::atomic<std::uint64_t> http_connections_accepted{0};  // since the start
   std::atomic<std::uint64_t> http_connections_refused{0};
   std::atomic<std::uint64_t> http_accept_errors{0};
-  std::atomic<std::uint64_t> http_bad_requests{0};  // refused by framing or limits, before a route was known
-  std::atomic<std::uint64_t> in_flight{0};          // decisions being made now
+  std::atomic<std::uint64_t> http_bad_requests{0};  // invalid framing or too large: refused before routing
+  std::atomic<std::uint64_t> in_flight{0};          // checks without a decision yet
   std::atomic<std::uint64_t> redis_writes{0};
   std::atomic<Known> redis_connected{Known::unknown};
   std::atomic<Known> redis_eviction_policy_ok{Known::unknown};  // maxmemory-policy is noeviction
@@ -36,7 +37,7 @@ void set(std::atomic<T>& slot, std::type_identity_t<T> value) noexcept {
 
 class WorkerSlots final : public prometheus::Collectable {
  public:
-  // `redis`: expose what belongs to Redis.
+  // `redis`: expose the metrics about Redis.
   WorkerSlots(std::size_t workers, bool redis) : redis_(redis), slots_(workers) {}
 
   WorkerMetrics& at(std::size_t worker) { return slots_.at(worker); }

@@ -179,7 +179,7 @@ TEST_CASE("All faults are reported at once, each by its flag or variable, with t
   has("--insecure-listen", {"\"perhaps\"", "true, false, 1 or 0"});
   has("SLUICE_AGENT_MAX_IN_FLIGHT", {"\"many\"", "1 to 1000000"});
   has("SLUICE_AGENT_ADMIN", {"\"1.2.3.4\"", "ADDRESS:PORT"});
-  has("\"stray\"", {"is not a flag and belongs to none"});
+  has("\"stray\"", {"is not a flag or the value of one"});
   CHECK(faults.size() == 13);
 }
 
