@@ -1,4 +1,4 @@
-"""README.md has a table of every metric: its names, types and labels are those of /metrics, and no other."""
+"""docs/reference/metrics.md has every metric: its names, types and labels are those of /metrics, and no other."""
 
 from collections.abc import Callable
 
@@ -35,12 +35,12 @@ def scraped(redis: RedisServer, key: MintedKey, module_agent: Callable[..., Agen
         (text for text in [agent.metrics()] if "sluice_redis_eviction_policy_ok" in text), None))
 
 
-def test_every_metric_is_in_the_readme_and_every_row_is_a_metric(scraped: str) -> None:
+def test_every_metric_is_in_the_reference_and_every_row_is_a_metric(scraped: str) -> None:
     assert len(AGENT.types) == len(AGENT.rows), "a metric has two rows"
     assert types_of(scraped) == LOCAL
 
 
-def test_the_labels_are_those_of_the_readme(scraped: str) -> None:
+def test_the_labels_are_those_of_the_reference(scraped: str) -> None:
     assert labels_of(scraped) == {name: AGENT.labels[name] for name in LOCAL}
 
 
@@ -52,7 +52,7 @@ def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
     assert types_of(agent.metrics()) == {name: kind for name, kind in LOCAL.items() if "_redis_" not in name}
 
 
-def test_every_metric_of_the_server_is_in_the_readme_and_every_row_is_a_metric(
+def test_every_metric_of_the_server_is_in_the_reference_and_every_row_is_a_metric(
         make_server: Callable[..., Server], make_redis: Callable[..., RedisServer]) -> None:
     server = make_server("--counters", make_redis().counters).start()
     with server.admin() as admin:

@@ -22,7 +22,7 @@ from support.server import Server
 MONITORING = K8S / "components/monitoring"
 ROOT = K8S.parent
 TESTS = sorted((Path(__file__).parent / "alerts").glob("*.yaml"))
-GUIDE = (K8S / "README.md").read_text()
+GUIDE = (ROOT / "docs/guide/operating.md").read_text()
 METRIC = re.compile(r"\b((?:sluice|process)_[a-z_]+)\b")
 # Metrics that only a server in a cluster has: these no program shows here, and must stand in its source.
 IN_CLUSTER = re.compile(r"sluice_(?:injector|token_reviews)_\w+?(?=(?:_bucket|_sum|_count)?$)")
@@ -74,11 +74,14 @@ def test_each_alert_is_seen_firing_and_silent_and_stands_in_the_guide() -> None:
     names = {rule["alert"] for rule in alerts()}
     assert {check["alertname"] for check in checks if check.get("exp_alerts")} == names
     assert {check["alertname"] for check in checks if not check.get("exp_alerts")} == names
-    assert set(re.findall(r"^\| `(Sluice\w+)` \|", GUIDE, re.M)) == names
+    sections = dict(re.findall(r"^### (Sluice\w+)\n(.*?)(?=^#|\Z)", GUIDE, re.M | re.S))
+    assert set(sections) == names
+    for name, section in sections.items():
+        assert all(re.search(rf"^\*\*{part}\*\*", section, re.M) for part in ("Means", "Effect", "Do")), name
     for rule in alerts():
         assert rule["labels"]["severity"] in ("warning", "critical"), rule
         assert set(rule["annotations"]) == {"summary", "description", "runbook"}, rule["alert"]
-        assert rule["annotations"]["runbook"] == "k8s/README.md#what-each-alert-means"
+        assert rule["annotations"]["runbook"] == f"docs/guide/operating.md#{rule['alert'].lower()}"
 
 
 def dashboard() -> dict[str, Any]:

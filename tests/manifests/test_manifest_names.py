@@ -11,7 +11,7 @@ import pytest
 
 from support.manifests import (K8S, OVERLAYS, Object, containers, objects, one, pod_templates, rendered, with_components)
 
-GUIDE = (K8S / "README.md").read_text()
+GUIDE = (K8S.parent / "docs/guide/kubernetes.md").read_text()
 # What an overlay may have beside: enough to see each object once.
 EVERYTHING = ("overlays/ha", ("monitoring", "gateway")), ("overlays/dev", ("cert-manager",))
 

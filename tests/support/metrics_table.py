@@ -1,16 +1,16 @@
-"""The tables of metrics in README.md, and what a program's /metrics has of them."""
+"""The tables of metrics in docs/reference/metrics.md, and what a program's /metrics has of them."""
 
 import re
 from pathlib import Path
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+REFERENCE = (Path(__file__).resolve().parents[2] / "docs/reference/metrics.md").read_text()
 
 
 class Table:
-    """What README tells of a program's metrics."""
+    """What the reference says of a program's metrics."""
 
     def __init__(self, program: str) -> None:
-        section = README.split(f"## Metrics of `{program}`")[1].split("\n## ")[0]
+        section = REFERENCE.split(f"## Metrics of `{program}`")[1].split("\n## ")[0]
         self.rows = re.findall(r"^\| `((?:sluice|process)_\w+)` \| (\w+) \|(.*?)\| .+ \|$", section, re.M)
         self.types = {name: kind for name, kind, _ in self.rows}
         # A label is in backquotes, the values it may have in parentheses behind it or after "such as".
@@ -19,7 +19,7 @@ class Table:
 
 
 AGENT, SERVER = Table("sluice-agent"), Table("sluice-server")
-# README names these once, for both programs.
+# The reference names these once, for both programs.
 PROCESS = {name: kind for name, kind in AGENT.types.items() if name.startswith("process_")}
 
 
