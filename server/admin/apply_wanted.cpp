@@ -75,7 +75,7 @@ class Reader {
   void read_organizations() {
     const ById known = stored(context_.tx, Kind::organization, bundle_.organizations);
     const Principal& caller = context_.principal;
-    const bool founds = allows(caller.role, Permission::found) && caller.reach() == Level::platform;
+    const bool founds = allows(caller.role, Permission::manage_organizations) && caller.reach() == Level::platform;
     for (std::size_t i = 0; i < bundle_.organizations.size(); ++i) {
       const Organization& item = bundle_.organizations[i];
       std::string document = canonical(item, write_organization);
@@ -83,7 +83,7 @@ class Reader {
       if (found == known.end() && !founds) {
         fault("organizations", i, "id",
               fmt::format("there is no organization {}, and only {} can make one", quoted(item.id),
-                          roles_with(Permission::found)));
+                          roles_with(Permission::manage_organizations)));
       } else if (found != known.end() && found->second.document != document && caller.reach() < Level::organization) {
         fault("organizations", i, "name",
               fmt::format("organization {} differs, and the token is limited to tenants: leave "

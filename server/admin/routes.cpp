@@ -104,11 +104,14 @@ constexpr bool kTakesYaml = true;
 
 constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/organizations", Permission::read, Level::tenant, &list<Kind::organization>, kPage},
-    Route{"POST", "/v1/admin/organizations", Permission::found, Level::platform, &create<kOrganizations>},
+    Route{"POST", "/v1/admin/organizations", Permission::manage_organizations, Level::platform,
+          &create<kOrganizations>},
     Route{"GET", "/v1/admin/organizations/{id}", Permission::read, Level::tenant, &get<Kind::organization>},
-    Route{"PUT", "/v1/admin/organizations/{id}", Permission::found, Level::platform, &put<kOrganizations>},
+    Route{"PUT", "/v1/admin/organizations/{id}", Permission::manage_organizations, Level::platform,
+          &put<kOrganizations>},
     Route{"PATCH", "/v1/admin/organizations/{id}", Permission::configure, Level::organization, &patch<kOrganizations>},
-    Route{"DELETE", "/v1/admin/organizations/{id}", Permission::found, Level::platform, &remove<Kind::organization>},
+    Route{"DELETE", "/v1/admin/organizations/{id}", Permission::manage_organizations, Level::platform,
+          &remove<Kind::organization>},
 
     Route{"GET", "/v1/admin/tenants", Permission::read, Level::tenant, &list<Kind::tenant, kByOrganization>,
           "limit,cursor,organization_id"},

@@ -18,21 +18,21 @@ struct Grant {
 
 // clang-format off
 constexpr std::array<Grant, 7> kTable{{
-    //                        platform_admin  org_admin  operator  auditor
-    {Permission::read,        {true,          true,      true,     true}},
-    {Permission::read_tokens, {true,          true,      false,    true}},
-    {Permission::read_audit,  {true,          true,      true,     true}},
-    {Permission::operate,     {true,          true,      true,     false}},
-    {Permission::configure,   {true,          true,      false,    false}},
-    {Permission::grant,       {true,          true,      false,    false}},
-    {Permission::found,       {true,          false,     false,    false}},
+    //                                  platform_admin  org_admin  operator  auditor
+    {Permission::read,                 {true,          true,      true,     true}},
+    {Permission::read_tokens,          {true,          true,      false,    true}},
+    {Permission::read_audit,           {true,          true,      true,     true}},
+    {Permission::operate,              {true,          true,      true,     false}},
+    {Permission::configure,            {true,          true,      false,    false}},
+    {Permission::grant,                {true,          true,      false,    false}},
+    {Permission::manage_organizations, {true,          false,     false,    false}},
 }};
 // clang-format on
 
 constexpr std::array<std::string_view, kRoles.size()> kRoleTexts{"platform_admin", "org_admin", "operator", "auditor"};
 constexpr std::array<std::string_view, 3> kLevelTexts{"tenant", "organization", "platform"};
 constexpr std::array<std::string_view, kTable.size()> kPermissionTexts{
-    "read", "read_tokens", "read_audit", "operate", "configure", "grant", "found"};
+    "read", "read_tokens", "read_audit", "operate", "configure", "grant", "manage_organizations"};
 
 }  // namespace
 

@@ -15,13 +15,13 @@ enum class Role : std::uint8_t { platform_admin, org_admin, operator_role, audit
 
 // What a route asks for.
 enum class Permission : std::uint8_t {
-  read,         // organizations, tenants, plans, policies, keys, overrides, modes
-  read_tokens,  // who has access
-  read_audit,
-  operate,    // overrides, counters, modes, rollout
-  configure,  // tenants and what is theirs: plans, policies, keys
-  grant,      // tokens
-  found,      // organizations
+  read,                  // read organizations, tenants, plans, policies, keys, overrides and modes
+  read_tokens,           // read admin tokens, agent tokens and bindings
+  read_audit,            // read the audit trail
+  operate,               // change overrides, modes and rollouts; reset counters
+  configure,             // change tenants and their plans, policies and keys
+  grant,                 // change tokens and bindings
+  manage_organizations,  // create, replace and delete organizations
 };
 
 bool allows(Role role, Permission permission);

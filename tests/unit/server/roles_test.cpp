@@ -11,7 +11,7 @@ namespace {
 constexpr std::array kRoles{Role::platform_admin, Role::org_admin, Role::operator_role, Role::auditor};
 constexpr std::array kPermissions{Permission::read,    Permission::read_tokens, Permission::read_audit,
                                   Permission::operate, Permission::configure,   Permission::grant,
-                                  Permission::found};
+                                  Permission::manage_organizations};
 
 Principal who(Role role, std::string organization = "", std::vector<std::string> tenants = {}) {
   return {.token_id = "t",
@@ -50,7 +50,7 @@ TEST_CASE("roles and permissions have names, and a role's leads back to it") {
   CHECK(to_string(Permission::read_tokens) == "read_tokens");
   CHECK_FALSE(role_from("root"));
   CHECK_FALSE(role_from(""));
-  CHECK(roles_with(Permission::found) == "platform_admin");
+  CHECK(roles_with(Permission::manage_organizations) == "platform_admin");
   CHECK(roles_with(Permission::operate) == "platform_admin, org_admin, operator");
 }
 
