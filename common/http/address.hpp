@@ -1,4 +1,4 @@
-// Addresses as people write them: to listen on, and of clients.
+// Reads addresses to listen on, and writes addresses of clients.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 namespace sluice::http {
 namespace {
 
-constexpr std::uint8_t kMaxDigits = 15;  // sums of sizes stay far from overflow
+constexpr std::uint8_t kMaxDigits = 15;  // hex digits of a chunk's size: sums of sizes cannot overflow 64 bits
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';

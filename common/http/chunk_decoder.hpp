@@ -1,7 +1,7 @@
-// Takes the chunked transfer coding apart (RFC 9112 section 7.1), strictly.
+// A strict decoder of the chunked transfer coding (RFC 9112 section 7.1).
 //
-// Thread safety: none; a value without I/O. Stricter than Beast's: chunk extensions are checked, bounded and thrown
-// away, so that none hides a line end; trailers, which Beast would merge into the headers, are refused.
+// Stricter than Beast's: chunk extensions are checked, limited in size and dropped, so that none can hide a line end.
+// Trailers, which Beast would merge into the headers, are refused. No I/O. Thread safety: none.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@ class ChunkDecoder {
  public:
   enum class Status : std::uint8_t {
     need_more,  // all of `data` was taken
-    done,       // the body's end was seen
-    too_large,  // the body passes the limit; said once, decoding may go on (with another limit)
-    broken,     // not the chunked coding, or with trailers; say no more
+    done,       // the end of the body was reached
+    too_large,  // the body is above the limit; the caller may go on with a higher limit, to skip it
+    broken,     // not the chunked coding, or with trailers; do not call decode() again
   };
   struct Progress {
     Status status;
     std::size_t consumed;  // bytes of `data` taken
   };
 
-  // Appends decoded bytes to `out`; with none they are thrown away. `limit`: the largest body, in decoded bytes.
+  // Appends decoded bytes to `out`, or drops them if `out` is nullptr. `limit`: the largest decoded body, in bytes.
   Progress decode(const char* data, std::size_t size, std::uint64_t limit, std::string* out);
 
  private:

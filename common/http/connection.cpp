@@ -42,7 +42,7 @@ void Connection::resume() {
 
 void Connection::answer(std::uint64_t slot, const Response& response) {
   if (closed_) return;
-  if (asked_ == slot) {  // the body is not read, and so nothing behind it
+  if (asked_ == slot) {  // the body will not be read, so no request behind it either
     asked_.reset();
     last_read_ = rude_end_ = true;
   }
@@ -54,11 +54,11 @@ void Connection::answer(std::uint64_t slot, const Response& response) {
 void Connection::read_body(std::uint64_t slot) {
   if (closed_ || asked_ != slot) return;
   asked_.reset();
-  replies_.withdraw();  // handle() gets another
+  replies_.withdraw();  // handle() gets a new slot
   if (!busy_) host_->mark_dirty(*this);
 }
 
-// Handles what is there, then writes once; goes round again where the writing made room for bytes that had to wait.
+// Handles all complete requests, then writes once. Repeats if writing made room for bytes that had to wait.
 void Connection::advance() {
   busy_ = true;
   bool again = true;
@@ -85,13 +85,13 @@ void Connection::parse_input() {
   blocked_ = must_wait();
   while (!closed_ && !blocked_ && !last_read_ && !hang_up_ && !replies_.closed() && !input_.empty()) {
     const Step step = parser_.feed(input_.data(), input_.size());
-    input_.consume(parser_.consumed());  // moves nothing: the request's views stay valid until more is read
+    input_.consume(parser_.consumed());  // moves nothing, so the request's views stay valid until the next read
     if (!take_step(step)) return;
     blocked_ = must_wait();
   }
 }
 
-// False: nothing more to parse before more is read.
+// False: parsing cannot go on before more bytes are read.
 bool Connection::take_step(Step step) {
   switch (step) {
     case Step::need_more:
@@ -150,7 +150,7 @@ void Connection::refuse(const Refusal& refusal) {
                 .body = body});
 }
 
-// An unfinished request is timed from the moment its part began.
+// Restarts the deadline when the request enters another phase (head, body, …).
 void Connection::track_phase() {
   const Phase phase = parser_.phase();
   if (phase == timed_) return;
@@ -181,16 +181,17 @@ void Connection::wait_to_write() {
 
 bool Connection::is_idle() const { return replies_.unanswered() == 0 && out_.empty() && between_requests(); }
 
-// After each event: what comes next.
+// Decides after each event what to do next: write, read, close, or wait.
 void Connection::settle() {
   if (out_.empty() && settle_flushed()) return;
   if (is_idle()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
   const bool wants_more = !last_read_ && !hang_up_ && !replies_.closed() && !blocked_;
   if (!peer_done_ && (wants_more || watches_peer())) read_more();
-  if (!writing_ && replies_.room_wanted()) host_->mark_dirty(*this);  // in a later turn: others have theirs
+  if (!writing_ && replies_.room_wanted())
+    host_->mark_dirty(*this);  // in a later turn of the loop, so that other connections get theirs
 }
 
-// All replies so far are sent; true: this was the end of the connection.
+// To be called when all output is sent. True: the connection has ended.
 bool Connection::settle_flushed() {
   if (replies_.closed() || (hang_up_ && replies_.unanswered() == 0)) {
     finish();
@@ -204,7 +205,8 @@ bool Connection::settle_flushed() {
   return false;
 }
 
-// The last reply is sent. Closing over unread input would reset the connection, and the reset may overtake the reply.
+// Ends the connection after the last reply. Closing a socket with unread input makes the kernel send a reset, which may
+// reach the client before the reply. So with such input only the output is shut, and the connection lingers.
 void Connection::finish() {
   const bool unread = rude_end_ || hang_up_ || !input_.empty() || input_waiting();
   if (!unread || peer_done_) return close();

@@ -1,12 +1,12 @@
-// One client connection: everything but the socket.
+// One client connection without its socket. A driver (StreamConnection) passes in events and carries out I/O; tests
+// drive it by hand.
 //
-// Thread safety: none; it lives on its server's thread. Drivers (StreamConnection) feed it events and carry out its
-// requests for I/O; tests drive it by hand.
-// Ownership: reference-counted without atomics. Its host's list, each operation in flight and each unanswered Reply
-// hold one reference, so a late Reply finds a connection that is closed and ignores it. Invariants: at most one read
-// and one write are in flight. All requests that one read brought are handled before anything is written. Bytes are not
-// parsed, and no more are read, while too many requests or replies wait, or the handler is asked whether to read a
-// body. Behind a stream nothing is parsed either, but a little is read: that is how its end is noticed.
+// Thread safety: none; it belongs to its server's thread.
+// Ownership: reference-counted without atomics. The host's list, each operation in flight and each unanswered Reply
+// hold one reference. So a late Reply finds a closed connection, which ignores it. Invariants: at most one read and one
+// write are in flight. All requests of one read are handled before anything is written. Nothing is parsed or read while
+// too many requests or replies wait, or while the handler decides whether to read a body. Behind a stream nothing is
+// parsed, but a little is read, to notice that the peer has closed.
 #pragma once
 
 #include <cstddef>
@@ -31,31 +31,31 @@ namespace sluice::http {
 
 class ConnectionHost;
 
-using Ticks = std::uint32_t;  // sweeps of the host's connections; time-outs are counted in them
+using Ticks = std::uint32_t;  // sweeps over the host's connections, one each ConnectionHost::kTick; unit of time-outs
 
 enum class IoResult : std::uint8_t {
   ok,
   end,        // the peer will send no more
   cancelled,  // by cancel_read()
-  failed,     // the connection is of no more use
+  failed,     // the connection is broken
 };
 
 class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
  public:
-  // `peer`: what requests say of where they came from.
+  // `peer`: the client's address for Request::peer.
   explicit Connection(std::shared_ptr<ConnectionHost> host, std::string peer = {});
 
-  // Events, from the driver.
+  // Events from the driver.
   void start();
-  void on_opened(IoResult result);  // end: the peer left before it said anything
+  void on_opened(IoResult result);  // end: the peer left before it sent anything
   void on_read(IoResult result, std::size_t bytes);
   void on_written(IoResult result, std::size_t bytes);
 
-  // Events, from the host. REQUIRES: the caller holds a reference.
-  void resume();  // replies came from outside the connection's own reads
+  // Events from the host. REQUIRES: the caller holds a reference.
+  void resume();  // handlers have answered since the last read was processed
   void tick();    // checks time-outs
-  void drain();   // the host is draining: end as soon as nothing is under way
-  void close();   // at once; nothing more is sent
+  void drain();   // ends as soon as no request is being answered
+  void close();   // ends at once; nothing more is sent
 
   void answer(std::uint64_t slot, const Response& response) final;
   void read_body(std::uint64_t slot) final;
@@ -64,8 +64,9 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   bool write_stream(std::uint64_t slot, std::string_view piece) final;
   void end_stream(std::uint64_t slot, bool whole) final;
 
-  static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;
-  static constexpr std::size_t kMaxWaitingPieces = 64UL * 1024;  // of a stream, while no write is under way
+  static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;  // bytes of replies above which it stops reading
+  static constexpr std::size_t kMaxWaitingPieces =
+      64UL * 1024;  // bytes of a stream gathered while no write is under way
 
  protected:
   virtual ~Connection() = default;
@@ -73,16 +74,16 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
  private:
   friend class ConnectionHost;
 
-  // What the driver does. start_open(), start_read() and start_write() end in on_opened(), on_read() and on_written(),
-  // never before they return.
-  virtual bool start_open() { return false; }  // the handshake of a stream that begins with one; false: it does not
-  virtual bool open_begun() { return true; }   // the peer has sent some of its part of the handshake
+  // Implemented by the driver. start_open(), start_read() and start_write() are completed by calls to on_opened(),
+  // on_read() and on_written(), never before they return.
+  virtual bool start_open() { return false; }  // starts the TLS handshake; false: there is none
+  virtual bool open_begun() { return true; }   // the peer has sent part of its handshake
   virtual void start_read(std::span<char> space) = 0;
   virtual void start_write(std::string_view text) = 0;
-  // Sends what can be sent without waiting; `sent` may be short with ok.
+  // Sends as much as possible without waiting. Fewer bytes than given may be sent with the result `ok`.
   virtual IoResult write_now(std::string_view text, std::size_t& sent) = 0;
   virtual void cancel_read() = 0;
-  virtual bool input_waiting() = 0;  // bytes have come that no read has taken
+  virtual bool input_waiting() = 0;  // bytes have arrived that were not read yet
   virtual void shut_output() = 0;
   virtual void close_stream() = 0;    // cancels what is in flight
   virtual void destroy_stream() = 0;  // after close_stream(), nothing is in flight
@@ -120,23 +121,23 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   ReplyQueue replies_;
   std::string peer_;
   Output out_;
-  std::size_t asked_bytes_ = 0;         // of the write in flight
-  std::optional<std::uint64_t> asked_;  // the slot of the request whose body nobody admitted yet
+  std::size_t asked_bytes_ = 0;         // size of the write in flight
+  std::optional<std::uint64_t> asked_;  // slot of the request whose Admission is not decided yet
   Ticks read_deadline_ = 0;
   Ticks write_deadline_ = 0;
-  RequestParser::Phase timed_ = RequestParser::Phase::idle;  // what read_deadline_ is for
+  RequestParser::Phase timed_ = RequestParser::Phase::idle;  // the phase that read_deadline_ limits
 
-  bool opening_ = false;  // the handshake is under way; it counts as a read in flight
+  bool opening_ = false;  // the handshake is under way; counts as a read in flight
   bool reading_ = false;
   bool writing_ = false;
   bool busy_ = false;       // advance() is on the stack
-  bool blocked_ = false;    // too much waits: do not parse, do not read
-  bool last_read_ = false;  // a request that closes was parsed: what follows is not ours
-  bool rude_end_ = false;   // the client may still be sending: let it read our reply before the reset
-  bool hang_up_ = false;
+  bool blocked_ = false;    // too much output waits: neither parse nor read
+  bool last_read_ = false;  // the last request of the connection was parsed: ignore all bytes after it
+  bool rude_end_ = false;   // the client may still be sending: it must read the reply before a reset discards it
+  bool hang_up_ = false;    // close once the refusal is sent
   bool peer_done_ = false;
-  bool lingering_ = false;   // our side is shut; what comes is thrown away until the client ends or time is up
-  bool cancelling_ = false;  // cancel_read() was called; on_read() will tell
+  bool lingering_ = false;   // output is shut; input is dropped until the client closes or kLingerTicks have passed
+  bool cancelling_ = false;  // cancel_read() was called; on_read() follows
   bool dirty_ = false;       // in the host's list of connections to resume
   bool closed_ = false;
 };

@@ -5,7 +5,7 @@
 namespace sluice::http {
 namespace {
 
-// Rounded up, and one more for the tick under way: nobody is timed out early.
+// A duration in ticks, rounded up, plus one for the current tick, so that no time-out comes early.
 Ticks in_ticks(std::chrono::milliseconds timeout) {
   constexpr std::chrono::milliseconds kTick = ConnectionHost::kTick;
   const auto ticks = (std::max(timeout, std::chrono::milliseconds(0)) + kTick - std::chrono::milliseconds(1)) / kTick;
@@ -36,7 +36,7 @@ void ConnectionHost::adopt(Connection& connection) {
   if (draining_) connection.drain();
 }
 
-// The list's reference goes last: callers hold their own.
+// Drops the list's reference. REQUIRES: the caller holds another one.
 void ConnectionHost::detach(Connection& connection) {
   connections_.erase(connections_.iterator_to(connection));
   --stats_.open_connections;
@@ -63,7 +63,7 @@ void ConnectionHost::resume_dirty() {
 void ConnectionHost::sweep() {
   ++tick_;
   for (auto it = connections_.begin(); it != connections_.end();) {
-    const boost::intrusive_ptr<Connection> connection(&*it++);  // it may close, and leave the list, in tick()
+    const boost::intrusive_ptr<Connection> connection(&*it++);  // tick() may close it, which removes it from the list
     connection->tick();
   }
 }
@@ -82,7 +82,7 @@ void ConnectionHost::close_all() {
     const boost::intrusive_ptr<Connection> connection(&connections_.front());
     connection->close();
   }
-  dirty_.clear();  // they hold this host, and nobody may come to resume them
+  dirty_.clear();  // they hold references to this host, and resume_dirty() may never be called again
 }
 
 }  // namespace sluice::http

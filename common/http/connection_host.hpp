@@ -1,7 +1,7 @@
-// What the connections of one server share: options, counts, the tick, the lists.
+// What the connections of one server share: options, counters, the tick, and the lists of connections.
 //
-// Thread safety: none; one thread. Time is a parameter: ticks are counted by whoever calls sweep(), so a process that
-// was stopped for a while does not find all its clients expired.
+// Time is counted in calls of sweep(), so a process that was stopped and continued does not find all clients expired.
+// Thread safety: none; it belongs to its server's thread.
 #pragma once
 
 #include <chrono>
@@ -23,8 +23,8 @@ namespace sluice::http {
 class ConnectionHost {
  public:
   static constexpr std::chrono::milliseconds kTick{250};
-  static constexpr Ticks kLingerTicks = 8;  // two seconds
-  static constexpr Ticks kTrimTicks = 4;    // idle this long, a connection gives back what it grew to
+  static constexpr Ticks kLingerTicks = 8;  // 2 s for a client to read the last reply
+  static constexpr Ticks kTrimTicks = 4;    // after 1 s without a request a connection frees memory that it grew to
 
   // The handler outlives the host's connections.
   ConnectionHost(ServerOptions options, Handler& handler);
@@ -34,12 +34,12 @@ class ConnectionHost {
 
   bool has_room() const { return !shut_ && stats_.open_connections < options_.max_connections; }
   bool has_room_for_handshake() const { return has_room() && stats_.handshakes < options_.max_handshakes; }
-  void adopt(Connection& connection);  // takes it in and starts it. REQUIRES: has_room(), a reference
+  void adopt(Connection& connection);  // adds and starts it. REQUIRES: has_room(); the caller holds a reference
 
   void sweep();         // one tick has passed
-  void resume_dirty();  // what wake() asked for
+  void resume_dirty();  // the call that wake() requested
   void drain();
-  void close_all();  // and take no more
+  void close_all();  // closes all connections and accepts no more
 
   const ServerOptions& options() const { return options_; }
   ServerStats& stats() { return stats_; }
@@ -47,9 +47,9 @@ class ConnectionHost {
   bool empty() const { return connections_.empty(); }
 
  protected:
-  // Asks for one resume_dirty() soon, after what is already waiting to run.
+  // Requests one call of resume_dirty(), posted behind the work that is already queued on the loop.
   virtual void wake() = 0;
-  virtual void occupied() = 0;  // there is a connection again: sweep() is due every kTick
+  virtual void occupied() = 0;  // the first connection has opened: call sweep() every kTick
   virtual void emptied() = 0;   // the last connection has closed
   virtual std::time_t now() { return std::time(nullptr); }
 

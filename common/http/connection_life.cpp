@@ -1,4 +1,4 @@
-// How connections begin and end: the handshake, time-outs, draining, giving memory back.
+// Connection, continued: handshake, time-outs, draining, freeing memory, closing.
 #include <utility>
 
 #include "common/http/connection.hpp"
@@ -41,7 +41,7 @@ void Connection::on_opened(IoResult result) {
     if (result != IoResult::end) ++host_->stats_.tls_failures;
     return close();
   }
-  // A client that finishes its handshake while we drain has a request to send, and what was left of its time for it.
+  // A client that finishes its handshake during a drain may still send its request, within the rest of its time.
   if (!host_->draining()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
   read_more();
 }
@@ -62,7 +62,7 @@ void Connection::tick() {
   if (lingering_) {
     if (past(read_deadline_)) close();
   } else if (blocked_ || last_read_ || hang_up_ || replies_.closed()) {
-    ++read_deadline_;  // not reading: the client is not late
+    ++read_deadline_;  // while the server does not read, the client cannot be late
     if (replies_.streaming() && out_.empty() && between_requests() && is_fat()) trim();
   } else if (is_idle()) {
     if (past(read_deadline_)) return close();
@@ -80,7 +80,8 @@ void Connection::trim_when_rested() {
 
 bool Connection::is_fat() const { return input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() > kIdleOutput; }
 
-// A read in flight owns its buffer: cancel it, and on_read() gives the memory back and reads again.
+// Frees memory of an idle connection. A read in flight uses the buffer, so it is cancelled first; on_read() then frees
+// the memory and reads again.
 void Connection::trim() {
   if (!reading_ || cancelling_) return;
   cancelling_ = true;
@@ -89,14 +90,14 @@ void Connection::trim() {
 
 void Connection::time_out_read() {
   if (parser_.phase() == Phase::skip) {
-    hang_up_ = true;  // the refusal is sent, or on its way
+    hang_up_ = true;  // the refusal is sent or being sent
     host_->mark_dirty(*this);
   } else {
     refuse(timed_ == Phase::head ? kHeadTimeout : kBodyTimeout);
   }
 }
 
-// An idle connection is closed once its read is known to have brought nothing: it may have just completed.
+// Closes an idle connection only after its read is cancelled without data: a request may have arrived just now.
 void Connection::drain() {
   if (closed_ || lingering_ || busy_) return;
   if (replies_.streams() > 0) return host_->mark_dirty(*this);
@@ -116,7 +117,7 @@ void Connection::close() {
   leave_stream();
 }
 
-// The socket goes once nothing uses it, whoever still holds the connection.
+// Destroys the socket as soon as no operation uses it, even while references to the connection remain.
 void Connection::leave_stream() {
   if (reading_ || writing_ || busy_) return;
   destroy_stream();

@@ -1,4 +1,4 @@
-// Replies that come in pieces: how a connection begins, feeds and ends them.
+// Connection, continued: replies whose body is streamed.
 #include "common/http/connection.hpp"
 #include "common/http/connection_host.hpp"
 
@@ -31,7 +31,7 @@ void Connection::end_stream(std::uint64_t slot, bool whole) {
   if (!closed_ && !busy_) host_->mark_dirty(*this);
 }
 
-// Who waits for room is told once all has left. What is written then goes out in the same turn.
+// Calls on_room() once all output is sent. A piece that is written there is sent in the same turn of the loop.
 void Connection::tend_streams() {
   if (closed_ || replies_.streams() == 0) return;
   if (host_->draining()) {
@@ -45,7 +45,7 @@ void Connection::tend_streams() {
   if (StreamEvents* events = replies_.take_room()) events->on_room();
 }
 
-// Nothing behind a stream is handled before it ends, but that the peer has gone is noticed by reading.
+// Requests behind a stream wait for its end, but the connection reads on, to notice that the peer has closed.
 bool Connection::watches_peer() const {
   return replies_.streams() > 0 && !hang_up_ && input_.size() < ReadBuffer::kIdleSize;
 }

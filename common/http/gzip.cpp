@@ -10,20 +10,20 @@
 namespace sluice::http {
 namespace {
 
-constexpr int kGzip = 16;  // added to the window: gzip's header and checksum, not zlib's
+constexpr int kGzip = 16;  // added to windowBits it selects the gzip format instead of zlib's
 constexpr int kWindow = 15;
 constexpr int kMemoryLevel = 8;
 constexpr std::size_t kStep = 64UL * 1024;
 constexpr std::size_t kLongStep = 1UL << 30;
 
-// zlib counts in 32 bits.
+// zlib's counters have 32 bits, so longer texts are passed in parts.
 uInt in_one_go(std::size_t size) {
   return static_cast<uInt>(std::min<std::size_t>(size, std::numeric_limits<uInt>::max()));
 }
 
 Bytef* bytes(const char* text) { return reinterpret_cast<Bytef*>(const_cast<char*>(text)); }
 
-// Grows `out` by up to `room` bytes, fills them by `step`, and cuts off what was not filled.
+// Grows `out` by `room` bytes, lets `step` fill them, and removes the part that was not filled.
 template <class Step>
 int fill(z_stream& stream, std::string& out, std::size_t room, Step step) {
   const std::size_t before = out.size();
@@ -70,7 +70,7 @@ Gunzip::Gunzip() : stream_(new z_stream{}) {
 Gunzip::~Gunzip() = default;
 
 Result<> Gunzip::feed(std::string_view piece, std::size_t limit, std::string& out) {
-  bool full = false;  // zlib may hold more than there was room for
+  bool full = false;  // the output had no room left, so zlib may hold more
   while (!piece.empty() || full) {
     if (done_) return failure("encoding", "bytes follow the end of the gzip data");
     stream_->next_in = bytes(piece.data());
@@ -78,7 +78,7 @@ Result<> Gunzip::feed(std::string_view piece, std::size_t limit, std::string& ou
     const uInt given = stream_->avail_in;
     const std::size_t left = limit - std::min(limit, out.size());
     const std::size_t before = out.size();
-    // One byte more than is allowed: to tell what fits exactly from what does not.
+    // Room for one byte above the limit, to tell a body of exactly `limit` bytes from a longer one.
     const int result =
         fill(*stream_, out, left < kStep ? left + 1 : kStep, [](z_stream* s) { return ::inflate(s, Z_NO_FLUSH); });
     if (out.size() > limit) return failure("too_large", fmt::format("the body unpacks to more than {} bytes", limit));

@@ -14,22 +14,22 @@ struct z_stream_s;
 
 namespace sluice::http {
 
-// `level`: 1 (quick) to 9 (small); JSON shrinks to a tenth to a fifth at any of them. Blocks for about 10 ms a megabyte
-// at 6: large texts belong on no event loop. The same text and level give the same bytes.
+// Compresses `text`. `level`: 1 (fast) to 9 (small); at any level JSON shrinks to 10–20 % of its size. Level 6 takes
+// about 10 ms per megabyte, so do not call it for large texts on an event loop. Deterministic.
 std::string gzip(std::string_view text, int level = 6);
 
-// Decodes piece by piece. One member is the whole body: what follows it is an error.
+// Decompresses piece by piece. The body is one gzip member; bytes after it are an error.
 class Gunzip {
  public:
   Gunzip();
   ~Gunzip();
   Gunzip(const Gunzip&) = delete;
 
-  // Appends to `out` what `piece` holds, while `out` stays within `limit` bytes. Errors: `encoding`, where it is not
-  // gzip or its checksum is wrong; `too_large`, at once when the limit is passed, whatever the piece unpacks to. After
-  // an error it is of no more use.
+  // Decompresses `piece` and appends the result to `out`, which may hold up to `limit` bytes. Errors: `encoding` (not
+  // gzip, or a wrong checksum); `too_large` as soon as the limit is passed, without unpacking the rest. Do not call it
+  // again after an error.
   Result<> feed(std::string_view piece, std::size_t limit, std::string& out);
-  bool done() const { return done_; }  // the end was seen, and its checksum fits
+  bool done() const { return done_; }  // the end was reached, and the checksum is right
 
  private:
   struct End {

@@ -30,7 +30,7 @@ using Code = boost::system::error_code;
 
 constexpr std::chrono::milliseconds kPause{100};
 
-// The executor's own type, not any_io_executor: no type erasure on each operation.
+// Sockets with the io_context's own executor type instead of any_io_executor: no type erasure on each operation.
 template <class Protocol>
 class AcceptLoop final : public Listener, public std::enable_shared_from_this<AcceptLoop<Protocol>> {
  public:
@@ -72,7 +72,8 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
   void accepted(const Code& ec, Socket socket) {
     if (!ec) admit(std::move(socket));
     if (stopped_) return;
-    // The client gave up while it waited: not our trouble. All else is a shortage, and would repeat at once.
+    // connection_aborted: the client gave up in the queue, which is harmless. Any other error is a shortage
+    // (descriptors, memory) that an immediate retry would meet again.
     if (!ec || ec.value() == ECONNABORTED || ec.value() == EPROTO) return accept();
     ++host_->stats().accept_errors;
     pause_.expires_after(kPause);
@@ -81,7 +82,7 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
     });
   }
 
-  // Closes the socket of a connection it has no room for.
+  // Closes the socket if the host has no room for the connection.
   void admit(Socket socket) {
     boost::intrusive_ptr<Connection> connection;
     if (certificates_ ? host_->has_room_for_handshake() : host_->has_room()) connection = connect(std::move(socket));
@@ -94,7 +95,7 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
 
   boost::intrusive_ptr<Connection> connect(Socket socket) {
     if constexpr (std::is_same_v<Protocol, tcp>) {
-      Code ignored;  // replies are whole: waiting for more to send only delays them
+      Code ignored;  // replies are written whole, so Nagle's algorithm would only delay them
       socket.set_option(tcp::no_delay(true), ignored);
       std::string peer = peer_text(peer_.address());
       if (!certificates_) return new StreamConnection<Socket>(host_, std::move(peer), std::move(socket));
@@ -108,7 +109,7 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
 
   std::shared_ptr<ConnectionHost> host_;
   Acceptor acceptor_;
-  typename Protocol::endpoint peer_;  // of the connection accepted last
+  typename Protocol::endpoint peer_;  // address of the connection accepted last
   std::shared_ptr<const Certificates> certificates_;
   Timer pause_;
   std::uint16_t port_;

@@ -1,7 +1,7 @@
-// Takes connections from a listening socket and hands them to the host.
+// Accepts connections from a listening socket and passes them to the host.
 //
-// Thread safety: none. A listener that runs out of descriptors pauses instead of spinning. stop() first takes what the
-// kernel has already accepted, so that a request sent before the stop is answered.
+// A listener that runs out of descriptors pauses instead of spinning. stop() first accepts the connections that wait in
+// the kernel's queue, so that a request sent before the stop is answered. Thread safety: none.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A request as handlers see it and what they answer.
+// A request as handlers see it, and their response.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace sluice::http {
 
-// Views are valid until the handler returns; what an asynchronous handler needs later it copies.
+// Views are valid until the handler returns. A handler that answers later must copy what it needs.
 struct Request {
   std::string_view method;  // "GET", as sent
   std::string_view target;  // as sent
@@ -18,8 +18,8 @@ struct Request {
   std::string_view peer;    // the client's IP address without port, "10.0.0.7" or "2001:db8::1"; "": a Unix socket
   std::span<char> body;     // may be written to: parsers work in place
 
-  // The value of a header, "" when absent. Name in lower case. A repeated header's values are joined
-  // by ", ", as RFC 9110 has it for lists; where one value is meant, such a list must not pass for it.
+  // The value of a header, "" when absent; `name` in lower case. The values of a repeated header are joined by ", "
+  // (RFC 9110). A caller that expects one value must not accept such a list.
   virtual std::string_view header(std::string_view name) const = 0;
 
  protected:
@@ -33,7 +33,7 @@ struct Response {
   std::string_view content_type = "application/json";
   std::string_view headers = {};  // whole lines, each ending in "\r\n"
   std::string_view body = {};
-  // Instead of `body`: sent from where it is, for what is large and goes to many. Kept alive until it is sent.
+  // If set, it is sent instead of `body`, without being copied: for large bodies that go to many clients.
   SharedBody shared_body = {};
 
   std::string_view content() const { return shared_body ? std::string_view(*shared_body) : body; }

@@ -47,7 +47,7 @@ void Output::consume(std::size_t bytes) {
   sent_ = 0;
   sending_.body.reset();
   empty_out(sending_.text);
-  if (tail_.empty()) tail_.swap(sending_.text);  // the memory is used again, and one is enough
+  if (tail_.empty()) tail_.swap(sending_.text);  // reuse the memory of the text that was sent
 }
 
 std::size_t Output::capacity() const {

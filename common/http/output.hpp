@@ -1,8 +1,8 @@
-// What one connection still has to send: texts of its own, and bodies that it shares with other connections.
+// The bytes that one connection still has to send: its own texts, and bodies that it shares with other connections.
 //
 // Thread safety: none; no I/O.
-// Invariants: everything leaves in the order it came. What next() returned stays where it is until consume() has taken
-// all of it, whatever is added meanwhile; so a write may be under way while replies come.
+// Invariants: bytes leave in the order in which they were added. The bytes that next() returned stay at their address
+// until consume() has taken all of them, so replies may be added while a write is under way.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,22 @@ namespace sluice::http {
 
 class Output {
  public:
-  static constexpr std::size_t kSlice = 256UL * 1024;  // of a shared body at once: others have their turn between
-  static constexpr std::size_t kCopied = 16UL * 1024;  // a shared body up to this size is worth no write of its own
+  static constexpr std::size_t kSlice =
+      256UL * 1024;  // bytes of a shared body per write, so that other connections get a turn
+  static constexpr std::size_t kCopied = 16UL * 1024;  // shared bodies up to this size are copied, to save a write
 
-  // Append here what follows everything so far. REQUIRES: the reference is not kept.
+  // The end of the output, for the caller to append to. REQUIRES: the reference is not kept.
   std::string& text() { return tail_; }
   void append(const SharedBody& body);
 
   // The next bytes to send. REQUIRES: not empty().
   std::string_view next();
-  void consume(std::size_t bytes);  // that many of next() are sent
+  void consume(std::size_t bytes);  // that many bytes of next() were sent
 
   std::size_t size() const { return shared_ + tail_.size() + sending_.size() - sent_; }
   bool empty() const { return size() == 0; }
-  std::size_t capacity() const;  // bytes of memory of its own
-  void release_memory();         // REQUIRES: nobody is sending; forgets what was to be sent
+  std::size_t capacity() const;  // bytes of memory, without shared bodies
+  void release_memory();         // drops all output and frees memory. REQUIRES: no write is under way
 
  private:
   struct Piece {

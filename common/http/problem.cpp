@@ -14,7 +14,7 @@ struct Phrase {
 };
 
 constexpr Phrase kPhrases[] = {
-    // ascending
+    // in ascending order
     {100, "Continue"},
     {200, "OK"},
     {201, "Created"},

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxShown = 64;  // bytes of a name in an error
 
-// Nothing: not two hexadecimal digits at `at`.
+// The byte that two hexadecimal digits at `at` stand for; nullopt: there are no such digits.
 std::optional<char> escaped_at(std::string_view text, std::size_t at) {
   if (text.size() < at + 2) return std::nullopt;
   unsigned char value = 0;
@@ -21,7 +21,7 @@ std::optional<char> escaped_at(std::string_view text, std::size_t at) {
   return static_cast<char>(value);
 }
 
-// `fault`: what is wrong, where the result is nothing.
+// Decodes `text`. If the result is nullopt, `fault` says what is wrong.
 std::optional<std::string> decode(std::string_view text, bool plus_is_space, std::string_view& fault) {
   std::string decoded;
   decoded.reserve(text.size());

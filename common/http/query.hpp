@@ -1,6 +1,6 @@
-// The parts of a target, decoded: the parameters of a query, the segments of a path.
+// Decodes the parts of a request target: the parameters of a query, and the segments of a path.
 //
-// Pure; thread safety: any thread. Strict: what is refused is what two readers could take for different things.
+// Strict: text that two readers could understand differently is refused. Thread safety: pure functions.
 #pragma once
 
 #include <optional>

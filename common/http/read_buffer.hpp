@@ -1,7 +1,7 @@
-// The bytes of one connection that are not parsed yet: small while idle, as large as a request needs, then small again.
+// The unparsed bytes of one connection. The buffer is small while idle, grows with large requests and shrinks again.
 //
-// Thread safety: none. Invariant: data() stays where it is until the next prepare() or release_memory(); consume()
-// moves nothing, so views into consumed bytes live until then.
+// Thread safety: none. Invariant: only prepare() and release_memory() move or free bytes; consume() does not, so views
+// into consumed bytes stay valid until then.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,16 @@ namespace sluice::http {
 class ReadBuffer {
  public:
   static constexpr std::size_t kIdleSize = 4096;
-  static constexpr std::size_t kBusySize = 32UL * 1024;  // what full reads of pipelined requests may grow it to
-  static constexpr std::size_t kKeptSize = 64UL * 1024;  // above, memory goes back as soon as nothing needs it
+  static constexpr std::size_t kBusySize = 32UL * 1024;  // full reads of pipelined requests let it grow up to this
+  static constexpr std::size_t kKeptSize = 64UL * 1024;  // memory above this is freed as soon as it is not needed
 
   char* data() { return memory_.get() + begin_; }
   std::size_t size() const { return end_ - begin_; }
   bool empty() const { return begin_ == end_; }
   std::size_t capacity() const { return capacity_; }
 
-  // Free space behind the bytes, at least one byte. `wanted`: what the unfinished request needs in all, 0 if not known;
-  // memory grows towards it only as bytes come, since announcing a body is cheap and sending it is not.
+  // Free space behind the bytes, at least one byte. `wanted`: bytes that the unfinished request needs in all, 0 if not
+  // known. Memory grows towards it only as bytes arrive: a client could announce a large body without ever sending it.
   std::span<char> prepare(std::size_t wanted) {
     std::size_t capacity = std::max(capacity_, kIdleSize);
     if (filled_ && capacity < kBusySize) capacity *= 2;
@@ -48,7 +48,7 @@ class ReadBuffer {
   void consume(std::size_t bytes) { begin_ += bytes; }
   void clear() { begin_ = end_ = 0; }
 
-  void release_memory() {  // REQUIRES: nobody reads into it
+  void release_memory() {  // REQUIRES: no read is under way
     memory_.reset();
     capacity_ = begin_ = end_ = 0;
     filled_ = false;
@@ -69,7 +69,7 @@ class ReadBuffer {
   std::size_t capacity_ = 0;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
-  bool filled_ = false;  // the last read took all the space: more is probably waiting
+  bool filled_ = false;  // the last read used all space, so more bytes are probably waiting
 };
 
 }  // namespace sluice::http

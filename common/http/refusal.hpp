@@ -1,4 +1,4 @@
-// A request the server itself turns down, before any handler sees it.
+// A request that the HTTP server refuses itself, before any handler sees it.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,8 @@ struct Refusal {
   unsigned status = 400;
   std::string_view type;    // problem type, a string literal
   std::string_view detail;  // what is wrong and what to send instead, a string literal
-  // Where the request ends is not certain (or finding out costs too much): nothing after it can be believed.
+  // Close the connection, because the end of the request is not certain or too expensive to find: bytes after it cannot
+  // be trusted to be a request.
   bool close = true;
 };
 

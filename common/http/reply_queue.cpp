@@ -51,7 +51,7 @@ bool ReplyQueue::begin_stream(std::uint64_t number, const Response& head, std::s
                               StreamEvents& events, Output& out) {
   Slot* begun = take_open(number, last_closes);
   if (begun == nullptr) return false;
-  if (begun->shape.http10) begun->shape.close = true;  // nothing else would end the body
+  if (begun->shape.http10) begun->shape.close = true;  // HTTP/1.0 has no other mark for the end of the body
   std::string& text = text_of(number, out);
   if (!write_stream_head(head, begun->shape, date, text)) {
     begun->state = State::ready;

@@ -1,9 +1,9 @@
-// The replies of one connection: given in any order, sent in the order of their requests.
+// The replies of one connection: handlers answer in any order, the replies are sent in the order of their requests.
 //
 // Thread safety: none; no I/O.
-// Invariants: a slot is opened once per request, in request order, and answered at most once. The reply of the oldest
-// slot goes straight to the output; one that comes too early waits in its slot. A stream keeps its slot until it ends.
-// Behind a reply that closes the connection nothing is ever output.
+// Invariants: one slot is opened for each request, in request order, and answered at most once. The reply of the oldest
+// slot goes straight to the output; replies of later slots wait. A stream keeps its slot until it ends. Nothing is
+// output after a reply that closes the connection.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class ReplyQueue {
  public:
   std::uint64_t open(ReplyShape shape);
 
-  // `out` gets this reply and those that waited for it. `last_closes`: the reply to the newest request says that the
-  // connection closes. Answers to slots that are not open are dropped.
+  // Appends this reply to `out`, and those that waited for it. `last_closes`: the reply to the newest request gets
+  // `Connection: close`. Answers to slots that are not open are dropped.
   void answer(std::uint64_t slot, const Response& response, std::string_view date, bool last_closes, Output& out);
 
   // The same with a reply that begins a stream. False: it is answered, or dropped, and there is no stream.
@@ -33,28 +33,29 @@ class ReplyQueue {
   bool stream_open(std::uint64_t slot) const;
   bool in_turn(std::uint64_t slot) const { return slot == first_ && stream_open(slot); }
   void write(std::uint64_t slot, std::string_view piece, Output& out);  // REQUIRES: in_turn(slot)
-  // Nobody is told any more. Not `whole`: the connection closes behind what is written so far.
+  // Ends the stream without calling its StreamEvents. `whole` false: the connection closes after the bytes so far.
   void end_stream(std::uint64_t slot, bool whole, Output& out);
-  // Ends one, properly, and says who is to be told; null: there is none.
+  // Finishes one open stream properly and returns its StreamEvents, for the caller to notify; nullptr: there is none.
   StreamEvents* finish_next(Output& out);
-  // The same where the connection is gone; where there is none, forgets all replies.
+  // The same for a closed connection: the body is not finished. nullptr: no stream is left, and all replies are
+  // dropped.
   StreamEvents* abandon_next();
 
-  // Somebody wants to write who could not: take_room() gives whom to tell once, when it is that stream's turn.
+  // A write to this stream was refused: take_room() returns its StreamEvents once, when it is this stream's turn.
   void want_room(std::uint64_t slot);
   StreamEvents* take_room();
   bool room_wanted() const { return streaming() && ring_[first_ & (ring_.size() - 1)].wants_room; }
 
-  // Takes the newest slot back. REQUIRES: it was not answered.
+  // Removes the newest slot. REQUIRES: it was not answered.
   void withdraw() { --next_; }
 
-  // "100 Continue", once all requests before it are answered.
+  // Sends "100 Continue" if all earlier requests are answered.
   void announce_continue(Output& out);
 
-  std::size_t unanswered() const { return closed_ ? 0 : held(); }  // opened, not yet output to their end
-  std::size_t streams() const { return streams_; }                 // of these, begun and not ended
+  std::size_t unanswered() const { return closed_ ? 0 : held(); }  // slots whose replies are not completely output
+  std::size_t streams() const { return streams_; }                 // open streams among them
   bool streaming() const { return in_turn(first_); }
-  bool closed() const { return closed_; }  // the reply that closes the connection is output
+  bool closed() const { return closed_; }  // the reply that closes the connection was output
   void release_memory();                   // REQUIRES: unanswered() == 0, and no stream
 
  private:
@@ -64,8 +65,8 @@ class ReplyQueue {
     State state = State::open;
     bool wants_room = false;
     StreamEvents* events = nullptr;
-    std::string text;  // a reply that came before its turn
-    SharedBody body;   // and what follows the text
+    std::string text;  // a reply that waits for its turn
+    SharedBody body;   // follows `text`
   };
 
   std::size_t held() const { return static_cast<std::size_t>(next_ - first_); }

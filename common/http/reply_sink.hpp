@@ -1,6 +1,6 @@
-// Where a Reply goes: a connection, or what a test puts in its place.
+// The receiver of a Reply: a connection, or a test double.
 //
-// Thread safety: none; all references to one sink live on one thread, so the count is a plain number.
+// Thread safety: none; all references to one sink live on one thread, so the reference count is not atomic.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@ class ReplySink {
   ReplySink(const ReplySink&) = delete;
   ReplySink& operator=(const ReplySink&) = delete;
 
-  // The one answer to the request of `slot`. Must copy what it keeps; may be called after the peer is gone.
+  // Takes the one answer to the request of `slot`. Must copy what it keeps. May be called after the peer is gone.
   virtual void answer(std::uint64_t slot, const Response& response) = 0;
 
-  // The body of the request that was asked about, under `slot`, shall be read. Only who asks needs it.
+  // Reads the body of the request whose Admission has this slot. Only for sinks that create Admissions.
   virtual void read_body(std::uint64_t) {}
 
-  // What a Stream does (stream.hpp). A sink that has none answers with the head and what of the body comes with it.
+  // The functions of a Stream (stream.hpp). A sink without streams answers with the head and the first piece of the
+  // body.
   virtual bool begin_stream(std::uint64_t slot, const Response& head, StreamEvents&) {
     answer(slot, head);
     return false;

@@ -32,7 +32,8 @@ bool equals_lower(std::string_view text, std::string_view lower_case) {
   return std::ranges::equal(text, lower_case, {}, lower);
 }
 
-// uri-host [":" port] of RFC 3986, by its characters: what would make two readers see two hosts is not among them.
+// Checks the characters of uri-host [":" port] (RFC 3986). Others are refused, because two readers could then see two
+// different hosts.
 constexpr auto kHostCharacters = [] {
   std::array<bool, 256> table{};
   for (char c = '0'; c <= '9'; ++c) table[static_cast<unsigned char>(c)] = true;
@@ -46,7 +47,7 @@ bool is_host(std::string_view value) {
   return std::ranges::all_of(value, [](char c) { return kHostCharacters[static_cast<unsigned char>(c)]; });
 }
 
-// Beast reads the lines; this keeps places instead of copies and adds the rules.
+// Beast parses the lines; this class stores positions instead of copies and adds stricter rules.
 class HeadReader final : public beast::http::basic_parser<true> {
  public:
   HeadReader(char* base, RequestHead& head) : base_(base), head_(head) { body_limit(boost::none); }
@@ -56,7 +57,7 @@ class HeadReader final : public beast::http::basic_parser<true> {
     if (hosts_ > 1) return bad_framing("There is more than one Host header.");
     if (hosts_ == 0 && head_.http11) return bad_framing("HTTP/1.1 requests carry a Host header; this one has none.");
     if (head_.chunked && !head_.http11) return bad_framing("HTTP/1.0 has no Transfer-Encoding; use Content-Length.");
-    if (head_.chunked && head_.has_length) {  // Beast says so first, today
+    if (head_.chunked && head_.has_length) {  // Beast 1.81 refuses this earlier; do not rely on it
       return bad_framing("Transfer-Encoding and Content-Length exclude each other; send one of them.");
     }
     head_.expects_continue = head_.expects_continue && head_.http11 && head_.has_body();
@@ -72,7 +73,7 @@ class HeadReader final : public beast::http::basic_parser<true> {
 
   void refuse(const Refusal& refusal, Code& ec) {
     refusal_ = refusal;
-    ec = beast::http::error::bad_field;  // any error stops the reading
+    ec = beast::http::error::bad_field;  // any error code makes Beast stop
   }
 
   void on_request_impl(beast::http::verb, Text method, Text target, int version, Code&) override {
@@ -82,7 +83,8 @@ class HeadReader final : public beast::http::basic_parser<true> {
     split_target();
   }
 
-  // Origin form is the rule; RFC 9112 3.2.2 wants absolute form understood too: its path starts after the authority.
+  // Usually the target has origin form ("/path"). RFC 9112 section 3.2.2 requires absolute form ("http://host/path") to
+  // be accepted too; its path starts after the authority.
   void split_target() {
     const std::string_view target = head_.target.in(base_);
     std::size_t start = 0;
@@ -137,14 +139,14 @@ class HeadReader final : public beast::http::basic_parser<true> {
   void read_length(std::string_view value, Code& ec) {
     if (head_.has_length) return refuse(bad_framing("There is more than one Content-Length."), ec);
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), head_.content_length);
-    // Digits alone: from_chars takes no sign for unsigned numbers, and a list such as "5, 5" ends early.
+    // from_chars accepts digits only: no sign for unsigned numbers, and it stops early at a list such as "5, 5".
     if (error != std::errc() || end != value.data() + value.size()) {
       return refuse(bad_framing("Content-Length is not a number of bytes."), ec);
     }
     head_.has_length = true;
   }
 
-  // The head is all that Beast reads; bodies are framed by RequestParser.
+  // Beast is given the head only; RequestParser frames bodies.
   void on_response_impl(int, Text, int, Code&) override {}
   void on_header_impl(Code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, Code&) override {}
@@ -159,7 +161,8 @@ class HeadReader final : public beast::http::basic_parser<true> {
   std::optional<Refusal> refusal_;
 };
 
-// Beast has one error for "HTTP/2.0" and for "FTP/1.1": only the first is a version.
+// Whether the request line names an HTTP version (505) or something else (400). Beast has one error for "HTTP/2.0" and
+// for "FTP/1.1".
 bool names_http_version(std::string_view head) {
   const std::string_view line = head.substr(0, head.find(kCr));
   const std::size_t space = line.rfind(' ');

@@ -1,9 +1,9 @@
-// The head of a request: finding its end, reading it, refusing framings two parties could read differently.
+// The head of a request: finds its end, parses it, and refuses framing that two parties could read differently.
 //
+// Boost.Beast parses lines and fields; the rules of RFC 9112 that Beast 1.81 does not enforce are checked here.
 // Thread safety: none; plain values without I/O.
-// Invariants: all places are offsets from the head's first byte, so the bytes may move between two calls. parse_head()
-// is given whole heads only, so what it says does not depend on how the bytes were cut on the wire.
-// Boost.Beast reads lines and fields; the rules of RFC 9112 it is lax about in 1.81 are enforced here.
+// Invariants: positions are offsets from the head's first byte, so the bytes may move between two calls. parse_head()
+// takes complete heads only, so its result does not depend on how the bytes were split.
 #pragma once
 
 #include <array>
@@ -48,11 +48,11 @@ struct RequestHead {
   bool has_body() const { return chunked || content_length > 0; }
 };
 
-// Looks for the blank line that ends a head. Incremental: each byte is looked at once however the head arrives.
+// Searches for the blank line that ends a head. Incremental: it reads each byte once, however the head arrives.
 class HeadScan {
  public:
-  // `data` starts with the head's first byte, the same bytes as last time and perhaps more; `limit`: 431 above.
-  // The head's size once it is complete; 0: more is needed; or a refusal in `refusal`.
+  // The size of the head if it is complete; 0 if more bytes are needed, or if `refusal` was set (431: the head is above
+  // `limit` bytes). `data` starts at the head's first byte: the same bytes as in the last call, and perhaps more.
   std::size_t find_end(const char* data, std::size_t size, std::size_t limit, std::optional<Refusal>& refusal);
 
  private:
@@ -60,7 +60,7 @@ class HeadScan {
   std::size_t line_ = 0;  // where the current line starts
 };
 
-// Reads a complete head of `size` bytes, its blank line included. REQUIRES: size <= kMaxHeadBytes.
+// Parses a complete head of `size` bytes, including its blank line. REQUIRES: size <= kMaxHeadBytes.
 std::optional<Refusal> parse_head(char* data, std::size_t size, RequestHead& head);
 
 }  // namespace sluice::http

@@ -6,9 +6,11 @@
 namespace sluice::http {
 namespace {
 
-// A refused body up to this size is read and thrown away so that the connection lives on; a longer one is not worth it.
+// Bytes. A refused body up to this size is read and dropped, so that the connection stays usable; with a longer one it
+// is closed.
 constexpr std::uint64_t kMaxSkip = 256UL * 1024;
-constexpr std::uint8_t kMaxBlankLines = 4;  // before a request line, as old clients send after a body
+constexpr std::uint8_t kMaxBlankLines =
+    4;  // accepted before a request line: old clients send a blank line after a body
 constexpr std::size_t kKeptStorage = 64UL * 1024;
 
 constexpr Refusal kLengthRequired{411, "/problems/length-required",
@@ -82,7 +84,7 @@ RequestParser::Step RequestParser::feed(char* data, std::size_t size) {
   return *step;
 }
 
-// One state; nothing: the state changed, go on. `data` is what is not consumed.
+// Runs the current state on the unconsumed bytes. nullopt: the state has changed; call it again.
 std::optional<RequestParser::Step> RequestParser::advance(char* data, std::size_t size) {
   switch (state_) {
     case State::start:
@@ -118,7 +120,7 @@ std::optional<RequestParser::Step> RequestParser::read_start(const char* data, s
   is_head_ = false;
   if (assembled_.capacity() > kKeptStorage) std::string().swap(assembled_);
   state_ = State::head;
-  // No method starts below '!': another protocol (a TLS hello) need not wait for a time-out.
+  // No method starts with a byte below '!'. So another protocol (a TLS ClientHello) is refused now, not by a time-out.
   if (static_cast<unsigned char>(data[0]) <= ' ' || static_cast<unsigned char>(data[0]) >= 0x7f) {
     return refuse(bad_framing("This is not an HTTP/1.1 request."));
   }
@@ -152,7 +154,7 @@ bool RequestParser::needs_length() const {
   return request_.method == "POST" || request_.method == "PUT" || request_.method == "PATCH";
 }
 
-// The head is known and the handler named its limit: which way the body goes.
+// Decides about the body, now that the head and the handler's limit are known: read, skip or refuse it.
 std::optional<RequestParser::Step> RequestParser::judge_body(char* data) {
   if (head_.chunked) {
     assembled_.assign(data, head_size_);
@@ -168,7 +170,8 @@ std::optional<RequestParser::Step> RequestParser::judge_body(char* data) {
   consumed_ += head_size_;
   request_.bind(head_, data);
   Refusal too_large = kBodyTooLarge;
-  // After a refusal the client may or may not send a body it announced with Expect: the framing is lost.
+  // After a refusal, a client that sent `Expect: 100-continue` may send the body or leave it out, so the connection
+  // must be closed.
   too_large.close = !head_.keep_alive || head_.expects_continue || head_.content_length > kMaxSkip;
   skip_left_ = head_.content_length;
   state_ = State::skip_length;

@@ -1,9 +1,8 @@
-// Cuts a connection's bytes into requests: framing, limits and refusals. No I/O, no clock.
+// Splits a connection's bytes into requests: framing, limits and refusals. No I/O, no clock.
 //
-// Thread safety: none; one parser belongs to one connection.
-// How to drive it: call feed() with the unconsumed bytes of the connection, drop consumed() bytes from their front, act
-// on the step, and call again. Nothing is allocated per request except for chunked bodies, whose storage is kept.
-// Invariant: the steps depend on the bytes alone, not on how they were cut into reads.
+// How to use it: call feed() with the unconsumed bytes of the connection, drop consumed() bytes from their front, act
+// on the step, and call again. Only chunked bodies need memory, which is reused. Thread safety: none; one parser
+// belongs to one connection. Invariant: the steps depend on the bytes alone, not on how they were split into reads.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +25,7 @@ class RequestParser {
     need_more,  // nothing to do before more bytes arrive
     head,       // request() has everything but the body: call set_body_limit(), then feed() again
     complete,   // request() is whole; feeding again starts the next one
-    refused,    // answer refusal(); unless it closes, feed again: the refused request's body is skipped
+    refused,    // answer with refusal(); unless it closes, feed again: the body of the refused request is skipped
     hang_up,    // a refused body is too long to skip: close once the refusal is sent
   };
   enum class Phase : std::uint8_t { idle, head, body, skip };  // what the next byte belongs to
@@ -43,19 +42,19 @@ class RequestParser {
 
   void set_body_limit(std::size_t bytes) { body_limit_ = bytes; }
   std::size_t body_limit() const { return body_limit_; }
-  // As announced; nothing: chunked, it tells as it goes. Meaningful after `head`.
+  // The announced length; nullopt for a chunked body. Valid after `head`.
   std::optional<std::uint64_t> body_length() const;
 
   // Views into the fed buffer (chunked: into this parser), valid until the next feed(). method is "" while unknown.
   Request& request() { return request_; }
   const Refusal& refusal() const { return refusal_; }
   bool http11() const { return head_.http11; }
-  bool keep_alive() const { return head_.keep_alive; }  // as the client wishes
+  bool keep_alive() const { return head_.keep_alive; }  // the client wants to keep the connection
   bool is_head() const { return is_head_; }             // the method is HEAD: the reply has no body
-  // The client waits for "100 Continue" before it sends the body. Meaningful after `head`.
+  // The client waits for "100 Continue" before it sends the body. Valid after `head`.
   bool expects_continue() const { return head_.expects_continue; }
 
-  // Gives back the storage of chunked bodies. REQUIRES: phase() == idle.
+  // Frees the memory of chunked bodies. REQUIRES: phase() == idle.
   void release_memory();
 
  private:

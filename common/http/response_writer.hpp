@@ -9,26 +9,27 @@
 
 namespace sluice::http {
 
-// What the request and the connection say about the shape of its reply.
+// Properties of the request and the connection that decide the form of the reply.
 struct ReplyShape {
-  bool close = false;   // the connection ends after it
-  bool head = false;    // HEAD: the length of the body, not the body
-  bool http10 = false;  // the client must be told that the connection stays
+  bool close = false;   // the connection closes after the reply
+  bool head = false;    // HEAD: send the length of the body, but no body
+  bool http10 = false;  // HTTP/1.0: a connection that stays open needs `Connection: keep-alive`
 };
 
-// Appends status line, headers and body; a shared body only as its length: where it has to follow, the result is true.
-// `date`: a whole Date line. A status that is not final (200 to 599) is a programmer's error and goes out as 500.
+// Appends status line, headers and body. Of a shared body it writes the Content-Length only; the result is true if the
+// caller must send the shared body next. `date`: a whole Date line. A status outside 200 to 599 is a bug and sent as
+// 500.
 bool write_response(const Response& response, ReplyShape shape, std::string_view date, std::string& out);
 
-// Appends status line and headers of a reply whose body comes in pieces: chunked, or, with http10, all until the
-// connection closes. False: there is none to come, for it is HEAD or a status without a body.
+// Appends status line and headers of a reply whose body is streamed: chunked, or with http10 until the connection
+// closes. False: no body follows, because the method is HEAD or the status has none.
 bool write_stream_head(const Response& response, ReplyShape shape, std::string_view date, std::string& out);
 
-// One piece of such a body, and its end. An empty piece is nothing (as a chunk it would be the end).
+// Append one piece of such a body, and its end. An empty piece writes nothing: an empty chunk would end the body.
 void write_piece(std::string_view piece, ReplyShape shape, std::string& out);
 void write_last_piece(ReplyShape shape, std::string& out);
 
-// The Date line of now, made once a second. Thread safety: none.
+// The current Date line, formatted once a second. Thread safety: none.
 class DateLine {
  public:
   // "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"; valid until the next call.

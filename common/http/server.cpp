@@ -14,13 +14,13 @@ namespace {
 
 namespace asio = boost::asio;
 
-// The host on an io_context. Held by its connections and operations too, which may outlive the Server.
+// A ConnectionHost on an io_context. Connections and operations hold it too, because they may outlive the Server.
 class AsioHost final : public ConnectionHost, public std::enable_shared_from_this<AsioHost> {
  public:
   AsioHost(asio::io_context& context, ServerOptions options, Handler& handler)
       : ConnectionHost(options, handler), executor_(context.get_executor()), timer_(executor_) {}
 
-  // `drained` is called from the loop, never from inside this call.
+  // Calls `drained` from the loop, never inside this call.
   void drain_then(std::function<void()> drained) {
     drained_ = std::move(drained);
     drain();
@@ -46,7 +46,7 @@ class AsioHost final : public ConnectionHost, public std::enable_shared_from_thi
     if (draining() && drained_) asio::post(executor_, std::exchange(drained_, nullptr));
   }
 
-  // One timer for all connections, and none without connections: an idle server sleeps.
+  // One timer serves all connections. Without connections it is off, so an idle server uses no CPU.
   void wait_tick() {
     timer_.expires_after(kTick);
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code&) {

@@ -1,9 +1,9 @@
-// A reply whose body comes in pieces, as long as both sides want: `Reply::stream()`.
+// A reply whose body is sent piece by piece for as long as both sides want: see Reply::stream().
 //
-// Thread safety: none; the server's thread. On the wire: the chunked transfer coding; with HTTP/1.0, bytes until the
-// connection closes. A stream is not idle, however long it says nothing: who writes it sends something now and then
-// (a peer that vanished without a word is noticed by a write that does not leave in `write_timeout`). Requests that
-// come on the same connection wait until the stream has ended.
+// On the wire it is the chunked transfer coding; with HTTP/1.0, bytes until the connection closes. A stream has no idle
+// time-out, so its writer should send something regularly: a peer that vanished is only noticed by a write that is not
+// sent within `write_timeout`. Further requests on the same connection wait until the stream has ended.
+// Thread safety: none; it belongs to the server's thread.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace sluice::http {
 
 class ReplySink;
 
-// Who writes a stream; outlives it. Told by the connection, possibly from inside a call to the Server (close_all),
-// never from inside a call to the Stream. May use and destroy any Stream.
+// Callbacks to the writer of a stream, which outlives it. The connection may call them inside a call to the Server
+// (close_all), but never inside a call to the Stream. They may use and destroy any Stream.
 class StreamEvents {
  public:
   // There is room again, after a write that was refused.
   virtual void on_room() = 0;
-  // The stream has ended without its writer: the peer is gone, does not read, or the server drains (then the body was
-  // finished properly) or closes. Told once, and nothing after it.
+  // The stream was ended by the other side or the server: the peer is gone or does not read, the server closes, or it
+  // drains (then the body was finished properly). Called once, as the last callback.
   virtual void on_ended() = 0;
 
  protected:
   ~StreamEvents() = default;
 };
 
-// The right to write one reply's body. Movable. Destroyed before finish(), it cuts the connection off, so that the
-// client sees that the body is not whole (with HTTP/1.0 it cannot see it).
+// The right to write one reply's body. Movable. If it is destroyed before finish(), it closes the connection without
+// the end of the body, so that the client notices that the body is incomplete (with HTTP/1.0 a client cannot notice).
 class Stream {
  public:
   Stream() = default;  // not open
@@ -37,16 +37,16 @@ class Stream {
   Stream& operator=(Stream&& other) noexcept;
   ~Stream();
 
-  // False: nothing more can be said: finished, the peer is gone, or there never was a body (HEAD). A stream that is not
-  // open from the start tells its StreamEvents nothing.
+  // False: nothing can be written any more. The stream is finished, the peer is gone, or there was no body at all
+  // (HEAD). A stream that is not open from the start calls no StreamEvents.
   bool open() const;
 
-  // The bound that keeps a slow reader from queueing anything: a piece is taken while nothing written before waits for
-  // the peer (in this turn of the loop up to 64 KiB may be gathered). False: not taken and not kept; on_room() tells
-  // when to come again, with what is newest by then. A piece may have any size; an empty one is nothing.
+  // Sends a piece of any size; an empty one does nothing. A piece is accepted only while no earlier one waits for the
+  // peer, so that a slow reader never builds up a queue (within one turn of the loop up to 64 KiB are gathered). False:
+  // the piece was dropped; on_room() is called when the next one can be written, which should then be the newest.
   bool write(std::string_view piece);
 
-  void finish();  // the body is whole
+  void finish();  // ends the body properly
 
  private:
   void end(bool whole);

@@ -1,8 +1,9 @@
-// A connection over a stream: carries out the I/O that Connection asks for.
+// A Connection over a stream: carries out the I/O. The stream is an Asio socket, or a class with the same functions
+// (TlsSocket).
 //
-// A stream is an Asio socket, or what has those of its functions that are used here: TlsSocket.
-// Thread safety: none. The stream is destroyed as soon as it is closed and quiet, so a Reply that lives longer than the
-// io_context holds memory only. Handlers are small and use Asio's recycled memory: nothing is allocated per operation.
+// The stream is destroyed once it is closed and no operation is pending, so a Reply that outlives the io_context holds
+// memory only. Handlers are small enough for Asio's recycled memory, so an operation allocates nothing.
+// Thread safety: none.
 #pragma once
 
 #include <memory>
@@ -23,12 +24,12 @@ namespace sluice::http {
 template <class Stream>
 class StreamConnection final : public Connection {
  public:
-  // The stream is made of `parts`.
+  // `parts` are the arguments of the stream's constructor.
   template <class... Parts>
   StreamConnection(std::shared_ptr<ConnectionHost> host, std::string peer, Parts&&... parts)
       : Connection(std::move(host), std::move(peer)), stream_(std::in_place, std::forward<Parts>(parts)...) {
     Error ignored;
-    stream_->non_blocking(true, ignored);  // for write_now(); its failure only costs time
+    stream_->non_blocking(true, ignored);  // for write_now(); a failure only costs time
   }
 
  private:
@@ -77,7 +78,8 @@ class StreamConnection final : public Connection {
     }
   }
 
-  // Nearly always the next request is not there yet: a read that tries at once would ask the kernel in vain.
+  // Waits before it reads: nearly always the next request has not arrived yet, and reading at once would be a wasted
+  // system call.
   void start_read(std::span<char> space) override {
     stream_->async_wait(Wait::wait_read, [self = Self(this), space](const Error& ec) { self->read_now(ec, space); });
   }
@@ -87,12 +89,12 @@ class StreamConnection final : public Connection {
     if (waited || !stream_) return on_read(waited ? result_of(waited) : IoResult::cancelled, 0);
     Error ec;
     std::size_t bytes = stream_->read_some(boost::asio::buffer(space.data(), space.size()), ec);
-    // The wait may have been over when it was cancelled, for bytes that are no data yet (part of a TLS record).
+    // The wait may have ended before it was cancelled, for bytes that are not data yet (part of a TLS record).
     if (must_wait(ec)) return cancelled ? on_read(IoResult::cancelled, 0) : start_read(space);
     on_read(result_of(ec), bytes);
   }
 
-  // write_now() has just tried: the stream takes nothing before it says so.
+  // Waits before it writes: write_now() has just found that the stream takes no more.
   void start_write(std::string_view text) override {
     stream_->async_wait(Wait::wait_write,
                         [self = Self(this), text](const Error& ec) { self->write_when_free(ec, text); });
@@ -124,7 +126,7 @@ class StreamConnection final : public Connection {
   }
 
   void shut_output() override {
-    Error ignored;  // the peer may be gone; the read that follows tells
+    Error ignored;  // the peer may be gone; then the next read reports it
     stream_->shutdown(Wait::shutdown_send, ignored);
   }
 

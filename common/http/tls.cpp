@@ -16,9 +16,9 @@
 namespace sluice::http {
 namespace {
 
-constexpr off_t kMaxFile = 1L << 20;  // chains are a few kilobytes
+constexpr off_t kMaxFile = 1L << 20;  // bytes; real chains have a few kilobytes
 
-// A file's text, wiped when it is not needed any more: it may be a key.
+// The content of a file. The destructor overwrites it, because it may be a private key.
 class Secret {
  public:
   Secret() = default;
@@ -48,7 +48,8 @@ Result<Secret> read_from(int descriptor, const std::string& path) {
     return failure("tls", fmt::format("{} is larger than a certificate or key can be", path));
   }
   Secret read;
-  read.text().resize(static_cast<std::size_t>(status.st_size) + 1);  // at once: growing would leave copies behind
+  read.text().resize(static_cast<std::size_t>(status.st_size) +
+                     1);  // full size at once: growing would leave copies of a key in freed memory
   std::size_t size = 0;
   while (size < read.text().size()) {
     const ssize_t got = ::read(descriptor, read.text().data() + size, read.text().size() - size);
@@ -63,7 +64,8 @@ Result<Secret> read_from(int descriptor, const std::string& path) {
 }
 
 Result<Secret> read_file(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe shall not make us wait
+  const int descriptor =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // O_NONBLOCK: opening a named pipe must not block
   if (descriptor < 0) return unreadable(path, errno);
   Result<Secret> read = read_from(descriptor, path);
   ::close(descriptor);

@@ -1,8 +1,10 @@
-// The certificate of a TLS listener, and its renewal while connections come and go.
+// The certificate and key of a TLS listener, which can be renewed while the listener serves.
 //
-// It comes from files, which are looked at again, or from elsewhere, by renew(). Thread safety: new_session(),
-// not_after() and in_force() may be called from any thread, beside one that changes it; what changes it, from one
-// thread at a time. Invariant: a pair in force is one that fits, and there is one from load() or the first renew() on.
+// The pair comes from files that are checked for changes, or from the program by renew(). A new pair is used by new
+// connections; existing ones keep theirs.
+// Thread safety: new_session(), not_after() and in_force() from any thread, also during a renewal. Functions that
+// change the pair from one thread at a time. Invariants: the key in force always fits its certificate. After load() or
+// the first renew() there is always a pair.
 #pragma once
 
 #include <chrono>
@@ -24,28 +26,26 @@ class Certificates {
  public:
   // Error: `tls`; says which file is at fault and why.
   static Result<std::shared_ptr<Certificates>> load(CertificateFiles files);
-  // Without files, for pairs that come by renew(); who connects before the first is sent away.
+  // Without files, for pairs passed to renew(). Connections before the first pair are closed.
   static std::shared_ptr<Certificates> without_files();
 
-  // Puts another pair in force, from the next connection on. One that is faulty is refused with the error `tls`, and
-  // the former stays in force.
+  // Puts another pair in force. Error `tls`: the pair is faulty, and the old one stays in force.
   Result<> renew(const PemFile& chain, const PemFile& key);
 
-  // REQUIRES of both: made by load(). Reads the files; what they hold counts from the next connection on, and those
-  // there are go on as they began. A pair that is faulty, or half written, is refused with the error `tls`, and the
-  // former stays in force.
+  // Reads the files and puts their pair in force. Error `tls`: the pair is faulty or half written, and the old one
+  // stays in force. REQUIRES: made by load().
   Result<> reload();
-  // The same, for calling every few seconds: true: renewed; false: nothing new. A fault is told once, not at every
-  // call. It reads the files (a few kilobytes) and compares what is in them: that misses nothing and mistakes nothing,
-  // whichever way they are replaced. Between the replacing of one file and of the other the pair does not fit; the
-  // error then is followed by true.
+  // As reload(), for calling every few seconds. True: renewed; false: the files have not changed. A fault is returned
+  // once, not at every call. It compares the content of the files (a few kilobytes), so it notices every way of
+  // replacing them. If it runs between the replacement of the two files, it returns an error, and true at the next
+  // call. REQUIRES: made by load().
   Result<bool> reload_if_changed();
 
   bool in_force() const;  // there is a pair
-  // When the certificate in force ends; 1970 before there is one.
+  // Expiry of the certificate in force; 1970-01-01 before there is one.
   std::chrono::sys_seconds not_after() const;
 
-  // For one connection, with the pair in force; null where there is none yet, or no memory.
+  // The TLS state of one new connection, with the pair in force; nullptr: there is no pair yet, or no memory.
   SessionPtr new_session() const;
 
  private:
@@ -56,7 +56,7 @@ class Certificates {
   Result<> take(const Look& look);
 
   CertificateFiles files_;
-  std::string tried_;  // what the last look saw, in short
+  std::string tried_;  // digest of the files' content at the last check
   mutable std::mutex mutex_;
   TlsContext current_{};  // under mutex_
 };

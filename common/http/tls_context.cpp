@@ -24,20 +24,20 @@ struct Free {
 template <class T>
 using Owned = std::unique_ptr<T, Free>;
 
-constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";  // of TLS 1.2; those of 1.3 are all good
+constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";  // for TLS 1.2; all ciphers of TLS 1.3 are acceptable
 constexpr std::string_view kProtocol = "http/1.1";
 
 std::unexpected<Error> fault(const PemFile& file, std::string_view what) {
   return failure("tls", fmt::format("{} {}", file.path, what));
 }
 
-// As OpenSSL says it, for what has no words of ours.
+// OpenSSL's own text, for errors that this file does not explain.
 std::string reason() {
   const char* text = ERR_reason_error_string(ERR_peek_last_error());
   return text != nullptr ? text : "OpenSSL gives no reason";
 }
 
-// Asking the terminal, as OpenSSL would, is nothing for a server.
+// Password callback that gives none. OpenSSL's default would ask on the terminal.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
 Owned<BIO> reader_of(const PemFile& file) {
@@ -52,7 +52,7 @@ Result<std::vector<Owned<X509>>> read_chain(const PemFile& file) {
   while (X509* next = PEM_read_bio_X509(reader.get(), nullptr, &no_passphrase, nullptr)) chain.emplace_back(next);
   const unsigned long last = ERR_peek_last_error();
   const bool at_end = ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
-  // A beginning that was cut off is no beginning to OpenSSL.
+  // OpenSSL does not see a certificate that is cut off after its BEGIN line: it reports the end of the file.
   const bool begun = !chain.empty() && file.text.rfind("-----BEGIN") > file.text.rfind("-----END");
   if (begun || !at_end)
     return fault(file, fmt::format("holds a faulty or cut off certificate: {}", at_end ? "it has no end" : reason()));
@@ -94,7 +94,7 @@ bool set_rules(SSL_CTX* context) {
                                    SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_mode(context,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_read_ahead(context, 1);  // one call to the kernel for many records
+  SSL_CTX_set_read_ahead(context, 1);  // one system call may read many records
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_alpn_select_cb(context, &choose_protocol, nullptr);
   return SSL_CTX_set_num_tickets(context, 0) == 1 && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&

@@ -1,7 +1,6 @@
-// What a TLS server needs of a certificate and its key: checks of the pair, and the rules connections go by.
+// Makes OpenSSL's server context from a certificate and its key, after checking that they fit.
 //
-// Pure: PEM texts in, a context out. Thread safety: the functions may be called from any thread; a context may be used
-// by many.
+// Thread safety: pure functions; a context may be used by any number of threads.
 #pragma once
 
 #include <chrono>
@@ -31,12 +30,13 @@ struct TlsContext {
   std::chrono::sys_seconds not_after;  // of the first certificate, the server's own
 };
 
-// `chain`: the server's certificate, then those between it and the authority's. `key`: its key, not encrypted. One file
-// may hold both. A certificate that has expired is taken: its clients say so better than a server that does not start.
-// Error: `tls`; says which file is at fault and why.
+// `chain`: the server's certificate, then the intermediates. `key`: its private key, not encrypted. One file may hold
+// both. An expired certificate is accepted, because clients that complain show the problem better than a server that
+// does not start. Error `tls`: the text names the faulty file and the reason.
 //
-// TLS 1.2 with ephemeral keys and authenticated ciphers, or TLS 1.3; ALPN http/1.1. No session is resumed: OpenSSL
-// would keep one ticket key as long as the context lives, with which whoever gets it reads what was recorded.
+// TLS 1.2 with ephemeral keys and authenticated encryption, or TLS 1.3; ALPN http/1.1. Sessions are not resumed:
+// OpenSSL would keep one ticket key for the lifetime of the context, and whoever obtained it could decrypt recorded
+// traffic.
 Result<TlsContext> make_tls_context(const PemFile& chain, const PemFile& key);
 
 }  // namespace sluice::http

@@ -17,7 +17,7 @@ namespace sluice::http {
 
 namespace asio = boost::asio;
 
-// OpenSSL's own would raise SIGPIPE where the client is gone.
+// A BIO over the socket. OpenSSL's own socket BIO would raise SIGPIPE when the client is gone.
 struct SocketBio {
   using Link = TlsSocket::Link;
 
@@ -77,8 +77,8 @@ struct SocketBio {
 
 namespace {
 
-// Of one turn. OpenSSL reads on as long as nothing for us has come: a client could keep the loop busy with messages of
-// the protocol alone.
+// The most that one read may take from the socket. OpenSSL reads on until it has application data, so without this
+// limit a client could keep the loop busy with protocol messages alone.
 constexpr std::size_t kReadBudget = 256UL * 1024;
 
 std::string plain_http_refusal() {
@@ -97,7 +97,7 @@ std::string plain_http_refusal() {
 TlsSocket::TlsSocket(Socket socket, SessionPtr session) : socket_(std::move(socket)), session_(std::move(session)) {
   link_.descriptor = socket_.native_handle();
   BIO* bio = SocketBio::make(link_);
-  failed_ = bio == nullptr;  // no memory: then the handshake fails
+  failed_ = bio == nullptr;  // no memory; the handshake then fails
   if (bio != nullptr) SSL_set_bio(session_.get(), bio, bio);
   SSL_set_accept_state(session_.get());
 }
@@ -108,7 +108,7 @@ TlsSocket::Handshake TlsSocket::handshake() {
   ERR_clear_error();
   const int result = SSL_accept(session_.get());
   if (result == 1) {
-    starved_ = false;  // the first request may have come with the client's last word
+    starved_ = false;  // the first request may have arrived together with the end of the handshake
     return Handshake::done;
   }
   const int error = SSL_get_error(session_.get(), result);
@@ -128,8 +128,8 @@ bool TlsSocket::handshake_begun() {
   return link_.received || socket_.available(ec) > 0;
 }
 
-// Takes several records at once, as far as they have come and there is space. What ends the data, or hinders it, is
-// said again by the next call.
+// Reads as many records as have arrived and as fit. If it got some bytes, it reports no error: the next call finds the
+// same end or error again.
 std::size_t TlsSocket::read_some(asio::mutable_buffer space, Error& ec) {
   ec = {};
   if (failed_) ec = asio::error::connection_aborted;
@@ -167,7 +167,7 @@ std::size_t TlsSocket::write_some(asio::const_buffer bytes, Error& ec) {
   return total;
 }
 
-// Without renegotiation a read waits for nothing but input, and a write for nothing but room.
+// Translates OpenSSL's error. Renegotiation is off, so a read can only wait for input and a write only for room.
 void TlsSocket::judge(int error, int worth_waiting, Error& ec) {
   if (error == SSL_ERROR_NONE) return;
   if (error == worth_waiting) {
@@ -193,11 +193,11 @@ void TlsSocket::shutdown(Wait::shutdown_type what, Error& ec) {
 void TlsSocket::close(Error& ec) {
   say_goodbye();
   failed_ = true;
-  link_.descriptor = -1;  // soon another connection's
+  link_.descriptor = -1;  // the kernel may give the number to another connection
   socket_.close(ec);
 }
 
-// Once, if it can be said at once: nobody waits for the client's answer to it.
+// Sends close_notify once, if that does not block, and does not wait for the client's.
 void TlsSocket::say_goodbye() {
   SSL* session = session_.get();
   const bool said = (SSL_get_shutdown(session) & SSL_SENT_SHUTDOWN) != 0;

@@ -1,8 +1,8 @@
-// A TCP socket that speaks TLS, with the functions of an Asio socket that StreamConnection uses.
+// A TCP socket with TLS that has the functions of an Asio socket which StreamConnection uses. Nothing blocks.
 //
-// Why not asio::ssl::stream: OpenSSL reads and writes the socket itself here, so a write can be tried without waiting,
-// a wait cancelled without losing part of a record, and nothing but OpenSSL keeps buffers. Thread safety: none. Nothing
-// blocks. Invariant: not movable; OpenSSL holds the address of link_.
+// Why not asio::ssl::stream: here OpenSSL reads and writes the socket itself. So a write can be tried without waiting,
+// a wait can be cancelled without losing part of a record, and only OpenSSL keeps buffers. Thread safety: none.
+// Invariant: not movable, because OpenSSL holds the address of link_.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +31,11 @@ class TlsSocket {
   TlsSocket(const TlsSocket&) = delete;
 
   enum class Handshake : std::uint8_t { done, wants_read, wants_write, failed };
-  // Begins or goes on with the handshake. A client that speaks plain HTTP is told so in plain HTTP.
+  // Starts or continues the handshake. A client that speaks plain HTTP gets an explanation in plain HTTP.
   Handshake handshake();
   bool handshake_begun();  // the client has sent something
 
-  // Until reading or writing is worth a try.
+  // Waits until a read or write is likely to succeed.
   template <class Handler>
   void async_wait(Wait::wait_type what, Handler handler) {
     if (what == Wait::wait_read && !starved_) {
@@ -45,16 +45,16 @@ class TlsSocket {
     }
   }
 
-  // As a socket's that does not block. End of data is `eof` whether the client said so in TLS or closed the connection:
-  // HTTP knows from its own framing whether a request is whole.
+  // As the functions of a non-blocking socket. The end of data is `eof`, with or without a close_notify from the
+  // client: HTTP's own framing shows whether a request is complete.
   std::size_t read_some(boost::asio::mutable_buffer space, Error& ec);
   std::size_t write_some(boost::asio::const_buffer bytes, Error& ec);
 
   void non_blocking(bool mode, Error& ec) { socket_.non_blocking(mode, ec); }
   void cancel(Error& ec) { socket_.cancel(ec); }
-  // Not how much, but whether there is anything: bytes of a record count.
+  // Above 0 if any bytes wait, even if they are not yet a whole record. Not their number.
   std::size_t available(Error& ec);
-  void shutdown(Wait::shutdown_type what, Error& ec);  // tells the client in TLS first
+  void shutdown(Wait::shutdown_type what, Error& ec);  // sends close_notify first
   void close(Error& ec);                               // likewise
 
  private:
@@ -63,9 +63,9 @@ class TlsSocket {
   // What OpenSSL reads and writes through.
   struct Link {
     int descriptor = -1;
-    bool ended = false;      // the client sends no more
-    bool received = false;   // anything at all
-    std::size_t budget = 0;  // bytes the read under way may still take
+    bool ended = false;      // the client closed its side
+    bool received = false;   // the client has sent something
+    std::size_t budget = 0;  // bytes that the read under way may still take from the socket
   };
 
   void judge(int error, int worth_waiting, Error& ec);
@@ -74,9 +74,9 @@ class TlsSocket {
   Socket socket_;
   Link link_;
   SessionPtr session_;
-  bool starved_ = true;  // OpenSSL has nothing left to give before the socket brings more
-  bool failed_ = false;  // OpenSSL must not be asked to send anything more
-  bool stuck_ = false;   // part of a record is sent, and the rest has to follow
+  bool starved_ = true;  // OpenSSL holds no data: a read needs bytes from the socket
+  bool failed_ = false;  // after a fatal error: OpenSSL must not send anything more
+  bool stuck_ = false;   // part of a record is sent; the rest must be sent before anything else
 };
 
 }  // namespace sluice::http

@@ -27,7 +27,7 @@ std::unexpected<Error> failed(const std::string& path, int error) {
   return failure(code, fmt::format("cannot listen on {}: {}", path, std::strerror(error)));
 }
 
-// 0: somebody answers (or is too busy to); otherwise why not.
+// Tries to connect. 0: there is a listener (perhaps too busy to accept); otherwise the error number.
 int try_connect(const std::string& path) {
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return errno;
@@ -66,7 +66,7 @@ Result<UnixPath> UnixPath::listen(const std::string& path, mode_t mode) {
 }
 
 Result<> UnixPath::bind_and_listen(mode_t mode) {
-  // Linux gives the file the descriptor's mode less the umask: it is never wider than it will be.
+  // Linux creates the file with the descriptor's mode minus the umask, so its permissions are never wider than wanted.
   ::fchmod(descriptor_, mode);
   const sockaddr_un address = address_of(path_);
   if (::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)

@@ -1,4 +1,5 @@
-// The file of a listening Unix socket: made without a moment of wider access, removed only if it is still ours.
+// The file of a listening Unix socket. It never has wider permissions than requested, not even for a moment, and it is
+// removed only if no other process has replaced it.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@ namespace sluice::http {
 
 class UnixPath {
  public:
-  // Makes a listening socket at `path` with this mode; a stale file there, one that nobody answers on, is replaced.
+  // Creates a listening socket at `path` with this mode. A stale file there (without a listener) is replaced.
   // Errors: address_malformed, address_in_use, address_not_permitted, listen_failed.
   static Result<UnixPath> listen(const std::string& path, mode_t mode);
 
@@ -19,8 +20,8 @@ class UnixPath {
   UnixPath& operator=(UnixPath&&) = delete;
   ~UnixPath() { remove(); }
 
-  int take_descriptor();  // once; the caller closes it
-  void remove();          // the file, unless another process has put its own there
+  int take_descriptor();  // call it once; the caller then closes the descriptor
+  void remove();          // removes the file, unless another process has replaced it
 
  private:
   UnixPath(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
