@@ -75,12 +75,12 @@ class Reader {
   void read_organizations() {
     const ById known = stored(context_.tx, Kind::organization, bundle_.organizations);
     const Principal& caller = context_.principal;
-    const bool founds = allows(caller.role, Permission::manage_organizations) && caller.reach() == Level::platform;
+    const bool may_create = allows(caller.role, Permission::manage_organizations) && caller.reach() == Level::platform;
     for (std::size_t i = 0; i < bundle_.organizations.size(); ++i) {
       const Organization& item = bundle_.organizations[i];
       std::string document = canonical(item, write_organization);
       const auto found = known.find(item.id);
-      if (found == known.end() && !founds) {
+      if (found == known.end() && !may_create) {
         fault("organizations", i, "id",
               fmt::format("there is no organization {}, and only {} can make one", quoted(item.id),
                           roles_with(Permission::manage_organizations)));

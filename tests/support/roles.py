@@ -13,7 +13,7 @@ PERMISSIONS = {
     "operate": {"platform_admin", "org_admin", "operator"},
     "configure": {"platform_admin", "org_admin"},
     "grant": {"platform_admin", "org_admin"},
-    "found": {"platform_admin"},
+    "manage_organizations": {"platform_admin"},
 }
 REACH = {"tenant": 0, "organization": 1, "platform": 2}
 
@@ -208,14 +208,14 @@ def _mode(_: AdminClient, place: Place) -> Ask:
 # Every route there is. Who adds one adds its row here.
 ROUTES: dict[str, Row] = {
     "GET /organizations": Row("read", "tenant", lambda *_: Ask("/organizations"), of="any", lists="id"),
-    "POST /organizations": Row("found", "platform", lambda *_: Ask("/organizations", {"id": fresh_id("o")})),
+    "POST /organizations": Row("manage_organizations", "platform", lambda *_: Ask("/organizations", {"id": fresh_id("o")})),
     "GET /organizations/{id}": Row("read", "tenant", _named(lambda place: f"/organizations/{place.organization}"),
                                    of="organization"),
-    "PUT /organizations/{id}": Row("found", "platform", lambda _, place: Ask(f"/organizations/{place.organization}",
+    "PUT /organizations/{id}": Row("manage_organizations", "platform", lambda _, place: Ask(f"/organizations/{place.organization}",
                                                                             {"name": fresh_id("n")})),
     "PATCH /organizations/{id}": Row("configure", "organization", lambda _, place: Ask(
         f"/organizations/{place.organization}", {"name": fresh_id("n")}), of="organization"),
-    "DELETE /organizations/{id}": Row("found", "platform", _organization_to_delete),
+    "DELETE /organizations/{id}": Row("manage_organizations", "platform", _organization_to_delete),
 
     "GET /tenants": Row("read", "tenant", lambda *_: Ask("/tenants"), of="any", lists="id"),
     "POST /tenants": Row("configure", "organization", lambda _, place: Ask(
