@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "common/base/crypto.hpp"
-#include "common/domain/fault_place.hpp"
+#include "common/json/fault_place.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/warnings.hpp"
 
@@ -92,11 +92,11 @@ LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_
   if (!bundle) return std::unexpected(std::move(bundle.error()));
   auto snapshot = policy::build_snapshot(*bundle, revision, now_us, std::move(digest));
   if (!snapshot) {
-    locate_faults(text, snapshot.error());
+    json::locate_faults(text, snapshot.error());
     return std::unexpected(std::move(snapshot.error()));
   }
   Faults warnings = policy::warnings(*bundle);
-  if (!warnings.empty()) locate_faults(text, warnings);
+  if (!warnings.empty()) json::locate_faults(text, warnings);
   return BundleContent{std::move(*snapshot), std::move(warnings)};
 }
 

@@ -8,8 +8,8 @@
 
 #include "agent/lease_request.hpp"
 #include "agent/openapi.hpp"
-#include "common/base/json_text.hpp"
 #include "common/domain/check_batch.hpp"
+#include "common/json/text.hpp"
 #include "common/limiter/lease_id.hpp"
 
 namespace sluice::agent {
@@ -193,7 +193,7 @@ void CheckApi::show_snapshot(RouteReply reply) const {
   if (!snapshot_) return send_json(reply, 200, R"({"loaded":false})");
   const Head head = head_ ? *head_ : Head{snapshot_->revision, snapshot_->chain, snapshot_->made_at_us};
   std::string body = fmt::format(R"({{"loaded":true,"revision":{},"chain":)", head.revision);
-  append_json_string(body, head.chain);
+  json::append_string(body, head.chain);
   body +=
       fmt::format(R"(,"age_seconds":{:.3f},"tenants":{},"plans":{},"policies":{},"keys":{},"overrides":{}}})",
                   static_cast<double>(context_.clock.now_us() - head.as_of_us) / 1e6, snapshot_->tenants.size(),

@@ -10,7 +10,7 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "common/redis/credentials.hpp"
 #include "common/sync/reconnect.hpp"
 
@@ -37,14 +37,14 @@ Result<> replace_file(const std::string& path, const std::string& text) {
   return failure("login_file", fmt::format("{} cannot be written: {}", path, std::strerror(error)));
 }
 
-std::optional<std::string> text_member(const JsonValue& object, std::string_view name) {
-  const JsonValue* const found = object.find(name);
-  if (found == nullptr || found->type() != JsonType::string) return std::nullopt;
+std::optional<std::string> text_member(const json::Value& object, std::string_view name) {
+  const json::Value* const found = object.find(name);
+  if (found == nullptr || found->type() != json::Type::string) return std::nullopt;
   return std::string(found->text());
 }
 
 Result<std::string> login_of(const http_client::Response& answer) {
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(answer.body);
   const auto user = document ? text_member(*document, "username") : std::nullopt;
   const auto password = document ? text_member(*document, "password") : std::nullopt;

@@ -2,22 +2,22 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/tree.hpp"
 #include "common/limiter/lease_id.hpp"
 
 namespace sluice::agent {
 
 std::expected<std::string, Faults> parse_lease_request(std::string_view body) {
-  JsonTree tree;
+  json::Tree tree;
   auto document = tree.parse(body);
   if (!document) {
     Fault fault = document.error();  // its place is said in words: an error of the API has no field for it
     if (fault.line > 0) fault.text += fmt::format(" (line {}, column {})", fault.line, fault.column);
     return std::unexpected(Faults{std::move(fault)});
   }
-  FaultList faults;
-  Fields fields(*document, Place(), faults);
+  json::FaultList faults;
+  json::Fields fields(*document, json::Place(), faults);
   auto id = fields.text("lease_id", limiter::kMaxLeaseId);
   if (fields.is_object()) fields.require("lease_id", "name the lease as the check answered it");
   fields.reject_unknown();

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "common/base/crypto.hpp"
-#include "common/base/json_text.hpp"
 #include "common/domain/credential.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -19,7 +19,7 @@ std::string random_id() {
 
 void add(std::string& out, std::string_view key, std::string_view text) {
   out.append(key);
-  append_json_string(out, text);
+  json::append_string(out, text);
 }
 
 }  // namespace

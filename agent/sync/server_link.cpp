@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/domain/credential.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -14,10 +14,10 @@ constexpr std::size_t kMostShown = 300;  // of what a server says
 
 // The problem's detail, where the answer is one.
 std::string detail_of(const http_client::Response& response) {
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(response.body);
-  const JsonValue* detail = document ? document->find("detail") : nullptr;
-  return detail && detail->type() == JsonType::string ? std::string(detail->text().substr(0, kMostShown)) : "";
+  const json::Value* detail = document ? document->find("detail") : nullptr;
+  return detail && detail->type() == json::Type::string ? std::string(detail->text().substr(0, kMostShown)) : "";
 }
 
 std::uint64_t random_seed() {

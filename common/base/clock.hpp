@@ -8,6 +8,9 @@
 
 namespace sluice {
 
+using Micros = std::chrono::microseconds;
+using WallTime = std::chrono::sys_time<Micros>;
+
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -6,11 +6,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "common/base/clock.hpp"
+
 namespace sluice {
 namespace {
-
-using Micros = std::chrono::microseconds;
-using WallTime = std::chrono::sys_time<Micros>;
 
 constexpr std::string_view kShape =
     "a time is written as RFC 3339, such as \"2027-03-31T09:30:00Z\" or \"2027-03-31T09:30:00.25+02:00\"";
@@ -71,7 +70,7 @@ class Scanner {
   bool failed_ = false;
 };
 
-struct Clock {
+struct TimeOfDay {
   unsigned hours;
   unsigned minutes;
   unsigned seconds;
@@ -106,7 +105,7 @@ Result<WallTime> parse_timestamp(std::string_view text) {
   scanner.literal('-');
   const unsigned day = scanner.number(2);
   if (!scanner.take('t')) scanner.literal('T');
-  Clock clock{};
+  TimeOfDay clock{};
   clock.hours = scanner.number(2);
   scanner.literal(':');
   clock.minutes = scanner.number(2);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/domain/json_tree.hpp"
 #include "common/domain/policy.hpp"
+#include "common/json/tree.hpp"
 
 namespace sluice {
 
@@ -60,7 +60,7 @@ using ExpressionCheck = std::optional<std::string> (*)(std::string_view expressi
 std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionCheck check = nullptr);
 
 // The same for a document that is a tree already; the faults have no lines.
-std::expected<Bundle, Faults> read_bundle(const JsonValue& document, ExpressionCheck check = nullptr);
+std::expected<Bundle, Faults> read_bundle(const json::Value& document, ExpressionCheck check = nullptr);
 
 // Writes the canonical form: parse_bundle(write_bundle(b)) == b.
 std::string write_bundle(const Bundle& bundle);

@@ -2,18 +2,19 @@
 // read when all it may refer to is known, whatever the order in the text.
 #include <fmt/core.h>
 
+#include "common/base/text.hpp"
 #include "common/domain/bundle.hpp"
 #include "common/domain/bundle_reader.hpp"
 #include "common/domain/enum_text.hpp"
-#include "common/domain/fault_place.hpp"
 #include "common/domain/identifiers.hpp"
+#include "common/json/fault_place.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::string_view kFormat = "sluice/v1";
 
-void read_format(Fields& top) {
+void read_format(json::Fields& top) {
   top.require("format", fmt::format("a bundle starts with \"format\":\"{}\"", kFormat));
   const auto format = top.text("format", kMaxNameBytes);
   if (format && *format != kFormat) {
@@ -21,16 +22,17 @@ void read_format(Fields& top) {
   }
 }
 
-std::size_t count_of(Fields& top, std::string_view list) {
-  const JsonValue* const value = top.take(list);
-  return value != nullptr && value->type() == JsonType::array ? value->items().size() : 0;
+std::size_t count_of(json::Fields& top, std::string_view list) {
+  const json::Value* const value = top.take(list);
+  return value != nullptr && value->type() == json::Type::array ? value->items().size() : 0;
 }
 
-void read_top(Fields& top, BundleReader& reader) {
+void read_top(json::Fields& top, BundleReader& reader) {
   read_format(top);
   if (const auto mode = top.choice("mode", &mode_from, kModeNames)) reader.set_mode(*mode);
-  const auto read_list = [&](std::string_view name, void (BundleReader::*read)(const JsonValue&, const Place&)) {
-    top.each(name, false, [&](const JsonValue& value, const Place& at) { (reader.*read)(value, at); });
+  const auto read_list = [&](std::string_view name,
+                             void (BundleReader::*read)(const json::Value&, const json::Place&)) {
+    top.each(name, false, [&](const json::Value& value, const json::Place& at) { (reader.*read)(value, at); });
   };
   read_list("organizations", &BundleReader::read_organization);
   reader.expect_tenants(count_of(top, "tenants"));
@@ -47,18 +49,18 @@ void read_top(Fields& top, BundleReader& reader) {
 }  // namespace
 
 std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionCheck check) {
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(json);
   if (!document) return std::unexpected(Faults{document.error()});
   auto bundle = read_bundle(*document, check);
-  if (!bundle) locate_faults(json, bundle.error());
+  if (!bundle) json::locate_faults(json, bundle.error());
   return bundle;
 }
 
-std::expected<Bundle, Faults> read_bundle(const JsonValue& document, ExpressionCheck check) {
+std::expected<Bundle, Faults> read_bundle(const json::Value& document, ExpressionCheck check) {
   BundleReader reader(check);
-  const Place root;
-  Fields top(document, root, reader.faults());
+  const json::Place root;
+  json::Fields top(document, root, reader.faults());
   if (top.is_object()) read_top(top, reader);
   if (reader.faults().count() != 0) return std::unexpected(reader.faults().take());
   return reader.take();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/base/text.hpp"
 #include "common/domain/credential.hpp"
 #include "common/domain/enforcement_json.hpp"
 #include "common/domain/enum_text.hpp"
@@ -34,9 +35,9 @@ void BundleReader::expect_keys(std::size_t count) {
   keys_.reserve(count);
 }
 
-void BundleReader::read_organization(const JsonValue& value, const Place& at) {
+void BundleReader::read_organization(const json::Value& value, const json::Place& at) {
   Organization& item = bundle_.organizations.emplace_back();
-  Fields fields(value, at, faults_);
+  json::Fields fields(value, at, faults_);
   if (!fields.is_object()) return;
   item.id = read_id(fields, "organization");
   if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
@@ -44,9 +45,9 @@ void BundleReader::read_organization(const JsonValue& value, const Place& at) {
   fields.reject_unknown();
 }
 
-void BundleReader::read_tenant(const JsonValue& value, const Place& at) {
+void BundleReader::read_tenant(const json::Value& value, const json::Place& at) {
   Tenant& item = bundle_.tenants.emplace_back();
-  Fields fields(value, at, faults_);
+  json::Fields fields(value, at, faults_);
   if (!fields.is_object()) return;
   item.id = read_id(fields, "tenant");
   if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
@@ -69,9 +70,9 @@ void BundleReader::read_tenant(const JsonValue& value, const Place& at) {
   fields.reject_unknown();
 }
 
-void BundleReader::read_plan(const JsonValue& value, const Place& at) {
+void BundleReader::read_plan(const json::Value& value, const json::Place& at) {
   Plan& item = bundle_.plans.emplace_back();
-  Fields fields(value, at, faults_);
+  json::Fields fields(value, at, faults_);
   if (!fields.is_object()) return;
   const std::size_t faults_before = faults_.count();
   sluice::read_plan(fields, tenants_, item);
@@ -80,9 +81,9 @@ void BundleReader::read_plan(const JsonValue& value, const Place& at) {
              {.index = bundle_.plans.size() - 1, .sound = faults_.count() == faults_before});
 }
 
-void BundleReader::read_policy(const JsonValue& value, const Place& at) {
+void BundleReader::read_policy(const json::Value& value, const json::Place& at) {
   Policy& item = bundle_.policies.emplace_back();
-  Fields fields(value, at, faults_);
+  json::Fields fields(value, at, faults_);
   if (!fields.is_object()) return;
   const std::size_t faults_before = faults_.count();
   sluice::read_policy(fields, tenants_, item);
@@ -95,7 +96,7 @@ void BundleReader::read_policy(const JsonValue& value, const Place& at) {
                 {.index = bundle_.policies.size() - 1, .sound = faults_.count() == faults_before});
 }
 
-void BundleReader::check_plan(Fields& fields, const Policy& policy, bool sound) {
+void BundleReader::check_plan(json::Fields& fields, const Policy& policy, bool sound) {
   IdIndex::Entry* const plan = plans_.find(policy.tenant_id, policy.plan_id);
   if (plan == nullptr) {
     fields.fault("plan_id",
@@ -109,9 +110,9 @@ void BundleReader::check_plan(Fields& fields, const Policy& policy, bool sound) 
   }
 }
 
-void BundleReader::read_key(const JsonValue& value, const Place& at) {
+void BundleReader::read_key(const json::Value& value, const json::Place& at) {
   ApiKey& item = bundle_.keys.emplace_back();
-  Fields fields(value, at, faults_);
+  json::Fields fields(value, at, faults_);
   if (!fields.is_object()) return;
   item.tenant_id = tenants_.read_tenant_id(fields);
   item.id = read_id(fields, "key");
@@ -132,9 +133,9 @@ void BundleReader::read_key(const JsonValue& value, const Place& at) {
   fields.reject_unknown();
 }
 
-void BundleReader::read_override(const JsonValue& value, const Place& at) {
+void BundleReader::read_override(const json::Value& value, const json::Place& at) {
   Override& item = bundle_.overrides.emplace_back();
-  Fields fields(value, at, faults_);
+  json::Fields fields(value, at, faults_);
   if (!fields.is_object()) return;
   const std::size_t faults_before = faults_.count();
   sluice::read_override(fields, tenants_, {bundle_.plans, bundle_.policies, plans_, policies_}, item);
@@ -144,7 +145,7 @@ void BundleReader::read_override(const JsonValue& value, const Place& at) {
 }
 
 // Two overrides of one limit for one identity would contradict each other.
-void BundleReader::check_single(Fields& fields, const Override& item) {
+void BundleReader::check_single(json::Fields& fields, const Override& item) {
   const auto [other, is_new] = targets_.try_emplace(target_of(item), item.id);
   if (is_new) return;
   fields.fault("identity", fmt::format("override {} replaces numbers of the same limit for the same identity: keep one",

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "common/domain/bundle.hpp"
-#include "common/domain/json_fields.hpp"
 #include "common/domain/references.hpp"
+#include "common/json/fields.hpp"
 
 namespace sluice {
 
@@ -28,24 +28,24 @@ class BundleReader {
   void expect_keys(std::size_t count);
 
   void set_mode(Mode mode) { bundle_.mode = mode; }
-  void read_organization(const JsonValue& value, const Place& at);
-  void read_tenant(const JsonValue& value, const Place& at);
-  void read_plan(const JsonValue& value, const Place& at);
-  void read_policy(const JsonValue& value, const Place& at);
-  void read_key(const JsonValue& value, const Place& at);
-  void read_override(const JsonValue& value, const Place& at);
+  void read_organization(const json::Value& value, const json::Place& at);
+  void read_tenant(const json::Value& value, const json::Place& at);
+  void read_plan(const json::Value& value, const json::Place& at);
+  void read_policy(const json::Value& value, const json::Place& at);
+  void read_key(const json::Value& value, const json::Place& at);
+  void read_override(const json::Value& value, const json::Place& at);
 
-  FaultList& faults() { return faults_; }
+  json::FaultList& faults() { return faults_; }
   const Bundle& bundle() const { return bundle_; }  // so far
   Bundle take() { return std::move(bundle_); }
 
  private:
-  void check_plan(Fields& fields, const Policy& policy, bool sound);
-  void check_single(Fields& fields, const Override& item);
+  void check_plan(json::Fields& fields, const Policy& policy, bool sound);
+  void check_single(json::Fields& fields, const Override& item);
 
   ExpressionCheck check_;
   Bundle bundle_;
-  FaultList faults_;
+  json::FaultList faults_;
   TenantIndex tenants_;
   IdIndex organizations_{"organization"};
   IdIndex plans_{"plan"};

@@ -3,16 +3,16 @@
 #include <unordered_map>
 
 #include "common/domain/bundle.hpp"
-#include "common/domain/json_writer.hpp"
 #include "common/domain/override_json.hpp"
 #include "common/domain/policy_json.hpp"
 #include "common/domain/tenant_json.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice {
 namespace {
 
 template <class Item, class Write>
-void write_list(JsonWriter& out, std::string_view name, const std::vector<Item>& items, Write write) {
+void write_list(json::Writer& out, std::string_view name, const std::vector<Item>& items, Write write) {
   if (items.empty()) return;
   out.key(name);
   out.begin_list();
@@ -57,7 +57,7 @@ class AlgorithmFinder {
 }  // namespace
 
 std::string write_bundle(const Bundle& bundle) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object();
   out.field("format", "sluice/v1");
   if (bundle.mode != Mode::enforce) out.field("mode", to_string(bundle.mode));
@@ -67,7 +67,7 @@ std::string write_bundle(const Bundle& bundle) {
   write_list(out, "policies", bundle.policies, write_policy);
   write_list(out, "keys", bundle.keys, write_key);
   const AlgorithmFinder algorithm_of(bundle);
-  write_list(out, "overrides", bundle.overrides, [&algorithm_of](JsonWriter& writer, const Override& item) {
+  write_list(out, "overrides", bundle.overrides, [&algorithm_of](json::Writer& writer, const Override& item) {
     write_override(writer, item, algorithm_of(item));
   });
   out.end_object();

@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "common/domain/check_faults.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/scan.hpp"
+#include "common/json/tree.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr unsigned kMaxCheckDepth = 16;  // as deep as a check may be; the reader recurses: this bounds its stack
-constexpr std::string_view kSpace = " \t\n\r";
 constexpr const char* kFrame = R"(a batch is {"checks":[…]}, a list of 1 to 256 checks)";
 
 // Lets the reader believe that it unescapes in place, while nothing is written or copied. Names: RapidJSON's Stream.
@@ -66,35 +66,6 @@ struct Skimmer : rapidjson::BaseReaderHandler<SkimUtf8, Skimmer> {
   bool EndArray(rapidjson::SizeType) { return --depth, true; }
   unsigned depth = 0;
 };
-
-// Behind the string that begins at `from`; npos where it does not end.
-std::size_t end_of_string(std::string_view text, std::size_t from) {
-  for (std::size_t at = from + 1; at < text.size(); ++at) {
-    if (text[at] == '"') return at + 1;
-    if (text[at] == '\\') ++at;
-  }
-  return std::string_view::npos;
-}
-
-// Behind the value that begins at `from`, told by brackets and quotes alone; npos where it does not end.
-std::size_t end_of_value(std::string_view text, std::size_t from) {
-  constexpr std::string_view kNumber = "+-.0123456789eE";
-  if (kNumber.find(text[from]) != std::string_view::npos) return text.find_first_not_of(kNumber, from);
-  std::size_t depth = 0;
-  std::size_t at = from;
-  do {
-    const char c = text[at];
-    if (c == '"') {
-      at = end_of_string(text, at);
-      if (at == std::string_view::npos) return at;
-      continue;
-    }
-    if (c == '[' || c == '{') ++depth;
-    if (c == ']' || c == '}') --depth;
-    ++at;
-  } while (depth > 0 && at < text.size());
-  return depth == 0 ? at : std::string_view::npos;
-}
 
 class Splitter {
  public:
@@ -146,7 +117,7 @@ class Splitter {
   // `quoted`: a name as it was sent, with its quotes. Any other name is a fault.
   bool is_checks(std::string_view quoted) {
     if (quoted == R"("checks")") return true;
-    JsonTree tree;  // unescapes it
+    json::Tree tree;  // unescapes it
     const auto name = tree.parse(quoted);
     if (!name) {
       faults_.add(400, "", "the name of a member is not UTF-8");
@@ -194,7 +165,7 @@ class Splitter {
       case rapidjson::kParseErrorTermination:                    // nested too deep
       case rapidjson::kParseErrorNumberTooBig:                   // beyond a double
       case rapidjson::kParseErrorStringUnicodeSurrogateInvalid:  // half a pair
-        at_ = std::min(end_of_value(text_, at_), text_.size());
+        at_ = std::min(json::end_of_value(text_, at_), text_.size());
         return at_ < text_.size() || broken(rapidjson::kParseErrorUnspecificSyntaxError);
       case rapidjson::kParseErrorDocumentEmpty:
         return broken(rapidjson::kParseErrorValueInvalid);
@@ -215,9 +186,7 @@ class Splitter {
     ++at_;
     return true;
   }
-  void skip_space() {
-    while (at_ < text_.size() && kSpace.find(text_[at_]) != std::string_view::npos) ++at_;
-  }
+  void skip_space() { at_ = json::skip_space(text_, at_); }
 
   const std::span<char> body_;
   const std::string_view text_;

@@ -5,35 +5,21 @@
 
 #include <algorithm>
 
+#include "common/base/utf8.hpp"
 #include "common/domain/check_fields.hpp"
+#include "common/json/pointer.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::size_t kMaxNameShown = 64;  // bytes
 
-// Does not cut a character in two.
-std::string_view shown(std::string_view name) {
-  if (name.size() <= kMaxNameShown) return name;
-  std::size_t end = kMaxNameShown;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0u) == 0x80u) --end;
-  return name.substr(0, end);
-}
-
 }  // namespace
 
 std::string CheckFaults::pointer_to(std::string_view name) {
-  std::string token = "/";
-  for (const char c : shown(name)) {
-    if (c == '~') {
-      token += "~0";
-    } else if (c == '/') {
-      token += "~1";
-    } else {
-      token += c;
-    }
-  }
-  if (shown(name).size() != name.size()) token += "…";
+  const std::string_view shown = utf8_prefix(name, kMaxNameShown);
+  std::string token = json::pointer_to("", shown);
+  if (shown.size() != name.size()) token += "…";
   return token;
 }
 
@@ -67,7 +53,7 @@ void CheckFaults::add_syntax(rapidjson::ParseErrorCode code, std::size_t offset,
     case rapidjson::kParseErrorStringInvalidEncoding:
       return add(400, "", fmt::format("not UTF-8 at byte {}", offset));
     case rapidjson::kParseErrorStringMissQuotationMark:
-      if (offset < body.size() && body[offset] != '\0') {  // InsituUtf8 stopped the reader
+      if (offset < body.size() && body[offset] != '\0') {  // json::InsituUtf8 stopped the reader
         return add(400, "",
                    fmt::format("not UTF-8: the \\u escape before byte {} is half of a surrogate pair", offset));
       }

@@ -11,8 +11,8 @@
 #include "common/domain/check_faults.hpp"
 #include "common/domain/check_fields.hpp"
 #include "common/domain/check_request.hpp"
-#include "common/domain/insitu_stream.hpp"
 #include "common/domain/plan.hpp"
+#include "common/json/insitu_stream.hpp"
 
 namespace sluice {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::size_t kMaxNamed = 64;  // entries of tags, attributes and costs,
 
 using Kind = CheckField::Kind;
 
-class CheckHandler : public rapidjson::BaseReaderHandler<InsituUtf8, CheckHandler> {
+class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, CheckHandler> {
  public:
   CheckHandler(CheckRequest& out, CheckFaults& faults) : out_(out), faults_(faults) {}
 
@@ -259,8 +259,8 @@ std::vector<RequestFault> parse_check(std::span<char> body, CheckRequest& out) {
   out.clear();
   CheckFaults faults;
   CheckHandler handler(out, faults);
-  InsituStream stream(body);
-  InsituReader reader;
+  json::InsituStream stream(body);
+  json::InsituReader reader;
   const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
   if (result.Code() == rapidjson::kParseErrorNumberTooBig) {
     // Beyond a double, where the reader gives up: our own rules say what is wrong with it.

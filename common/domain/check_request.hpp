@@ -58,7 +58,7 @@ struct RequestFault {
 // Enforces: known fields, no duplicates, types, UTF-8, depth, strings ≤ 256 bytes, costs 0 … 2^31−1,
 // `cost` xor `costs.requests`, `api_key` not sent by callers, at least one dimension or plan_id; tags, attributes and
 // costs hold at most 64 names of 1 to 256 bytes each. A string may hold "\u0000" and other control characters: whoever
-// writes one on must escape it (append_json_string).
+// writes one on must escape it (json::append_string).
 std::vector<RequestFault> parse_check(std::span<char> body, CheckRequest& out);
 
 }  // namespace sluice

@@ -3,9 +3,9 @@
 // revision 08), the older three names its revision 06; both use the syntax of RFC 9651.
 #include <algorithm>
 
-#include "common/base/json_text.hpp"
 #include "common/domain/decision.hpp"
 #include "common/domain/decision_time.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::int64_t kMaxStructuredInteger = 999'999'999'999'999;  // RFC 9651
 
 void add_field(std::string& out, std::string_view key, std::int64_t value) {
   out.append(key);
-  append_integer(out, value);
+  json::append_integer(out, value);
 }
 
 void add_structured(std::string& out, std::string_view key, std::int64_t value) {

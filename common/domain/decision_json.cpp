@@ -2,9 +2,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "common/base/json_text.hpp"
 #include "common/domain/decision.hpp"
 #include "common/domain/decision_time.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice {
 namespace {
@@ -12,12 +12,12 @@ namespace {
 // Every `key` comes with what separates it from what is before: `,"limit":`.
 void add(std::string& out, std::string_view key, std::int64_t value) {
   out.append(key);
-  append_integer(out, value);
+  json::append_integer(out, value);
 }
 
 void add(std::string& out, std::string_view key, std::string_view value) {
   out.append(key);
-  append_json_string(out, value);
+  json::append_string(out, value);
 }
 
 void add_bool(std::string& out, std::string_view key, bool value) { out.append(key).append(value ? "true" : "false"); }
@@ -64,7 +64,7 @@ void add_metadata(std::string& out, const Metadata* metadata) {
   char separator = '{';
   for (const auto& [name, text] : *metadata) {
     out.push_back(separator);
-    append_json_string(out, name);
+    json::append_string(out, name);
     add(out, ":", text);
     separator = ',';
   }

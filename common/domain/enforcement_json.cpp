@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/base/duration.hpp"
+#include "common/base/text.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/limit_json.hpp"
 #include "common/domain/limit_numbers.hpp"
@@ -15,13 +16,13 @@ namespace {
 constexpr std::size_t kMaxTextBytes = 256;
 
 // A parameter has to be there where `needed`, and to be absent elsewhere. `owner` says what it belongs to.
-void check_parameter(Fields& fields, std::string_view name, bool needed, std::string_view owner) {
+void check_parameter(json::Fields& fields, std::string_view name, bool needed, std::string_view owner) {
   if (fields.present(name) == needed) return;
   fields.fault(name, needed ? fmt::format("{} is missing: {} needs it", name, owner)
                             : fmt::format("{} only goes with {}: remove it", name, owner));
 }
 
-void read_failure_mode(Fields& fields, Enforcement& out) {
+void read_failure_mode(json::Fields& fields, Enforcement& out) {
   const auto mode = fields.choice("failure_mode", &failure_mode_from, kFailureModeNames);
   const auto open = fields.boolean("fail_open");  // of the shorthand rule
   if (fields.present("failure_mode") && fields.present("fail_open")) {
@@ -42,7 +43,7 @@ void read_failure_mode(Fields& fields, Enforcement& out) {
   }
 }
 
-void read_action(Fields& fields, Enforcement& out) {
+void read_action(json::Fields& fields, Enforcement& out) {
   if (const auto action = fields.choice("action", &action_from, kActionNames)) {
     out.action = *action;
   } else if (fields.present("action")) {
@@ -65,7 +66,7 @@ void read_action(Fields& fields, Enforcement& out) {
 
 }  // namespace
 
-void read_enforcement(Fields& fields, Enforcement& out) {
+void read_enforcement(json::Fields& fields, Enforcement& out) {
   read_key_by(fields, "key_by", out.key_by);
   if (const auto required = fields.boolean("require_key_by")) out.require_key_by = *required;
   if (const auto mode = fields.choice("mode", &mode_from, kModeNames)) out.mode = *mode;
@@ -73,7 +74,8 @@ void read_enforcement(Fields& fields, Enforcement& out) {
   read_action(fields, out);
 }
 
-void check_enforcement(Fields& fields, const Enforcement& enforcement, const std::vector<Limit>& limits, bool own) {
+void check_enforcement(json::Fields& fields, const Enforcement& enforcement, const std::vector<Limit>& limits,
+                       bool own) {
   for (std::size_t i = 0; i < limits.size(); ++i) {
     for (const DimensionRef& dimension : limits[i].key_by) {
       if (!std::ranges::binary_search(enforcement.key_by, dimension)) continue;
@@ -81,7 +83,7 @@ void check_enforcement(Fields& fields, const Enforcement& enforcement, const std
           "limit {} adds {} to a key_by that has it already: a limit's key_by can only add dimensions; take it out of "
           "one of the two (key_by is [\"resource\", \"subject\"] where it is not given)",
           quoted(limits[i].name), to_string(dimension));
-      const Place list = fields.at().member("limits");
+      const json::Place list = fields.at().member("limits");
       if (own) {
         fields.faults().add(list.item(i), "key_by", text);
       } else {
@@ -93,7 +95,7 @@ void check_enforcement(Fields& fields, const Enforcement& enforcement, const std
   }
 }
 
-void write_enforcement(JsonWriter& out, const Enforcement& enforcement) {
+void write_enforcement(json::Writer& out, const Enforcement& enforcement) {
   const Enforcement defaults;
   if (enforcement.key_by != defaults.key_by) write_key_by(out, "key_by", enforcement.key_by);
   if (enforcement.require_key_by) out.field("require_key_by", true);

@@ -54,7 +54,7 @@ std::string owners_of(const LimitField& field) {
 // Reads one limit. The names of the fields that gave the numbers are kept for faults in how the numbers fit together.
 class LimitReader {
  public:
-  LimitReader(Fields& fields, Limit& limit) : fields_(fields), limit_(limit) {}
+  LimitReader(json::Fields& fields, Limit& limit) : fields_(fields), limit_(limit) {}
 
   void read() {
     const std::size_t faults_before = fields_.faults().count();
@@ -198,7 +198,7 @@ class LimitReader {
     limit_.rate = lowest_terms(std::max<std::int64_t>(limit_.limit, 1), window);
   }
 
-  Fields& fields_;
+  json::Fields& fields_;
   Limit& limit_;
   std::string_view limit_name_ = "limit";
 };
@@ -207,7 +207,7 @@ class LimitReader {
 
 std::span<const LimitField> limit_fields() { return kLimitFields; }
 
-std::string_view only_one_of(Fields& fields, std::initializer_list<std::string_view> names) {
+std::string_view only_one_of(json::Fields& fields, std::initializer_list<std::string_view> names) {
   std::string_view given;
   for (const std::string_view name : names) {
     if (!fields.present(name)) continue;
@@ -220,21 +220,21 @@ std::string_view only_one_of(Fields& fields, std::initializer_list<std::string_v
   return given;
 }
 
-std::string_view given_rate(Fields& fields, Algorithm algorithm) {
+std::string_view given_rate(json::Fields& fields, Algorithm algorithm) {
   if (algorithm == Algorithm::token_bucket) {
     return only_one_of(fields, {"refill", "refill_per_sec", "refill_rate_per_sec", "rate"});
   }
   return only_one_of(fields, {"leak", "leak_per_sec", "leak_rate_per_sec", "rate"});
 }
 
-std::optional<WrittenRate> read_rate(Fields& fields, std::string_view name) {
-  const JsonValue* const value = fields.take(name);
+std::optional<WrittenRate> read_rate(json::Fields& fields, std::string_view name) {
+  const json::Value* const value = fields.take(name);
   if (value == nullptr) return std::nullopt;
   const bool per_second = name.ends_with("_per_sec");
-  if (value->type() != (per_second ? JsonType::number : JsonType::string)) {
-    fields.fault(name, wrong_type_text(name, *value,
-                                       per_second ? "a number of units per second"
-                                                  : "a rate in quotes, such as \"10/minute\" or \"7/3s\""));
+  if (value->type() != (per_second ? json::Type::number : json::Type::string)) {
+    fields.fault(name, json::wrong_type_text(name, *value,
+                                             per_second ? "a number of units per second"
+                                                        : "a rate in quotes, such as \"10/minute\" or \"7/3s\""));
     return std::nullopt;
   }
   if (!per_second) {
@@ -249,6 +249,6 @@ std::optional<WrittenRate> read_rate(Fields& fields, std::string_view name) {
   return std::nullopt;
 }
 
-void read_limit_fields(Fields& fields, Limit& limit) { LimitReader(fields, limit).read(); }
+void read_limit_fields(json::Fields& fields, Limit& limit) { LimitReader(fields, limit).read(); }
 
 }  // namespace sluice

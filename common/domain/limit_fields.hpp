@@ -9,9 +9,9 @@
 #include <span>
 #include <string_view>
 
-#include "common/domain/json_fields.hpp"
 #include "common/domain/plan.hpp"
 #include "common/domain/rate.hpp"
+#include "common/json/fields.hpp"
 
 namespace sluice {
 
@@ -29,15 +29,15 @@ inline bool goes_with(const LimitField& field, Algorithm algorithm) {
 }
 
 // Reads algorithm, unit and numbers from `fields` into `limit`; faults are left in `fields`. Checks all ranges.
-void read_limit_fields(Fields& fields, Limit& limit);
+void read_limit_fields(json::Fields& fields, Limit& limit);
 
 // The one of `names` that is given, "" for none; a second one is a fault.
-std::string_view only_one_of(Fields& fields, std::initializer_list<std::string_view> names);
+std::string_view only_one_of(json::Fields& fields, std::initializer_list<std::string_view> names);
 
 // The names of a rate for a bucket.
-std::string_view given_rate(Fields& fields, Algorithm algorithm);
+std::string_view given_rate(json::Fields& fields, Algorithm algorithm);
 
 // The value of that field, as it was written.
-std::optional<WrittenRate> read_rate(Fields& fields, std::string_view name);
+std::optional<WrittenRate> read_rate(json::Fields& fields, std::string_view name);
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "common/base/duration.hpp"
+#include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/limit_fields.hpp"
@@ -42,8 +43,8 @@ std::string_view numbers_of(Algorithm algorithm) {
   return "";
 }
 
-void read_limit(const JsonValue& value, const Place& at, FaultList& faults, Limit& limit) {
-  Fields fields(value, at, faults);
+void read_limit(const json::Value& value, const json::Place& at, json::FaultList& faults, Limit& limit) {
+  json::Fields fields(value, at, faults);
   if (!fields.is_object()) return;
   if (const auto name = fields.text("name", kMaxIdBytes)) {
     limit.name = *name;
@@ -57,9 +58,9 @@ void read_limit(const JsonValue& value, const Place& at, FaultList& faults, Limi
 }
 
 // Gives nameless limits their algorithm's name; faults for names given twice.
-void settle_names(std::vector<Limit>& limits, Fields& owner) {
+void settle_names(std::vector<Limit>& limits, json::Fields& owner) {
   std::unordered_set<std::string> taken;
-  const Place list = owner.at().member("limits");
+  const json::Place list = owner.at().member("limits");
   for (std::size_t i = 0; i < limits.size(); ++i) {
     if (limits[i].name.empty() || taken.insert(limits[i].name).second) continue;
     owner.faults().add(list.item(i), "name",
@@ -73,19 +74,19 @@ void settle_names(std::vector<Limit>& limits, Fields& owner) {
   }
 }
 
-void read_limit_list(Fields& owner, std::vector<Limit>& out) {
-  const JsonValue& list = *owner.take("limits");
-  if (list.type() == JsonType::array && (list.items().empty() || list.items().size() > kMaxLimitsPerPlan)) {
+void read_limit_list(json::Fields& owner, std::vector<Limit>& out) {
+  const json::Value& list = *owner.take("limits");
+  if (list.type() == json::Type::array && (list.items().empty() || list.items().size() > kMaxLimitsPerPlan)) {
     owner.fault("limits", fmt::format("a plan has 1 to {} limits, not {}", kMaxLimitsPerPlan, list.items().size()));
     return;
   }
-  owner.each("limits", false, [&](const JsonValue& value, const Place& at) {
+  owner.each("limits", false, [&](const json::Value& value, const json::Place& at) {
     read_limit(value, at, owner.faults(), out.emplace_back());
   });
   settle_names(out, owner);
 }
 
-void reject_flat_fields(Fields& owner) {
+void reject_flat_fields(json::Fields& owner) {
   const auto reject = [&owner](std::string_view name) {
     if (owner.present(name)) {
       owner.fault(name, fmt::format("{} stands beside limits: move it into the limit it belongs to", name));
@@ -96,7 +97,7 @@ void reject_flat_fields(Fields& owner) {
 }
 
 // Faults for the fields of a limit that an override of `limit` cannot have.
-void reject_irreplaceable(Fields& fields, const Limit& limit) {
+void reject_irreplaceable(json::Fields& fields, const Limit& limit) {
   const bool bucket = is_bucket(limit.algorithm);
   for (const LimitField& field : limit_fields()) {
     const bool replaces = field.name != "align" && field.name != "period" && field.name != "anchor";
@@ -109,7 +110,7 @@ void reject_irreplaceable(Fields& fields, const Limit& limit) {
   }
 }
 
-LimitChange read_replaced(Fields& fields, Limit& limit) {
+LimitChange read_replaced(json::Fields& fields, Limit& limit) {
   LimitChange change;
   const bool bucket = is_bucket(limit.algorithm);
   const std::string_view number = bucket ? only_one_of(fields, {"capacity", "bucket_capacity"}) : "limit";
@@ -135,7 +136,7 @@ LimitChange read_replaced(Fields& fields, Limit& limit) {
 
 }  // namespace
 
-bool has_flat_limit(Fields& owner) {
+bool has_flat_limit(json::Fields& owner) {
   // All are asked for, so that all are known.
   bool found = false;
   for (const std::string_view name : kCommonFields) found |= owner.present(name);
@@ -143,7 +144,7 @@ bool has_flat_limit(Fields& owner) {
   return found;
 }
 
-LimitsForm read_limits(Fields& owner, std::vector<Limit>& out) {
+LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out) {
   if (owner.present("limits")) {
     reject_flat_fields(owner);
     read_limit_list(owner, out);
@@ -156,7 +157,7 @@ LimitsForm read_limits(Fields& owner, std::vector<Limit>& out) {
   return LimitsForm::flat;
 }
 
-LimitChange read_limit_change(Fields& fields, Limit& limit) {
+LimitChange read_limit_change(json::Fields& fields, Limit& limit) {
   const std::size_t faults_before = fields.faults().count();
   reject_irreplaceable(fields, limit);
   const LimitChange change = read_replaced(fields, limit);
@@ -171,12 +172,12 @@ LimitChange read_limit_change(Fields& fields, Limit& limit) {
   return change;
 }
 
-bool read_key_by(Fields& fields, std::string_view name, std::vector<DimensionRef>& out) {
+bool read_key_by(json::Fields& fields, std::string_view name, std::vector<DimensionRef>& out) {
   if (!fields.present(name)) return false;
   out.clear();
-  fields.each(name, true, [&](const JsonValue& value, const Place& at) {
-    if (value.type() != JsonType::string) {
-      return fields.faults().add(at, wrong_type_text(name, value, "the name of a dimension, or a list of them"));
+  fields.each(name, true, [&](const json::Value& value, const json::Place& at) {
+    if (value.type() != json::Type::string) {
+      return fields.faults().add(at, json::wrong_type_text(name, value, "the name of a dimension, or a list of them"));
     }
     auto dimension = value.text().size() <= kMaxDimensionBytes ? parse_dimension(value.text()) : std::nullopt;
     if (dimension) {
@@ -197,14 +198,14 @@ std::string_view capacity_name(Algorithm algorithm) { return is_bucket(algorithm
 
 std::string_view rate_name(Algorithm algorithm) { return algorithm == Algorithm::leaky_bucket ? "leak" : "refill"; }
 
-void write_key_by(JsonWriter& out, std::string_view name, const std::vector<DimensionRef>& key_by) {
+void write_key_by(json::Writer& out, std::string_view name, const std::vector<DimensionRef>& key_by) {
   std::vector<std::string> names;
   for (const DimensionRef& dimension : key_by) names.push_back(to_string(dimension));
   out.key(name);
   out.texts(names);
 }
 
-void write_limit(JsonWriter& out, const Limit& limit) {
+void write_limit(json::Writer& out, const Limit& limit) {
   out.begin_object();
   out.field("name", limit.name);
   out.field("algorithm", to_string(limit.algorithm));

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "common/domain/json_fields.hpp"
-#include "common/domain/json_writer.hpp"
 #include "common/domain/plan.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice {
 
@@ -19,10 +19,10 @@ enum class LimitsForm : std::uint8_t { none, list, flat };
 // Reads the limits of a plan or a policy: its list `limits`, or one limit whose fields stand flat in `owner` itself
 // (`name` and `key_by` are then the owner's). Takes all fields of both forms; says which was there.
 // Limits without a name get their algorithm's, made unique with "-2", "-3", ….
-LimitsForm read_limits(Fields& owner, std::vector<Limit>& out);
+LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out);
 
 // Is one of a limit's own fields (not `name`, `key_by`) in `owner`?
-bool has_flat_limit(Fields& owner);
+bool has_flat_limit(json::Fields& owner);
 
 // Reads `fields` that replace numbers of `limit` (the `set` of an override) into it; faults for fields that do not fit
 // its algorithm. Returns which were given.
@@ -32,18 +32,18 @@ struct LimitChange {
   bool window = false;
   bool lease_ttl = false;
 };
-LimitChange read_limit_change(Fields& fields, Limit& limit);
+LimitChange read_limit_change(json::Fields& fields, Limit& limit);
 
 // One dimension or a list of them: sorted, without duplicates. False where `name` is absent.
-bool read_key_by(Fields& fields, std::string_view name, std::vector<DimensionRef>& out);
+bool read_key_by(json::Fields& fields, std::string_view name, std::vector<DimensionRef>& out);
 
 // The canonical form. Every limit is written with its name.
-void write_limit(JsonWriter& out, const Limit& limit);
+void write_limit(json::Writer& out, const Limit& limit);
 
 // What the canonical form calls a limit's number and its rate.
 std::string_view capacity_name(Algorithm algorithm);  // "capacity" or "limit"
 std::string_view rate_name(Algorithm algorithm);      // "refill" or "leak"; buckets only
 
-void write_key_by(JsonWriter& out, std::string_view name, const std::vector<DimensionRef>& key_by);
+void write_key_by(json::Writer& out, std::string_view name, const std::vector<DimensionRef>& key_by);
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "common/base/duration.hpp"
+#include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/limit_json.hpp"
@@ -28,12 +29,12 @@ Micros delay_of(const Enforcement& enforcement) {
   return enforcement.action == Action::delay ? enforcement.max_delay : Micros(0);
 }
 
-void no_such_owner(Fields& fields, std::string_view field, std::string_view kind, const Override& item,
+void no_such_owner(json::Fields& fields, std::string_view field, std::string_view kind, const Override& item,
                    std::string_view id) {
   fields.fault(field, fmt::format("{} {} does not exist in tenant {}", kind, quoted(id), quoted(item.tenant_id)));
 }
 
-Owner owner_policy(Fields& fields, const OverrideOwners& owners, const Override& item) {
+Owner owner_policy(json::Fields& fields, const OverrideOwners& owners, const Override& item) {
   const IdIndex::Entry* const entry = owners.policy_ids.find(item.tenant_id, item.policy_id);
   if (entry == nullptr) {
     no_such_owner(fields, "policy_id", "policy", item, item.policy_id);
@@ -50,7 +51,7 @@ Owner owner_policy(Fields& fields, const OverrideOwners& owners, const Override&
   return owner;
 }
 
-Owner owner_plan(Fields& fields, const OverrideOwners& owners, const Override& item) {
+Owner owner_plan(json::Fields& fields, const OverrideOwners& owners, const Override& item) {
   const IdIndex::Entry* const entry = owners.plan_ids.find(item.tenant_id, item.plan_id);
   if (entry == nullptr) {
     no_such_owner(fields, "plan_id", "plan", item, item.plan_id);
@@ -61,7 +62,7 @@ Owner owner_plan(Fields& fields, const OverrideOwners& owners, const Override& i
   return {&plan.limits, &plan.enforcement.key_by, std::max(delay_of(plan.enforcement), entry->longest_delay)};
 }
 
-Owner read_owner(Fields& fields, const OverrideOwners& owners, Override& item) {
+Owner read_owner(json::Fields& fields, const OverrideOwners& owners, Override& item) {
   const auto policy_id = fields.text("policy_id", kMaxNameBytes);
   const auto plan_id = fields.text("plan_id", kMaxNameBytes);
   if (fields.present("policy_id") && fields.present("plan_id")) {
@@ -80,7 +81,7 @@ Owner read_owner(Fields& fields, const OverrideOwners& owners, Override& item) {
 }
 
 // The owner's limit called `limit_name`; nullptr where it is not known.
-const Limit* read_limit_name(Fields& fields, const Owner& owner, Override& item) {
+const Limit* read_limit_name(json::Fields& fields, const Owner& owner, Override& item) {
   fields.require("limit_name", "which limit of the plan is overridden");
   const auto name = fields.text("limit_name", kMaxNameBytes);
   if (!name) return nullptr;
@@ -101,8 +102,8 @@ std::string list_of(const std::vector<DimensionRef>& dimensions) {
   return text.empty() ? "none" : text;
 }
 
-void read_identity_members(Fields& identity, Override& item) {
-  for (JsonMember& member : identity.members()) {
+void read_identity_members(json::Fields& identity, Override& item) {
+  for (json::Member& member : identity.members()) {
     if (member.taken) continue;  // given twice
     auto dimension = parse_dimension(member.name);
     if (!dimension) {
@@ -110,7 +111,7 @@ void read_identity_members(Fields& identity, Override& item) {
       identity.fault(member.name, fmt::format("{} is not a dimension", quoted(member.name)));
     } else if (const auto value = identity.text(member.name, kMaxValueBytes)) {
       item.identity.emplace_back(std::move(*dimension), *value);
-    } else if (member.value.type() == JsonType::null) {
+    } else if (member.value.type() == json::Type::null) {
       identity.fault(member.name, fmt::format("{} must be a string, not null", member.name));
     }
   }
@@ -118,13 +119,13 @@ void read_identity_members(Fields& identity, Override& item) {
 }
 
 // `limit` and owner.key_by: nullptr where they are not known.
-void read_identity(Fields& fields, const Owner& owner, const Limit* limit, Override& item) {
+void read_identity(json::Fields& fields, const Owner& owner, const Limit* limit, Override& item) {
   fields.require("identity", "the value of each dimension of the counter's key, such as {\"subject\":\"user:42\"}");
-  const JsonValue* const value = fields.take("identity");
+  const json::Value* const value = fields.take("identity");
   if (value == nullptr) return;
-  const Place at = fields.at().member("identity");
+  const json::Place at = fields.at().member("identity");
   const std::size_t faults_before = fields.faults().count();
-  Fields identity(*value, at, fields.faults());
+  json::Fields identity(*value, at, fields.faults());
   read_identity_members(identity, item);
   if (limit == nullptr || owner.key_by == nullptr || fields.faults().count() != faults_before) return;
 
@@ -138,13 +139,13 @@ void read_identity(Fields& fields, const Owner& owner, const Limit* limit, Overr
                            list_of(wanted), list_of(given)));
 }
 
-void read_set(Fields& fields, const Owner& owner, const Limit* limit, Override& item) {
+void read_set(json::Fields& fields, const Owner& owner, const Limit* limit, Override& item) {
   fields.require("set", "the numbers that replace the limit's, such as {\"limit\":500}");
-  const JsonValue* const value = fields.take("set");
+  const json::Value* const value = fields.take("set");
   if (value == nullptr || limit == nullptr) return;
-  const Place at = fields.at().member("set");
+  const json::Place at = fields.at().member("set");
   const std::size_t faults_before = fields.faults().count();
-  Fields set(*value, at, fields.faults());
+  json::Fields set(*value, at, fields.faults());
   if (!set.is_object()) return;
   Limit changed = *limit;
   const LimitChange change = read_limit_change(set, changed);
@@ -158,7 +159,7 @@ void read_set(Fields& fields, const Owner& owner, const Limit* limit, Override& 
 
 }  // namespace
 
-void read_override(Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out) {
+void read_override(json::Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out) {
   out.tenant_id = tenants.read_tenant_id(fields);
   out.id = read_id(fields, "override");
   const Owner owner = read_owner(fields, owners, out);
@@ -182,13 +183,13 @@ std::string target_of(const Override& item) {
   return target;
 }
 
-void write_identity(JsonWriter& out, const Override& item) {
+void write_identity(json::Writer& out, const Override& item) {
   out.begin_object();
   for (const auto& [dimension, value] : item.identity) out.field(to_string(dimension), value);
   out.end_object();
 }
 
-void write_override(JsonWriter& out, const Override& item, Algorithm algorithm) {
+void write_override(json::Writer& out, const Override& item, Algorithm algorithm) {
   out.begin_object();
   out.field("tenant_id", item.tenant_id);
   out.field("id", item.id);

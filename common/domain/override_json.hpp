@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "common/domain/json_fields.hpp"
-#include "common/domain/json_writer.hpp"
 #include "common/domain/policy.hpp"
 #include "common/domain/references.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice {
 
@@ -24,15 +24,15 @@ struct OverrideOwners {
 // Reads all fields of an override and checks it against its owner: the limit exists, the identity has exactly the
 // dimensions of the counter's key, the numbers fit the limit's algorithm and its other numbers.
 // Where the owner has faults of its own, what depends on it is left unjudged.
-void read_override(Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out);
+void read_override(json::Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out);
 
 // Names what an override replaces: the limit of one owner for one identity. There is at most one override of each.
 std::string target_of(const Override& item);
 
 // Its identity as a JSON object: part of what write_override() writes.
-void write_identity(JsonWriter& out, const Override& item);
+void write_identity(json::Writer& out, const Override& item);
 
 // `algorithm` of the limit it replaces numbers of.
-void write_override(JsonWriter& out, const Override& item, Algorithm algorithm);
+void write_override(json::Writer& out, const Override& item, Algorithm algorithm);
 
 }  // namespace sluice

@@ -1,7 +1,6 @@
 // What is allowed: a plan is 1 to 16 limits judged together.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,12 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/clock.hpp"
 #include "common/domain/dimension.hpp"
 
 namespace sluice {
 
-using Micros = std::chrono::microseconds;
-using WallTime = std::chrono::sys_time<Micros>;
 using Metadata = std::map<std::string, std::string>;
 
 enum class Algorithm : std::uint8_t {

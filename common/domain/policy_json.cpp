@@ -22,16 +22,16 @@ constexpr std::size_t kMaxMetadataValue = 512;
 constexpr std::int64_t kMaxVersion = (std::int64_t{1} << 53) - 1;  // what every JSON reader reads exactly
 constexpr std::size_t kMadeIdBytes = 8;                            // of the hash
 
-void read_metadata(Fields& policy, Metadata& out) {
-  const JsonValue* const metadata = policy.take("metadata");
+void read_metadata(json::Fields& policy, Metadata& out) {
+  const json::Value* const metadata = policy.take("metadata");
   if (metadata == nullptr) return;
-  const Place at = policy.at().member("metadata");
-  Fields fields(*metadata, at, policy.faults());
+  const json::Place at = policy.at().member("metadata");
+  json::Fields fields(*metadata, at, policy.faults());
   if (fields.members().size() > kMaxMetadata) {
     policy.fault("metadata", fmt::format("metadata has more than {} entries", kMaxMetadata));
     return;
   }
-  for (JsonMember& member : fields.members()) {
+  for (json::Member& member : fields.members()) {
     if (member.name.empty() || member.name.size() > kMaxMetadataName) {
       fields.fault(member.name, fmt::format("a name in metadata is 1 to {} bytes long", kMaxMetadataName));
     } else if (const auto value = fields.text(member.name, kMaxMetadataValue)) {
@@ -41,7 +41,7 @@ void read_metadata(Fields& policy, Metadata& out) {
 }
 
 // Exactly one of `plan_id`, `limits` and the fields of one limit; true for the last.
-bool read_what_is_allowed(Fields& fields, Policy& out) {
+bool read_what_is_allowed(json::Fields& fields, Policy& out) {
   const LimitsForm limits = read_limits(fields, out.limits);
   if (fields.present("plan_id")) {
     if (const auto plan_id = fields.text("plan_id", kMaxNameBytes)) out.plan_id = *plan_id;
@@ -56,7 +56,7 @@ bool read_what_is_allowed(Fields& fields, Policy& out) {
   return limits == LimitsForm::flat;
 }
 
-void read_validity(Fields& fields, Policy& out) {
+void read_validity(json::Fields& fields, Policy& out) {
   if (const auto enabled = fields.boolean("enabled")) out.enabled = *enabled;
   out.valid_from = fields.timestamp("valid_from");
   out.valid_to = fields.timestamp("valid_to");
@@ -68,7 +68,7 @@ void read_validity(Fields& fields, Policy& out) {
 
 // The same content gets the same id, so that applying a rule twice does not make two.
 std::string made_id(const Policy& policy) {
-  JsonWriter content;
+  json::Writer content;
   write_policy(content, policy);
   const Sha256Digest digest = sha256(content.take());
   return "rule-" + to_hex(ByteView(digest).first(kMadeIdBytes));
@@ -76,7 +76,7 @@ std::string made_id(const Policy& policy) {
 
 }  // namespace
 
-void read_plan(Fields& fields, const TenantIndex& tenants, Plan& out) {
+void read_plan(json::Fields& fields, const TenantIndex& tenants, Plan& out) {
   const std::size_t faults_before = fields.faults().count();
   out.tenant_id = tenants.read_tenant_id(fields);
   out.id = read_id(fields, "plan");
@@ -87,7 +87,7 @@ void read_plan(Fields& fields, const TenantIndex& tenants, Plan& out) {
   if (fields.faults().count() == faults_before) check_enforcement(fields, out.enforcement, out.limits, true);
 }
 
-void read_policy(Fields& fields, const TenantIndex& tenants, Policy& out) {
+void read_policy(json::Fields& fields, const TenantIndex& tenants, Policy& out) {
   const std::size_t faults_before = fields.faults().count();
   out.tenant_id = tenants.read_tenant_id(fields);
   if (const auto name = fields.text("name", kMaxNameBytes)) out.name = *name;
@@ -110,7 +110,7 @@ void read_policy(Fields& fields, const TenantIndex& tenants, Policy& out) {
   if (makes_id) out.id = made_id(out);
 }
 
-void write_plan(JsonWriter& out, const Plan& plan) {
+void write_plan(json::Writer& out, const Plan& plan) {
   out.begin_object();
   out.field("tenant_id", plan.tenant_id);
   out.field("id", plan.id);
@@ -123,7 +123,7 @@ void write_plan(JsonWriter& out, const Plan& plan) {
   out.end_object();
 }
 
-void write_policy(JsonWriter& out, const Policy& policy) {
+void write_policy(json::Writer& out, const Policy& policy) {
   out.begin_object();
   out.field("tenant_id", policy.tenant_id);
   out.optional_field("id", policy.id);  // empty only while its id is being made

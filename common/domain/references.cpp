@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
 
 namespace sluice {
@@ -13,12 +14,12 @@ constexpr std::size_t kAnyLength = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
-std::string read_id(Fields& fields, std::string_view kind) {
+std::string read_id(json::Fields& fields, std::string_view kind) {
   if (!fields.present("id")) fields.require("id", fmt::format("every {} has one", kind));
   return read_optional_id(fields, "id");
 }
 
-std::string read_optional_id(Fields& fields, std::string_view name) {
+std::string read_optional_id(json::Fields& fields, std::string_view name) {
   const auto id = fields.text(name, kAnyLength);
   if (!id) return {};
   if (is_id(*id)) return std::string(*id);
@@ -33,7 +34,7 @@ std::string IdIndex::key(std::string_view scope, std::string_view id) const {
   return key.append(scope).append("\n").append(id);  // no id holds a newline
 }
 
-void IdIndex::add(Fields& fields, std::string_view scope, std::string_view id, const Entry& entry) {
+void IdIndex::add(json::Fields& fields, std::string_view scope, std::string_view id, const Entry& entry) {
   if (id.empty()) return;
   if (entries_.try_emplace(key(scope, id), entry).second) return;
   fields.fault("id", scope.empty() ? fmt::format("{} {} exists already: these ids are unique", kind_, quoted(id))
@@ -46,12 +47,12 @@ IdIndex::Entry* IdIndex::find(std::string_view scope, std::string_view id) {
   return found == entries_.end() ? nullptr : &found->second;
 }
 
-void TenantIndex::add(Fields& fields, std::string_view id) {
+void TenantIndex::add(json::Fields& fields, std::string_view id) {
   if (id.empty() || ids_.emplace(id).second) return;
   fields.fault("id", fmt::format("tenant {} exists already: these ids are unique", quoted(id)));
 }
 
-std::string TenantIndex::read_tenant_id(Fields& fields) const {
+std::string TenantIndex::read_tenant_id(json::Fields& fields) const {
   if (!fields.present("tenant_id")) {
     if (count_ == 1) return ids_.empty() ? std::string() : *ids_.begin();
     if (fields.is_object()) {

@@ -10,15 +10,15 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "common/domain/json_fields.hpp"
 #include "common/domain/plan.hpp"
+#include "common/json/fields.hpp"
 
 namespace sluice {
 
 // Reads the required field `id` and checks its shape; "" where it is faulty.
-std::string read_id(Fields& fields, std::string_view kind);
+std::string read_id(json::Fields& fields, std::string_view kind);
 // Reads a field that may hold an id, as read_id() does; "" where it is absent too. An empty text is no id.
-std::string read_optional_id(Fields& fields, std::string_view name);
+std::string read_optional_id(json::Fields& fields, std::string_view name);
 
 // Ids of one kind, each known by a number the caller chooses. `scope` is the tenant, or "" for global ids.
 class IdIndex {
@@ -34,7 +34,7 @@ class IdIndex {
   void reserve(std::size_t ids) { entries_.reserve(ids); }  // so many are expected
 
   // Reports an id that is in use. Does nothing for "".
-  void add(Fields& fields, std::string_view scope, std::string_view id, const Entry& entry);
+  void add(json::Fields& fields, std::string_view scope, std::string_view id, const Entry& entry);
   Entry* find(std::string_view scope, std::string_view id);
 
  private:
@@ -48,12 +48,12 @@ class IdIndex {
 class TenantIndex {
  public:
   // REQUIRES: all tenants are added before the first read_tenant_id.
-  void add(Fields& fields, std::string_view id);
+  void add(json::Fields& fields, std::string_view id);
   void set_count(std::size_t tenants) { count_ = tenants; }
 
   // Reads `tenant_id`; where it is absent and the bundle has exactly one tenant, it is that one.
   // "" after a fault.
-  std::string read_tenant_id(Fields& fields) const;
+  std::string read_tenant_id(json::Fields& fields) const;
 
  private:
   std::unordered_set<std::string> ids_;

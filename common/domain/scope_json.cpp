@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "common/base/text.hpp"
 #include "common/domain/ip_address.hpp"
 
 namespace sluice {
@@ -15,9 +16,9 @@ constexpr std::size_t kMaxValueBytes = 256;  // as long as the values of a check
 // An address, a CIDR block, or a prefix of the text.
 bool is_source_ip(std::string_view value) { return value.ends_with('*') || parse_ip(value) || parse_cidr(value); }
 
-void read_value(const JsonValue& value, const Place& at, FaultList& faults, ScopeTerm& term) {
-  if (value.type() != JsonType::string) {
-    return faults.add(at, wrong_type_text(to_string(term.dimension), value, "a string or a list of strings"));
+void read_value(const json::Value& value, const json::Place& at, json::FaultList& faults, ScopeTerm& term) {
+  if (value.type() != json::Type::string) {
+    return faults.add(at, json::wrong_type_text(to_string(term.dimension), value, "a string or a list of strings"));
   }
   if (value.text().size() > kMaxValueBytes) {
     return faults.add(at, fmt::format("a value of a scope is at most {} bytes long", kMaxValueBytes));
@@ -30,9 +31,9 @@ void read_value(const JsonValue& value, const Place& at, FaultList& faults, Scop
   term.values.emplace_back(value.text());
 }
 
-void read_term(Fields& object, JsonMember& member, DimensionRef dimension, std::vector<ScopeTerm>& out) {
+void read_term(json::Fields& object, json::Member& member, DimensionRef dimension, std::vector<ScopeTerm>& out) {
   member.taken = true;
-  if (member.value.type() == JsonType::null) return;
+  if (member.value.type() == json::Type::null) return;
   const auto same = std::ranges::find(out, dimension, &ScopeTerm::dimension);
   if (same != out.end()) {
     return object.fault(member.name,
@@ -40,8 +41,8 @@ void read_term(Fields& object, JsonMember& member, DimensionRef dimension, std::
   }
   ScopeTerm& term = out.emplace_back(ScopeTerm{std::move(dimension), {}});
   object.each(member.name, true,
-              [&](const JsonValue& value, const Place& at) { read_value(value, at, object.faults(), term); });
-  if (member.value.type() == JsonType::array && member.value.items().empty()) {
+              [&](const json::Value& value, const json::Place& at) { read_value(value, at, object.faults(), term); });
+  if (member.value.type() == json::Type::array && member.value.items().empty()) {
     object.fault(member.name,
                  fmt::format("{} is an empty list, which nothing matches: leave it out for any value", member.name));
   }
@@ -55,9 +56,10 @@ bool is_shorthand(const DimensionRef& dimension) {
          dimension.dimension != Dimension::priority;
 }
 
-void read_scope_object(const JsonValue& value, const Place& at, FaultList& faults, std::vector<ScopeTerm>& out) {
-  Fields fields(value, at, faults);
-  for (JsonMember& member : fields.members()) {
+void read_scope_object(const json::Value& value, const json::Place& at, json::FaultList& faults,
+                       std::vector<ScopeTerm>& out) {
+  json::Fields fields(value, at, faults);
+  for (json::Member& member : fields.members()) {
     if (member.taken) continue;  // given twice
     if (auto dimension = parse_dimension(member.name)) {
       read_term(fields, member, std::move(*dimension), out);
@@ -71,12 +73,12 @@ void read_scope_object(const JsonValue& value, const Place& at, FaultList& fault
 
 }  // namespace
 
-void read_scope(Fields& policy, std::vector<ScopeTerm>& out) {
-  if (const JsonValue* const scope = policy.take("scope")) {
-    const Place at = policy.at().member("scope");
+void read_scope(json::Fields& policy, std::vector<ScopeTerm>& out) {
+  if (const json::Value* const scope = policy.take("scope")) {
+    const json::Place at = policy.at().member("scope");
     read_scope_object(*scope, at, policy.faults(), out);
   }
-  for (JsonMember& member : policy.members()) {
+  for (json::Member& member : policy.members()) {
     if (member.taken) continue;
     auto dimension = parse_dimension(member.name);
     if (dimension && is_shorthand(*dimension)) read_term(policy, member, std::move(*dimension), out);
@@ -84,7 +86,7 @@ void read_scope(Fields& policy, std::vector<ScopeTerm>& out) {
   std::ranges::sort(out, {}, &ScopeTerm::dimension);
 }
 
-void write_scope(JsonWriter& out, const std::vector<ScopeTerm>& scope) {
+void write_scope(json::Writer& out, const std::vector<ScopeTerm>& scope) {
   if (scope.empty()) return;
   out.key("scope");
   out.begin_object();

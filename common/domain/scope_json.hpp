@@ -5,17 +5,17 @@
 
 #include <vector>
 
-#include "common/domain/json_fields.hpp"
-#include "common/domain/json_writer.hpp"
 #include "common/domain/policy.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice {
 
 // Reads the object `scope`, and the dimensions that the shorthand rule writes beside it ("endpoint":"/v1/pay").
 // REQUIRES: all other fields of the policy are taken already. Sorted by dimension; values sorted, without duplicates.
-void read_scope(Fields& policy, std::vector<ScopeTerm>& out);
+void read_scope(json::Fields& policy, std::vector<ScopeTerm>& out);
 
 // Writes the member `scope` unless it is empty.
-void write_scope(JsonWriter& out, const std::vector<ScopeTerm>& scope);
+void write_scope(json::Writer& out, const std::vector<ScopeTerm>& scope);
 
 }  // namespace sluice

@@ -4,14 +4,14 @@
 
 namespace sluice {
 
-void write_organization(JsonWriter& out, const Organization& item) {
+void write_organization(json::Writer& out, const Organization& item) {
   out.begin_object();
   out.field("id", item.id);
   out.optional_field("name", item.name);
   out.end_object();
 }
 
-void write_tenant(JsonWriter& out, const Tenant& item) {
+void write_tenant(json::Writer& out, const Tenant& item) {
   out.begin_object();
   out.field("id", item.id);
   out.optional_field("name", item.name);
@@ -22,7 +22,7 @@ void write_tenant(JsonWriter& out, const Tenant& item) {
   out.end_object();
 }
 
-void write_key(JsonWriter& out, const ApiKey& item) {
+void write_key(json::Writer& out, const ApiKey& item) {
   out.begin_object();
   out.field("tenant_id", item.tenant_id);
   out.field("id", item.id);

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "common/domain/bundle.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice {
 
-void write_organization(JsonWriter& out, const Organization& item);
-void write_tenant(JsonWriter& out, const Tenant& item);
-void write_key(JsonWriter& out, const ApiKey& item);
+void write_organization(json::Writer& out, const Organization& item);
+void write_tenant(json::Writer& out, const Tenant& item);
+void write_key(json::Writer& out, const ApiKey& item);
 
 }  // namespace sluice

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice::http {
 namespace {
@@ -60,24 +60,24 @@ void append_member(std::string& out, std::string_view name, std::string_view val
   out += ",\"";
   out += name;
   out += "\":";
-  append_json_string(out, value);
+  json::append_string(out, value);
 }
 
 void append_number(std::string& out, std::string_view name, std::uint32_t value) {
   out += ",\"";
   out += name;
   out += "\":";
-  append_integer(out, value);
+  json::append_integer(out, value);
 }
 
 }  // namespace
 
 void write_problem(const Problem& problem, std::string& out) {
   out += "{\"type\":";
-  append_json_string(out, problem.type);
+  json::append_string(out, problem.type);
   append_member(out, "title", problem.title.empty() ? reason_phrase(problem.status) : problem.title);
   out += ",\"status\":";
-  append_integer(out, problem.status);
+  json::append_integer(out, problem.status);
   if (!problem.detail.empty()) append_member(out, "detail", problem.detail);
   if (!problem.request_id.empty()) append_member(out, "request_id", problem.request_id);
   if (!problem.errors.empty()) {
@@ -92,7 +92,7 @@ void write_faults(std::span<const Fault> faults, std::string& out) {
   for (const Fault& fault : faults) {
     if (&fault != faults.data()) out += ',';
     out += "{\"pointer\":";
-    append_json_string(out, fault.pointer);
+    json::append_string(out, fault.pointer);
     append_member(out, "detail", fault.text);
     if (fault.line != 0) {
       append_number(out, "line", fault.line);

@@ -6,8 +6,9 @@
 #include <array>
 #include <optional>
 
+#include "common/base/text.hpp"
 #include "common/domain/dimension.hpp"
-#include "common/domain/json_fields.hpp"
+#include "common/json/fields.hpp"
 
 namespace sluice::policy {
 namespace {

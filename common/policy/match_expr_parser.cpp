@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "common/domain/json_fields.hpp"
+#include "common/json/fields.hpp"
 #include "common/policy/match_expr_hints.hpp"
 #include "common/policy/match_expr_lexer.hpp"
 

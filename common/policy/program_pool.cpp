@@ -3,8 +3,8 @@
 #include <functional>
 #include <optional>
 
-#include "common/domain/json_writer.hpp"
 #include "common/domain/limit_json.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice::policy {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kNoDebt = -1;
 
 std::uint64_t hash_of(const std::vector<Limit>& limits) {
-  JsonWriter text;
+  json::Writer text;
   text.begin_list();
   for (const Limit& limit : limits) write_limit(text, limit);
   text.end_list();

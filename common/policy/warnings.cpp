@@ -19,7 +19,7 @@ std::string place_of(const Policy& policy) {
   place.valid_to = policy.valid_to;
   place.priority = policy.priority;
   if (policy.enforcement.mode == Mode::shadow) place.enforcement.mode = Mode::shadow;
-  JsonWriter text;
+  json::Writer text;
   write_policy(text, place);
   return text.take();
 }

@@ -8,7 +8,7 @@
 #include <ranges>
 #include <vector>
 
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 #include "common/program/command_flags.hpp"
 
 namespace sluice::program {
@@ -93,7 +93,7 @@ std::string in_quotes(std::string_view text) {
   // It may be a URL with a password, given to the wrong flag.
   if (text.find('@') != std::string_view::npos) return "(a value with an '@', not shown)";
   std::string shown;
-  append_json_string(shown, text.substr(0, kMaxValueShown));
+  json::append_string(shown, text.substr(0, kMaxValueShown));
   if (text.size() > kMaxValueShown) shown += "…";
   return shown;
 }

@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "common/base/json_text.hpp"
 #include "common/base/version.hpp"
 #include "common/http/problem.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice::program {
 namespace {
@@ -55,7 +55,7 @@ void append_texts(std::string& body, const std::vector<std::string>& texts) {
   body += '[';
   for (const std::string& text : texts) {
     body += separator;
-    append_json_string(body, text);
+    json::append_string(body, text);
     separator = ",";
   }
   body += ']';

@@ -29,7 +29,7 @@ class ObjectsReader {
     tree_.clear();
     const auto document = tree_.parse(object.document);
     if (!document) return fault(object, "", document.error().text);
-    const Place whole;
+    const json::Place whole;
     read_document(object.id.kind, *document, whole);
     Faults faults = reader_.faults().take();
     for (const Fault& found : faults) fault(object, found.pointer, found.text);
@@ -45,11 +45,11 @@ class ObjectsReader {
   std::size_t counted(ObjectKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
 
   void fault(const ObjectView& object, std::string pointer, std::string_view text) {
-    if (faults_.size() == FaultList::kMaxFaults) return;  // nobody reads more
+    if (faults_.size() == json::FaultList::kMaxFaults) return;  // nobody reads more
     faults_.push_back({std::move(pointer), fmt::format("{}: {}", describe(object.id), text)});
   }
 
-  void read_document(ObjectKind kind, const JsonValue& document, const Place& at) {
+  void read_document(ObjectKind kind, const json::Value& document, const json::Place& at) {
     switch (kind) {
       case ObjectKind::settings:
         return read_settings(document, at);
@@ -67,8 +67,8 @@ class ObjectsReader {
   }
 
   // {"mode":"shadow"}: what a bundle has at its top.
-  void read_settings(const JsonValue& document, const Place& at) {
-    Fields fields(document, at, reader_.faults());
+  void read_settings(const json::Value& document, const json::Place& at) {
+    json::Fields fields(document, at, reader_.faults());
     const auto mode = fields.choice("mode", &mode_from, kModeNames);
     fields.reject_unknown();
     if (mode) reader_.set_mode(*mode);
@@ -101,7 +101,7 @@ class ObjectsReader {
 
   std::array<std::size_t, kObjectKinds> counts_{};
   BundleReader reader_;
-  JsonTree tree_;
+  json::Tree tree_;
   Faults faults_;
 };
 
@@ -113,12 +113,12 @@ std::vector<ObjectId> references_of(const Object& object) {
   const std::string tenant_id(id.tenant_id);
   if (id.kind != ObjectKind::tenant) out.push_back({ObjectKind::tenant, "", tenant_id});
   if (id.kind != ObjectKind::tenant && id.kind != ObjectKind::policy) return out;
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(object.document());
   if (!document) return out;
   const bool is_policy = id.kind == ObjectKind::policy;
-  const JsonValue* const target = document->find(is_policy ? "plan_id" : "organization_id");
-  if (target == nullptr || target->type() != JsonType::string) return out;
+  const json::Value* const target = document->find(is_policy ? "plan_id" : "organization_id");
+  if (target == nullptr || target->type() != json::Type::string) return out;
   const std::string target_id(target->text());
   out.push_back(is_policy ? ObjectId{ObjectKind::plan, tenant_id, target_id}
                           : ObjectId{ObjectKind::organization, "", target_id});

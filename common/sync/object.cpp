@@ -4,8 +4,9 @@
 
 #include <array>
 
+#include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_fields.hpp"
+#include "common/json/fields.hpp"
 
 namespace sluice::sync {
 namespace {

@@ -1,5 +1,7 @@
 #include "common/sync/position.hpp"
 
+#include "common/base/text.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -33,7 +35,7 @@ std::string query_of(const Position& position, const PositionParameters& names) 
   return fmt::format("{}={}&{}={}", names.revision, position.revision, names.chain, position.chain);
 }
 
-Position read_position(Fields& fields) {
+Position read_position(json::Fields& fields) {
   Position position;
   fields.require("revision", "the number of the state");
   position.revision = fields.integer("revision", 0, std::numeric_limits<std::int64_t>::max()).value_or(0);
@@ -41,7 +43,7 @@ Position read_position(Fields& fields) {
   return position;
 }
 
-std::string read_hex_digest(Fields& fields, std::string_view name, std::string_view what) {
+std::string read_hex_digest(json::Fields& fields, std::string_view name, std::string_view what) {
   fields.require(name, what);
   const auto text = fields.text(name, kChainDigits);
   if (!text) return {};

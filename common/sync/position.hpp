@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "common/base/error.hpp"
-#include "common/domain/json_fields.hpp"
+#include "common/json/fields.hpp"
 
 namespace sluice::sync {
 
@@ -46,9 +46,9 @@ Result<Position> parse_position(std::string_view revision, std::string_view chai
 std::string query_of(const Position& position, const PositionParameters& names = kSince);
 
 // Reads the members `revision` and `chain` of an object, both required.
-Position read_position(Fields& fields);
+Position read_position(json::Fields& fields);
 
 // Reads a member of 64 hex digits in lower case, required; "" where it is faulty.
-std::string read_hex_digest(Fields& fields, std::string_view name, std::string_view what);
+std::string read_hex_digest(json::Fields& fields, std::string_view name, std::string_view what);
 
 }  // namespace sluice::sync

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/domain/fault_place.hpp"
+#include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_fields.hpp"
+#include "common/json/fault_place.hpp"
+#include "common/json/fields.hpp"
 #include "common/sync/report.hpp"
 
 namespace sluice::sync {
@@ -26,13 +27,13 @@ bool is_word(std::string_view text) {
 
 class ReportReader {
  public:
-  std::expected<ReportDocument, Faults> read(const JsonValue& root) {
-    const Place whole;
-    Fields fields(root, whole, faults_);
+  std::expected<ReportDocument, Faults> read(const json::Value& root) {
+    const json::Place whole;
+    json::Fields fields(root, whole, faults_);
     if (fields.is_object()) {
       read_agent(fields);
       fields.require("reports", "a list, which may be empty");
-      fields.each("reports", false, [&](const JsonValue& value, const Place& at) { read_usage(value, at); });
+      fields.each("reports", false, [&](const json::Value& value, const json::Place& at) { read_usage(value, at); });
       check_bounds(fields);
     }
     if (faults_.count() != 0) return std::unexpected(faults_.take());
@@ -40,23 +41,24 @@ class ReportReader {
   }
 
  private:
-  void read_agent(Fields& fields) {
+  void read_agent(json::Fields& fields) {
     AgentState& agent = out_.agent;
     agent.agent_id = read_name(fields, "agent_id", true);
     agent.pod = read_name(fields, "pod", false);
     agent.boot_id = read_name(fields, "boot_id", true);
     agent.version = read_name(fields, "version", true);
     if (fields.present("revision") || fields.present("chain")) agent.enforced = read_position(fields);
-    fields.each("degraded", false, [&](const JsonValue& value, const Place& at) { read_reason(value, at); });
+    fields.each("degraded", false, [&](const json::Value& value, const json::Place& at) { read_reason(value, at); });
     if (agent.degraded.size() > kMaxDegraded) {
       fields.fault("degraded",
                    fmt::format("degraded has {} reasons, and may have {}", agent.degraded.size(), kMaxDegraded));
     }
-    if (const JsonValue* const refusal = fields.take("refusal")) read_refusal(*refusal, fields.at().member("refusal"));
+    if (const json::Value* const refusal = fields.take("refusal"))
+      read_refusal(*refusal, fields.at().member("refusal"));
     agent.leaving = fields.boolean("leaving").value_or(false);
   }
 
-  std::string read_name(Fields& fields, std::string_view name, bool required) {
+  std::string read_name(json::Fields& fields, std::string_view name, bool required) {
     if (required) fields.require(name, "whose report this is");
     const auto text = fields.text(name, kMaxAgentNameBytes);
     if (!text) return {};
@@ -66,7 +68,7 @@ class ReportReader {
     return {};
   }
 
-  std::string read_word(Fields& fields, std::string_view name) {
+  std::string read_word(json::Fields& fields, std::string_view name) {
     fields.require(name, "a word");
     const auto text = fields.text(name, kMaxReportText);
     if (text && !is_word(*text)) {
@@ -76,8 +78,8 @@ class ReportReader {
     return std::string(text.value_or(""));
   }
 
-  void read_reason(const JsonValue& value, const Place& at) {
-    const bool is_text = value.type() == JsonType::string;
+  void read_reason(const json::Value& value, const json::Place& at) {
+    const bool is_text = value.type() == json::Type::string;
     if (!is_text || value.text().size() > kMaxReportText) {
       faults_.add(at, fmt::format("a reason must be a string of at most {} bytes", kMaxReportText));
     } else {
@@ -85,8 +87,8 @@ class ReportReader {
     }
   }
 
-  void read_refusal(const JsonValue& value, const Place& at) {
-    Fields fields(value, at, faults_);
+  void read_refusal(const json::Value& value, const json::Place& at) {
+    json::Fields fields(value, at, faults_);
     SnapshotRefusal refusal;
     if (!fields.is_object()) return;
     refusal.refused = read_position(fields);
@@ -95,8 +97,8 @@ class ReportReader {
     out_.agent.refusal = std::move(refusal);
   }
 
-  void read_usage(const JsonValue& value, const Place& at) {
-    Fields fields(value, at, faults_);
+  void read_usage(const json::Value& value, const json::Place& at) {
+    json::Fields fields(value, at, faults_);
     UsageReport report;
     if (!fields.is_object()) return;
     for (const std::string_view name : {"number", "from", "to", "counts"}) fields.require(name, "every report has it");
@@ -110,15 +112,16 @@ class ReportReader {
       fields.fault("number", fmt::format("the numbers of reports must increase: {} stands behind {}", report.number,
                                          out_.reports.back().number));
     }
-    fields.each("counts", false, [&](const JsonValue& item, const Place& place) { read_count(item, place, report); });
+    fields.each("counts", false,
+                [&](const json::Value& item, const json::Place& place) { read_count(item, place, report); });
     fields.each("subjects", false,
-                [&](const JsonValue& item, const Place& place) { read_subject(item, place, report); });
+                [&](const json::Value& item, const json::Place& place) { read_subject(item, place, report); });
     out_.reports.push_back(std::move(report));
   }
 
-  void read_count(const JsonValue& value, const Place& at, UsageReport& report) {
+  void read_count(const json::Value& value, const json::Place& at, UsageReport& report) {
     ++counts_;
-    Fields fields(value, at, faults_);
+    json::Fields fields(value, at, faults_);
     if (!fields.is_object()) return;
     UsageCount count;
     for (const std::string_view name : {"tenant_id", "count"}) fields.require(name, "every count has it");
@@ -129,9 +132,9 @@ class ReportReader {
     report.counts.push_back(std::move(count));
   }
 
-  void read_subject(const JsonValue& value, const Place& at, UsageReport& report) {
+  void read_subject(const json::Value& value, const json::Place& at, UsageReport& report) {
     ++subjects_;
-    Fields fields(value, at, faults_);
+    json::Fields fields(value, at, faults_);
     if (!fields.is_object()) return;
     ThrottledSubject subject;
     for (const std::string_view name : {"tenant_id", "subject", "count"}) fields.require(name, "every subject has it");
@@ -143,7 +146,7 @@ class ReportReader {
     report.subjects.push_back(std::move(subject));
   }
 
-  std::string read_id(Fields& fields, std::string_view name, bool required) {
+  std::string read_id(json::Fields& fields, std::string_view name, bool required) {
     const auto text = fields.text(name, kMaxAgentNameBytes);
     if (text && !is_id(*text) && (required || !text->empty())) {
       fields.fault(name, fmt::format("{} is no id", quoted(*text)));
@@ -151,7 +154,7 @@ class ReportReader {
     return std::string(text.value_or(""));
   }
 
-  void check_bounds(Fields& fields) {
+  void check_bounds(json::Fields& fields) {
     if (out_.reports.size() > kMaxReportsAtOnce) {
       fields.fault("reports",
                    fmt::format("{} reports in one request: send at most {}", out_.reports.size(), kMaxReportsAtOnce));
@@ -165,7 +168,7 @@ class ReportReader {
     }
   }
 
-  FaultList faults_;
+  json::FaultList faults_;
   ReportDocument out_;
   std::size_t counts_ = 0;
   std::size_t subjects_ = 0;
@@ -177,22 +180,22 @@ std::expected<ReportDocument, Faults> parse_report(std::string_view json) {
   if (json.size() > kMaxReportBytes) {
     return std::unexpected(Faults{{"", fmt::format("the report is larger than {} MiB", kMaxReportBytes >> 20)}});
   }
-  JsonTree tree;
+  json::Tree tree;
   const auto root = tree.parse(json);
   if (!root) return std::unexpected(Faults{root.error()});
   auto report = ReportReader().read(*root);
-  if (!report) locate_faults(json, report.error());
+  if (!report) json::locate_faults(json, report.error());
   return report;
 }
 
 std::expected<std::int64_t, Faults> parse_report_reply(std::string_view json) {
   if (json.size() > kMaxReportBytes) return std::unexpected(Faults{{"", "the reply is too large"}});
-  JsonTree tree;
+  json::Tree tree;
   const auto root = tree.parse(json);
   if (!root) return std::unexpected(Faults{root.error()});
-  FaultList faults;
-  const Place whole;
-  Fields fields(*root, whole, faults);
+  json::FaultList faults;
+  const json::Place whole;
+  json::Fields fields(*root, whole, faults);
   fields.require("stored", "the number of the last report stored, or 0");
   const auto stored = fields.integer("stored", 0, kMaxNumber);
   if (faults.count() != 0 || !stored) return std::unexpected(faults.take());

@@ -5,17 +5,17 @@
 
 #include "common/base/timestamp.hpp"
 #include "common/base/utf8.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/writer.hpp"
 #include "common/sync/report.hpp"
 
 namespace sluice::sync {
 namespace {
 
-void write_text(JsonWriter& out, std::string_view name, std::string_view text) {
+void write_text(json::Writer& out, std::string_view name, std::string_view text) {
   out.field(name, utf8_prefix(text, kMaxReportText));
 }
 
-void write_refusal(JsonWriter& out, const SnapshotRefusal& refusal) {
+void write_refusal(json::Writer& out, const SnapshotRefusal& refusal) {
   out.key("refusal");
   out.begin_object();
   out.field("revision", refusal.refused.revision);
@@ -25,7 +25,7 @@ void write_refusal(JsonWriter& out, const SnapshotRefusal& refusal) {
   out.end_object();
 }
 
-void write_count(JsonWriter& out, const UsageCount& count) {
+void write_count(json::Writer& out, const UsageCount& count) {
   out.begin_object();
   out.field("tenant_id", count.tenant_id);
   out.field("policy_id", count.policy_id);
@@ -34,7 +34,7 @@ void write_count(JsonWriter& out, const UsageCount& count) {
   out.end_object();
 }
 
-void write_subject(JsonWriter& out, const ThrottledSubject& subject) {
+void write_subject(json::Writer& out, const ThrottledSubject& subject) {
   out.begin_object();
   out.field("tenant_id", subject.tenant_id);
   out.field("policy_id", subject.policy_id);
@@ -44,7 +44,7 @@ void write_subject(JsonWriter& out, const ThrottledSubject& subject) {
 }
 
 // `room`: for how many subjects there is room left in the request.
-void write_usage(JsonWriter& out, const UsageReport& report, std::size_t& room) {
+void write_usage(json::Writer& out, const UsageReport& report, std::size_t& room) {
   out.begin_object();
   out.field("number", report.number);
   out.field("from", format_timestamp(report.from));
@@ -67,7 +67,7 @@ void write_usage(JsonWriter& out, const UsageReport& report, std::size_t& room) 
 }  // namespace
 
 std::string write_report(const AgentState& agent, std::span<const UsageReport> reports) {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   out.field("agent_id", agent.agent_id);
   out.field("pod", agent.pod);

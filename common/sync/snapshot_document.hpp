@@ -22,14 +22,14 @@
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "common/sync/object_set.hpp"
 #include "common/sync/position.hpp"
 
 namespace sluice::sync {
 
 inline constexpr std::string_view kSnapshotFormat = "sluice-sync/v1";
-inline constexpr std::size_t kMaxSnapshotBytes = kMaxJsonBytes;  // inflated
+inline constexpr std::size_t kMaxSnapshotBytes = json::kMaxBytes;  // inflated
 
 struct SnapshotDocument {
   Position head;      // the state it leads to

@@ -5,9 +5,10 @@
 #include <limits>
 #include <span>
 
-#include "common/domain/fault_place.hpp"
-#include "common/domain/json_fields.hpp"
-#include "common/sync/document_ranges.hpp"
+#include "common/base/text.hpp"
+#include "common/json/fault_place.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/member_ranges.hpp"
 #include "common/sync/snapshot_document.hpp"
 
 namespace sluice::sync {
@@ -15,10 +16,10 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 256;  // of a text that is to be one of a few names, or an id: longer is refused
 
-std::string without_documents(std::string_view json, std::span<const DocumentRange> documents) {
+std::string without_documents(std::string_view json, std::span<const json::MemberRange> documents) {
   std::string out;
   std::size_t from = 0;
-  for (const DocumentRange& document : documents) {
+  for (const json::MemberRange& document : documents) {
     const auto at = static_cast<std::size_t>(document.bytes.data() - json.data());
     out.append(json.substr(from, at - from)).append("{}");
     from = at + document.bytes.size();
@@ -28,18 +29,18 @@ std::string without_documents(std::string_view json, std::span<const DocumentRan
 
 class SnapshotReader {
  public:
-  explicit SnapshotReader(std::span<const DocumentRange> documents) : documents_(documents) {}
+  explicit SnapshotReader(std::span<const json::MemberRange> documents) : documents_(documents) {}
 
-  std::expected<SnapshotDocument, Faults> read(const JsonValue& root) {
-    const Place whole;
-    Fields fields(root, whole, faults_);
+  std::expected<SnapshotDocument, Faults> read(const json::Value& root) {
+    const json::Place whole;
+    json::Fields fields(root, whole, faults_);
     if (fields.is_object() && is_known(fields)) read_members(fields);
     if (faults_.count() != 0) return std::unexpected(faults_.take());
     return std::move(out_);
   }
 
  private:
-  bool is_known(Fields& fields) {
+  bool is_known(json::Fields& fields) {
     fields.require("format", fmt::format("a snapshot starts with \"format\":\"{}\"", kSnapshotFormat));
     const auto format = fields.text("format", kMaxNameBytes);
     if (format && *format != kSnapshotFormat) {
@@ -49,7 +50,7 @@ class SnapshotReader {
     return format == kSnapshotFormat;
   }
 
-  void read_members(Fields& fields) {
+  void read_members(json::Fields& fields) {
     out_.head = read_position(fields);
     const std::string checksum = read_hex_digest(fields, "checksum", "the sum of all objects' hashes");
     if (const auto sum = Checksum::from_hex(checksum)) out_.checksum = *sum;
@@ -59,32 +60,32 @@ class SnapshotReader {
                    fmt::format("since must be below the revision {}, not {}", out_.head.revision, *out_.since));
     }
     fields.require("objects", "the list of objects, which may be empty");
-    fields.each("objects", false, [&](const JsonValue& value, const Place& at) { read_object(value, at); });
+    fields.each("objects", false, [&](const json::Value& value, const json::Place& at) { read_object(value, at); });
     if (!out_.since && fields.present("removed")) {
       fields.fault("removed", "only a delta, which has since, removes something");
     }
-    fields.each("removed", false, [&](const JsonValue& value, const Place& at) { read_removed(value, at); });
+    fields.each("removed", false, [&](const json::Value& value, const json::Place& at) { read_removed(value, at); });
   }
 
-  void read_object(const JsonValue& value, const Place& at) {
+  void read_object(const json::Value& value, const json::Place& at) {
     const std::size_t index = index_++;
     const std::size_t faults_before = faults_.count();
-    Fields fields(value, at, faults_);
+    json::Fields fields(value, at, faults_);
     const ObjectId id = read_id(fields);
     fields.require("document", "the object as it stands in a bundle");
-    if (const JsonValue* const document = fields.take("document");
-        document != nullptr && document->type() != JsonType::object) {
-      fields.fault("document", wrong_type_text("document", *document, "an object"));
+    if (const json::Value* const document = fields.take("document");
+        document != nullptr && document->type() != json::Type::object) {
+      fields.fault("document", json::wrong_type_text("document", *document, "an object"));
     }
     if (faults_.count() == faults_before) out_.objects.push_back(make_object(id.view(), document_of(index)));
   }
 
-  void read_removed(const JsonValue& value, const Place& at) {
-    Fields fields(value, at, faults_);
+  void read_removed(const json::Value& value, const json::Place& at) {
+    json::Fields fields(value, at, faults_);
     out_.removed.push_back(read_id(fields));
   }
 
-  ObjectId read_id(Fields& fields) {
+  ObjectId read_id(json::Fields& fields) {
     const std::size_t faults_before = faults_.count();
     fields.require("kind", kObjectKindNames);
     fields.require("tenant_id", "\"\" where the object belongs to no tenant");
@@ -103,10 +104,10 @@ class SnapshotReader {
     return next_ < documents_.size() ? documents_[next_].bytes : std::string_view();
   }
 
-  std::span<const DocumentRange> documents_;
+  std::span<const json::MemberRange> documents_;
   std::size_t next_ = 0;   // into documents_
   std::size_t index_ = 0;  // of the next item of `objects`
-  FaultList faults_;
+  json::FaultList faults_;
   SnapshotDocument out_;
 };
 
@@ -116,14 +117,14 @@ std::expected<SnapshotDocument, Faults> parse_snapshot(std::string_view json) {
   if (json.size() > kMaxSnapshotBytes) {
     return std::unexpected(Faults{{"", fmt::format("the snapshot is larger than {} MiB", kMaxSnapshotBytes >> 20)}});
   }
-  const auto documents = find_documents(json);
+  const auto documents = json::find_members(json, "objects", "document");
   if (!documents) return std::unexpected(Faults{documents.error()});
-  JsonTree tree;
+  json::Tree tree;
   const std::string frame = without_documents(json, *documents);
   const auto root = tree.parse(frame);
   if (!root) return std::unexpected(Faults{{"", root.error().text}});  // its line is one of the frame's
   auto snapshot = SnapshotReader(*documents).read(*root);
-  if (!snapshot) locate_faults(json, snapshot.error());
+  if (!snapshot) json::locate_faults(json, snapshot.error());
   return snapshot;
 }
 

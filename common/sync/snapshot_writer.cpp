@@ -1,7 +1,7 @@
 // Writing snapshots and deltas.
 #include <fmt/format.h>
 
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 #include "common/sync/snapshot_document.hpp"
 
 namespace sluice::sync {
@@ -23,9 +23,9 @@ class Items {
     out_ += first_ ? "\n" : ",\n";
     first_ = false;
     out_.append(R"({"kind":")").append(to_string(id.kind)).append(R"(","tenant_id":)");
-    append_json_string(out_, id.tenant_id);
+    json::append_string(out_, id.tenant_id);
     out_ += R"(,"id":)";
-    append_json_string(out_, id.id);
+    json::append_string(out_, id.id);
   }
 
  private:

@@ -5,30 +5,31 @@
 #include <limits>
 #include <utility>
 
+#include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice::sync {
 namespace {
 
-void write_position(JsonWriter& out, const Position& head) {
+void write_position(json::Writer& out, const Position& head) {
   out.field("revision", head.revision);
   out.field("chain", head.chain);
 }
 
-std::optional<std::chrono::milliseconds> read_ms(Fields& fields, std::string_view name, std::chrono::milliseconds min,
-                                                 std::chrono::milliseconds max) {
+std::optional<std::chrono::milliseconds> read_ms(json::Fields& fields, std::string_view name,
+                                                 std::chrono::milliseconds min, std::chrono::milliseconds max) {
   const auto value = fields.integer(name, min.count(), max.count());
   return value ? std::optional(std::chrono::milliseconds(*value)) : std::nullopt;
 }
 
-void read_tenants(Fields& fields, FaultList& faults, Heartbeat& out) {
-  const JsonValue* const value = fields.take("tenants");
+void read_tenants(json::Fields& fields, json::FaultList& faults, Heartbeat& out) {
+  const json::Value* const value = fields.take("tenants");
   if (value == nullptr) return;
-  const Place at = fields.at().member("tenants");
-  Fields tenants(*value, at, faults);
+  const json::Place at = fields.at().member("tenants");
+  json::Fields tenants(*value, at, faults);
   LiveAgents& live = out.live_agents.emplace();
-  for (const JsonMember& member : tenants.members()) {
+  for (const json::Member& member : tenants.members()) {
     if (!is_id(member.name) && member.name != kEveryTenant) {
       tenants.fault(member.name, fmt::format("{} is no id of a tenant", quoted(member.name)));
     }
@@ -37,7 +38,7 @@ void read_tenants(Fields& fields, FaultList& faults, Heartbeat& out) {
   }
 }
 
-WatchLine read_line(Fields& fields, FaultList& faults) {
+WatchLine read_line(json::Fields& fields, json::FaultList& faults) {
   const Position head = read_position(fields);
   if (!fields.boolean("heartbeat").value_or(false)) {
     const auto spread = read_ms(fields, "spread_ms", std::chrono::milliseconds(0), kMaxSpread);
@@ -52,7 +53,7 @@ WatchLine read_line(Fields& fields, FaultList& faults) {
 }  // namespace
 
 std::string write_line(const Invalidation& line) {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   write_position(out, line.head);
   out.field("spread_ms", std::int64_t{line.spread.count()});
@@ -61,7 +62,7 @@ std::string write_line(const Invalidation& line) {
 }
 
 std::string write_line(const Heartbeat& line) {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   out.field("heartbeat", true);
   write_position(out, line.head);
@@ -78,12 +79,12 @@ std::string write_line(const Heartbeat& line) {
 
 std::expected<WatchLine, Faults> parse_watch_line(std::string_view line) {
   if (line.size() > kMaxWatchLineBytes) return std::unexpected(Faults{{"", "the line is too long"}});
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(line);
   if (!document) return std::unexpected(Faults{document.error()});
-  FaultList faults;
-  const Place whole;
-  Fields fields(*document, whole, faults);
+  json::FaultList faults;
+  const json::Place whole;
+  json::Fields fields(*document, whole, faults);
   if (!fields.is_object()) return std::unexpected(faults.take());
   WatchLine read = read_line(fields, faults);
   if (faults.count() != 0) return std::unexpected(faults.take());

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "common/base/crypto.hpp"
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice::telemetry {
 namespace {
@@ -27,7 +27,7 @@ void append_text(std::string& line, std::string_view name, std::string_view text
   if (text.empty())
     line.append("null");
   else
-    append_json_string(line, text);
+    json::append_string(line, text);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <mutex>
 
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice::telemetry {
 namespace {
@@ -55,9 +55,9 @@ class LineSink final : public spdlog::sinks::base_sink<std::mutex> {
 struct AppendValue {
   std::string& out;
 
-  void operator()(std::string_view text) const { append_json_string(out, text); }
+  void operator()(std::string_view text) const { json::append_string(out, text); }
   void operator()(bool flag) const { out.append(flag ? "true" : "false"); }
-  void operator()(std::int64_t number) const { append_integer(out, number); }
+  void operator()(std::int64_t number) const { json::append_integer(out, number); }
   void operator()(double number) const {
     if (std::isfinite(number))
       fmt::format_to(std::back_inserter(out), "{}", number);
@@ -90,9 +90,9 @@ void Log::write(LogLevel level, std::string_view event, std::string_view message
   if (!wants(level)) return;
   std::string line;
   line.append(R"("level":")").append(to_string(level)).append(R"(","event":)");
-  append_json_string(line, event);
+  json::append_string(line, event);
   line.append(R"(,"message":)");
-  append_json_string(line, message);
+  json::append_string(line, message);
   for (const LogField& field : fields) {
     line.append(",\"").append(field.name).append("\":");
     std::visit(AppendValue{line}, field.value);

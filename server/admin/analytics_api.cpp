@@ -8,8 +8,8 @@
 #include <pqxx/pqxx>
 
 #include "common/base/timestamp.hpp"
-#include "common/domain/json_fields.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 #include "server/admin/paging.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/store/statement.hpp"
@@ -146,7 +146,7 @@ std::string totals(Context& context, const Window& window) {
 std::string row_document(const pqxx::row& row, const std::vector<Dimension>& dimensions) {
   std::string text = "{";
   for (std::size_t i = 0; i < dimensions.size(); ++i) {
-    text += fmt::format(R"("{}":{},)", dimensions[i].name, json_string(row[static_cast<int>(i)].c_str()));
+    text += fmt::format(R"("{}":{},)", dimensions[i].name, json::string_literal(row[static_cast<int>(i)].c_str()));
   }
   return text += fmt::format(R"("count":{}}})", row[static_cast<int>(dimensions.size())].c_str());
 }
@@ -205,8 +205,8 @@ Answer list_throttled_subjects(Context& context) {
   std::vector<std::string> items;
   for (const auto& row : rows) {
     items.push_back(fmt::format(R"({{"tenant_id":{},"policy_id":{},"subject":{},"count":{}}})",
-                                json_string(row[0].c_str()), json_string(row[1].c_str()), json_string(row[2].c_str()),
-                                row[3].c_str()));
+                                json::string_literal(row[0].c_str()), json::string_literal(row[1].c_str()),
+                                json::string_literal(row[2].c_str()), row[3].c_str()));
   }
   Answer answer;
   answer.body = fmt::format(R"({{{},"items":[{}]}})", window_document(window), fmt::join(items, ","));

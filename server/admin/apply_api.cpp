@@ -2,12 +2,14 @@
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
 #include "common/http/problem.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/merge_patch.hpp"
 #include "common/policy/snapshot.hpp"
 #include "server/admin/apply_plan.hpp"
 #include "server/admin/bundle_api.hpp"
-#include "server/admin/json_edit.hpp"
 #include "server/admin/overrides_api.hpp"
 #include "server/admin/references.hpp"
 #include "server/admin/refusal.hpp"
@@ -31,9 +33,9 @@ ApplyOptions read_options(const Call& call) {
 }
 
 std::string diff_of(const std::string& before, const std::string& after) {
-  JsonTree old_tree;
-  JsonTree new_tree;
-  return merge_patch(old_tree.parse(before).value(), new_tree.parse(after).value());
+  json::Tree old_tree;
+  json::Tree new_tree;
+  return json::merge_patch(old_tree.parse(before).value(), new_tree.parse(after).value());
 }
 
 // Writes what is planned, and lists it.

@@ -9,9 +9,9 @@
 #include <pqxx/pqxx>
 
 #include "common/domain/policy_json.hpp"
+#include "common/json/edit.hpp"
 #include "common/policy/snapshot.hpp"
 #include "server/admin/drafts.hpp"
-#include "server/admin/json_edit.hpp"
 #include "server/admin/refusal.hpp"
 
 namespace sluice::server {

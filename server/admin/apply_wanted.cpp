@@ -5,12 +5,13 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
 #include "common/domain/override_json.hpp"
 #include "common/domain/policy_json.hpp"
 #include "common/domain/tenant_json.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
 #include "server/admin/drafts.hpp"
-#include "server/admin/json_edit.hpp"
 
 namespace sluice::server {
 namespace {
@@ -192,7 +193,7 @@ class Reader {
                                              ? *plans.at(place_of(item.tenant_id, item.plan_id))
                                              : *policies.at(place_of(item.tenant_id, item.policy_id));
       const Algorithm algorithm = std::ranges::find(limits, item.limit_name, &Limit::name)->algorithm;
-      const auto write = [algorithm](JsonWriter& out, const Override& written) {
+      const auto write = [algorithm](json::Writer& out, const Override& written) {
         write_override(out, written, algorithm);
       };
       add_local(Kind::override_, item, canonical(item, write), override_columns(item));

@@ -5,9 +5,10 @@
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
+#include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
-#include "common/domain/json_fields.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 #include "server/admin/paging.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/store/statement.hpp"
@@ -116,10 +117,12 @@ std::string entry(const pqxx::row& row) {
   const auto add = [&text](std::string_view name, std::string_view json) {
     text.append(text.size() > 1 ? "," : "").append("\"").append(name).append("\":").append(json);
   };
-  const auto add_text = [&](std::string_view name, Column column) { add(name, json_string(row[column].c_str())); };
+  const auto add_text = [&](std::string_view name, Column column) {
+    add(name, json::string_literal(row[column].c_str()));
+  };
   // "" is what is above organizations or tenants.
   const auto add_place = [&](std::string_view name, Column column) {
-    add(name, row[column].size() == 0 ? "null" : json_string(row[column].c_str()));
+    add(name, row[column].size() == 0 ? "null" : json::string_literal(row[column].c_str()));
   };
   const auto add_document = [&](std::string_view name, Column column) {
     add(name, row[column].is_null() ? "null" : row[column].c_str());

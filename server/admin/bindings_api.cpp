@@ -3,8 +3,9 @@
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
-#include "common/domain/json_fields.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/base/text.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
 #include "server/admin/places.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/identity/binding.hpp"
@@ -13,9 +14,9 @@ namespace sluice::server {
 namespace {
 
 // "shop", "shop-checkout"
-std::string binding_id(Transaction& tx, std::string_view, const JsonValue& body) {
+std::string binding_id(Transaction& tx, std::string_view, const json::Value& body) {
   return made_id(tx, Kind::binding, "",
-                 fmt::format("{} {}", text_member(body, "namespace"), text_member(body, "service_account")));
+                 fmt::format("{} {}", body.text_of("namespace"), body.text_of("service_account")));
 }
 
 // A service account has one binding: which of two would hold is nobody's guess.
@@ -31,8 +32,8 @@ void check_free(Transaction& tx, const Binding& binding) {
 }
 
 Draft draft_binding(Transaction& tx, const std::string& body) {
-  JsonTree tree;
-  const JsonValue value = tree.parse(body).value();
+  json::Tree tree;
+  const json::Value value = tree.parse(body).value();
   Faults faults;
   Binding binding = read_binding(value, faults);
   check_places(tx, value, binding.organization_id, binding.tenant_ids, faults);

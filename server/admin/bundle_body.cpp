@@ -2,19 +2,19 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/fault_place.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fault_place.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/policy/warnings.hpp"
-#include "server/admin/json_edit.hpp"
 #include "server/admin/refusal.hpp"
 
 namespace sluice::server {
 
 BundleBody::BundleBody(const Call& call, std::int64_t now_us) : call_(call) {
   {
-    JsonTree tree;  // as large as the body, and of no use once it is read
-    const JsonValue document = parse(tree);
+    json::Tree tree;  // as large as the body, and of no use once it is read
+    const json::Value document = parse(tree);
     note_lists(document);
     auto read = read_bundle(document, &policy::check_expression);
     if (!read) refuse(std::move(read.error()));
@@ -25,7 +25,7 @@ BundleBody::BundleBody(const Call& call, std::int64_t now_us) : call_(call) {
   locate(warnings);
 }
 
-JsonValue BundleBody::parse(JsonTree& tree) {
+json::Value BundleBody::parse(json::Tree& tree) {
   if (call_.yaml) {
     auto converted = json_of_yaml(call_.body);
     if (!converted) refuse_faults(400, {std::move(converted.error())});
@@ -40,20 +40,20 @@ JsonValue BundleBody::parse(JsonTree& tree) {
   return *document;
 }
 
-void BundleBody::note_lists(const JsonValue& document) {
+void BundleBody::note_lists(const json::Value& document) {
   for (const Kind kind : kBundleKinds) {
-    const JsonValue* const list = member(document, info(kind).table);
-    listed_[static_cast<std::size_t>(kind)] = list != nullptr && list->type() == JsonType::array;
+    const json::Value* const list = document.find(info(kind).table);
+    listed_[static_cast<std::size_t>(kind)] = list != nullptr && list->type() == json::Type::array;
   }
-  const JsonValue* const mode = member(document, "mode");
-  has_mode_ = mode != nullptr && mode->type() != JsonType::null;
+  const json::Value* const mode = document.find("mode");
+  has_mode_ = mode != nullptr && mode->type() != json::Type::null;
 }
 
 void BundleBody::locate(Faults& faults) const {
   if (call_.yaml) {
     yaml_.locate(faults);
   } else {
-    locate_faults(call_.body, faults);
+    json::locate_faults(call_.body, faults);
   }
 }
 

@@ -37,8 +37,8 @@ class BundleBody {
   Faults warnings;  // what is allowed and most likely not meant
 
  private:
-  JsonValue parse(JsonTree& tree);
-  void note_lists(const JsonValue& document);
+  json::Value parse(json::Tree& tree);
+  void note_lists(const json::Value& document);
 
   const Call& call_;
   YamlDocument yaml_;

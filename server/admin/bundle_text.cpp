@@ -4,8 +4,8 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_tree.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/tree.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/store/objects.hpp"
 
@@ -35,12 +35,12 @@ void append_list(Transaction& tx, const BundlePart& part, Kind kind, std::string
       first = false;
       out += bundle_document(found[i].key.kind, found[i].version, found[i].document);
     }
-    if (out.size() > kMaxJsonBytes) {
+    if (out.size() > json::kMaxBytes) {
       throw Refusal(
           422, "too-large",
           fmt::format("The bundle would be larger than the {} MiB that a bundle may have: export one organization or "
                       "one tenant at a time.",
-                      kMaxJsonBytes >> 20));
+                      json::kMaxBytes >> 20));
     }
     if (found.size() <= kRows) break;
     page.after_tenant_id = found[kRows - 1].key.tenant_id;
@@ -53,10 +53,10 @@ void append_list(Transaction& tx, const BundlePart& part, Kind kind, std::string
 
 std::string bundle_text(Transaction& tx, const BundlePart& part) {
   std::string out = R"({"format":"sluice/v1")";
-  JsonTree tree;
+  json::Tree tree;
   const auto settings = find(tx, Kind::setting, "", "global");
   const auto global = tree.parse(settings ? std::string_view(settings->document) : std::string_view("{}"));
-  const std::string_view mode = global ? text_member(*global, "mode") : std::string_view();
+  const std::string_view mode = global ? global->text_of("mode") : std::string_view();
   if (!mode.empty() && mode != "enforce") out += fmt::format(R"(,"mode":"{}")", mode);
   for (const Kind kind : {Kind::organization, Kind::tenant, Kind::plan, Kind::policy}) append_list(tx, part, kind, out);
   if (part.keys) append_list(tx, part, Kind::key, out);

@@ -7,9 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
 #include "common/domain/references.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/overrides_api.hpp"
 #include "server/admin/refusal.hpp"
@@ -42,29 +43,29 @@ struct Subject {
   std::string identity_text() const {
     std::string text = "{";
     for (const auto& [dimension, value] : given) {
-      text.append(text.size() > 1 ? "," : "").append(json_string(to_string(dimension))).append(":");
-      text += value ? json_string(*value) : "null";
+      text.append(text.size() > 1 ? "," : "").append(json::string_literal(to_string(dimension))).append(":");
+      text += value ? json::string_literal(*value) : "null";
     }
     return text += '}';
   }
   std::string document() const {
-    return fmt::format(R"({{"tenant_id":{},"{}":{},"identity":{}}})", json_string(tenant_id),
+    return fmt::format(R"({{"tenant_id":{},"{}":{},"identity":{}}})", json::string_literal(tenant_id),
                        policy_id.empty() ? "plan_id" : "policy_id",
-                       json_string(policy_id.empty() ? plan_id : policy_id), identity_text());
+                       json::string_literal(policy_id.empty() ? plan_id : policy_id), identity_text());
   }
 };
 
-void read_identity(Fields& fields, Subject& subject) {
+void read_identity(json::Fields& fields, Subject& subject) {
   fields.require("identity",
                  "whose counters: the value of each dimension of the key, such as {\"subject\":\"user:42\"}");
-  const JsonValue* const value = fields.take("identity");
+  const json::Value* const value = fields.take("identity");
   if (value == nullptr) return;
-  const Place at = fields.at().member("identity");
-  Fields identity(*value, at, fields.faults());
-  for (JsonMember& member : identity.members()) {
+  const json::Place at = fields.at().member("identity");
+  json::Fields identity(*value, at, fields.faults());
+  for (json::Member& member : identity.members()) {
     if (member.taken) continue;  // given twice
     const auto dimension = parse_dimension(member.name);
-    const bool absent = member.value.type() == JsonType::null;
+    const bool absent = member.value.type() == json::Type::null;
     const auto text = identity.text(member.name, kMaxTextBytes);
     member.taken = true;
     if (!dimension) {
@@ -79,11 +80,11 @@ void read_identity(Fields& fields, Subject& subject) {
 }
 
 Subject read_subject(Context& context) {
-  JsonTree tree;
-  const JsonValue body = read_body(context.call, tree);
-  FaultList faults;
-  const Place root;
-  Fields fields(body, root, faults);
+  json::Tree tree;
+  const json::Value body = read_body(context.call, tree);
+  json::FaultList faults;
+  const json::Place root;
+  json::Fields fields(body, root, faults);
   Subject subject;
   subject.tenant_id = read_optional_id(fields, "tenant_id");
   subject.policy_id = read_optional_id(fields, "policy_id");
@@ -177,8 +178,8 @@ Question read_question(Context& context) {
 std::string limit_json(const Limit& limit, const LimitReport& report) {
   return fmt::format(
       R"({{"name":{},"algorithm":"{}","unit":{},"limit":{},"remaining":{},"spent":{},"reset_after_us":{}}})",
-      json_string(limit.name), to_string(limit.algorithm), json_string(limit.unit), report.limit, report.remaining,
-      report.limit - report.remaining, report.reset_after_us);
+      json::string_literal(limit.name), to_string(limit.algorithm), json::string_literal(limit.unit), report.limit,
+      report.remaining, report.limit - report.remaining, report.reset_after_us);
 }
 
 }  // namespace

@@ -7,17 +7,18 @@
 
 #include "common/base/clock.hpp"
 #include "common/base/crypto.hpp"
+#include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
-#include "common/domain/json_fields.hpp"
 #include "common/domain/override_json.hpp"
 #include "common/domain/policy_json.hpp"
 #include "common/domain/tenant_json.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/policy_index.hpp"
 #include "common/policy/scope.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/policy/warnings.hpp"
-#include "server/admin/json_edit.hpp"
 #include "server/admin/refusal.hpp"
 
 namespace sluice::server {
@@ -34,12 +35,12 @@ struct BodyIds {
   std::string action;
 };
 BodyIds ids_of(const std::string& body) {
-  JsonTree tree;
+  json::Tree tree;
   const auto value = tree.parse(body);
   if (!value) return {};
-  return {std::string(text_member(*value, "tenant_id")), std::string(text_member(*value, "id")),
-          std::string(text_member(*value, "plan_id")), std::string(text_member(*value, "policy_id")),
-          std::string(text_member(*value, "action"))};
+  return {std::string(value->text_of("tenant_id")), std::string(value->text_of("id")),
+          std::string(value->text_of("plan_id")), std::string(value->text_of("policy_id")),
+          std::string(value->text_of("action"))};
 }
 
 // A bundle in the making: the body first in its list, and around it what belongs to it.
@@ -62,7 +63,7 @@ class Surroundings {
     const auto tenant = find(tx_, Kind::tenant, tenant_id, tenant_id, Lock::none);
     if (!tenant) return;
     organization_id_ = tenant->key.organization_id;
-    add("organizations", fmt::format(R"({{"id":{}}})", json_string(organization_id_)));
+    add("organizations", fmt::format(R"({{"id":{}}})", json::string_literal(organization_id_)));
     add("tenants", tenant->document);
   }
   void add_policy(const std::string& tenant_id, std::string_view policy_id) {
@@ -230,14 +231,14 @@ Draft draft_organization(Transaction& tx, const std::string& body) {
 
 Draft draft_tenant(Transaction& tx, const std::string& body) {
   Surroundings surroundings(tx, "tenants", body);
-  JsonTree tree;
+  json::Tree tree;
   const auto value = tree.parse(body);
-  const JsonValue* const given = value ? member(*value, "organization_id") : nullptr;
+  const json::Value* const given = value ? value->find("organization_id") : nullptr;
   // To a bundle's reader a tenant may be of nobody.
-  if (value && (given == nullptr || given->type() == JsonType::null)) {
+  if (value && (given == nullptr || given->type() == json::Type::null)) {
     refuse_fault(422, "/organization_id", "organization_id is missing: every tenant belongs to an organization");
   }
-  const std::string_view organization = value ? text_member(*value, "organization_id") : std::string_view();
+  const std::string_view organization = value ? value->text_of("organization_id") : std::string_view();
   if (const auto found = find(tx, Kind::organization, "", organization)) {
     surroundings.add("organizations", found->document);
   }
@@ -325,8 +326,8 @@ Draft draft_override(Transaction& tx, const std::string& body) {
   const Limit& limit = overridden_limit(bundle, item);
   return {
       .key = {Kind::override_, surroundings.organization_id(), item.tenant_id, item.id},
-      .document = canonical(
-          item, [&limit](JsonWriter& out, const Override& written) { write_override(out, written, limit.algorithm); }),
+      .document = canonical(item, [&limit](json::Writer& out,
+                                           const Override& written) { write_override(out, written, limit.algorithm); }),
       .extra = override_columns(item),
       .warnings = {}};
 }

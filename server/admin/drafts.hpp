@@ -10,8 +10,8 @@
 
 #include "common/base/error.hpp"
 #include "common/domain/bundle.hpp"
-#include "common/domain/json_tree.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/tree.hpp"
+#include "common/json/writer.hpp"
 #include "server/postgres/transaction.hpp"
 #include "server/store/objects.hpp"
 
@@ -41,7 +41,7 @@ Draft draft_key(Transaction& tx, const std::string& body);  // with its key_hash
 // The canonical form that is stored. `write`: write_plan and the like.
 template <class Item, class Write>
 std::string canonical(const Item& item, Write write) {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   write(out, item);
   return out.take();
 }

@@ -2,15 +2,16 @@
 // counted, so what a limit would say is left open.
 #include <fmt/core.h>
 
-#include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_fields.hpp"
 #include "common/domain/references.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 #include "common/policy/counter_key.hpp"
 #include "common/policy/course.hpp"
 #include "server/admin/bundle_api.hpp"
-#include "server/admin/json_edit.hpp"
 #include "server/admin/object_parts.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/admin/tenant_snapshots.hpp"
@@ -28,8 +29,8 @@ struct ExplainQuestion {
   CheckRequest request;
 };
 
-void read_request(const JsonValue& value, ExplainQuestion& question) {
-  append_json(question.text, value);
+void read_request(const json::Value& value, ExplainQuestion& question) {
+  json::append(question.text, value);
   const auto found = parse_check(question.text, question.request);
   question.request.explain = true;
   if (found.empty()) return;
@@ -38,15 +39,15 @@ void read_request(const JsonValue& value, ExplainQuestion& question) {
   refuse_faults(found.front().status, std::move(faults));
 }
 
-void read_explain_question(Context& context, const JsonValue& body, ExplainQuestion& question) {
-  FaultList faults;
-  const Place root;
-  Fields fields(body, root, faults);
+void read_explain_question(Context& context, const json::Value& body, ExplainQuestion& question) {
+  json::FaultList faults;
+  const json::Place root;
+  json::Fields fields(body, root, faults);
   read_optional_id(fields, "tenant_id");
   question.key_id = read_optional_id(fields, "key_id");
   fields.require("request",
                  "a check request as agents take it: {\"subject\":\"user:42\",\"resource\":\"GET:/orders\"}");
-  const JsonValue* const request = fields.take("request");
+  const json::Value* const request = fields.take("request");
   fields.reject_unknown();
   if (faults.count() > 0) refuse_faults(422, faults.take());
   question.tenant_id = body_tenant(context, body, Kind::policy);
@@ -97,7 +98,7 @@ std::string_view allowed_text(const Course& course, const policy::TenantView& te
 
 void append_text(std::string& out, std::string_view name, std::string_view value) {
   out.append(",\"").append(name).append("\":");
-  append_json_string(out, value);
+  json::append_string(out, value);
 }
 
 void append_rulebook(std::string& out, const Course& course, const policy::TenantView& tenant,
@@ -119,7 +120,7 @@ void append_rulebook(std::string& out, const Course& course, const policy::Tenan
   out += R"(,"counter_keys":[)";
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out += ',';
-    append_json_string(out, keys[i]);
+    json::append_string(out, keys[i]);
   }
   out += ']';
 }
@@ -127,7 +128,7 @@ void append_rulebook(std::string& out, const Course& course, const policy::Tenan
 std::string answer_of(const Course& course, const policy::TenantView& tenant, const ExplainQuestion& question,
                       const Revision& revision) {
   std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
-                                json_string(question.tenant_id), revision.number, allowed_text(course, tenant),
+                                json::string_literal(question.tenant_id), revision.number, allowed_text(course, tenant),
                                 reason_of(course), course.deciding_is_shadow);
   if (course.deciding != nullptr) append_rulebook(out, course, tenant, question.request);
   out += ',';
@@ -138,8 +139,8 @@ std::string answer_of(const Course& course, const policy::TenantView& tenant, co
 }  // namespace
 
 Answer explain_request(Context& context) {
-  JsonTree tree;
-  const JsonValue body = read_body(context.call, tree);
+  json::Tree tree;
+  const json::Value body = read_body(context.call, tree);
   ExplainQuestion question;
   read_explain_question(context, body, question);
   const auto tenant = find(context.tx, Kind::tenant, "", question.tenant_id);

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
+#include "common/json/fields.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/bundle_text.hpp"
 #include "server/admin/refusal.hpp"

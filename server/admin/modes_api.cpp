@@ -5,9 +5,10 @@
 #include <fmt/core.h>
 
 #include "common/domain/enum_text.hpp"
-#include "common/domain/json_fields.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 #include "server/admin/drafts.hpp"
-#include "server/admin/json_edit.hpp"
 #include "server/admin/object_parts.hpp"
 #include "server/admin/paging.hpp"
 #include "server/admin/refusal.hpp"
@@ -18,9 +19,9 @@ namespace {
 constexpr std::string_view kGlobal = "global";
 
 Mode mode_of(const StoredObject& object) {
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(object.document);
-  return document ? mode_from(text_member(*document, "mode")).value_or(Mode::enforce) : Mode::enforce;
+  return document ? mode_from(document->text_of("mode")).value_or(Mode::enforce) : Mode::enforce;
 }
 
 StoredObject global_setting(Context& context, Lock lock) {
@@ -45,10 +46,10 @@ Answer show_mode(Context& context, const StoredObject& tenant) {
 
 // Of {"mode":"shadow"}; what GET adds to it may come back.
 Mode read_mode(const Call& call) {
-  JsonTree tree;
-  FaultList faults;
-  const Place root;
-  Fields fields(read_body(call, tree), root, faults);
+  json::Tree tree;
+  json::FaultList faults;
+  const json::Place root;
+  json::Fields fields(read_body(call, tree), root, faults);
   for (const std::string_view name : kReadOnly) fields.take(name);
   for (const std::string_view name : {"tenant_id", "organization_id", "effective"}) fields.take(name);
   fields.require("mode", kModeNames);
@@ -97,9 +98,9 @@ Answer put_tenant_mode(Context& context) {
   const Mode mode = read_mode(context.call);
   const StoredObject before = require(context, Kind::tenant, Lock::update);
   check_conditions(context.call, &before);
-  JsonTree tree;
-  const NamedText changed{"mode", json_string(to_string(mode))};
-  const Draft draft = draft_tenant(context.tx, edited(tree.parse(before.document).value(), {}, {&changed, 1}));
+  json::Tree tree;
+  const json::NamedText changed{"mode", json::string_literal(to_string(mode))};
+  const Draft draft = draft_tenant(context.tx, json::edited(tree.parse(before.document).value(), {}, {&changed, 1}));
   store(context, draft, before, "mode");
   return show_mode(context, require(context, Kind::tenant, Lock::none));
 }

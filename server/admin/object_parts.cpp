@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/base/text.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 #include "server/admin/references.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/admin/routes.hpp"
@@ -46,22 +48,22 @@ std::string required_tenant(const Context& context, Kind kind) {
   return tenant;
 }
 
-JsonValue read_body(const Call& call, JsonTree& tree) {
+json::Value read_body(const Call& call, json::Tree& tree) {
   const auto body = tree.parse(call.body);
   if (!body) refuse_faults(400, {body.error()});
-  if (body->type() != JsonType::object) {
-    refuse_fault(400, "", fmt::format("the body must be a JSON object, not {}", sluice::describe(body->type())));
+  if (body->type() != json::Type::object) {
+    refuse_fault(400, "", fmt::format("the body must be a JSON object, not {}", json::describe(body->type())));
   }
-  if (Faults faults = nul_faults(*body); !faults.empty()) refuse_faults(422, std::move(faults));
+  if (Faults faults = json::nul_faults(*body); !faults.empty()) refuse_faults(422, std::move(faults));
   return *body;
 }
 
-bool is_given(const JsonValue& body, std::string_view name) {
-  const JsonValue* const found = member(body, name);
-  return found != nullptr && found->type() != JsonType::null;
+bool is_given(const json::Value& body, std::string_view name) {
+  const json::Value* const found = body.find(name);
+  return found != nullptr && found->type() != json::Type::null;
 }
 
-std::vector<std::string_view> unshown(const JsonValue& body, std::string_view secret) {
+std::vector<std::string_view> unshown(const json::Value& body, std::string_view secret) {
   std::vector<std::string_view> names(kReadOnly.begin(), kReadOnly.end());
   if (!is_given(body, secret)) names.push_back(secret);
   return names;
@@ -101,7 +103,7 @@ Answer show(const StoredObject& object, const Faults& warnings) {
     answer.body += R"(,"warnings":[)";
     for (std::size_t i = 0; i < warnings.size(); ++i) {
       answer.body += fmt::format(R"({}{{"pointer":{},"detail":{}}})", i == 0 ? "" : ",",
-                                 json_string(warnings[i].pointer), json_string(warnings[i].text));
+                                 json::string_literal(warnings[i].pointer), json::string_literal(warnings[i].text));
     }
     answer.body += ']';
   }
@@ -110,10 +112,10 @@ Answer show(const StoredObject& object, const Faults& warnings) {
   return answer;
 }
 
-std::string body_tenant(const Context& context, const JsonValue& body, Kind kind) {
+std::string body_tenant(const Context& context, const json::Value& body, Kind kind) {
   if (!info(kind).in_tenant) return {};
   const std::string_view asked = context.call.parameter("tenant_id");
-  const std::string_view said = text_member(body, "tenant_id");
+  const std::string_view said = body.text_of("tenant_id");
   if (said.empty()) return tenant_of(context, kind);
   if (!asked.empty() && asked != said) {
     refuse_fault(
@@ -123,15 +125,15 @@ std::string body_tenant(const Context& context, const JsonValue& body, Kind kind
   return std::string(said);
 }
 
-std::string placed(const JsonValue& body, Kind kind, const std::string& tenant_id, const std::string& id) {
+std::string placed(const json::Value& body, Kind kind, const std::string& tenant_id, const std::string& id) {
   Faults faults;
-  std::vector<NamedText> added;
+  std::vector<json::NamedText> added;
   const auto place = [&](std::string_view name, const std::string& value) {
     if (value.empty()) return;
     if (!is_given(body, name)) {
-      added.emplace_back(name, json_string(value));
-    } else if (const JsonValue* const given = member(body, name);
-               given->type() == JsonType::string && given->text() != value) {
+      added.emplace_back(name, json::string_literal(value));
+    } else if (const json::Value* const given = body.find(name);
+               given->type() == json::Type::string && given->text() != value) {
       faults.push_back({fmt::format("/{}", name),
                         fmt::format("the body says {}, the call {}: let them agree, or leave it out of the body",
                                     quoted(given->text()), quoted(value))});
@@ -140,7 +142,7 @@ std::string placed(const JsonValue& body, Kind kind, const std::string& tenant_i
   if (info(kind).in_tenant) place("tenant_id", tenant_id);
   place("id", id);
   if (!faults.empty()) refuse_faults(422, std::move(faults));
-  return edited(body, kReadOnly, added);
+  return json::edited(body, kReadOnly, added);
 }
 
 Answer insert_draft(Context& context, const Draft& draft, std::string_view collection, std::string_view action) {
@@ -188,7 +190,7 @@ Answer remove_object(Context& context, const StoredObject& before) {
 void show_secret(Answer& answer, std::string_view member, std::string_view secret) {
   answer.body.pop_back();
   answer.body_without_secret = fmt::format(R"({},"{}":null,"secret_already_shown":true}})", answer.body, member);
-  answer.body += fmt::format(R"(,"{}":{}}})", member, json_string(secret));
+  answer.body += fmt::format(R"(,"{}":{}}})", member, json::string_literal(secret));
 }
 
 }  // namespace sluice::server

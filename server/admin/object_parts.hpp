@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "server/admin/call.hpp"
 #include "server/admin/drafts.hpp"
 #include "server/store/objects.hpp"
@@ -18,21 +18,21 @@ namespace sluice::server {
 // The tenant a call is about: of the query, else the only one of the caller's token; "" for kinds without.
 std::string tenant_of(const Context& context, Kind kind);
 // The one the body names, else as tenant_of; refuses a body and a query that name two.
-std::string body_tenant(const Context& context, const JsonValue& body, Kind kind);
+std::string body_tenant(const Context& context, const json::Value& body, Kind kind);
 
 // As tenant_of, for a path whose ids are unique within a tenant only: refuses 422 where nothing says which.
 std::string required_tenant(const Context& context, Kind kind);
 
 // The body as an object; refuses what is no JSON or no object.
-JsonValue read_body(const Call& call, JsonTree& tree);
+json::Value read_body(const Call& call, json::Tree& tree);
 // Whether an object has a member that is not null.
-bool is_given(const JsonValue& body, std::string_view name);
+bool is_given(const json::Value& body, std::string_view name);
 // The body without what is read-only, and with its place in it: what the path and the query say, where the body does
 // not say it. Refuses a body that says something else.
-std::string placed(const JsonValue& body, Kind kind, const std::string& tenant_id, const std::string& id);
+std::string placed(const json::Value& body, Kind kind, const std::string& tenant_id, const std::string& id);
 
 // What an answer that is repeated shows in place of a secret: a body may bring that back, but no secret of its own.
-std::vector<std::string_view> unshown(const JsonValue& body, std::string_view secret);
+std::vector<std::string_view> unshown(const json::Value& body, std::string_view secret);
 
 // The object a path names; refuses 404 where it is not in the caller's scope.
 StoredObject require(Context& context, Kind kind, Lock lock);

@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 
+#include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_fields.hpp"
 #include "common/domain/limit_json.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/merge_patch.hpp"
 #include "server/admin/paging.hpp"
 #include "server/admin/refusal.hpp"
 
@@ -29,15 +31,15 @@ std::string slug(std::string_view name) {
 }
 
 template <Kind kind>
-std::string id_from_name(Transaction& tx, std::string_view tenant_id, const JsonValue& body) {
-  return made_id(tx, kind, tenant_id, text_member(body, "name"));
+std::string id_from_name(Transaction& tx, std::string_view tenant_id, const json::Value& body) {
+  return made_id(tx, kind, tenant_id, body.text_of("name"));
 }
 
 // The shorthand rule gets an id made from its content, by whoever reads it.
-std::string policy_id(Transaction& tx, std::string_view tenant_id, const JsonValue& body) {
-  FaultList ignored;
-  const Place root;
-  Fields fields(body, root, ignored);
+std::string policy_id(Transaction& tx, std::string_view tenant_id, const json::Value& body) {
+  json::FaultList ignored;
+  const json::Place root;
+  json::Fields fields(body, root, ignored);
   const bool shorthand = !fields.present("limits") && has_flat_limit(fields);
   return shorthand ? std::string() : id_from_name<Kind::policy>(tx, tenant_id, body);
 }
@@ -75,8 +77,8 @@ Answer list_objects(Context& context, Kind kind, const std::vector<Filter>& filt
 }
 
 Answer create_object(Context& context, const Resource& resource) {
-  JsonTree tree;
-  const JsonValue body = read_body(context.call, tree);
+  json::Tree tree;
+  const json::Value body = read_body(context.call, tree);
   const std::string tenant = body_tenant(context, body, resource.kind);
   const std::string id = is_given(body, "id") ? std::string() : resource.make_id(context.tx, tenant, body);
   std::string text = placed(body, resource.kind, tenant, id);
@@ -101,8 +103,8 @@ Answer get_object(Context& context, Kind kind) {
 }
 
 Answer put_object(Context& context, const Resource& resource) {
-  JsonTree tree;
-  const JsonValue body = read_body(context.call, tree);
+  json::Tree tree;
+  const json::Value body = read_body(context.call, tree);
   const std::string& id = context.call.path_values.front();
   const std::string tenant = body_tenant(context, body, resource.kind);
   const auto before = find(context.tx, resource.kind, tenant, id, Lock::update);
@@ -116,14 +118,14 @@ Answer put_object(Context& context, const Resource& resource) {
 }
 
 Answer patch_object(Context& context, const Resource& resource) {
-  JsonTree tree;
-  JsonTree old_tree;
-  const JsonValue patch = read_body(context.call, tree);
+  json::Tree tree;
+  json::Tree old_tree;
+  const json::Value patch = read_body(context.call, tree);
   const StoredObject before = require(context, resource.kind, Lock::update);
   check_conditions(context.call, &before);
   const auto old = old_tree.parse(before.document);
-  JsonTree merged_tree;
-  const std::string text = merged(*old, patch);
+  json::Tree merged_tree;
+  const std::string text = json::merged(*old, patch);
   const auto body = merged_tree.parse(text);
   const Draft draft = resource.draft(context.tx, placed(*body, resource.kind, before.key.tenant_id, before.key.id));
   return store(context, draft, before, "update");

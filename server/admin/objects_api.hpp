@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "server/admin/call.hpp"
 #include "server/admin/drafts.hpp"
 #include "server/admin/object_parts.hpp"
@@ -29,7 +29,7 @@ struct Resource {
   std::string_view collection;  // "/v1/admin/plans"
   Draft (*draft)(Transaction& tx, const std::string& body);
   // An id for a body without one; "" where its reader makes one from the content.
-  std::string (*make_id)(Transaction& tx, std::string_view tenant_id, const JsonValue& body);
+  std::string (*make_id)(Transaction& tx, std::string_view tenant_id, const json::Value& body);
   // Adds to the body, which is placed already, what the server makes itself where the body has none; a secret, if it
   // made one. `before`: what is to be replaced. nullptr: it makes nothing.
   std::optional<Secret> (*complete)(std::string& body, const StoredObject* before) = nullptr;

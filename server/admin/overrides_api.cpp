@@ -4,9 +4,10 @@
 
 #include "common/base/duration.hpp"
 #include "common/base/timestamp.hpp"
-#include "common/domain/json_fields.hpp"
 #include "common/domain/references.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/paging.hpp"
 #include "server/admin/refusal.hpp"
@@ -25,25 +26,26 @@ std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
 }
 
 // The body with `expires_at` in the place of `ttl`; what is wrong with either goes to `faults`.
-std::string with_end(const JsonValue& body, std::int64_t now_us, Faults& faults) {
+std::string with_end(const json::Value& body, std::int64_t now_us, Faults& faults) {
   static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};  // the second as an answer has it
-  const JsonValue* const ttl = body.find("ttl");
-  const JsonValue* const given = body.find("expires_at");
-  if (given != nullptr && given->type() == JsonType::string) {
+  const json::Value* const ttl = body.find("ttl");
+  const json::Value* const given = body.find("expires_at");
+  if (given != nullptr && given->type() == json::Type::string) {
     const auto end = parse_timestamp(given->text());
     if (end && end->time_since_epoch().count() <= now_us) {
       faults.push_back({"/expires_at", "lies in the past: the override would never be in force"});
     }
   }
-  if (ttl == nullptr || ttl->type() == JsonType::null) return edited(body, kDropped, {});
-  const auto end = ttl->type() == JsonType::string ? end_of(ttl->text(), now_us) : std::nullopt;
+  if (ttl == nullptr || ttl->type() == json::Type::null) return json::edited(body, kDropped, {});
+  const auto end = ttl->type() == json::Type::string ? end_of(ttl->text(), now_us) : std::nullopt;
   if (!end) faults.push_back({"/ttl", "must be a duration from 1ms to 36500d, such as \"24h\""});
-  if (given != nullptr && given->type() != JsonType::null) {
+  if (given != nullptr && given->type() != json::Type::null) {
     faults.push_back({"/ttl", "ttl and expires_at are both given: say one of them"});
   }
-  if (!end || !faults.empty()) return edited(body, kDropped, {});
-  const std::array<NamedText, 1> added{NamedText{"expires_at", json_string(format_timestamp(*end))}};
-  return edited(body, kDropped, added);
+  if (!end || !faults.empty()) return json::edited(body, kDropped, {});
+  const std::array<json::NamedText, 1> added{
+      json::NamedText{"expires_at", json::string_literal(format_timestamp(*end))}};
+  return json::edited(body, kDropped, added);
 }
 
 using Write = Answer (*)(Context&, const Resource&);
@@ -51,10 +53,10 @@ using Write = Answer (*)(Context&, const Resource&);
 // As every kind is written, with what this one has beyond it. All faults are named at once.
 Answer write_override(Context& context, Write write) {
   require_publisher(context);
-  JsonTree tree;
+  json::Tree tree;
   Faults faults;
   Call call = context.call;
-  if (const auto body = tree.parse(call.body); body && body->type() == JsonType::object) {
+  if (const auto body = tree.parse(call.body); body && body->type() == json::Type::object) {
     call.body = with_end(*body, context.now_us, faults);
   }
   Context changed{call,           context.principal, context.tx,       context.log,
@@ -81,11 +83,11 @@ struct Cleared {
 };
 
 Cleared read_cleared(Context& context) {
-  JsonTree tree;
-  const JsonValue body = read_body(context.call, tree);
-  FaultList faults;
-  const Place root;
-  Fields fields(body, root, faults);
+  json::Tree tree;
+  const json::Value body = read_body(context.call, tree);
+  json::FaultList faults;
+  const json::Place root;
+  json::Fields fields(body, root, faults);
   // An empty id is refused: it would mean all of the tenant's, which nobody asks for by naming a policy.
   Cleared cleared{.tenant_id = read_optional_id(fields, "tenant_id"),
                   .policy_id = read_optional_id(fields, "policy_id"),

@@ -7,9 +7,10 @@
 #include <fmt/ranges.h>
 
 #include "common/base/crypto.hpp"
+#include "common/base/text.hpp"
 #include "common/base/utf8.hpp"
-#include "common/domain/json_fields.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 #include "server/admin/refusal.hpp"
 
 namespace sluice::server {
@@ -60,7 +61,7 @@ std::string list_document(const std::vector<std::string>& items, const std::stri
     body += items[i];
   }
   body += R"(],"next":)";
-  return body.append(next.empty() ? "null" : json_string(next)).append("}");
+  return body.append(next.empty() ? "null" : json::string_literal(next)).append("}");
 }
 
 }  // namespace sluice::server

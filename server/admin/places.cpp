@@ -5,9 +5,10 @@
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
+#include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_fields.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
 #include "server/store/objects.hpp"
 
 namespace sluice::server {
@@ -25,15 +26,15 @@ std::map<std::string, std::string, std::less<>> organizations_of(Transaction& tx
 
 }  // namespace
 
-void check_places(Transaction& tx, const JsonValue& body, std::string& organization_id,
+void check_places(Transaction& tx, const json::Value& body, std::string& organization_id,
                   const std::vector<std::string>& tenant_ids, Faults& faults) {
   const auto found = organizations_of(tx, tenant_ids);
   if (organization_id.empty() && !found.empty()) organization_id = found.begin()->second;
-  const JsonValue* const given = member(body, "tenant_ids");
-  const bool is_list = given != nullptr && given->type() == JsonType::array;
+  const json::Value* const given = body.find("tenant_ids");
+  const bool is_list = given != nullptr && given->type() == json::Type::array;
   for (std::size_t i = 0; is_list && i < given->items().size(); ++i) {
-    const JsonValue& item = given->items()[i];
-    if (item.type() != JsonType::string || !is_id(item.text())) continue;  // its reader says so
+    const json::Value& item = given->items()[i];
+    if (item.type() != json::Type::string || !is_id(item.text())) continue;  // its reader says so
     const auto tenant = found.find(item.text());
     if (tenant != found.end() && tenant->second == organization_id) continue;
     const std::string where =

@@ -2,7 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
+#include "common/json/fields.hpp"
 
 namespace sluice::server {
 

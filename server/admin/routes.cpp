@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "common/domain/json_tree.hpp"
 #include "common/http/query.hpp"
+#include "common/json/tree.hpp"
 #include "server/admin/analytics_api.hpp"
 #include "server/admin/audit_api.hpp"
 #include "server/admin/bindings_api.hpp"
@@ -201,8 +201,8 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
           "organization_id,tenant_id,include", 1 << 20, kOneState},
     Route{"POST", "/v1/admin/apply", Permission::configure, Level::tenant, &apply_bundle,
-          "dry_run,prune,organization_id", kMaxJsonBytes, !kOneState, kTakesYaml},
-    Route{"POST", "/v1/admin/validate", Permission::read, Level::tenant, &validate_body, kTenant, kMaxJsonBytes,
+          "dry_run,prune,organization_id", json::kMaxBytes, !kOneState, kTakesYaml},
+    Route{"POST", "/v1/admin/validate", Permission::read, Level::tenant, &validate_body, kTenant, json::kMaxBytes,
           !kOneState, kTakesYaml},
     Route{"POST", "/v1/admin/explain", Permission::read, Level::tenant, &explain_request, kTenant, 1 << 20, kOneState},
 

@@ -8,9 +8,10 @@
 #include <boost/asio/post.hpp>
 
 #include "common/base/crypto.hpp"
+#include "common/base/text.hpp"
 #include "common/base/version.hpp"
-#include "common/domain/json_fields.hpp"
 #include "common/http/query.hpp"
+#include "common/json/fields.hpp"
 #include "server/admin/embedded.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/admin/routes.hpp"

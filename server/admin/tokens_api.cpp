@@ -2,8 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/merge_patch.hpp"
 #include "server/admin/object_parts.hpp"
 #include "server/admin/places.hpp"
 #include "server/admin/refusal.hpp"
@@ -18,7 +19,7 @@ void refuse_beyond(const Principal& giver, const TokenDocument& token) {
   }
 }
 
-TokenDocument read_new(Context& context, const JsonValue& body, TokenType type) {
+TokenDocument read_new(Context& context, const json::Value& body, TokenType type) {
   Faults faults;
   TokenDocument token = read_token(body, type, context.principal, faults);
   if (is_given(body, "id")) faults.push_back({"/id", "a token's id is made by the server: leave it out"});
@@ -72,10 +73,10 @@ Target lock_target(Context& context, TokenType type) {
 }  // namespace
 
 Answer create_token(Context& context, TokenType type) {
-  JsonTree tree;
-  JsonTree edited_tree;
-  const JsonValue body = read_body(context.call, tree);
-  const std::string text = edited(body, unshown(body, "token"), {});
+  json::Tree tree;
+  json::Tree edited_tree;
+  const json::Value body = read_body(context.call, tree);
+  const std::string text = json::edited(body, unshown(body, "token"), {});
   const TokenDocument token = read_new(context, edited_tree.parse(text).value(), type);
   refuse_beyond(context.principal, token);
   const MintedToken made = insert_token(context.tx, context.log, token, type);
@@ -88,15 +89,15 @@ Answer create_token(Context& context, TokenType type) {
 }
 
 Answer patch_token(Context& context, TokenType type) {
-  JsonTree patch_tree;
-  JsonTree old_tree;
-  JsonTree merged_tree;
-  JsonTree edited_tree;
-  const JsonValue patch = read_body(context.call, patch_tree);
+  json::Tree patch_tree;
+  json::Tree old_tree;
+  json::Tree merged_tree;
+  json::Tree edited_tree;
+  const json::Value patch = read_body(context.call, patch_tree);
   const Target target = lock_target(context, type);
-  const std::string whole = merged(old_tree.parse(target.object.document).value(), patch);
-  const JsonValue body = merged_tree.parse(whole).value();
-  const std::string text = edited(body, unshown(body, "token"), {});
+  const std::string whole = json::merged(old_tree.parse(target.object.document).value(), patch);
+  const json::Value body = merged_tree.parse(whole).value();
+  const std::string text = json::edited(body, unshown(body, "token"), {});
   Faults faults;
   const TokenDocument token = read_token(edited_tree.parse(text).value(), type, {}, faults);
   check_unchanged(target.token, token, faults);

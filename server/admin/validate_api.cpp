@@ -1,13 +1,14 @@
 // A body in, and what storing it would say: nothing is stored.
 #include <fmt/core.h>
 
+#include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_fields.hpp"
 #include "common/domain/references.hpp"
 #include "common/http/problem.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/bundle_body.hpp"
-#include "server/admin/json_edit.hpp"
 #include "server/admin/keys_api.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/refusal.hpp"
@@ -39,14 +40,14 @@ const Resource* resource_of(std::string_view kind) {
 // The parts of {"kind","tenant_id","object"}.
 struct ValidateQuestion {
   const Resource* resource = nullptr;
-  JsonValue object;
+  json::Value object;
   std::string tenant_id;
 };
 
-ValidateQuestion read_validate_question(Context& context, const JsonValue& body) {
-  FaultList faults;
-  const Place root;
-  Fields fields(body, root, faults);
+ValidateQuestion read_validate_question(Context& context, const json::Value& body) {
+  json::FaultList faults;
+  const json::Place root;
+  json::Fields fields(body, root, faults);
   read_optional_id(fields, "tenant_id");
   fields.require("kind", "what the object shall be: plan, policy, tenant, organization or key");
   fields.require("object", "the body to be checked; or send a whole bundle, which has a format");
@@ -58,9 +59,10 @@ ValidateQuestion read_validate_question(Context& context, const JsonValue& body)
           "kind", fmt::format("{} is not a kind; there are plan, policy, tenant, organization and key", quoted(*kind)));
     }
   }
-  if (const JsonValue* const object = fields.take("object")) {
+  if (const json::Value* const object = fields.take("object")) {
     question.object = *object;
-    if (object->type() != JsonType::object) fields.fault("object", wrong_type_text("object", *object, "an object"));
+    if (object->type() != json::Type::object)
+      fields.fault("object", json::wrong_type_text("object", *object, "an object"));
   }
   fields.reject_unknown();
   if (faults.count() > 0) refuse_faults(422, faults.take());
@@ -72,7 +74,7 @@ ValidateQuestion read_validate_question(Context& context, const JsonValue& body)
 // What replacing or creating it would store. The secret of a key that would be made is nobody's: its hash is not shown.
 Answer draft(Context& context, const ValidateQuestion& question) {
   const auto& [resource, object, tenant_id] = question;
-  const std::string_view given = text_member(object, "id");
+  const std::string_view given = object.text_of("id");
   const std::string id = is_given(object, "id") ? std::string(given) : resource->make_id(context.tx, tenant_id, object);
   std::string text = placed(object, resource->kind, tenant_id, id);
   std::optional<Secret> secret;
@@ -82,12 +84,12 @@ Answer draft(Context& context, const ValidateQuestion& question) {
   }
   const Draft made = resource->draft(context.tx, text);
   if (!secret) return valid(made.document, made.warnings);
-  JsonTree tree;
+  json::Tree tree;
   static constexpr std::array<std::string_view, 1> kMade{"key_hash"};
-  return valid(edited(tree.parse(made.document).value(), kMade, {}), made.warnings);
+  return valid(json::edited(tree.parse(made.document).value(), kMade, {}), made.warnings);
 }
 
-Answer validate_object(Context& context, const JsonValue& body) {
+Answer validate_object(Context& context, const json::Value& body) {
   const ValidateQuestion question = read_validate_question(context, body);
   try {
     return draft(context, question);
@@ -104,9 +106,9 @@ Answer validate_object(Context& context, const JsonValue& body) {
 Answer validate_body(Context& context) {
   if (context.call.yaml) return validate_bundle(context);
   {
-    JsonTree tree;
-    const JsonValue body = read_body(context.call, tree);
-    if (member(body, "format") == nullptr) return validate_object(context, body);
+    json::Tree tree;
+    const json::Value body = read_body(context.call, tree);
+    if (body.find("format") == nullptr) return validate_object(context, body);
   }
   return validate_bundle(context);
 }

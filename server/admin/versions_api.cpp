@@ -6,8 +6,10 @@
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
-#include "common/domain/json_fields.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/base/text.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 #include "server/admin/paging.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/store/statement.hpp"
@@ -47,15 +49,15 @@ pqxx::result versions(Transaction& tx, const ObjectKey& key, std::int64_t newest
 std::string version_document(const pqxx::row& row) {
   const bool removed = row[4].is_null();
   return fmt::format(R"({{"version":{},"revision":{},"at":"{}","actor_id":{},"removed":{},"document":{}}})",
-                     row[0].c_str(), row[1].c_str(), row[2].c_str(), json_string(row[3].c_str()), removed,
+                     row[0].c_str(), row[1].c_str(), row[2].c_str(), json::string_literal(row[3].c_str()), removed,
                      removed ? "null" : row[4].c_str());
 }
 
 std::int64_t read_version(const Call& call) {
-  JsonTree tree;
-  FaultList faults;
-  const Place root;
-  Fields fields(read_body(call, tree), root, faults);
+  json::Tree tree;
+  json::FaultList faults;
+  const json::Place root;
+  json::Fields fields(read_body(call, tree), root, faults);
   fields.require("version", "the one to write anew, as versions lists them");
   const auto version = fields.integer("version", 1, kNewest);
   fields.reject_unknown();
@@ -65,16 +67,16 @@ std::int64_t read_version(const Call& call) {
 
 // The number as it was written.
 std::string read_percent(const Call& call) {
-  JsonTree tree;
-  FaultList faults;
-  const Place root;
-  const JsonValue body = read_body(call, tree);
-  Fields fields(body, root, faults);
+  json::Tree tree;
+  json::FaultList faults;
+  const json::Place root;
+  const json::Value body = read_body(call, tree);
+  json::Fields fields(body, root, faults);
   fields.require("percent", "the share of subjects, from 0 to 100");
   fields.number("percent", 0, 100, 2);
   fields.reject_unknown();
   if (faults.count() > 0) refuse_faults(422, faults.take());
-  return std::string(member(body, "percent")->text());
+  return std::string(body.find("percent")->text());
 }
 
 }  // namespace
@@ -133,11 +135,11 @@ Answer roll_back(Context& context, const Resource& resource) {
 }
 
 Answer roll_out(Context& context) {
-  const NamedText percent{"rollout_percent", read_percent(context.call)};
+  const json::NamedText percent{"rollout_percent", read_percent(context.call)};
   const StoredObject before = require(context, Kind::policy, Lock::update);
   check_conditions(context.call, &before);
-  JsonTree tree;
-  const Draft draft = draft_policy(context.tx, edited(tree.parse(before.document).value(), {}, {&percent, 1}));
+  json::Tree tree;
+  const Draft draft = draft_policy(context.tx, json::edited(tree.parse(before.document).value(), {}, {&percent, 1}));
   return store(context, draft, before, "rollout");
 }
 

@@ -9,11 +9,12 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
-#include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
 #include "common/base/utf8.hpp"
-#include "common/domain/fault_place.hpp"
-#include "common/domain/json_fields.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/fault_place.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
+#include "common/json/tree.hpp"
 #include "server/admin/yaml_scalar.hpp"
 
 namespace sluice::server {
@@ -86,7 +87,7 @@ class Writer final : public YAML::EventHandler {
       out_.json += *json;
     } else {
       if (tag != "!" && tag != std::string(kCore) + "str") refuse_tag(mark, tag);
-      append_json_string(out_.json, value);
+      json::append_string(out_.json, value);
     }
     end(anchor, 0);
   }
@@ -146,7 +147,7 @@ class Writer final : public YAML::EventHandler {
   }
 
   void check_depth(const YAML::Mark& mark, std::size_t below) {
-    if (open_.size() + below > kMaxJsonDepth) refuse(mark, fmt::format("nested more than {} deep", kMaxJsonDepth));
+    if (open_.size() + below > json::kMaxDepth) refuse(mark, fmt::format("nested more than {} deep", json::kMaxDepth));
   }
 
   void separate() {
@@ -158,7 +159,7 @@ class Writer final : public YAML::EventHandler {
     if (tag == "?" && value == "<<") refuse(mark, "merge keys (<<) are not YAML 1.2: write the members out");
     if (tag != "?" && tag != "!" && tag != std::string(kCore) + "str") refuse_tag(mark, tag);
     separate();
-    append_json_string(out_.json, value);
+    json::append_string(out_.json, value);
     out_.json += ':';
     open_.back().at_name = false;
   }
@@ -243,7 +244,7 @@ std::optional<Fault> fault_of_text(std::string_view text) {
 }  // namespace
 
 void YamlDocument::locate(Faults& faults) const {
-  locate_faults(json, faults);
+  json::locate_faults(json, faults);
   for (Fault& fault : faults) {
     if (fault.line == 0 || fault.line > places.size()) continue;
     const TextPosition& place = places[fault.line - 1];

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/domain/text_position.hpp"
+#include "common/base/text_position.hpp"
 
 namespace sluice::server {
 

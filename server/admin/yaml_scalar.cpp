@@ -7,8 +7,9 @@
 
 #include <fmt/core.h>
 
-#include "common/base/json_text.hpp"
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice::server {
 namespace {
@@ -80,7 +81,7 @@ std::expected<std::string, std::string> json_of_plain(std::string_view text) {
         fmt::format("{} is no number that counts; write it in quotes where a text is meant", quoted(text)));
   }
   std::string json;
-  append_json_string(json, text);
+  json::append_string(json, text);
   return json;
 }
 

@@ -13,17 +13,18 @@
 
 #include <fmt/core.h>
 
-#include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_fields.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice::server {
 namespace {
 
 constexpr std::size_t kMaxDigits = 64;
 
-void read_head(const JsonValue& value, const Place& place, FaultList& faults, SavedHeads& heads) {
-  Fields fields(value, place, faults);
+void read_head(const json::Value& value, const json::Place& place, json::FaultList& faults, SavedHeads& heads) {
+  json::Fields fields(value, place, faults);
   fields.require("organization_id", "whose chain it is, \"\" for what is above all organizations");
   fields.require("seq", "the number of the chain's last row");
   fields.require("hash", "that row's hash");
@@ -76,16 +77,16 @@ bool write_whole(const std::string& path, std::string_view text) {
 }  // namespace
 
 Result<SavedHeads> parse_saved_heads(const std::string& text) {
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(text);
   if (!document) return failure("head_file_malformed", text_of({document.error()}));
-  FaultList faults;
-  const Place whole;
-  Fields fields(*document, whole, faults);
+  json::FaultList faults;
+  const json::Place whole;
+  json::Fields fields(*document, whole, faults);
   SavedHeads heads;
   fields.require("heads", "the list of heads that --write-head wrote");
   fields.each("heads", false,
-              [&](const JsonValue& value, const Place& place) { read_head(value, place, faults, heads); });
+              [&](const json::Value& value, const json::Place& place) { read_head(value, place, faults, heads); });
   fields.reject_unknown();
   if (faults.count() > 0) return failure("head_file_malformed", text_of(faults.take()));
   return heads;
@@ -111,7 +112,7 @@ std::string saved_heads_document(const SavedHeads& heads) {
     text += first ? "\n" : ",\n";
     first = false;
     text += "{\"organization_id\":";
-    append_json_string(text, organization);
+    json::append_string(text, organization);
     text += fmt::format(R"(,"seq":{},"hash":"{}"}})", head.seq, to_hex(head.hash));
   }
   return text + "\n]}\n";

@@ -6,14 +6,14 @@
 #include <string>
 #include <string_view>
 
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice::server {
 
 // In quotes, with everything escaped that a terminal would obey.
 inline std::string shown(std::string_view text) {
   std::string out;
-  append_json_string(out, text);
+  json::append_string(out, text);
   return out;
 }
 

@@ -2,7 +2,7 @@
 
 #include <pqxx/pqxx>
 
-#include "server/admin/json_edit.hpp"
+#include "common/json/text.hpp"
 #include "server/auth/token_store.hpp"
 #include "server/postgres/failure.hpp"
 #include "server/postgres/transaction.hpp"
@@ -15,8 +15,8 @@ constexpr std::int64_t kAdvisoryLock = 0x736c75626f6f74;  // "sluboot"
 
 // By the same reader as every other token's body.
 Result<TokenDocument> first_token(const std::string& name) {
-  JsonTree tree;
-  const std::string body = "{\"name\":" + json_string(name) + R"(,"role":"platform_admin"})";
+  json::Tree tree;
+  const std::string body = "{\"name\":" + json::string_literal(name) + R"(,"role":"platform_admin"})";
   const auto value = tree.parse(body);
   if (!value) return failure("invalid_name", value.error().text);
   Faults faults;

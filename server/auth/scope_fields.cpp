@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
 
 namespace sluice::server {
@@ -13,18 +14,18 @@ constexpr std::size_t kMaxTenants = 1000;
 
 }  // namespace
 
-std::optional<std::string> read_organization_id(Fields& fields) {
+std::optional<std::string> read_organization_id(json::Fields& fields) {
   const auto id = fields.text("organization_id", kMaxIdBytes);
   if (!id) return std::nullopt;
   if (!is_id(*id)) fields.fault("organization_id", fmt::format("{} is not the id of an organization", quoted(*id)));
   return std::string(*id);
 }
 
-std::vector<std::string> read_tenant_ids(Fields& fields, std::string_view holder) {
+std::vector<std::string> read_tenant_ids(json::Fields& fields, std::string_view holder) {
   std::vector<std::string> ids;
-  fields.each("tenant_ids", false, [&](const JsonValue& value, const Place& at) {
-    if (value.type() != JsonType::string) {
-      fields.faults().add(at, wrong_type_text("an item of tenant_ids", value, "a tenant's id"));
+  fields.each("tenant_ids", false, [&](const json::Value& value, const json::Place& at) {
+    if (value.type() != json::Type::string) {
+      fields.faults().add(at, json::wrong_type_text("an item of tenant_ids", value, "a tenant's id"));
     } else if (!is_id(value.text())) {
       fields.faults().add(at, fmt::format("{} is not the id of a tenant", quoted(value.text())));
     } else if (std::ranges::find(ids, value.text()) != ids.end()) {

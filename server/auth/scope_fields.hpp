@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "common/domain/json_fields.hpp"
+#include "common/json/fields.hpp"
 
 namespace sluice::server {
 
 // Adds every fault of form; nothing where the member is absent. Whether what it names exists is for the caller to
 // check.
-std::optional<std::string> read_organization_id(Fields& fields);
+std::optional<std::string> read_organization_id(json::Fields& fields);
 // `holder`: "a token", for texts.
-std::vector<std::string> read_tenant_ids(Fields& fields, std::string_view holder);
+std::vector<std::string> read_tenant_ids(json::Fields& fields, std::string_view holder);
 
 }  // namespace sluice::server

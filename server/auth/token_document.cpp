@@ -4,8 +4,8 @@
 
 #include "common/base/timestamp.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_fields.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/writer.hpp"
 #include "server/auth/scope_fields.hpp"
 
 namespace sluice::server {
@@ -15,7 +15,8 @@ constexpr std::size_t kMaxNameBytes = 256;
 
 class TokenReader {
  public:
-  TokenReader(const JsonValue& body, TokenType type, FaultList& faults) : fields_(body, root_, faults), type_(type) {}
+  TokenReader(const json::Value& body, TokenType type, json::FaultList& faults)
+      : fields_(body, root_, faults), type_(type) {}
 
   TokenDocument read(const Principal& giver) {
     if (const auto id = fields_.text("id", kMaxIdBytes)) token_.id = *id;
@@ -67,16 +68,16 @@ class TokenReader {
     }
   }
 
-  const Place root_;
-  Fields fields_;
+  const json::Place root_;
+  json::Fields fields_;
   const TokenType type_;
   TokenDocument token_;
 };
 
 }  // namespace
 
-TokenDocument read_token(const JsonValue& body, TokenType type, const Principal& giver, Faults& faults) {
-  FaultList found;
+TokenDocument read_token(const json::Value& body, TokenType type, const Principal& giver, Faults& faults) {
+  json::FaultList found;
   TokenReader reader(body, type, found);
   TokenDocument token = reader.read(giver);
   reader.reject_unknown();
@@ -85,7 +86,7 @@ TokenDocument read_token(const JsonValue& body, TokenType type, const Principal&
 }
 
 std::string write_token(const TokenDocument& token) {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   out.field("id", token.id);
   out.field("name", token.name);
@@ -100,10 +101,10 @@ std::string write_token(const TokenDocument& token) {
 }
 
 TokenDocument stored_token(std::string_view document, TokenType type) {
-  JsonTree tree;
-  FaultList faults;
+  json::Tree tree;
+  json::FaultList faults;
   // Members of a later version's documents are not ours to judge; what is faulty opens nothing.
-  TokenDocument token = TokenReader(tree.parse(document).value_or(JsonValue()), type, faults).read({});
+  TokenDocument token = TokenReader(tree.parse(document).value_or(json::Value()), type, faults).read({});
   if (faults.count() > 0) token.revoked = true;
   return token;
 }

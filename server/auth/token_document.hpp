@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/domain/json_tree.hpp"
 #include "common/domain/plan.hpp"
+#include "common/json/tree.hpp"
 #include "server/auth/roles.hpp"
 
 namespace sluice::server {
@@ -31,7 +31,7 @@ enum class TokenType : std::uint8_t { admin, agent };
 
 // What a body leaves out is as far as its giver reaches: `giver` fills organization_id and tenant_ids, never the role.
 // Adds every fault of form to `faults`; whether what it names exists is for the caller to check.
-TokenDocument read_token(const JsonValue& body, TokenType type, const Principal& giver, Faults& faults);
+TokenDocument read_token(const json::Value& body, TokenType type, const Principal& giver, Faults& faults);
 
 // Canonical, compact.
 std::string write_token(const TokenDocument& token);

@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_tree.hpp"
-#include "common/domain/json_writer.hpp"
 #include "common/domain/override_json.hpp"
+#include "common/json/tree.hpp"
+#include "common/json/writer.hpp"
 #include "common/policy/counter_key.hpp"
 #include "common/policy/match_expr.hpp"
 
@@ -87,27 +87,27 @@ Rules RulesDraft::compile(std::int64_t now_us) const {
 }
 
 std::string member_of(const std::string& document, std::string_view name) {
-  JsonTree tree;
+  json::Tree tree;
   const auto value = tree.parse(document);
-  const JsonValue* const found = value ? value->find(name) : nullptr;
-  return found != nullptr && found->type() == JsonType::string ? std::string(found->text()) : std::string();
+  const json::Value* const found = value ? value->find(name) : nullptr;
+  return found != nullptr && found->type() == json::Type::string ? std::string(found->text()) : std::string();
 }
 
 std::string identity_text(const Override& item) {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   write_identity(out, item);
   return out.take();
 }
 
 Identity parse_identity(const std::string& text) {
-  JsonTree tree;
+  json::Tree tree;
   const auto value = tree.parse(text);
-  if (!value || value->type() != JsonType::object) throw RulesFault("an identity is an object");
+  if (!value || value->type() != json::Type::object) throw RulesFault("an identity is an object");
   Identity identity;
-  for (const JsonMember& member : value->members()) {
+  for (const json::Member& member : value->members()) {
     const auto dimension = parse_dimension(member.name);
     if (!dimension) throw RulesFault("an identity has dimensions");
-    if (member.value.type() == JsonType::string) identity.emplace_back(*dimension, member.value.text());
+    if (member.value.type() == json::Type::string) identity.emplace_back(*dimension, member.value.text());
   }
   return identity;
 }

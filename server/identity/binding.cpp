@@ -4,9 +4,10 @@
 
 #include <fmt/core.h>
 
+#include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_fields.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/writer.hpp"
 #include "server/auth/scope_fields.hpp"
 
 namespace sluice::server {
@@ -31,7 +32,7 @@ bool is_account(std::string_view text) {
   }
 }
 
-void read_namespace(Fields& fields, Binding& binding) {
+void read_namespace(json::Fields& fields, Binding& binding) {
   fields.require("namespace", "it names the Kubernetes namespace whose pods are meant");
   const auto name = fields.text("namespace", kMaxLabel);
   if (!name) return;
@@ -42,7 +43,7 @@ void read_namespace(Fields& fields, Binding& binding) {
                                         quoted(*name)));
 }
 
-void read_account(Fields& fields, Binding& binding) {
+void read_account(json::Fields& fields, Binding& binding) {
   binding.service_account = kAnyServiceAccount;
   const auto name = fields.text("service_account", kMaxAccount);
   if (!name) return;
@@ -54,7 +55,7 @@ void read_account(Fields& fields, Binding& binding) {
                            quoted(*name)));
 }
 
-Binding read(Fields& fields) {
+Binding read(json::Fields& fields) {
   Binding binding;
   if (const auto id = fields.text("id", kMaxIdBytes)) {
     binding.id = *id;
@@ -74,10 +75,10 @@ Binding read(Fields& fields) {
 
 }  // namespace
 
-Binding read_binding(const JsonValue& body, Faults& faults) {
-  FaultList found;
-  const Place root;
-  Fields fields(body, root, found);
+Binding read_binding(const json::Value& body, Faults& faults) {
+  json::FaultList found;
+  const json::Place root;
+  json::Fields fields(body, root, found);
   Binding binding = read(fields);
   fields.reject_unknown();
   for (Fault& fault : found.take()) faults.push_back(std::move(fault));
@@ -85,7 +86,7 @@ Binding read_binding(const JsonValue& body, Faults& faults) {
 }
 
 std::string write_binding(const Binding& binding) {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   out.field("id", binding.id);
   out.field("namespace", binding.namespace_);
@@ -98,12 +99,12 @@ std::string write_binding(const Binding& binding) {
 }
 
 Binding stored_binding(std::string_view document) {
-  JsonTree tree;
-  FaultList faults;
-  const Place root;
-  const JsonValue value = tree.parse(document).value_or(JsonValue());
+  json::Tree tree;
+  json::FaultList faults;
+  const json::Place root;
+  const json::Value value = tree.parse(document).value_or(json::Value());
   // Members of a later version's documents are not ours to judge.
-  Fields fields(value, root, faults);
+  json::Fields fields(value, root, faults);
   Binding binding = read(fields);
   if (faults.count() > 0) binding.namespace_.clear();
   return binding;

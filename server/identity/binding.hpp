@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 
 namespace sluice::server {
 
@@ -30,7 +30,7 @@ struct Binding {
 };
 
 // Adds every fault of form to `faults`; whether what it names exists is for the caller to check.
-Binding read_binding(const JsonValue& body, Faults& faults);
+Binding read_binding(const json::Value& body, Faults& faults);
 
 // Canonical, compact.
 std::string write_binding(const Binding& binding);

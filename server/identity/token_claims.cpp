@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "common/base/crypto.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 
 namespace sluice::server {
 namespace {
@@ -25,17 +25,17 @@ std::optional<std::array<std::string_view, kParts>> parts_of(std::string_view to
   return parts;
 }
 
-std::optional<JsonValue> object_of(std::string_view part, JsonTree& tree) {
+std::optional<json::Value> object_of(std::string_view part, json::Tree& tree) {
   const auto bytes = from_base64url(part);
   if (!bytes) return std::nullopt;
   const auto value = tree.parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
-  if (!value || value->type() != JsonType::object) return std::nullopt;
+  if (!value || value->type() != json::Type::object) return std::nullopt;
   return *value;
 }
 
 // Whole seconds; what is behind a point is left out.
-std::optional<WallTime> time_of(const JsonValue* value) {
-  if (value == nullptr || value->type() != JsonType::number) return std::nullopt;
+std::optional<WallTime> time_of(const json::Value* value) {
+  if (value == nullptr || value->type() != json::Type::number) return std::nullopt;
   const std::string_view text = value->text();
   std::int64_t seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -51,18 +51,18 @@ bool TokenClaims::is_for(std::string_view audience) const {
 
 std::optional<TokenClaims> read_claims(std::string_view token) {
   const auto parts = parts_of(token);
-  JsonTree header_tree;
-  JsonTree tree;
+  json::Tree header_tree;
+  json::Tree tree;
   if (!parts || !object_of((*parts)[0], header_tree) || !from_base64url((*parts)[2])) return std::nullopt;
   const auto body = object_of((*parts)[1], tree);
   if (!body) return std::nullopt;
   TokenClaims claims;
   claims.expires_at = time_of(body->find("exp"));
-  if (const JsonValue* const audience = body->find("aud"); audience != nullptr) {
-    if (audience->type() == JsonType::string) claims.audiences.emplace_back(audience->text());
-    if (audience->type() == JsonType::array) {
-      for (const JsonValue& item : audience->items()) {
-        if (item.type() == JsonType::string) claims.audiences.emplace_back(item.text());
+  if (const json::Value* const audience = body->find("aud"); audience != nullptr) {
+    if (audience->type() == json::Type::string) claims.audiences.emplace_back(audience->text());
+    if (audience->type() == json::Type::array) {
+      for (const json::Value& item : audience->items()) {
+        if (item.type() == json::Type::string) claims.audiences.emplace_back(item.text());
       }
     }
   }

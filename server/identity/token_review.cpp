@@ -4,9 +4,10 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
-#include "common/domain/json_tree.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/base/text.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/tree.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice::server {
 namespace {
@@ -17,25 +18,25 @@ constexpr std::string_view kAccount = "system:serviceaccount:";
 Review bad(std::string why) { return {.outcome = Review::Outcome::bad, .pod = {}, .why = std::move(why)}; }
 Review away(std::string why) { return {.outcome = Review::Outcome::away, .pod = {}, .why = std::move(why)}; }
 
-const JsonValue* at(const JsonValue* value, std::string_view name) { return value ? value->find(name) : nullptr; }
+const json::Value* at(const json::Value* value, std::string_view name) { return value ? value->find(name) : nullptr; }
 
-std::string_view text(const JsonValue* value) {
-  return value != nullptr && value->type() == JsonType::string ? value->text() : std::string_view();
+std::string_view text(const json::Value* value) {
+  return value != nullptr && value->type() == json::Type::string ? value->text() : std::string_view();
 }
 
-bool is_true(const JsonValue* value) {
-  return value != nullptr && value->type() == JsonType::boolean && value->boolean();
+bool is_true(const json::Value* value) {
+  return value != nullptr && value->type() == json::Type::boolean && value->boolean();
 }
 
-bool holds(const JsonValue* list, std::string_view wanted) {
-  return list != nullptr && list->type() == JsonType::array &&
-         std::ranges::any_of(list->items(), [&](const JsonValue& item) { return text(&item) == wanted; });
+bool holds(const json::Value* list, std::string_view wanted) {
+  return list != nullptr && list->type() == json::Type::array &&
+         std::ranges::any_of(list->items(), [&](const json::Value& item) { return text(&item) == wanted; });
 }
 
 // The one value of a member of `extra`.
-std::string_view extra(const JsonValue* user, std::string_view name) {
-  const JsonValue* const list = at(at(user, "extra"), name);
-  if (list == nullptr || list->type() != JsonType::array || list->items().empty()) return {};
+std::string_view extra(const json::Value* user, std::string_view name) {
+  const json::Value* const list = at(at(user, "extra"), name);
+  if (list == nullptr || list->type() != json::Type::array || list->items().empty()) return {};
   return text(&list->items().front());
 }
 
@@ -50,8 +51,8 @@ bool read_account(std::string_view user, PodIdentity& pod) {
   return true;
 }
 
-Review judge_status(const JsonValue* status, std::string_view audience) {
-  const JsonValue* const user = at(status, "user");
+Review judge_status(const json::Value* status, std::string_view audience) {
+  const json::Value* const user = at(status, "user");
   if (!is_true(at(status, "authenticated"))) {
     const std::string_view error = text(at(status, "error")).substr(0, kMostShown);
     return bad(fmt::format("Kubernetes does not accept this token{}{}", error.empty() ? "" : ": ", error));
@@ -73,7 +74,7 @@ Review judge_status(const JsonValue* status, std::string_view audience) {
 }  // namespace
 
 std::string write_token_review(std::string_view token, std::string_view audience) {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   out.field("apiVersion", "authentication.k8s.io/v1");
   out.field("kind", "TokenReview");
@@ -98,10 +99,10 @@ Review judge_token_review(const Result<kubernetes::ApiResponse>& answer, std::st
   if (answer->status != 201 && answer->status != 200) {
     return away(fmt::format("Kubernetes does not say: {}", kubernetes::complaint(*answer).substr(0, kMostShown)));
   }
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(answer->body);
-  const JsonValue* const status = document ? document->find("status") : nullptr;
-  if (status == nullptr || status->type() != JsonType::object) {
+  const json::Value* const status = document ? document->find("status") : nullptr;
+  if (status == nullptr || status->type() != json::Type::object) {
     return away("Kubernetes answers with something that is no TokenReview");
   }
   return judge_status(status, audience);

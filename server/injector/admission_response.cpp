@@ -7,7 +7,7 @@
 
 #include "common/base/crypto.hpp"
 #include "common/base/utf8.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice::server::injector {
 namespace {
@@ -33,7 +33,7 @@ std::string_view outcome(Injection::Result result) {
   return "";
 }
 
-void write_warnings(JsonWriter& out, const Injection& made) {
+void write_warnings(json::Writer& out, const Injection& made) {
   std::vector<std::string> texts;
   if (made.skip && !made.skip->wanted()) {
     texts.push_back(cut(fmt::format("Sluice: the pod gets no agent: {}", made.skip->text)));
@@ -47,7 +47,7 @@ void write_warnings(JsonWriter& out, const Injection& made) {
 }  // namespace
 
 std::string write_review(std::string_view uid, const Injection& made) {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   out.field("kind", "AdmissionReview");
   out.field("apiVersion", "admission.k8s.io/v1");
@@ -74,7 +74,7 @@ std::string write_review(std::string_view uid, const Injection& made) {
 }
 
 std::string write_status(unsigned code, std::string_view reason, std::string_view message) {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   out.field("kind", "Status");
   out.field("apiVersion", "v1");

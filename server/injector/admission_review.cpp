@@ -7,7 +7,8 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
+#include "common/json/fields.hpp"
 #include "server/injector/pod.hpp"
 
 namespace sluice::server::injector {
@@ -27,25 +28,26 @@ using MaybeError = std::optional<Error>;
 
 Error malformed(std::string text) { return {"malformed", std::move(text)}; }
 
-MaybeError find_duplicate(const JsonValue& object, std::string_view what) {
-  for (const JsonMember& part : object.members()) {
+MaybeError find_duplicate(const json::Value& object, std::string_view what) {
+  for (const json::Member& part : object.members()) {
     if (part.duplicate) return malformed(fmt::format("{} has {} twice: keep one", what, quoted(part.name)));
   }
   return std::nullopt;
 }
 
 // The text of a member that has to be there.
-Result<std::string_view> text_of(const JsonValue& object, std::string_view name, std::string_view pointer) {
-  const JsonValue* const found = member(&object, name);
+Result<std::string_view> text_of(const json::Value& object, std::string_view name, std::string_view pointer) {
+  const json::Value* const found = member(&object, name);
   if (found == nullptr) return failure("malformed", fmt::format("{} is missing", pointer));
-  if (found->type() != JsonType::string) {
-    return failure("malformed", wrong_type_text(pointer, *found, "a string"));
+  if (found->type() != json::Type::string) {
+    return failure("malformed", json::wrong_type_text(pointer, *found, "a string"));
   }
   return found->text();
 }
 
-MaybeError check_envelope(const JsonValue& root) {
-  if (root.type() != JsonType::object) return malformed(wrong_type_text("the body", root, "an AdmissionReview object"));
+MaybeError check_envelope(const json::Value& root) {
+  if (root.type() != json::Type::object)
+    return malformed(json::wrong_type_text("the body", root, "an AdmissionReview object"));
   if (auto twice = find_duplicate(root, "the AdmissionReview")) return twice;
   const auto kind = text_of(root, "kind", "/kind");
   if (!kind) return kind.error();
@@ -62,9 +64,9 @@ MaybeError check_envelope(const JsonValue& root) {
   return std::nullopt;
 }
 
-MaybeError check_kind(const JsonValue& request) {
-  const JsonValue* const kind = member(&request, "kind");
-  if (kind == nullptr || kind->type() != JsonType::object) {
+MaybeError check_kind(const json::Value& request) {
+  const json::Value* const kind = member(&request, "kind");
+  if (kind == nullptr || kind->type() != json::Type::object) {
     return malformed("/request/kind is missing, or no object with group, version and kind");
   }
   const std::string_view group = text_member(kind, "group");
@@ -76,7 +78,7 @@ MaybeError check_kind(const JsonValue& request) {
                                          quoted(name), quoted(fmt::format("{}/{}", group, version)))};
 }
 
-MaybeError read_uid(const JsonValue& request, AdmissionRequest& out) {
+MaybeError read_uid(const json::Value& request, AdmissionRequest& out) {
   const auto uid = text_of(request, "uid", "/request/uid");
   if (!uid) return uid.error();
   if (uid->empty() || uid->size() > kMaxUid) {
@@ -87,7 +89,7 @@ MaybeError read_uid(const JsonValue& request, AdmissionRequest& out) {
   return std::nullopt;
 }
 
-MaybeError read_operation(const JsonValue& request, AdmissionRequest& out) {
+MaybeError read_operation(const json::Value& request, AdmissionRequest& out) {
   const auto text = text_of(request, "operation", "/request/operation");
   if (!text) return text.error();
   const auto found = std::ranges::find(kOperations, *text, [](const auto& pair) { return pair.first; });
@@ -99,16 +101,16 @@ MaybeError read_operation(const JsonValue& request, AdmissionRequest& out) {
   return std::nullopt;
 }
 
-MaybeError read_optional(const JsonValue& request, AdmissionRequest& out) {
-  if (const JsonValue* const dry_run = member(&request, "dryRun")) {
-    if (dry_run->type() != JsonType::boolean) {
-      return malformed(wrong_type_text("/request/dryRun", *dry_run, "true or false"));
+MaybeError read_optional(const json::Value& request, AdmissionRequest& out) {
+  if (const json::Value* const dry_run = member(&request, "dryRun")) {
+    if (dry_run->type() != json::Type::boolean) {
+      return malformed(json::wrong_type_text("/request/dryRun", *dry_run, "true or false"));
     }
     out.dry_run = dry_run->boolean();
   }
-  if (const JsonValue* const subresource = member(&request, "subResource")) {
-    if (subresource->type() != JsonType::string) {
-      return malformed(wrong_type_text("/request/subResource", *subresource, "a string"));
+  if (const json::Value* const subresource = member(&request, "subResource")) {
+    if (subresource->type() != json::Type::string) {
+      return malformed(json::wrong_type_text("/request/subResource", *subresource, "a string"));
     }
     out.subresource = subresource->text();
   }
@@ -116,28 +118,28 @@ MaybeError read_optional(const JsonValue& request, AdmissionRequest& out) {
 }
 
 // What is patched has to have the shape it is patched in.
-MaybeError check_list(const JsonValue& object, std::string_view name, std::string_view at) {
-  const JsonValue* const list = member(&object, name);
+MaybeError check_list(const json::Value& object, std::string_view name, std::string_view at) {
+  const json::Value* const list = member(&object, name);
   if (list == nullptr) return std::nullopt;
-  if (list->type() != JsonType::array)
-    return malformed(wrong_type_text(fmt::format("{}/{}", at, name), *list, "a list"));
-  for (const JsonValue& item : list->items()) {
-    if (item.type() != JsonType::object) return malformed(fmt::format("{}/{} must be a list of objects", at, name));
+  if (list->type() != json::Type::array)
+    return malformed(json::wrong_type_text(fmt::format("{}/{}", at, name), *list, "a list"));
+  for (const json::Value& item : list->items()) {
+    if (item.type() != json::Type::object) return malformed(fmt::format("{}/{} must be a list of objects", at, name));
   }
   return std::nullopt;
 }
 
-MaybeError check_object(const JsonValue* parent, std::string_view name, std::string_view at, bool required) {
-  const JsonValue* const found = member(parent, name);
+MaybeError check_object(const json::Value* parent, std::string_view name, std::string_view at, bool required) {
+  const json::Value* const found = member(parent, name);
   if (found == nullptr && !required) return std::nullopt;
-  if (found != nullptr && found->type() == JsonType::object) return std::nullopt;
+  if (found != nullptr && found->type() == json::Type::object) return std::nullopt;
   return malformed(fmt::format("{}/{} is missing, or no object: that is no Pod", at, name));
 }
 
-MaybeError check_containers(const JsonValue& spec, std::string_view kind) {
+MaybeError check_containers(const json::Value& spec, std::string_view kind) {
   const std::string at = "/request/object/spec";
   if (auto wrong = check_list(spec, kind, at)) return wrong;
-  for (const JsonValue& container : items(&spec, kind)) {
+  for (const json::Value& container : items(&spec, kind)) {
     for (const std::string_view list : {"env", "volumeMounts", "ports"}) {
       if (auto wrong = check_list(container, list, fmt::format("{}/{}/…", at, kind))) return wrong;
     }
@@ -145,9 +147,9 @@ MaybeError check_containers(const JsonValue& spec, std::string_view kind) {
   return std::nullopt;
 }
 
-MaybeError read_pod(const JsonValue& request, AdmissionRequest& out) {
+MaybeError read_pod(const json::Value& request, AdmissionRequest& out) {
   constexpr std::string_view kAt = "/request/object";
-  const JsonValue* const pod = member(&request, "object");
+  const json::Value* const pod = member(&request, "object");
   if (pod == nullptr) return malformed("/request/object is missing: a CREATE has the pod there");
   for (const std::string_view part : {"metadata", "spec"}) {
     if (auto wrong = check_object(pod, part, kAt, true)) return wrong;
@@ -155,7 +157,7 @@ MaybeError read_pod(const JsonValue& request, AdmissionRequest& out) {
   for (const std::string_view part : {"annotations", "labels"}) {
     if (auto wrong = check_object(member(pod, "metadata"), part, "/request/object/metadata", false)) return wrong;
   }
-  const JsonValue& spec = *member(pod, "spec");
+  const json::Value& spec = *member(pod, "spec");
   for (const std::string_view kind : {"containers", "initContainers"}) {
     if (auto wrong = check_containers(spec, kind)) return wrong;
   }
@@ -164,10 +166,10 @@ MaybeError read_pod(const JsonValue& request, AdmissionRequest& out) {
   return std::nullopt;
 }
 
-MaybeError read_request(const JsonValue& root, AdmissionRequest& out) {
+MaybeError read_request(const json::Value& root, AdmissionRequest& out) {
   if (auto wrong = check_envelope(root)) return wrong;
-  const JsonValue* const request = member(&root, "request");
-  if (request == nullptr || request->type() != JsonType::object) {
+  const json::Value* const request = member(&root, "request");
+  if (request == nullptr || request->type() != json::Type::object) {
     return malformed("/request is missing, or no object");
   }
   if (auto twice = find_duplicate(*request, "/request")) return twice;
@@ -185,7 +187,7 @@ MaybeError read_request(const JsonValue& root, AdmissionRequest& out) {
 
 }  // namespace
 
-Result<AdmissionRequest> read_review(std::string_view body, JsonTree& tree) {
+Result<AdmissionRequest> read_review(std::string_view body, json::Tree& tree) {
   const auto root = tree.parse(body);
   if (!root) {
     const Fault& fault = root.error();

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "common/base/error.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "server/injector/inject.hpp"
 
 namespace sluice::server::injector {
@@ -23,12 +23,12 @@ struct AdmissionRequest {
   std::string_view namespace_;   // not empty
   std::string_view subresource;  // "ephemeralcontainers", …; "": the pod itself
   bool dry_run = false;
-  const JsonValue* pod = nullptr;  // of a create: has metadata, spec, and containers that are objects
+  const json::Value* pod = nullptr;  // of a create: has metadata, spec, and containers that are objects
 };
 
 // Errors, with a text that names the field, the rule and the fix: `malformed` (no JSON, or a field is missing or of
 // another type), `wrong_version`, `wrong_kind` (another object than an AdmissionReview, or one about no Pod), `no_uid`.
-Result<AdmissionRequest> read_review(std::string_view body, JsonTree& tree);
+Result<AdmissionRequest> read_review(std::string_view body, json::Tree& tree);
 
 // What is answered: inject() for the creation of a pod; everything else is let pass as it is.
 Injection decide(const AdmissionRequest& request, const InjectorSettings& settings);

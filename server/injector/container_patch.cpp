@@ -6,8 +6,10 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/base/text.hpp"
+#include "common/json/fields.hpp"
+#include "common/json/pointer.hpp"
+#include "common/json/writer.hpp"
 #include "server/injector/names.hpp"
 
 namespace sluice::server::injector {
@@ -23,9 +25,9 @@ std::string_view without_slash(std::string_view path) {
 
 enum class Folder : std::uint8_t { missing, mounted, taken, unreachable };
 
-Folder find_folder(const JsonValue& container) {
+Folder find_folder(const json::Value& container) {
   Folder found = Folder::missing;
-  for (const JsonValue& mount : items(&container, "volumeMounts")) {
+  for (const json::Value& mount : items(&container, "volumeMounts")) {
     const std::string_view path = without_slash(text_member(&mount, "mountPath"));
     if (path == kSocketFolder) {
       return text_member(&mount, "name") == kSocketVolume ? Folder::mounted : Folder::taken;
@@ -36,7 +38,7 @@ Folder find_folder(const JsonValue& container) {
 }
 
 std::string variable(std::string_view name, std::string_view value) {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   out.field("name", name);
   out.field("value", value);
@@ -46,7 +48,7 @@ std::string variable(std::string_view name, std::string_view value) {
 
 // Read-only is enough to connect, and nobody can put another socket in its place.
 std::string socket_mount() {
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   out.field("name", kSocketVolume);
   out.field("mountPath", kSocketFolder);
@@ -55,8 +57,8 @@ std::string socket_mount() {
   return out.take();
 }
 
-void add_variables(JsonPatch& patch, std::string_view at, const JsonValue& container, bool with_socket) {
-  const std::string pointer = pointer_to(at, "env");
+void add_variables(json::Patch& patch, std::string_view at, const json::Value& container, bool with_socket) {
+  const std::string pointer = json::pointer_to(at, "env");
   const auto there = items(&container, "env");
   std::vector<std::string> missing;  // the first of them last
   if (with_socket && !find_item(there, "name", "SLUICE_SOCKET")) missing.push_back(variable("SLUICE_SOCKET", kSocket));
@@ -64,7 +66,7 @@ void add_variables(JsonPatch& patch, std::string_view at, const JsonValue& conta
   bool list = member(&container, "env") != nullptr;
   for (const std::string& one : missing) {
     if (list) {
-      patch.add(pointer_to(pointer, std::size_t{0}), one);
+      patch.add(json::pointer_to(pointer, std::size_t{0}), one);
     } else {
       patch.add(pointer, '[' + one + ']');
       list = true;
@@ -74,14 +76,14 @@ void add_variables(JsonPatch& patch, std::string_view at, const JsonValue& conta
 
 }  // namespace
 
-void patch_container(JsonPatch& patch, std::string_view at, const JsonValue& container,
+void patch_container(json::Patch& patch, std::string_view at, const json::Value& container,
                      std::vector<std::string>& warnings) {
   const Folder folder = find_folder(container);
   if (folder == Folder::missing) {
     const bool list = member(&container, "volumeMounts") != nullptr;
-    const std::string pointer = pointer_to(at, "volumeMounts");
+    const std::string pointer = json::pointer_to(at, "volumeMounts");
     if (list)
-      patch.add(pointer_to(pointer, "-"), socket_mount());
+      patch.add(json::pointer_to(pointer, "-"), socket_mount());
     else
       patch.add(pointer, '[' + socket_mount() + ']');
   } else if (folder != Folder::mounted) {
@@ -94,15 +96,15 @@ void patch_container(JsonPatch& patch, std::string_view at, const JsonValue& con
   add_variables(patch, at, container, folder == Folder::missing || folder == Folder::mounted);
 }
 
-void patch_containers(JsonPatch& patch, const Pod& pod, std::vector<std::string>& warnings) {
+void patch_containers(json::Patch& patch, const Pod& pod, std::vector<std::string>& warnings) {
   const auto sidecar = pod.sidecar();
   const auto init_containers = pod.init_containers();
   for (std::size_t i = sidecar ? *sidecar + 1 : 0; i < init_containers.size(); ++i) {
-    patch_container(patch, pointer_to("/spec/initContainers", i), init_containers[i], warnings);
+    patch_container(patch, json::pointer_to("/spec/initContainers", i), init_containers[i], warnings);
   }
   const auto containers = pod.containers();
   for (std::size_t i = 0; i < containers.size(); ++i) {
-    patch_container(patch, pointer_to("/spec/containers", i), containers[i], warnings);
+    patch_container(patch, json::pointer_to("/spec/containers", i), containers[i], warnings);
   }
 }
 

@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "server/injector/json_patch.hpp"
+#include "common/json/patch.hpp"
 #include "server/injector/pod.hpp"
 
 namespace sluice::server::injector {
 
 // `at`: the pointer of the container.
-void patch_container(JsonPatch& patch, std::string_view at, const JsonValue& container,
+void patch_container(json::Patch& patch, std::string_view at, const json::Value& container,
                      std::vector<std::string>& warnings);
 
 // All of the pod's containers, and the init containers that start after the sidecar.
-void patch_containers(JsonPatch& patch, const Pod& pod, std::vector<std::string>& warnings);
+void patch_containers(json::Patch& patch, const Pod& pod, std::vector<std::string>& warnings);
 
 }  // namespace sluice::server::injector

@@ -5,10 +5,11 @@
 
 #include <fmt/core.h>
 
+#include "common/base/text.hpp"
 #include "common/base/version.hpp"
-#include "common/domain/json_fields.hpp"
 #include "common/http/address.hpp"
 #include "common/http_client/url.hpp"
+#include "common/json/fields.hpp"
 #include "common/redis/client.hpp"
 
 namespace sluice::server::injector {

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "common/base/json_text.hpp"
 #include "common/base/utf8.hpp"
+#include "common/json/patch.hpp"
+#include "common/json/pointer.hpp"
+#include "common/json/text.hpp"
 #include "server/injector/container_patch.hpp"
-#include "server/injector/json_patch.hpp"
 #include "server/injector/names.hpp"
 #include "server/injector/pod.hpp"
 #include "server/injector/pod_settings.hpp"
@@ -18,12 +19,6 @@ namespace {
 
 constexpr std::string_view kAnnotations = "/metadata/annotations";
 constexpr std::size_t kMostNoted = 4'096;  // bytes of warnings in an annotation
-
-std::string json_string(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
 
 // A header of the API server's answer, where warnings end up, holds no control characters.
 std::string on_one_line(std::string text) {
@@ -41,19 +36,19 @@ std::string noted(const std::vector<std::string>& warnings) {
 
 class Annotations {
  public:
-  Annotations(JsonPatch& patch, const Pod& pod)
+  Annotations(json::Patch& patch, const Pod& pod)
       : patch_(patch), pod_(pod), list_(member(pod.metadata(), "annotations") != nullptr) {}
 
   // "": none of this name.
   void set(std::string_view name, std::string_view value) {
-    const JsonValue* const there = pod_.annotation(name);
+    const json::Value* const there = pod_.annotation(name);
     if (value.empty()) {
-      if (there != nullptr) patch_.remove(pointer_to(kAnnotations, name));
+      if (there != nullptr) patch_.remove(json::pointer_to(kAnnotations, name));
       return;
     }
-    if (there != nullptr && there->type() == JsonType::string && there->text() == value) return;
+    if (there != nullptr && there->type() == json::Type::string && there->text() == value) return;
     make_list();
-    patch_.add(pointer_to(kAnnotations, name), json_string(value));
+    patch_.add(json::pointer_to(kAnnotations, name), json::string_literal(value));
   }
 
  private:
@@ -64,14 +59,14 @@ class Annotations {
     list_ = true;
   }
 
-  JsonPatch& patch_;
+  json::Patch& patch_;
   const Pod& pod_;
   bool list_;
 };
 
 }  // namespace
 
-Injection inject(const JsonValue& root, std::string_view namespace_, const InjectorSettings& settings) {
+Injection inject(const json::Value& root, std::string_view namespace_, const InjectorSettings& settings) {
   const Pod pod(root);
   Injection made;
   if ((made.skip = find_skip(pod, namespace_, settings))) {
@@ -79,7 +74,7 @@ Injection inject(const JsonValue& root, std::string_view namespace_, const Injec
     return made;
   }
   const SidecarSettings sidecar = read_pod_settings(pod, settings.sidecar, made.warnings);
-  JsonPatch patch;
+  json::Patch patch;
   patch_containers(patch, pod, made.warnings);
   patch_volumes(patch, pod, sidecar_volumes(settings));
   patch_sidecar(patch, pod, sidecar_container(settings, sidecar, !has_pod_resources(pod)));
@@ -95,7 +90,7 @@ Injection inject(const JsonValue& root, std::string_view namespace_, const Injec
   return made;
 }
 
-bool lacks_sidecar(const JsonValue& root, std::string_view namespace_, const InjectorSettings& settings) {
+bool lacks_sidecar(const json::Value& root, std::string_view namespace_, const InjectorSettings& settings) {
   const Pod pod(root);
   return !pod.sidecar() && !find_skip(pod, namespace_, settings);
 }

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "server/injector/settings.hpp"
 #include "server/injector/skip.hpp"
 
@@ -30,9 +30,9 @@ struct Injection {
   std::optional<Skip> skip;  // with `skipped`
 };
 
-Injection inject(const JsonValue& pod, std::string_view namespace_, const InjectorSettings& settings);
+Injection inject(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);
 
 // Whether inject() would add a sidecar, without saying how: the pod was missed when it was made.
-bool lacks_sidecar(const JsonValue& pod, std::string_view namespace_, const InjectorSettings& settings);
+bool lacks_sidecar(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);
 
 }  // namespace sluice::server::injector

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "server/injector/inject.hpp"
 #include "server/injector/names.hpp"
 #include "server/injector/pod.hpp"
@@ -93,11 +93,11 @@ void MissedPods::take(List list, const Answer& answer) {
 
 // Takes what is in a page, and where the next one begins.
 bool MissedPods::read(List list, std::string_view body) {
-  JsonTree tree;
+  json::Tree tree;
   const auto root = tree.parse(body);
   if (!root || root->find("items") == nullptr) return false;
   continue_ = text_member(member(&*root, "metadata"), "continue");
-  for (const JsonValue& item : items(&*root, "items")) {
+  for (const json::Value& item : items(&*root, "items")) {
     if (list == List::namespaces) {
       namespaces_.emplace_back(text_member(member(&item, "metadata"), "name"));
     } else {
@@ -107,8 +107,8 @@ bool MissedPods::read(List list, std::string_view body) {
   return true;
 }
 
-void MissedPods::read_pod(const JsonValue& pod) {
-  const JsonValue* const metadata = member(&pod, "metadata");
+void MissedPods::read_pod(const json::Value& pod) {
+  const json::Value* const metadata = member(&pod, "metadata");
   if (member(metadata, "deletionTimestamp") != nullptr || !lacks_sidecar(pod, namespaces_.back(), settings_)) return;
   found_.push_back({.namespace_ = namespaces_.back(),
                     .name = std::string(text_member(metadata, "name")),

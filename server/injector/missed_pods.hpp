@@ -19,7 +19,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/base/clock.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/injector/settings.hpp"
 #include "server/kubernetes/api_client.hpp"
@@ -51,7 +51,7 @@ class MissedPods {
   void ask(List list);
   void take(List list, const Answer& answer);
   bool read(List list, std::string_view body);
-  void read_pod(const JsonValue& pod);
+  void read_pod(const json::Value& pod);
   void next();
   void finish();
   void mark();

@@ -6,30 +6,29 @@
 
 namespace sluice::server::injector {
 
-const JsonValue* member(const JsonValue* object, std::string_view name) {
+const json::Value* member(const json::Value* object, std::string_view name) {
   if (object == nullptr) return nullptr;
-  const JsonValue* const found = object->find(name);
-  return found != nullptr && found->type() != JsonType::null ? found : nullptr;
+  const json::Value* const found = object->find(name);
+  return found != nullptr && found->type() != json::Type::null ? found : nullptr;
 }
 
-std::string_view text_member(const JsonValue* object, std::string_view name) {
-  const JsonValue* const found = member(object, name);
-  return found != nullptr && found->type() == JsonType::string ? found->text() : std::string_view();
+std::string_view text_member(const json::Value* object, std::string_view name) {
+  return object != nullptr ? object->text_of(name) : std::string_view();
 }
 
-std::span<JsonValue> items(const JsonValue* object, std::string_view name) {
-  const JsonValue* const found = member(object, name);
-  return found != nullptr && found->type() == JsonType::array ? found->items() : std::span<JsonValue>();
+std::span<json::Value> items(const json::Value* object, std::string_view name) {
+  const json::Value* const found = member(object, name);
+  return found != nullptr && found->type() == json::Type::array ? found->items() : std::span<json::Value>();
 }
 
-bool is_true(const JsonValue* object, std::string_view name) {
-  const JsonValue* const found = member(object, name);
-  return found != nullptr && found->type() == JsonType::boolean && found->boolean();
+bool is_true(const json::Value* object, std::string_view name) {
+  const json::Value* const found = member(object, name);
+  return found != nullptr && found->type() == json::Type::boolean && found->boolean();
 }
 
-std::optional<std::int64_t> integer_member(const JsonValue* object, std::string_view name) {
-  const JsonValue* const found = member(object, name);
-  if (found == nullptr || found->type() != JsonType::number) return std::nullopt;
+std::optional<std::int64_t> integer_member(const json::Value* object, std::string_view name) {
+  const json::Value* const found = member(object, name);
+  if (found == nullptr || found->type() != json::Type::number) return std::nullopt;
   const std::string_view text = found->text();
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -37,7 +36,7 @@ std::optional<std::int64_t> integer_member(const JsonValue* object, std::string_
   return number;
 }
 
-std::optional<std::size_t> find_item(std::span<const JsonValue> list, std::string_view key, std::string_view value) {
+std::optional<std::size_t> find_item(std::span<const json::Value> list, std::string_view key, std::string_view value) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (text_member(&list[i], key) == value) return i;
   }

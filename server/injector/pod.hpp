@@ -7,39 +7,39 @@
 #include <span>
 #include <string_view>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 
 namespace sluice::server::injector {
 
 // A member of an object; nullptr where there is none, it is null, or `object` is nullptr or no object.
-const JsonValue* member(const JsonValue* object, std::string_view name);
-std::string_view text_member(const JsonValue* object, std::string_view name);  // "": none, or no string
-std::span<JsonValue> items(const JsonValue* object, std::string_view name);    // of a list
-bool is_true(const JsonValue* object, std::string_view name);
-std::optional<std::int64_t> integer_member(const JsonValue* object, std::string_view name);
+const json::Value* member(const json::Value* object, std::string_view name);
+std::string_view text_member(const json::Value* object, std::string_view name);  // "": none, or no string
+std::span<json::Value> items(const json::Value* object, std::string_view name);  // of a list
+bool is_true(const json::Value* object, std::string_view name);
+std::optional<std::int64_t> integer_member(const json::Value* object, std::string_view name);
 // The first item whose member `key` is the text `value`, by its index.
-std::optional<std::size_t> find_item(std::span<const JsonValue> list, std::string_view key, std::string_view value);
+std::optional<std::size_t> find_item(std::span<const json::Value> list, std::string_view key, std::string_view value);
 
 class Pod {
  public:
-  explicit Pod(const JsonValue& root) : metadata_(member(&root, "metadata")), spec_(member(&root, "spec")) {}
+  explicit Pod(const json::Value& root) : metadata_(member(&root, "metadata")), spec_(member(&root, "spec")) {}
 
-  const JsonValue* metadata() const { return metadata_; }
-  const JsonValue* spec() const { return spec_; }
+  const json::Value* metadata() const { return metadata_; }
+  const json::Value* spec() const { return spec_; }
   // Its name, or what it will be generated from; for texts.
   std::string_view name() const;
   // nullptr: none. An annotation may be the empty text.
-  const JsonValue* annotation(std::string_view name) const { return member(member(metadata_, "annotations"), name); }
+  const json::Value* annotation(std::string_view name) const { return member(member(metadata_, "annotations"), name); }
   std::string_view label(std::string_view name) const { return text_member(member(metadata_, "labels"), name); }
-  std::span<JsonValue> containers() const { return items(spec_, "containers"); }
-  std::span<JsonValue> init_containers() const { return items(spec_, "initContainers"); }
+  std::span<json::Value> containers() const { return items(spec_, "containers"); }
+  std::span<json::Value> init_containers() const { return items(spec_, "initContainers"); }
 
   // Where among the init containers the sidecar is that the injector made: known by its name and the annotation.
   std::optional<std::size_t> sidecar() const;
 
  private:
-  const JsonValue* metadata_;
-  const JsonValue* spec_;
+  const json::Value* metadata_;
+  const json::Value* spec_;
 };
 
 }  // namespace sluice::server::injector

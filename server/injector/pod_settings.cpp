@@ -5,7 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
+#include "common/json/fields.hpp"
 #include "server/injector/names.hpp"
 
 namespace sluice::server::injector {
@@ -20,10 +21,10 @@ void warn(std::vector<std::string>& warnings, std::string_view annotation, std::
   warnings.push_back(fmt::format("{} {}; it is ignored", annotation, rule));
 }
 
-void read_annotation(std::string_view name, const JsonValue& value, SidecarSettings& settings,
+void read_annotation(std::string_view name, const json::Value& value, SidecarSettings& settings,
                      std::vector<std::string>& warnings) {
   if (name == kInjectLabel) return warn(warnings, name, "is a label, not an annotation");
-  if (value.type() != JsonType::string) return warn(warnings, name, "must be a text");
+  if (value.type() != json::Type::string) return warn(warnings, name, "must be a text");
   const auto set = set_override(settings, name.substr(kPrefix.size()), value.text());
   if (set) return;
   warn(warnings, name,
@@ -42,16 +43,16 @@ void keep_amounts(const SidecarSettings& from, SidecarSettings& to) {
 }  // namespace
 
 bool has_pod_resources(const Pod& pod) {
-  const JsonValue* const resources = member(pod.spec(), "resources");
+  const json::Value* const resources = member(pod.spec(), "resources");
   return member(resources, "requests") != nullptr || member(resources, "limits") != nullptr;
 }
 
 SidecarSettings read_pod_settings(const Pod& pod, const SidecarSettings& defaults, std::vector<std::string>& warnings) {
   SidecarSettings settings = defaults;
-  const JsonValue* const annotations = member(pod.metadata(), "annotations");
-  if (annotations == nullptr || annotations->type() != JsonType::object) return settings;
+  const json::Value* const annotations = member(pod.metadata(), "annotations");
+  if (annotations == nullptr || annotations->type() != json::Type::object) return settings;
   bool amounts = false;
-  for (const JsonMember& annotation : annotations->members()) {
+  for (const json::Member& annotation : annotations->members()) {
     const std::string_view name = annotation.name;
     if (!name.starts_with(kPrefix) || std::ranges::find(kOurs, name) != kOurs.end()) continue;
     amounts = amounts || is_amount(name.substr(kPrefix.size()));

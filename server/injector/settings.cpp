@@ -8,7 +8,8 @@
 #include <fmt/format.h>
 
 #include "common/base/duration.hpp"
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
+#include "common/json/fields.hpp"
 #include "common/telemetry/decision_log.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/injector/quantity.hpp"

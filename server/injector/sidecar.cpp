@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_writer.hpp"
+#include "common/json/writer.hpp"
 #include "server/injector/names.hpp"
 #include "server/injector/quantity.hpp"
 
@@ -17,18 +17,18 @@ constexpr std::string_view kCountersCaFile = "counters-ca.crt";
 constexpr std::int64_t kUser = 65'532;
 constexpr std::int64_t kTokenSeconds = 3'600;
 
-JsonWriter compact() { return JsonWriter(JsonWriter::Layout::compact); }
+json::Writer compact() { return json::Writer(json::Writer::Layout::compact); }
 
 std::string in_identity(std::string_view file) { return fmt::format("{}/{}", kIdentityFolder, file); }
 
-void write_variable(JsonWriter& out, std::string_view name, std::string_view value) {
+void write_variable(json::Writer& out, std::string_view name, std::string_view value) {
   out.begin_object();
   out.field("name", name);
   out.field("value", value);
   out.end_object();
 }
 
-void write_pod_name(JsonWriter& out) {
+void write_pod_name(json::Writer& out) {
   out.begin_object();
   out.field("name", kPodName);
   out.key("valueFrom");
@@ -41,7 +41,7 @@ void write_pod_name(JsonWriter& out) {
   out.end_object();
 }
 
-void write_variables(JsonWriter& out, const InjectorSettings& settings, const SidecarSettings& sidecar) {
+void write_variables(json::Writer& out, const InjectorSettings& settings, const SidecarSettings& sidecar) {
   out.key("env");
   out.begin_list();
   write_pod_name(out);
@@ -59,7 +59,7 @@ void write_variables(JsonWriter& out, const InjectorSettings& settings, const Si
   out.end_list();
 }
 
-void write_resources(JsonWriter& out, const SidecarSettings& sidecar) {
+void write_resources(json::Writer& out, const SidecarSettings& sidecar) {
   out.key("resources");
   out.begin_object();
   out.key("requests");
@@ -83,7 +83,7 @@ struct Probe {
   std::int64_t failures;
 };
 
-void write_probe(JsonWriter& out, const Probe& probe) {
+void write_probe(json::Writer& out, const Probe& probe) {
   out.key(probe.name);
   out.begin_object();
   out.key("httpGet");
@@ -97,7 +97,7 @@ void write_probe(JsonWriter& out, const Probe& probe) {
   out.end_object();
 }
 
-void write_ports(JsonWriter& out) {
+void write_ports(json::Writer& out) {
   out.key("ports");
   out.begin_list();
   out.begin_object();
@@ -108,7 +108,7 @@ void write_ports(JsonWriter& out) {
   out.end_list();
 }
 
-void write_security(JsonWriter& out) {
+void write_security(json::Writer& out) {
   out.key("securityContext");
   out.begin_object();
   out.field("allowPrivilegeEscalation", false);
@@ -128,7 +128,7 @@ void write_security(JsonWriter& out) {
   out.end_object();
 }
 
-void write_mount(JsonWriter& out, std::string_view volume, std::string_view path, bool read_only) {
+void write_mount(json::Writer& out, std::string_view volume, std::string_view path, bool read_only) {
   out.begin_object();
   out.field("name", volume);
   out.field("mountPath", path);
@@ -137,7 +137,7 @@ void write_mount(JsonWriter& out, std::string_view volume, std::string_view path
 }
 
 std::string scratch_volume(std::string_view name, std::string_view size) {
-  JsonWriter out = compact();
+  json::Writer out = compact();
   out.begin_object();
   out.field("name", name);
   out.key("emptyDir");
@@ -149,7 +149,7 @@ std::string scratch_volume(std::string_view name, std::string_view size) {
 }
 
 // What an annotation of the pod says, as a file.
-void write_annotation_file(JsonWriter& out, std::string_view path, std::string_view annotation) {
+void write_annotation_file(json::Writer& out, std::string_view path, std::string_view annotation) {
   out.begin_object();
   out.key("downwardAPI");
   out.begin_object();
@@ -168,7 +168,7 @@ void write_annotation_file(JsonWriter& out, std::string_view path, std::string_v
 }
 
 std::string identity_volume(const InjectorSettings& settings) {
-  JsonWriter out = compact();
+  json::Writer out = compact();
   out.begin_object();
   out.field("name", kIdentityVolume);
   out.key("projected");
@@ -196,7 +196,7 @@ std::string identity_volume(const InjectorSettings& settings) {
 bool is_own_variable(std::string_view name) { return name.starts_with(kVariablePrefix) || name == kPodName; }
 
 std::string sidecar_container(const InjectorSettings& settings, const SidecarSettings& sidecar, bool with_resources) {
-  JsonWriter out = compact();
+  json::Writer out = compact();
   out.begin_object();
   out.field("name", kContainer);
   out.field("image", settings.image);

@@ -5,7 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "server/admin/json_edit.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/pointer.hpp"
 #include "server/injector/names.hpp"
 
 namespace sluice::server::injector {
@@ -14,9 +15,9 @@ namespace {
 constexpr std::string_view kInitContainers = "/spec/initContainers";
 constexpr std::string_view kVolumesPointer = "/spec/volumes";
 
-std::string json_of(const JsonValue& value) {
+std::string json_of(const json::Value& value) {
   std::string text;
-  append_json(text, value);
+  json::append(text, value);
   return text;
 }
 
@@ -24,70 +25,71 @@ std::string list_of(std::string_view item) { return fmt::format("[{}]", item); }
 
 // A list in which the injector's items stand among those of others.
 struct SharedList {
-  std::string_view name;                          // of the container's member
-  std::function<bool(const JsonValue&)> is_ours;  // of an item there now
+  std::string_view name;                            // of the container's member
+  std::function<bool(const json::Value&)> is_ours;  // of an item there now
 };
 
 // Ours as they are wanted, in their order; what others added stays, behind them.
-void patch_shared(JsonPatch& patch, const std::string& at, const JsonValue& actual, const JsonValue& wanted,
+void patch_shared(json::Patch& patch, const std::string& at, const json::Value& actual, const json::Value& wanted,
                   const SharedList& list) {
-  std::vector<const JsonValue*> ours;
-  std::vector<const JsonValue*> others;
-  for (const JsonValue& item : items(&actual, list.name)) (list.is_ours(item) ? ours : others).push_back(&item);
+  std::vector<const json::Value*> ours;
+  std::vector<const json::Value*> others;
+  for (const json::Value& item : items(&actual, list.name)) (list.is_ours(item) ? ours : others).push_back(&item);
   const auto wanted_items = items(&wanted, list.name);
   const bool good = std::ranges::equal(
-      ours, wanted_items, [](const JsonValue* there, const JsonValue& wish) { return covers(*there, wish); });
+      ours, wanted_items, [](const json::Value* there, const json::Value& wish) { return json::covers(*there, wish); });
   if (good) return;
   std::string text = "[";
-  for (const JsonValue& item : wanted_items) text += (text.size() > 1 ? "," : "") + json_of(item);
-  for (const JsonValue* item : others) text += (text.size() > 1 ? "," : "") + json_of(*item);
-  patch.add(pointer_to(at, list.name), text + ']');
+  for (const json::Value& item : wanted_items) text += (text.size() > 1 ? "," : "") + json_of(item);
+  for (const json::Value* item : others) text += (text.size() > 1 ? "," : "") + json_of(*item);
+  patch.add(json::pointer_to(at, list.name), text + ']');
 }
 
-void update_sidecar(JsonPatch& patch, const std::string& at, const JsonValue& actual, const JsonValue& wanted) {
-  const auto is_our_variable = [](const JsonValue& item) { return is_own_variable(text_member(&item, "name")); };
+void update_sidecar(json::Patch& patch, const std::string& at, const json::Value& actual, const json::Value& wanted) {
+  const auto is_our_variable = [](const json::Value& item) { return is_own_variable(text_member(&item, "name")); };
   const auto wanted_mounts = items(&wanted, "volumeMounts");
-  const auto is_our_mount = [&](const JsonValue& item) {
+  const auto is_our_mount = [&](const json::Value& item) {
     return find_item(wanted_mounts, "mountPath", text_member(&item, "mountPath")).has_value();
   };
-  for (const JsonMember& part : wanted.members()) {
+  for (const json::Member& part : wanted.members()) {
     if (part.name == "env") {
       patch_shared(patch, at, actual, wanted, {"env", is_our_variable});
     } else if (part.name == "volumeMounts") {
       patch_shared(patch, at, actual, wanted, {"volumeMounts", is_our_mount});
-    } else if (const JsonValue* const there = actual.find(part.name); there == nullptr || !covers(*there, part.value)) {
-      patch.add(pointer_to(at, part.name), json_of(part.value));
+    } else if (const json::Value* const there = actual.find(part.name);
+               there == nullptr || !json::covers(*there, part.value)) {
+      patch.add(json::pointer_to(at, part.name), json_of(part.value));
     }
   }
 }
 
-JsonValue parsed(JsonTree& tree, const std::string& json) { return *tree.parse(json); }  // it is of our own making
+json::Value parsed(json::Tree& tree, const std::string& json) { return *tree.parse(json); }  // it is of our own making
 
 }  // namespace
 
-void patch_sidecar(JsonPatch& patch, const Pod& pod, const std::string& container) {
+void patch_sidecar(json::Patch& patch, const Pod& pod, const std::string& container) {
   if (const auto index = pod.sidecar()) {
-    JsonTree tree;
-    return update_sidecar(patch, pointer_to(kInitContainers, *index), pod.init_containers()[*index],
+    json::Tree tree;
+    return update_sidecar(patch, json::pointer_to(kInitContainers, *index), pod.init_containers()[*index],
                           parsed(tree, container));
   }
   if (member(pod.spec(), "initContainers") == nullptr) return patch.add(kInitContainers, list_of(container));
-  patch.add(pointer_to(kInitContainers, std::size_t{0}), container);
+  patch.add(json::pointer_to(kInitContainers, std::size_t{0}), container);
 }
 
-void patch_volumes(JsonPatch& patch, const Pod& pod, const std::vector<NamedJson>& volumes) {
+void patch_volumes(json::Patch& patch, const Pod& pod, const std::vector<NamedJson>& volumes) {
   const auto there = items(pod.spec(), "volumes");
   std::string missing;
   for (const NamedJson& volume : volumes) {
     const auto index = find_item(there, "name", volume.name);
     if (!index) {
       missing += (missing.empty() ? "" : ",") + volume.json;
-      if (member(pod.spec(), "volumes") != nullptr) patch.add(pointer_to(kVolumesPointer, "-"), volume.json);
+      if (member(pod.spec(), "volumes") != nullptr) patch.add(json::pointer_to(kVolumesPointer, "-"), volume.json);
       continue;
     }
-    JsonTree tree;
-    if (covers(there[*index], parsed(tree, volume.json))) continue;
-    patch.replace(pointer_to(kVolumesPointer, *index), volume.json);
+    json::Tree tree;
+    if (json::covers(there[*index], parsed(tree, volume.json))) continue;
+    patch.replace(json::pointer_to(kVolumesPointer, *index), volume.json);
   }
   if (!missing.empty() && member(pod.spec(), "volumes") == nullptr) patch.add(kVolumesPointer, list_of(missing));
 }

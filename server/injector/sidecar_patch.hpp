@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "server/injector/json_patch.hpp"
+#include "common/json/patch.hpp"
 #include "server/injector/pod.hpp"
 #include "server/injector/sidecar.hpp"
 
@@ -13,9 +13,9 @@ namespace sluice::server::injector {
 
 // `container`: as sidecar_container() has it. A new one becomes the first of the init containers. Call it after all
 // that names init containers by their index.
-void patch_sidecar(JsonPatch& patch, const Pod& pod, const std::string& container);
+void patch_sidecar(json::Patch& patch, const Pod& pod, const std::string& container);
 
 // Those that are not there are appended.
-void patch_volumes(JsonPatch& patch, const Pod& pod, const std::vector<NamedJson>& volumes);
+void patch_volumes(json::Patch& patch, const Pod& pod, const std::vector<NamedJson>& volumes);
 
 }  // namespace sluice::server::injector

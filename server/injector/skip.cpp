@@ -4,7 +4,8 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
+#include "common/json/fields.hpp"
 #include "server/injector/names.hpp"
 
 namespace sluice::server::injector {
@@ -15,22 +16,22 @@ constexpr std::array<std::string_view, 3> kVolumes{kSocketVolume, kStateVolume, 
 
 std::optional<Skip> skip(SkipReason reason, std::string text) { return Skip{reason, std::move(text)}; }
 
-bool is_udp(const JsonValue& port) {
+bool is_udp(const json::Value& port) {
   const std::string_view protocol = text_member(&port, "protocol");
   return !protocol.empty() && protocol != "TCP";
 }
 
 // The port of the agent's that a container says it listens on; 0: none.
-std::int64_t clashing_port(const JsonValue& container) {
-  for (const JsonValue& port : items(&container, "ports")) {
+std::int64_t clashing_port(const json::Value& container) {
+  for (const json::Value& port : items(&container, "ports")) {
     const auto number = integer_member(&port, "containerPort");
     if (number && (*number == kCheckPort || *number == kAdminPort) && !is_udp(port)) return *number;
   }
   return 0;
 }
 
-std::optional<Skip> find_port_clash(std::span<const JsonValue> containers, const JsonValue* ours) {
-  for (const JsonValue& container : containers) {
+std::optional<Skip> find_port_clash(std::span<const json::Value> containers, const json::Value* ours) {
+  for (const json::Value& container : containers) {
     if (&container == ours) continue;
     if (const std::int64_t port = clashing_port(container)) {
       return skip(
@@ -45,7 +46,7 @@ std::optional<Skip> find_port_clash(std::span<const JsonValue> containers, const
 
 std::optional<Skip> find_clash(const Pod& pod) {
   const auto sidecar = pod.sidecar();
-  const JsonValue* const ours = sidecar ? &pod.init_containers()[*sidecar] : nullptr;
+  const json::Value* const ours = sidecar ? &pod.init_containers()[*sidecar] : nullptr;
   if (find_item(pod.containers(), "name", kContainer) ||
       (!sidecar && find_item(pod.init_containers(), "name", kContainer))) {
     return skip(SkipReason::name_clash,

@@ -99,7 +99,7 @@ void Webhook::answer(http::Request& request, http::Reply& reply) {
                 .body = write_status(refusal.status, refusal.reason, refusal.text)});
   };
   if (const auto refusal = refuse_head(request)) return refuse(*refusal);
-  JsonTree tree;
+  json::Tree tree;
   const auto review = read_review({request.body.data(), request.body.size()}, tree);
   if (!review) {
     return refuse({.text = fmt::format("No AdmissionReview the injector can read: {}.", review.error().text)});

@@ -14,8 +14,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "common/domain/json_tree.hpp"
 #include "common/http_client/client.hpp"
+#include "common/json/tree.hpp"
 
 namespace sluice::server::kubernetes {
 namespace {
@@ -239,10 +239,10 @@ std::string escape_path(std::string_view segment) {
 }
 
 std::string complaint(const ApiResponse& response) {
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(response.body);
-  const JsonValue* const message = document ? document->find("message") : nullptr;
-  if (message == nullptr || message->type() != JsonType::string) {
+  const json::Value* const message = document ? document->find("message") : nullptr;
+  if (message == nullptr || message->type() != json::Type::string) {
     return fmt::format("the Kubernetes API answers {}", response.status);
   }
   return fmt::format("the Kubernetes API answers {}: {}", response.status, message->text().substr(0, kMostShown));

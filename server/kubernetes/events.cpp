@@ -7,7 +7,7 @@
 #include "common/base/crypto.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/base/utf8.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice::server::kubernetes {
 namespace {
@@ -24,7 +24,7 @@ std::string name_of(const ObjectReference& about, const Event& event) {
   return fmt::format("{}.{}", name, digits.substr(0, 16));
 }
 
-void write_reference(JsonWriter& writer, const ObjectReference& about) {
+void write_reference(json::Writer& writer, const ObjectReference& about) {
   writer.key("involvedObject");
   writer.begin_object();
   writer.field("apiVersion", about.api_version);
@@ -43,7 +43,7 @@ std::string events_path(const ObjectReference& about) {
 
 std::string write_event(const ObjectReference& about, const Event& event, std::chrono::sys_seconds now) {
   const std::string time = format_timestamp(now);
-  JsonWriter writer(JsonWriter::Layout::compact);
+  json::Writer writer(json::Writer::Layout::compact);
   writer.begin_object();
   writer.field("apiVersion", "v1");
   writer.field("kind", "Event");

@@ -8,7 +8,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "common/base/crypto.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice::server::kubernetes {
 namespace {
@@ -58,7 +58,7 @@ std::vector<NewSecret> wanted_secrets(const SecretsOptions& options) {
 }
 
 std::string write_secret(const NewSecret& secret) {
-  JsonWriter writer(JsonWriter::Layout::compact);
+  json::Writer writer(json::Writer::Layout::compact);
   writer.begin_object();
   writer.field("apiVersion", "v1");
   writer.field("kind", "Secret");

@@ -5,8 +5,8 @@
 
 #include "common/base/crypto.hpp"
 #include "common/base/timestamp.hpp"
-#include "common/domain/json_tree.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/tree.hpp"
+#include "common/json/writer.hpp"
 
 namespace sluice::server::kubernetes {
 namespace {
@@ -14,12 +14,12 @@ namespace {
 constexpr std::string_view kFormerUntil = "sluice.dev/former-ca-until";
 constexpr std::string_view kRenew = "sluice.dev/renew";
 
-std::string_view text_at(const JsonValue* object, std::string_view name) {
-  const JsonValue* const found = object != nullptr ? object->find(name) : nullptr;
-  return found != nullptr && found->type() == JsonType::string ? found->text() : std::string_view();
+std::string_view text_at(const json::Value* object, std::string_view name) {
+  const json::Value* const found = object != nullptr ? object->find(name) : nullptr;
+  return found != nullptr && found->type() == json::Type::string ? found->text() : std::string_view();
 }
 
-std::string bytes_at(const JsonValue* data, std::string_view name) {
+std::string bytes_at(const json::Value* data, std::string_view name) {
   const auto bytes = from_base64(text_at(data, name));
   return bytes ? std::string(bytes->begin(), bytes->end()) : std::string();
 }
@@ -29,7 +29,7 @@ std::string first_certificate(const std::string& text) {
   return all.empty() ? std::string() : std::move(all.front());
 }
 
-std::chrono::sys_seconds time_at(const JsonValue* annotations, std::string_view name) {
+std::chrono::sys_seconds time_at(const json::Value* annotations, std::string_view name) {
   const auto time = parse_timestamp(text_at(annotations, name));
   return time ? std::chrono::floor<std::chrono::seconds>(*time) : std::chrono::sys_seconds{};
 }
@@ -42,7 +42,7 @@ Renewal renewal_in(std::string_view text) {
 enum class Form : std::uint8_t { whole, merge_patch };
 
 // A merge patch leaves alone what it does not name: what is gone is null there, and left out of a whole object.
-void write_value(JsonWriter& writer, Form form, std::string_view name, std::string_view value) {
+void write_value(json::Writer& writer, Form form, std::string_view name, std::string_view value) {
   if (!value.empty()) {
     writer.field(name, value);
   } else if (form == Form::merge_patch) {
@@ -50,7 +50,7 @@ void write_value(JsonWriter& writer, Form form, std::string_view name, std::stri
   }
 }
 
-void write_annotations(JsonWriter& writer, Form form, const TlsSecret& secret) {
+void write_annotations(json::Writer& writer, Form form, const TlsSecret& secret) {
   writer.key("annotations");
   writer.begin_object();
   write_value(writer, form, kFormerUntil,
@@ -59,7 +59,7 @@ void write_annotations(JsonWriter& writer, Form form, const TlsSecret& secret) {
   writer.end_object();
 }
 
-void write_data(JsonWriter& writer, Form form, const TlsSecret& secret) {
+void write_data(json::Writer& writer, Form form, const TlsSecret& secret) {
   writer.key("data");
   writer.begin_object();
   const std::array<std::pair<std::string_view, std::string>, 8> values{{{"tls.crt", secret.chain()},
@@ -77,14 +77,14 @@ void write_data(JsonWriter& writer, Form form, const TlsSecret& secret) {
 }  // namespace
 
 Result<TlsSecret> read_tls_secret(std::string_view object) {
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(object);
-  const JsonValue* const metadata = document ? document->find("metadata") : nullptr;
+  const json::Value* const metadata = document ? document->find("metadata") : nullptr;
   TlsSecret secret;
   secret.version = text_at(metadata, "resourceVersion");
   if (secret.version.empty()) return failure("unexpected", "the Kubernetes API's answer is no Secret");
-  const JsonValue* const data = document->find("data");
-  const JsonValue* const annotations = metadata->find("annotations");
+  const json::Value* const data = document->find("data");
+  const json::Value* const annotations = metadata->find("annotations");
   secret.authority = {first_certificate(bytes_at(data, "ca.crt")), bytes_at(data, "ca.key")};
   secret.next = {bytes_at(data, "ca-next.crt"), bytes_at(data, "ca-next.key")};
   secret.former = bytes_at(data, "ca-former.crt");
@@ -96,7 +96,7 @@ Result<TlsSecret> read_tls_secret(std::string_view object) {
 }
 
 std::string create_tls_secret(const TlsSecret& secret, std::string_view name) {
-  JsonWriter writer(JsonWriter::Layout::compact);
+  json::Writer writer(json::Writer::Layout::compact);
   writer.begin_object();
   writer.field("apiVersion", "v1");
   writer.field("kind", "Secret");
@@ -118,7 +118,7 @@ std::string create_tls_secret(const TlsSecret& secret, std::string_view name) {
 }
 
 std::string patch_tls_secret(const TlsSecret& secret) {
-  JsonWriter writer(JsonWriter::Layout::compact);
+  json::Writer writer(json::Writer::Layout::compact);
   writer.begin_object();
   writer.key("metadata");
   writer.begin_object();

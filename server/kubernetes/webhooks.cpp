@@ -3,16 +3,15 @@
 #include <algorithm>
 
 #include "common/base/crypto.hpp"
-#include "common/domain/json_tree.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/tree.hpp"
+#include "common/json/writer.hpp"
 #include "server/kubernetes/api_client.hpp"
 
 namespace sluice::server::kubernetes {
 namespace {
 
-std::string_view member_text(const JsonValue* object, std::string_view name) {
-  const JsonValue* const found = object != nullptr ? object->find(name) : nullptr;
-  return found != nullptr && found->type() == JsonType::string ? found->text() : std::string_view();
+std::string_view member_text(const json::Value* object, std::string_view name) {
+  return object != nullptr ? object->text_of(name) : std::string_view();
 }
 
 }  // namespace
@@ -30,14 +29,14 @@ std::string webhooks_path(std::string_view name) {
 }
 
 Result<Webhooks> read_webhooks(std::string_view object) {
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(object);
   Webhooks read;
   read.version = member_text(document ? document->find("metadata") : nullptr, "resourceVersion");
   if (read.version.empty()) return failure("unexpected", "the Kubernetes API's answer is no webhook configuration");
-  const JsonValue* const hooks = document->find("webhooks");
-  if (hooks == nullptr || hooks->type() != JsonType::array) return read;
-  for (const JsonValue& each : hooks->items()) {
+  const json::Value* const hooks = document->find("webhooks");
+  if (hooks == nullptr || hooks->type() != json::Type::array) return read;
+  for (const json::Value& each : hooks->items()) {
     const auto bundle = from_base64(member_text(each.find("clientConfig"), "caBundle"));
     read.hooks.push_back({std::string(member_text(&each, "name")),
                           bundle ? std::string(bundle->begin(), bundle->end()) : std::string()});
@@ -47,7 +46,7 @@ Result<Webhooks> read_webhooks(std::string_view object) {
 
 std::string patch_webhooks(const Webhooks& webhooks, std::string_view bundle) {
   const std::string encoded = to_base64(as_bytes(bundle));
-  JsonWriter writer(JsonWriter::Layout::compact);
+  json::Writer writer(json::Writer::Layout::compact);
   writer.begin_object();
   writer.key("metadata");
   writer.begin_object();

@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
+#include "common/json/fields.hpp"
 #include "server/admin/refusal.hpp"
 #include "server/auth/authenticate.hpp"
 #include "server/sync/agent_auth.hpp"

@@ -1,6 +1,6 @@
 #include "server/sync/counters_login.hpp"
 
-#include "common/domain/json_writer.hpp"
+#include "common/json/writer.hpp"
 #include "common/redis/credentials.hpp"
 
 namespace sluice::server {
@@ -8,7 +8,7 @@ namespace sluice::server {
 Result<std::string> CountersLogin::document() const {
   auto password = redis::read_password_file(password_file_);
   if (!password) return std::unexpected(std::move(password.error()));
-  JsonWriter out(JsonWriter::Layout::compact);
+  json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   out.field("username", user_);
   out.field("password", *password);

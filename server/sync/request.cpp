@@ -7,8 +7,9 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_fields.hpp"
+#include "common/base/text.hpp"
 #include "common/http/query.hpp"
+#include "common/json/fields.hpp"
 #include "common/sync/report.hpp"
 #include "server/admin/refusal.hpp"
 

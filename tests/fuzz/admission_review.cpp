@@ -34,14 +34,14 @@ void require_readable(const Error& error) {
 }
 
 // Names of members may stand several times in what an API server never sends; what they mean then is open.
-bool has_duplicates(const JsonValue& value) {
-  if (value.type() == JsonType::array) {
-    for (const JsonValue& item : value.items()) {
+bool has_duplicates(const json::Value& value) {
+  if (value.type() == json::Type::array) {
+    for (const json::Value& item : value.items()) {
       if (has_duplicates(item)) return true;
     }
   }
-  if (value.type() != JsonType::object) return false;
-  for (const JsonMember& part : value.members()) {
+  if (value.type() != json::Type::object) return false;
+  for (const json::Member& part : value.members()) {
     if (part.duplicate || has_duplicates(part.value)) return true;
   }
   return false;
@@ -50,7 +50,7 @@ bool has_duplicates(const JsonValue& value) {
 void require_idempotent(const AdmissionRequest& request, const Injection& made) {
   if (has_duplicates(*request.pod)) return;
   const std::string after = text_of(patched(node_of(*request.pod), made.patch));
-  JsonTree tree;
+  json::Tree tree;
   const auto pod = tree.parse(after);
   REQUIRE_THAT(pod.has_value());
   const Injection again = inject(*pod, request.namespace_, settings());
@@ -61,7 +61,7 @@ void require_idempotent(const AdmissionRequest& request, const Injection& made) 
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view body(reinterpret_cast<const char*>(data), size);
-  JsonTree tree;
+  json::Tree tree;
   const auto review = read_review(body, tree);
   if (!review) {
     require_readable(review.error());

@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "common/domain/bundle.hpp"
-#include "common/domain/fault_place.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/json_tree.hpp"
 #include "common/domain/limit_numbers.hpp"
+#include "common/json/fault_place.hpp"
+#include "common/json/tree.hpp"
 #include "common/policy/match_expr.hpp"
 #include "tests/fuzz/require.hpp"
 
@@ -37,7 +37,7 @@ std::string_view rest_of(std::string_view text, std::uint32_t line, std::uint32_
 }
 
 // The value a pointer leads to, or the nearest around it.
-JsonValue value_at(JsonValue value, std::string_view pointer) {
+json::Value value_at(json::Value value, std::string_view pointer) {
   while (!pointer.empty()) {
     pointer.remove_prefix(1);
     std::string name;
@@ -45,13 +45,13 @@ JsonValue value_at(JsonValue value, std::string_view pointer) {
     for (std::size_t at = 0; (at = name.find('~', at)) != std::string::npos; ++at) {
       name.replace(at, 2, name[at + 1] == '1' ? "/" : "~");
     }
-    if (value.type() == JsonType::array) {
+    if (value.type() == json::Type::array) {
       const std::size_t index = std::strtoull(name.c_str(), nullptr, 10);
       if (index >= value.items().size() || std::to_string(index) != name) return value;
       value = value.items()[index];
     } else {
-      if (value.type() != JsonType::object) return value;
-      const auto found = std::ranges::find(value.members(), name, &JsonMember::name);
+      if (value.type() != json::Type::object) return value;
+      const auto found = std::ranges::find(value.members(), name, &json::Member::name);
       if (found == value.members().end()) return value;
       value = found->value;
     }
@@ -59,26 +59,26 @@ JsonValue value_at(JsonValue value, std::string_view pointer) {
   return value;
 }
 
-bool begins(std::string_view text, const JsonValue& value) {
+bool begins(std::string_view text, const json::Value& value) {
   switch (value.type()) {
-    case JsonType::null:
+    case json::Type::null:
       return text.starts_with("null");
-    case JsonType::boolean:
+    case json::Type::boolean:
       return text.starts_with(value.boolean() ? "true" : "false");
-    case JsonType::number:
+    case json::Type::number:
       return text.starts_with(value.text());
-    case JsonType::string:
+    case json::Type::string:
       return text.starts_with('"');
-    case JsonType::array:
+    case json::Type::array:
       return text.starts_with('[');
-    case JsonType::object:
+    case json::Type::object:
       return text.starts_with('{');
   }
   return false;
 }
 
 void require_explained(std::string_view text, Faults faults) {
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(text);  // with its byte order mark: behind one, another is a fault
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   REQUIRE_THAT(!faults.empty() && faults.size() <= 10'001);
@@ -95,7 +95,7 @@ void require_explained(std::string_view text, Faults faults) {
 void require_places(std::string_view text) {
   Faults faults{
       {"", "a"}, {"/policies/1/match_expr", "b"}, {"/plans/0/limits/0", "c"}, {"/a~1b/~0/", "d"}, {"/0", "e"}};
-  locate_faults(text, faults);
+  json::locate_faults(text, faults);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   for (const Fault& fault : faults) rest_of(text, fault.line, fault.column);
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/domain/check_batch.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "tests/fuzz/orderly_refusal.hpp"
 #include "tests/fuzz/require.hpp"
 
@@ -52,13 +52,13 @@ void require_same(std::string_view body, const std::vector<std::span<char>>& che
     from = at + check.size();
   }
   plain += body.substr(from);
-  JsonTree tree;
+  json::Tree tree;
   const auto root = tree.parse(plain);
-  REQUIRE_THAT(root.has_value() && root->type() == JsonType::object);
+  REQUIRE_THAT(root.has_value() && root->type() == json::Type::object);
   REQUIRE_THAT(root->members().size() == 1 && root->members()[0].name == "checks");
-  const JsonValue& list = root->members()[0].value;
-  REQUIRE_THAT(list.type() == JsonType::array && list.items().size() == checks.size());
-  for (const JsonValue& item : list.items()) good -= item.type() == JsonType::object ? 1 : 0;
+  const json::Value& list = root->members()[0].value;
+  REQUIRE_THAT(list.type() == json::Type::array && list.items().size() == checks.size());
+  for (const json::Value& item : list.items()) good -= item.type() == json::Type::object ? 1 : 0;
   REQUIRE_THAT(good == 0);
 }
 

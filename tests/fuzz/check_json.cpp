@@ -7,7 +7,7 @@
 
 #include "common/domain/check_request.hpp"
 #include "common/domain/decision.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "tests/fuzz/orderly_refusal.hpp"
 #include "tests/fuzz/require.hpp"
 
@@ -16,19 +16,19 @@ namespace {
 using namespace sluice;
 using namespace sluice::fuzz;
 
-void require_named(std::span<const JsonMember> members, const CheckRequest& request, Dimension kind) {
-  for (const JsonMember& member : members) {
+void require_named(std::span<const json::Member> members, const CheckRequest& request, Dimension kind) {
+  for (const json::Member& member : members) {
     const Value* value = request.find({kind, std::string(member.name)});
     REQUIRE_THAT(value != nullptr && value->present);
-    REQUIRE_THAT(member.value.type() == JsonType::string && member.value.text() == value->text);
+    REQUIRE_THAT(member.value.type() == json::Type::string && member.value.text() == value->text);
     REQUIRE_THAT(!member.duplicate && !member.name.empty());
   }
   const auto& all = kind == Dimension::tag ? request.tags : request.attributes;
   REQUIRE_THAT(all.size() == members.size());
 }
 
-std::int64_t integer(const JsonValue& value) {
-  REQUIRE_THAT(value.type() == JsonType::number);
+std::int64_t integer(const json::Value& value) {
+  REQUIRE_THAT(value.type() == json::Type::number);
   const std::string text(value.text());
   char* end = nullptr;
   const std::int64_t number = std::strtoll(text.c_str(), &end, 10);
@@ -37,21 +37,21 @@ std::int64_t integer(const JsonValue& value) {
 }
 
 // Compares one member of the accepted body with what parse_check made of it.
-void require_same(const JsonMember& member, const CheckRequest& request) {
+void require_same(const json::Member& member, const CheckRequest& request) {
   REQUIRE_THAT(!member.duplicate);
-  const JsonValue& value = member.value;
+  const json::Value& value = member.value;
   if (member.name == "cost") {
     REQUIRE_THAT(request.requests == integer(value));
   } else if (member.name == "costs") {
-    for (const JsonMember& cost : value.members()) REQUIRE_THAT(request.cost_of(cost.name) == integer(cost.value));
+    for (const json::Member& cost : value.members()) REQUIRE_THAT(request.cost_of(cost.name) == integer(cost.value));
   } else if (member.name == "tags") {
     require_named(value.members(), request, Dimension::tag);
   } else if (member.name == "attributes") {
     require_named(value.members(), request, Dimension::attr);
   } else if (member.name == "explain") {
-    REQUIRE_THAT(value.type() == JsonType::boolean && request.explain == value.boolean());
+    REQUIRE_THAT(value.type() == json::Type::boolean && request.explain == value.boolean());
   } else {
-    REQUIRE_THAT(value.type() == JsonType::string && value.text().size() <= 256);
+    REQUIRE_THAT(value.type() == json::Type::string && value.text().size() <= 256);
     if (member.name == "plan_id") {
       REQUIRE_THAT(request.plan_id == value.text());
     } else if (member.name == "request_id") {
@@ -65,11 +65,11 @@ void require_same(const JsonMember& member, const CheckRequest& request) {
 }
 
 void require_same(std::string_view body, const CheckRequest& request) {
-  JsonTree tree;
+  json::Tree tree;
   const auto root = tree.parse(body);
-  REQUIRE_THAT(root.has_value() && root->type() == JsonType::object);
+  REQUIRE_THAT(root.has_value() && root->type() == json::Type::object);
   std::size_t dimensions = 0;
-  for (const JsonMember& member : root->members()) {
+  for (const json::Member& member : root->members()) {
     require_same(member, request);
     dimensions += parse_dimension(member.name) ? 1 : 0;
   }

@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "common/base/json_text.hpp"
 #include "common/domain/check_request.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/text.hpp"
+#include "common/json/tree.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace sluice::fuzz {
 
 inline bool reads_as_json(const std::string& text) {
-  JsonTree tree;
+  json::Tree tree;
   return tree.parse(text).has_value();
 }
 
@@ -27,7 +27,7 @@ inline void require_orderly(const std::vector<RequestFault>& faults) {
     REQUIRE_THAT(fault.pointer.empty() || fault.pointer.front() == '/');
     // Pointers quote names of the body, which are UTF-8: nothing of them is lost when they are written.
     std::string written;
-    append_json_string(written, fault.pointer);
+    json::append_string(written, fault.pointer);
     REQUIRE_THAT(reads_as_json(written));
     REQUIRE_THAT(fault.pointer.find("\xEF\xBF\xBD") != std::string::npos ||
                  written.find("\xEF\xBF\xBD") == std::string::npos);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "common/sync/bundle_of.hpp"
 #include "common/sync/kept_state.hpp"
 #include "common/sync/report.hpp"
@@ -27,23 +27,23 @@ void require_explained(const Faults& faults) {
   }
 }
 
-bool same(const JsonValue& a, const JsonValue& b) {
+bool same(const json::Value& a, const json::Value& b) {
   if (a.type() != b.type()) return false;
   switch (a.type()) {
-    case JsonType::null:
+    case json::Type::null:
       return true;
-    case JsonType::boolean:
+    case json::Type::boolean:
       return a.boolean() == b.boolean();
-    case JsonType::number:
-    case JsonType::string:
+    case json::Type::number:
+    case json::Type::string:
       return a.text() == b.text();
-    case JsonType::array:
+    case json::Type::array:
       if (a.items().size() != b.items().size()) return false;
       for (std::size_t i = 0; i < a.items().size(); ++i) {
         if (!same(a.items()[i], b.items()[i])) return false;
       }
       return true;
-    case JsonType::object:
+    case json::Type::object:
       if (a.members().size() != b.members().size()) return false;
       for (std::size_t i = 0; i < a.members().size(); ++i) {
         if (a.members()[i].name != b.members()[i].name) return false;
@@ -56,14 +56,14 @@ bool same(const JsonValue& a, const JsonValue& b) {
 
 // The bytes kept as a document mean what the whole text has there.
 void require_documents(std::string_view text, const SnapshotDocument& read) {
-  JsonTree whole;
+  json::Tree whole;
   const auto root = whole.parse(text);
   if (!root) return;  // half of a surrogate pair in a document: seen when that is read
-  const JsonValue* const objects = root->find("objects");
+  const json::Value* const objects = root->find("objects");
   REQUIRE_THAT(objects != nullptr && objects->items().size() == read.objects.size());
   for (std::size_t i = 0; i < read.objects.size(); ++i) {
     REQUIRE_THAT(text.find(read.objects[i]->document()) != std::string_view::npos);
-    JsonTree tree;
+    json::Tree tree;
     const auto document = tree.parse(read.objects[i]->document());
     REQUIRE_THAT(document && same(*document, *objects->items()[i].find("document")));
   }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "server/admin/yaml.hpp"
 #include "tests/fuzz/require.hpp"
 
@@ -33,12 +33,12 @@ void require_within(const std::vector<std::size_t>& lines, std::uint32_t line, s
   REQUIRE_THAT(column >= 1 && column <= lines[line - 1] + 2);
 }
 
-std::size_t count_values(const JsonValue& value) {
+std::size_t count_values(const json::Value& value) {
   std::size_t count = 1;
-  if (value.type() == JsonType::array) {
-    for (const JsonValue& item : value.items()) count += count_values(item);
-  } else if (value.type() == JsonType::object) {
-    for (const JsonMember& member : value.members()) count += count_values(member.value);
+  if (value.type() == json::Type::array) {
+    for (const json::Value& item : value.items()) count += count_values(item);
+  } else if (value.type() == json::Type::object) {
+    for (const json::Member& member : value.members()) count += count_values(member.value);
   }
   return count;
 }
@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require_within(lines, made.error().line, made.error().column);
     return 0;
   }
-  JsonTree tree;
+  json::Tree tree;
   const auto document = tree.parse(made->json);
   if (!document) {
     // A text may hold NUL only by an escape; JSON here has none.

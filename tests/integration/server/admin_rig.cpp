@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "common/http/query.hpp"
-#include "server/admin/json_edit.hpp"
+#include "common/json/edit.hpp"
 #include "server/admin/routes.hpp"
 #include "server/auth/bootstrap.hpp"
 #include "server/postgres/migrations.hpp"
@@ -53,24 +53,24 @@ std::string value_of(const Headers& headers, const std::string& name) {
   return found == headers.end() ? std::string() : found->second;
 }
 
-std::string text_of(const JsonValue* value) {
+std::string text_of(const json::Value* value) {
   if (value == nullptr) return "(absent)";
-  if (value->type() == JsonType::string) return std::string(value->text());
+  if (value->type() == json::Type::string) return std::string(value->text());
   std::string text;
-  append_json(text, *value);
+  json::append(text, *value);
   return text;
 }
 
 // One step of a JSON pointer. (No name here holds a '/' or a '~'.)
-const JsonValue* step(const JsonValue& value, std::string_view token) {
-  if (value.type() != JsonType::array) return member(value, token);
+const json::Value* step(const json::Value& value, std::string_view token) {
+  if (value.type() != json::Type::array) return value.find(token);
   std::size_t index = 0;
   const bool number = std::from_chars(token.data(), token.data() + token.size(), index).ec == std::errc();
   return number && index < value.items().size() ? &value.items()[index] : nullptr;
 }
 
-const JsonValue* find_at(const JsonValue& value, std::string_view pointer) {
-  const JsonValue* found = &value;
+const json::Value* find_at(const json::Value& value, std::string_view pointer) {
+  const json::Value* found = &value;
   while (found != nullptr && !pointer.empty()) {
     pointer.remove_prefix(1);
     const std::size_t end = std::min(pointer.find('/'), pointer.size());
@@ -80,20 +80,20 @@ const JsonValue* find_at(const JsonValue& value, std::string_view pointer) {
   return found;
 }
 
-JsonValue parsed(const Answer& answer, JsonTree& tree) {
+json::Value parsed(const Answer& answer, json::Tree& tree) {
   const auto value = tree.parse(answer.body);
   if (!value) throw std::logic_error("the answer is no JSON: " + answer.body);
   return *value;
 }
 
 std::string joined(const Answer& answer, std::string_view list, std::string_view name) {
-  JsonTree tree;
-  const JsonValue document = parsed(answer, tree);
-  const JsonValue* const items = find_at(document, list);
-  if (items == nullptr || items->type() != JsonType::array) return "(absent)";
+  json::Tree tree;
+  const json::Value document = parsed(answer, tree);
+  const json::Value* const items = find_at(document, list);
+  if (items == nullptr || items->type() != json::Type::array) return "(absent)";
   std::string text;
-  for (const JsonValue& item : items->items()) {
-    text.append(text.empty() ? "" : " ").append(text_of(member(item, name)));
+  for (const json::Value& item : items->items()) {
+    text.append(text.empty() ? "" : " ").append(text_of(item.find(name)));
   }
   return text;
 }
@@ -152,7 +152,7 @@ void AdminRig::found_acme() {
 }
 
 std::string at(const Answer& answer, std::string_view pointer) {
-  JsonTree tree;
+  json::Tree tree;
   return text_of(find_at(parsed(answer, tree), pointer));
 }
 

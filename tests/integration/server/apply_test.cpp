@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
-#include "server/admin/json_edit.hpp"
+#include "common/json/edit.hpp"
 #include "tests/integration/server/admin_rig.hpp"
 
 namespace sluice::server::test {
@@ -23,15 +23,15 @@ std::string shop(std::string_view members, std::string_view tenant = R"({"id":"s
 
 // "create policy orders, delete plan pro"
 std::string changes_of(const Answer& answer) {
-  JsonTree tree;
+  json::Tree tree;
   const auto value = tree.parse(answer.body);
   REQUIRE(value);
-  const JsonValue* const list = member(*value, "changes");
+  const json::Value* const list = value->find("changes");
   if (list == nullptr) return answer.body;
   std::string text;
-  for (const JsonValue& change : list->items()) {
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", text_member(change, "action"),
-                        text_member(change, "kind"), text_member(change, "id"));
+  for (const json::Value& change : list->items()) {
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", change.text_of("action"), change.text_of("kind"),
+                        change.text_of("id"));
   }
   return text;
 }

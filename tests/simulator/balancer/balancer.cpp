@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice::sync_test {
 namespace {
@@ -133,7 +133,7 @@ std::string Balancer::stats() const {
   std::string backends;
   for (const auto& [name, count] : open) {
     if (!backends.empty()) backends += ',';
-    append_json_string(backends, name);
+    json::append_string(backends, name);
     backends += fmt::format(":{}", count);
   }
   const auto begin = std::chrono::duration_cast<std::chrono::microseconds>(begin_.time_since_epoch()).count();

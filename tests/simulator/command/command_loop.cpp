@@ -10,7 +10,7 @@
 
 #include <boost/asio/read_until.hpp>
 
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice::sync_test {
 
@@ -49,7 +49,7 @@ void CommandLoop::take(const std::string& line) {
 
 std::string command_error(const std::string& text) {
   std::string out = "{\"error\":";
-  append_json_string(out, text);
+  json::append_string(out, text);
   return out + '}';
 }
 

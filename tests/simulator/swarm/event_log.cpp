@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 
 namespace sluice::sync_test {
 
@@ -19,7 +19,7 @@ Event::Event(std::size_t agent, std::string_view what) {
 
 Event&& Event::add(std::string_view name, std::string_view text) && {
   line_ += fmt::format(",\"{}\":", name);
-  append_json_string(line_, text);
+  json::append_string(line_, text);
   return std::move(*this);
 }
 

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <boost/asio/post.hpp>
 
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/sync/bundle_of.hpp"
 
@@ -87,7 +87,7 @@ std::string SwarmAgent::describe() const {
   bool first = true;
   for (const std::string& text : client_->degraded()) {
     if (!std::exchange(first, false)) out += ',';
-    append_json_string(out, text);
+    json::append_string(out, text);
   }
   return out + "]}";
 }

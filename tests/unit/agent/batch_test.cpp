@@ -1,6 +1,6 @@
 // POST /v1/check/batch without sockets: each check on its own, in its place.
 #include "common/domain/check_batch.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "tests/unit/agent/api_rig.hpp"
 #include "tests/unit/domain/allocations.hpp"
 
@@ -27,15 +27,15 @@ struct Results {
     items = root->members()[0].value.items();
   }
   std::string at(std::size_t slot, std::string_view name) const {
-    for (const JsonMember& member : items[slot].members()) {
+    for (const json::Member& member : items[slot].members()) {
       if (member.name != name) continue;
-      if (member.value.type() == JsonType::boolean) return member.value.boolean() ? "true" : "false";
+      if (member.value.type() == json::Type::boolean) return member.value.boolean() ? "true" : "false";
       return std::string(member.value.text());
     }
     return "(absent)";
   }
   std::string pointer(std::size_t slot) const {
-    for (const JsonMember& member : items[slot].members()) {
+    for (const json::Member& member : items[slot].members()) {
       if (member.name != "errors") continue;
       return std::string(member.value.items()[0].members()[0].value.text());
     }
@@ -49,8 +49,8 @@ struct Results {
   }
 
   std::string body;
-  JsonTree tree;
-  std::span<JsonValue> items;
+  json::Tree tree;
+  std::span<json::Value> items;
 };
 
 using Texts = std::vector<std::string>;

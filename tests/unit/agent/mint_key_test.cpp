@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/domain/credential.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 
 using namespace sluice;
 using namespace sluice::agent;
@@ -15,21 +15,21 @@ namespace {
 
 // The members that are strings, those of bundle_entry as "entry.<name>"; null as "null".
 std::map<std::string, std::string> minted(const MintKeyRequest& request) {
-  JsonTree tree;
+  json::Tree tree;
   const std::string text = mint_key_document(request);
   CHECK(text.ends_with("}\n"));
   const auto root = tree.parse(text);
   REQUIRE(root.has_value());
   std::map<std::string, std::string> found;
-  const auto take = [&](const JsonValue& object, const std::string& prefix) {
-    for (const JsonMember& member : object.members()) {
+  const auto take = [&](const json::Value& object, const std::string& prefix) {
+    for (const json::Member& member : object.members()) {
       const std::string name = prefix + std::string(member.name);
-      if (member.value.type() == JsonType::string) found[name] = member.value.text();
-      if (member.value.type() == JsonType::null) found[name] = "null";
+      if (member.value.type() == json::Type::string) found[name] = member.value.text();
+      if (member.value.type() == json::Type::null) found[name] = "null";
     }
   };
   take(*root, "");
-  for (const JsonMember& member : root->members()) {
+  for (const json::Member& member : root->members()) {
     if (member.name == "bundle_entry") take(member.value, "entry.");
   }
   return found;

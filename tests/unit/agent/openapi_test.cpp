@@ -10,7 +10,7 @@
 #include "common/domain/check_batch.hpp"
 #include "common/domain/check_fields.hpp"
 #include "common/domain/decision.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 
 using namespace sluice;
 
@@ -24,49 +24,41 @@ class Document {
     REQUIRE(root.has_value());
     root_ = *root;
   }
-  const JsonValue& root() const { return root_; }
+  const json::Value& root() const { return root_; }
 
-  const JsonValue* find(const std::vector<std::string>& path) const {
-    const JsonValue* at = &root_;
+  const json::Value* find(const std::vector<std::string>& path) const {
+    const json::Value* at = &root_;
     for (const std::string& name : path) {
-      at = member(*at, name);
+      at = at->find(name);
       if (at == nullptr) return nullptr;
     }
     return at;
   }
   std::set<std::string> names(const std::vector<std::string>& path) const {
     std::set<std::string> found;
-    const JsonValue* object = find(path);
+    const json::Value* object = find(path);
     REQUIRE(object != nullptr);
-    for (const JsonMember& entry : object->members()) found.insert(std::string(entry.name));
+    for (const json::Member& entry : object->members()) found.insert(std::string(entry.name));
     return found;
   }
   std::set<std::string> texts(const std::vector<std::string>& path) const {
     std::set<std::string> found;
-    const JsonValue* array = find(path);
+    const json::Value* array = find(path);
     REQUIRE(array != nullptr);
-    for (const JsonValue& item : array->items()) found.insert(std::string(item.text()));
+    for (const json::Value& item : array->items()) found.insert(std::string(item.text()));
     return found;
   }
 
-  static const JsonValue* member(const JsonValue& object, std::string_view name) {
-    if (object.type() != JsonType::object) return nullptr;
-    for (const JsonMember& entry : object.members()) {
-      if (entry.name == name) return &entry.value;
-    }
-    return nullptr;
-  }
-
  private:
-  JsonTree tree_;
-  JsonValue root_;
+  json::Tree tree_;
+  json::Value root_;
 };
 
-void collect_references(const JsonValue& value, std::vector<std::string>& out) {
-  if (value.type() == JsonType::array) {
-    for (const JsonValue& item : value.items()) collect_references(item, out);
-  } else if (value.type() == JsonType::object) {
-    for (const JsonMember& entry : value.members()) {
+void collect_references(const json::Value& value, std::vector<std::string>& out) {
+  if (value.type() == json::Type::array) {
+    for (const json::Value& item : value.items()) collect_references(item, out);
+  } else if (value.type() == json::Type::object) {
+    for (const json::Member& entry : value.members()) {
       CHECK_FALSE(entry.duplicate);
       if (entry.name == "$ref") out.emplace_back(entry.value.text());
       collect_references(entry.value, out);
@@ -114,9 +106,9 @@ TEST_CASE("The description has every field a check takes and no other") {
     CHECK(find_check_field(field) != nullptr);
   }
   for (const char* schema : {"Check", "CheckBatch", "BatchResults", "LeaseRequest"}) {
-    const JsonValue* others = document.find({"components", "schemas", schema, "additionalProperties"});
+    const json::Value* others = document.find({"components", "schemas", schema, "additionalProperties"});
     REQUIRE(others != nullptr);
-    CHECK(others->type() == JsonType::boolean);
+    CHECK(others->type() == json::Type::boolean);
     CHECK_FALSE(others->boolean());
   }
 }
@@ -150,20 +142,20 @@ TEST_CASE("Every field of a full decision is in the description") {
     decision.downgrade_to = "free";
     std::string body;
     write_decision(decision, body);
-    JsonTree tree;
+    json::Tree tree;
     const auto root = tree.parse(body);
     REQUIRE(root.has_value());
-    const auto described = [&](const JsonValue& object, const char* schema) {
+    const auto described = [&](const json::Value& object, const char* schema) {
       const auto known = document.names({"components", "schemas", schema, "properties"});
-      for (const JsonMember& entry : object.members()) {
+      for (const json::Member& entry : object.members()) {
         CAPTURE(entry.name);
         CHECK(known.contains(std::string(entry.name)));
       }
     };
     described(*root, "Decision");
-    described(*Document::member(*root, "shadow_result"), "ShadowResult");
-    described(Document::member(*root, "limits")->items()[0], "ExplainedLimit");
-    described(Document::member(*root, "candidates")->items()[0], "ExplainedCandidate");
+    described(*root->find("shadow_result"), "ShadowResult");
+    described(root->find("limits")->items()[0], "ExplainedLimit");
+    described(root->find("candidates")->items()[0], "ExplainedCandidate");
   }
 }
 
@@ -179,16 +171,16 @@ TEST_CASE("The batch is described with its bounds, and takes and gives what a si
   CHECK(document.names({"paths", "/v1/check/batch", "post", "responses"}) ==
         std::set<std::string>{"200", "400", "401", "405", "408", "411", "413", "422", "431", "500", "503"});
   const std::vector<std::string> list{"components", "schemas", "CheckBatch", "properties", "checks"};
-  const JsonValue* checks = document.find(list);
+  const json::Value* checks = document.find(list);
   REQUIRE(checks != nullptr);
-  CHECK(Document::member(*checks, "maxItems")->text() == std::to_string(kMaxBatchChecks));
-  CHECK(Document::member(*checks, "minItems")->text() == "1");
-  CHECK(Document::member(*Document::member(*checks, "items"), "$ref")->text() == "#/components/schemas/Check");
-  const JsonValue* results = document.find({"components", "schemas", "BatchResult", "oneOf"});
+  CHECK(checks->find("maxItems")->text() == std::to_string(kMaxBatchChecks));
+  CHECK(checks->find("minItems")->text() == "1");
+  CHECK(checks->find("items")->find("$ref")->text() == "#/components/schemas/Check");
+  const json::Value* results = document.find({"components", "schemas", "BatchResult", "oneOf"});
   REQUIRE(results != nullptr);
   REQUIRE(results->items().size() == 2);
-  CHECK(Document::member(results->items()[0], "$ref")->text() == "#/components/schemas/Decision");
-  CHECK(Document::member(results->items()[1], "$ref")->text() == "#/components/schemas/Problem");
+  CHECK(results->items()[0].find("$ref")->text() == "#/components/schemas/Decision");
+  CHECK(results->items()[1].find("$ref")->text() == "#/components/schemas/Problem");
 }
 
 TEST_CASE("The description names every outcome a candidate may have") {

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "common/domain/insitu_stream.hpp"
+#include "common/json/insitu_stream.hpp"
 #include "tests/unit/domain/decision_samples.hpp"
 
 using namespace sluice;
@@ -17,9 +17,9 @@ std::string body(const Decision& d) {
   std::string out;
   write_decision(d, out);
   std::string copy = out;
-  InsituStream stream(copy);
-  rapidjson::BaseReaderHandler<InsituUtf8> handler;
-  InsituReader reader;
+  json::InsituStream stream(copy);
+  rapidjson::BaseReaderHandler<json::InsituUtf8> handler;
+  json::InsituReader reader;
   reader.Parse<rapidjson::kParseInsituFlag | rapidjson::kParseValidateEncodingFlag>(stream, handler);
   CAPTURE(out);
   REQUIRE_FALSE(reader.HasParseError());

@@ -153,7 +153,7 @@ TEST_CASE("report_subjects is hashed, named or off, and left out where it is has
     CAPTURE(field);
     const Policy policy = policy_of(field);
     CHECK(policy.report_subjects == how);
-    JsonWriter written(JsonWriter::Layout::compact);
+    json::Writer written(json::Writer::Layout::compact);
     write_policy(written, policy);
     CHECK((written.take().find(field) != std::string::npos) == (how != ReportSubjects::hashed));
   }

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "server/admin/yaml.hpp"
 #include "server/admin/yaml_scalar.hpp"
 
@@ -16,10 +16,10 @@ using namespace sluice::server;
 namespace {
 
 // The JSON on one line, or "line:column text" of the fault.
-std::string json(std::string_view yaml) {
+std::string as_json(std::string_view yaml) {
   auto made = json_of_yaml(yaml);
   if (!made) return fmt::format("{}:{} {}", made.error().line, made.error().column, made.error().text);
-  JsonTree tree;
+  json::Tree tree;
   REQUIRE(tree.parse(made->json));
   std::string text;
   for (const char c : made->json) {
@@ -30,7 +30,7 @@ std::string json(std::string_view yaml) {
 }
 
 bool refused(std::string_view yaml, std::string_view place, std::string_view why) {
-  const std::string said = json(yaml);
+  const std::string said = as_json(yaml);
   const bool good = said.starts_with(std::string(place) + " ") && said.find(why) != std::string::npos;
   if (!good) MESSAGE(said);
   return good;
@@ -48,15 +48,15 @@ std::string place_of(std::string_view yaml, std::string pointer) {
 }  // namespace
 
 TEST_CASE("Block and flow style become the same JSON") {
-  CHECK(json("a: 1\nb:\n  - x\n  - {y: z}\n") == R"({"a":1,"b":["x",{"y":"z"}]})");
-  CHECK(json(R"({a: 1, b: [x, {y: z}]})") == R"({"a":1,"b":["x",{"y":"z"}]})");
-  CHECK(json("- []\n- {}\n- \n") == "[[],{},null]");
-  CHECK(json("text: |\n  two\n  lines\nfolded: >\n  one\n  line\n") ==
+  CHECK(as_json("a: 1\nb:\n  - x\n  - {y: z}\n") == R"({"a":1,"b":["x",{"y":"z"}]})");
+  CHECK(as_json(R"({a: 1, b: [x, {y: z}]})") == R"({"a":1,"b":["x",{"y":"z"}]})");
+  CHECK(as_json("- []\n- {}\n- \n") == "[[],{},null]");
+  CHECK(as_json("text: |\n  two\n  lines\nfolded: >\n  one\n  line\n") ==
         R"({"text":"two\nlines\n","folded":"one line\n"})");
 }
 
 TEST_CASE("JSON is YAML") {
-  CHECK(json(R"({"a":[1,2.50,true,null,"x\ty"],"b":{"c":"\u00e9"}})") ==
+  CHECK(as_json(R"({"a":[1,2.50,true,null,"x\ty"],"b":{"c":"\u00e9"}})") ==
         "{\"a\":[1,2.50,true,null,\"x\\ty\"],\"b\":{\"c\":\"é\"}}");
 }
 
@@ -90,26 +90,26 @@ TEST_CASE("Plain scalars follow the core schema of YAML 1.2, and numbers keep th
 }
 
 TEST_CASE("Quoted scalars and !!str are texts, whatever they look like") {
-  CHECK(json(R"(["1", 'true', "null", !!str 12, "", ''])") == R"(["1","true","null","12","",""])");
-  CHECK(json("- |-\n  12\n") == R"(["12"])");
+  CHECK(as_json(R"(["1", 'true', "null", !!str 12, "", ''])") == R"(["1","true","null","12","",""])");
+  CHECK(as_json("- |-\n  12\n") == R"(["12"])");
 }
 
 TEST_CASE("Names are texts as they are written") {
-  CHECK(json("{1: a, true: b, \"x y\": c}") == R"({"1":"a","true":"b","x y":"c"})");
+  CHECK(as_json("{1: a, true: b, \"x y\": c}") == R"({"1":"a","true":"b","x y":"c"})");
   CHECK(refused("{[a]: b}", "1:2", "a name must be a text"));
   CHECK(refused("{~: b}", "1:2", "must not be empty"));
   CHECK(refused("? {a: b}\n: c\n", "1:3", "a name must be a text"));
 }
 
 TEST_CASE("A name given twice is left for the reader to refuse, with both values") {
-  CHECK(json("a: 1\na: 2\n") == R"({"a":1,"a":2})");
+  CHECK(as_json("a: 1\na: 2\n") == R"({"a":1,"a":2})");
 }
 
 TEST_CASE("Aliases repeat what their anchor names") {
-  CHECK(json("a: &x {b: [1, 2]}\nc: *x\nd: [*x, *x]\n") ==
+  CHECK(as_json("a: &x {b: [1, 2]}\nc: *x\nd: [*x, *x]\n") ==
         R"({"a":{"b":[1,2]},"c":{"b":[1,2]},"d":[{"b":[1,2]},{"b":[1,2]}]})");
-  CHECK(json("a: &x 1\nb: &x 2\nc: *x\n") == R"({"a":1,"b":2,"c":2})");
-  CHECK(json("- &n\n- *n\n") == "[null,null]");
+  CHECK(as_json("a: &x 1\nb: &x 2\nc: *x\n") == R"({"a":1,"b":2,"c":2})");
+  CHECK(as_json("- &n\n- *n\n") == "[null,null]");
   CHECK(refused("a: *x\n", "1:4", ""));
   CHECK(refused("a: &x [*x]\n", "1:8", "a part of"));
   CHECK(refused("&x a: 1\n*x : 2\n", "2:1", "alias"));
@@ -122,18 +122,19 @@ TEST_CASE("A billion laughs are refused before they are laughed") {
     bomb +=
         fmt::format("a{0}: &a{0} [*a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}]\n", i, i - 1);
   }
-  CHECK(json(bomb).find("aliases add more than 16 MiB") != std::string::npos);
+  CHECK(as_json(bomb).find("aliases add more than 16 MiB") != std::string::npos);
 }
 
 TEST_CASE("There are as many levels as in JSON, by aliases too") {
   const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
-  CHECK(json(nested(64)) == nested(64));
+  CHECK(as_json(nested(64)) == nested(64));
   CHECK(refused(nested(65), "1:65", "nested more than 64 deep"));
-  CHECK(json(nested(10'000)).find("deep") != std::string::npos);
-  CHECK(json(nested(10'001)).find("brackets stand open") != std::string::npos);
-  CHECK(json("- &x " + nested(40) + "\n- " + std::string(23, '[') + "*x" + std::string(23, ']')).starts_with("[[["));
-  CHECK(json("- &x " + nested(40) + "\n- " + std::string(24, '[') + "*x" + std::string(24, ']')).find("nested more") !=
-        std::string::npos);
+  CHECK(as_json(nested(10'000)).find("deep") != std::string::npos);
+  CHECK(as_json(nested(10'001)).find("brackets stand open") != std::string::npos);
+  CHECK(as_json("- &x " + nested(40) + "\n- " + std::string(23, '[') + "*x" + std::string(23, ']')).starts_with("[[["));
+  CHECK(
+      as_json("- &x " + nested(40) + "\n- " + std::string(24, '[') + "*x" + std::string(24, ']')).find("nested more") !=
+      std::string::npos);
 }
 
 TEST_CASE("Faults have the line and the column of the value they are about, in characters") {
@@ -166,5 +167,5 @@ TEST_CASE("What is no YAML is refused where it stops being some") {
 }
 
 TEST_CASE("A byte order mark, comments and a document's marks are nothing") {
-  CHECK(json("\xEF\xBB\xBF%YAML 1.2\n---\n# a bundle\na: 1 # one\n...\n") == R"({"a":1})");
+  CHECK(as_json("\xEF\xBB\xBF%YAML 1.2\n---\n# a bundle\na: 1 # one\n...\n") == R"({"a":1})");
 }

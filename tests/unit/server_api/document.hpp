@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/edit.hpp"
+#include "common/json/tree.hpp"
 #include "server/admin/embedded.hpp"
-#include "server/admin/json_edit.hpp"
 
 namespace sluice::server {
 
@@ -23,31 +23,31 @@ class Document {
     REQUIRE(root.has_value());
     root_ = *root;
   }
-  const JsonValue& root() const { return root_; }
+  const json::Value& root() const { return root_; }
 
   // nullptr where there is none.
-  const JsonValue* find(const std::vector<std::string>& path) const { return find(root_, path); }
-  static const JsonValue* find(const JsonValue& from, const std::vector<std::string>& path) {
-    const JsonValue* at = &from;
+  const json::Value* find(const std::vector<std::string>& path) const { return find(root_, path); }
+  static const json::Value* find(const json::Value& from, const std::vector<std::string>& path) {
+    const json::Value* at = &from;
     for (const std::string& name : path) {
-      at = member(*at, name);
+      at = at->find(name);
       if (at == nullptr) return nullptr;
     }
     return at;
   }
-  const JsonValue& get(const std::vector<std::string>& path) const { return get(root_, path); }
-  static const JsonValue& get(const JsonValue& from, const std::vector<std::string>& path) {
+  const json::Value& get(const std::vector<std::string>& path) const { return get(root_, path); }
+  static const json::Value& get(const json::Value& from, const std::vector<std::string>& path) {
     std::string where;
     for (const std::string& name : path) where += "/" + name;
     CAPTURE(where);
-    const JsonValue* const found = find(from, path);
+    const json::Value* const found = find(from, path);
     REQUIRE(found != nullptr);
     return *found;
   }
 
   // What "#/components/parameters/Limit" names; other values as they are.
-  const JsonValue& resolve(const JsonValue& value) const {
-    const std::string_view reference = text_member(value, "$ref");
+  const json::Value& resolve(const json::Value& value) const {
+    const std::string_view reference = value.text_of("$ref");
     return reference.empty() ? value : get(steps(reference));
   }
   static std::vector<std::string> steps(std::string_view reference) {
@@ -64,24 +64,24 @@ class Document {
   }
 
  private:
-  JsonTree tree_;
-  JsonValue root_;
+  json::Tree tree_;
+  json::Value root_;
 };
 
 // Of an object.
-inline Names names_of(const JsonValue& object) {
-  REQUIRE(object.type() == JsonType::object);
+inline Names names_of(const json::Value& object) {
+  REQUIRE(object.type() == json::Type::object);
   Names names;
-  for (const JsonMember& entry : object.members()) names.insert(std::string(entry.name));
+  for (const json::Member& entry : object.members()) names.insert(std::string(entry.name));
   return names;
 }
 
 // Of a list.
-inline Names texts_of(const JsonValue& list) {
-  REQUIRE(list.type() == JsonType::array);
+inline Names texts_of(const json::Value& list) {
+  REQUIRE(list.type() == json::Type::array);
   Names texts;
-  for (const JsonValue& item : list.items()) {
-    if (item.type() == JsonType::string) texts.insert(std::string(item.text()));
+  for (const json::Value& item : list.items()) {
+    if (item.type() == json::Type::string) texts.insert(std::string(item.text()));
   }
   return texts;
 }

@@ -73,12 +73,12 @@ Names statuses_of(const Route& route) {
 
 // Every value of the document, with what names it.
 template <class Visit>
-void walk(const JsonValue& value, std::string_view name, Visit visit) {
+void walk(const json::Value& value, std::string_view name, Visit visit) {
   visit(name, value);
-  if (value.type() == JsonType::array) {
-    for (const JsonValue& item : value.items()) walk(item, "", visit);
-  } else if (value.type() == JsonType::object) {
-    for (const JsonMember& entry : value.members()) {
+  if (value.type() == json::Type::array) {
+    for (const json::Value& item : value.items()) walk(item, "", visit);
+  } else if (value.type() == json::Type::object) {
+    for (const json::Member& entry : value.members()) {
       CAPTURE(entry.name);
       CHECK_FALSE(entry.duplicate);
       walk(entry.value, entry.name, visit);
@@ -88,12 +88,12 @@ void walk(const JsonValue& value, std::string_view name, Visit visit) {
 
 template <class Visit>
 void each_operation(const Document& document, Visit visit) {
-  for (const JsonMember& path : document.get({"paths"}).members()) {
-    for (const JsonMember& operation : path.value.members()) visit(path.name, operation.name, operation.value);
+  for (const json::Member& path : document.get({"paths"}).members()) {
+    for (const json::Member& operation : path.value.members()) visit(path.name, operation.name, operation.value);
   }
 }
 
-const JsonValue& operation_of(const Document& document, const Route& route) {
+const json::Value& operation_of(const Document& document, const Route& route) {
   return document.get({"paths", std::string(route.path), lower(route.method)});
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("Every route is described, and nothing is described that is neither a 
   for (const Route& route : routes()) served.insert(lower(route.method) + " " + std::string(route.path));
   for (const std::string& path : kOpen) served.insert({"get " + path, "head " + path});
   Names described;
-  each_operation(document, [&](std::string_view path, std::string_view method, const JsonValue&) {
+  each_operation(document, [&](std::string_view path, std::string_view method, const json::Value&) {
     described.insert(std::string(method) + " " + std::string(path));
   });
   CHECK(described == served);
@@ -122,12 +122,12 @@ TEST_CASE("An operation has the parameters that its route reads, and no other") 
   for (const Route& route : routes()) {
     CAPTURE(route.method);
     CAPTURE(route.path);
-    const JsonValue& operation = operation_of(document, route);
+    const json::Value& operation = operation_of(document, route);
     Names described;
-    for (const JsonValue& item : Document::get(operation, {"parameters"}).items()) {
-      const JsonValue& parameter = document.resolve(item);
-      described.insert(std::string(text_member(parameter, "in")) + " " + std::string(text_member(parameter, "name")));
-      CHECK_FALSE(text_member(parameter, "description").empty());
+    for (const json::Value& item : Document::get(operation, {"parameters"}).items()) {
+      const json::Value& parameter = document.resolve(item);
+      described.insert(std::string(parameter.text_of("in")) + " " + std::string(parameter.text_of("name")));
+      CHECK_FALSE(parameter.text_of("description").empty());
     }
     CHECK(described == parameters_of(route, names_of(Document::get(operation, {"responses"}))));
   }
@@ -138,16 +138,16 @@ TEST_CASE("An operation says which permission and scope its route asks for") {
   for (const Route& route : routes()) {
     CAPTURE(route.method);
     CAPTURE(route.path);
-    const JsonValue& operation = operation_of(document, route);
-    CHECK(text_member(operation, "x-permission") == to_string(route.permission));
-    CHECK(text_member(operation, "x-level") == level_name(route.level));
+    const json::Value& operation = operation_of(document, route);
+    CHECK(operation.text_of("x-permission") == to_string(route.permission));
+    CHECK(operation.text_of("x-level") == level_name(route.level));
     const std::string needs = "Needs the permission " + std::string(to_string(route.permission)) + " (";
-    const std::string text(text_member(operation, "description"));
+    const std::string text(operation.text_of("description"));
     CHECK(text.find(needs) != std::string::npos);
     const std::string roles = roles_with(route.permission);
     const bool all = roles == kRoleNames;
     CHECK(text.find(needs + (all ? "every role" : roles) + ")") != std::string::npos);
-    CHECK(member(operation, "security") == nullptr);  // the document's own: a token
+    CHECK(operation.find("security") == nullptr);  // the document's own: a token
   }
   for (const std::string& path : kOpen) CHECK(document.get({"paths", path, "get", "security"}).items().empty());
 }
@@ -157,19 +157,19 @@ TEST_CASE("An operation documents every status it can answer, each with its prob
   for (const Route& route : routes()) {
     CAPTURE(route.method);
     CAPTURE(route.path);
-    const JsonValue& answers = Document::get(operation_of(document, route), {"responses"});
+    const json::Value& answers = Document::get(operation_of(document, route), {"responses"});
     const Names described = names_of(answers);
     for (const std::string& status : statuses_of(route)) {
       CAPTURE(status);
       CHECK(described.contains(status));
     }
     CHECK((described.contains("200") || described.contains("201") || described.contains("204")));
-    for (const JsonMember& answer : answers.members()) {
+    for (const json::Member& answer : answers.members()) {
       CAPTURE(answer.name);
-      const JsonValue& response = document.resolve(answer.value);
-      CHECK_FALSE(text_member(response, "description").empty());
+      const json::Value& response = document.resolve(answer.value);
+      CHECK_FALSE(response.text_of("description").empty());
       if (answer.name < "400") continue;
-      CHECK(text_member(Document::get(response, {"content", "application/problem+json", "schema"}), "$ref") ==
+      CHECK(Document::get(response, {"content", "application/problem+json", "schema"}).text_of("$ref") ==
             "#/components/schemas/Problem");
       CHECK(Document::get(response, {"content", "application/problem+json", "example", "status"}).text() ==
             answer.name);
@@ -183,18 +183,18 @@ TEST_CASE("An operation that reads a body shows what one looks like") {
     const bool reads = route.changes() && route.method != "DELETE";
     CAPTURE(route.method);
     CAPTURE(route.path);
-    const JsonValue* const body = member(operation_of(document, route), "requestBody");
+    const json::Value* const body = operation_of(document, route).find("requestBody");
     CHECK((body != nullptr) == reads);
     if (body == nullptr) continue;
     CHECK(Document::get(*body, {"required"}).boolean());
-    const JsonValue& content = Document::get(*body, {"content"});
+    const json::Value& content = Document::get(*body, {"content"});
     Names types{"application/json"};
     if (route.method == "PATCH") types.insert("application/merge-patch+json");
     if (route.takes_yaml) types.insert("application/yaml");
     CHECK(names_of(content) == types);
-    for (const JsonMember& type : content.members()) {
+    for (const json::Member& type : content.members()) {
       const bool is_json = type.name != "application/yaml";
-      if (is_json) CHECK_FALSE(text_member(Document::get(type.value, {"schema"}), "$ref").empty());
+      if (is_json) CHECK_FALSE(Document::get(type.value, {"schema"}).text_of("$ref").empty());
       CHECK_FALSE(Document::get(type.value, {"examples"}).members().empty());
     }
   }
@@ -203,14 +203,14 @@ TEST_CASE("An operation that reads a body shows what one looks like") {
 TEST_CASE("Every reference of the description leads somewhere, and every component is referred to") {
   const Document document;
   Names used;
-  walk(document.root(), "", [&](std::string_view name, const JsonValue& value) {
+  walk(document.root(), "", [&](std::string_view name, const json::Value& value) {
     if (name == "$ref") used.insert(std::string(value.text()));
   });
   for (const std::string& reference : used) {
     CAPTURE(reference);
     CHECK(document.find(Document::steps(reference)) != nullptr);
   }
-  for (const JsonMember& part : document.get({"components"}).members()) {
+  for (const json::Member& part : document.get({"components"}).members()) {
     if (part.name == "securitySchemes") continue;
     for (const std::string& name : names_of(part.value)) {
       const std::string reference = "#/components/" + std::string(part.name) + "/" + name;
@@ -223,22 +223,22 @@ TEST_CASE("Every reference of the description leads somewhere, and every compone
 TEST_CASE("Operations have ids of their own, a tag that is explained, and links that lead to operations") {
   const Document document;
   Names tags;
-  for (const JsonValue& tag : document.get({"tags"}).items()) tags.insert(std::string(text_member(tag, "name")));
+  for (const json::Value& tag : document.get({"tags"}).items()) tags.insert(std::string(tag.text_of("name")));
   Names ids;
   Names used_tags;
-  each_operation(document, [&](std::string_view path, std::string_view method, const JsonValue& operation) {
+  each_operation(document, [&](std::string_view path, std::string_view method, const json::Value& operation) {
     CAPTURE(path);
     CAPTURE(method);
-    CHECK(ids.insert(std::string(text_member(operation, "operationId"))).second);
-    CHECK_FALSE(text_member(operation, "summary").empty());
+    CHECK(ids.insert(std::string(operation.text_of("operationId"))).second);
+    CHECK_FALSE(operation.text_of("summary").empty());
     for (const std::string& tag : texts_of(Document::get(operation, {"tags"}))) {
       CHECK(tags.contains(tag));
       used_tags.insert(tag);
     }
   });
   CHECK(used_tags == tags);
-  for (const JsonMember& link : document.get({"components", "links"}).members()) {
+  for (const json::Member& link : document.get({"components", "links"}).members()) {
     CAPTURE(link.name);
-    CHECK(ids.contains(std::string(text_member(link.value, "operationId"))));
+    CHECK(ids.contains(std::string(link.value.text_of("operationId"))));
   }
 }

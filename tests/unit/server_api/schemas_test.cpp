@@ -65,8 +65,8 @@ TEST_CASE("Each algorithm is described with the fields it takes, and its canonic
       CAPTURE(field);
       CHECK((taken.contains(field) || field == "name" || field == "unit" || field == "key_by"));
     }
-    const JsonValue& mapping = document.get({"components", "schemas", "Limit", "discriminator", "mapping"});
-    CHECK(text_member(mapping, name) == "#/components/schemas/" + camel(name) + "Limit");
+    const json::Value& mapping = document.get({"components", "schemas", "Limit", "discriminator", "mapping"});
+    CHECK(mapping.text_of(name) == "#/components/schemas/" + camel(name) + "Limit");
   });
 }
 
@@ -75,9 +75,9 @@ TEST_CASE("A list, a plan, a policy and their patches take a limit of any algori
   for (const char* schema : {"LimitBody", "PlanBody", "PolicyBody", "PlanPatch", "PolicyPatch"}) {
     CAPTURE(schema);
     Names references;
-    for (const JsonValue& way : document.get({"components", "schemas", schema, "anyOf"}).items()) {
-      for (const JsonValue& part : Document::get(way, {"allOf"}).items()) {
-        references.insert(std::string(text_member(part, "$ref")));
+    for (const json::Value& way : document.get({"components", "schemas", schema, "anyOf"}).items()) {
+      for (const json::Value& part : Document::get(way, {"allOf"}).items()) {
+        references.insert(std::string(part.text_of("$ref")));
       }
       CHECK_FALSE(Document::get(way, {"unevaluatedProperties"}).boolean());
     }
@@ -128,13 +128,13 @@ TEST_CASE("What answers add is what bodies may bring back") {
 
 TEST_CASE("Bodies and answers are described whole: a member that is not there is none") {
   const Document document;
-  for (const JsonMember& schema : document.get({"components", "schemas"}).members()) {
-    const bool body = schema.name.ends_with("Body") && member(schema.value, "allOf") != nullptr;
-    const bool page = member(schema.value, "properties") != nullptr &&
+  for (const json::Member& schema : document.get({"components", "schemas"}).members()) {
+    const bool body = schema.name.ends_with("Body") && schema.value.find("allOf") != nullptr;
+    const bool page = schema.value.find("properties") != nullptr &&
                       names_of(Document::get(schema.value, {"properties"})) == Names{"items", "next"};
     if (!body && !page) continue;
     CAPTURE(schema.name);
-    const JsonValue* const others = member(schema.value, body ? "unevaluatedProperties" : "additionalProperties");
+    const json::Value* const others = schema.value.find(body ? "unevaluatedProperties" : "additionalProperties");
     REQUIRE(others != nullptr);
     CHECK_FALSE(others->boolean());
   }

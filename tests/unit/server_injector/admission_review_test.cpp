@@ -14,14 +14,14 @@ namespace {
 
 // The error a body is refused with; fails the test where it is not.
 Error refusal(const std::string& body) {
-  JsonTree tree;
+  json::Tree tree;
   const auto review = read_review(body, tree);
   REQUIRE_MESSAGE(!review.has_value(), body);
   return review.error();
 }
 
 Node answer(const Review& review, const InjectorSettings& with = settings()) {
-  JsonTree tree;
+  json::Tree tree;
   const std::string body = review.text();
   const auto read = read_review(body, tree);
   REQUIRE_MESSAGE(read.has_value(), body);
@@ -98,7 +98,7 @@ TEST_CASE("what is no creation of a pod is let pass as it is") {
 }
 
 TEST_CASE("what the reader does not know it lets pass: API servers add fields") {
-  JsonTree tree;
+  json::Tree tree;
   const std::string body = Review{.more = R"(,"futureField":{"a":[1]},"name":"cart")", .object = pod()}.text();
   CHECK(read_review(body, tree).has_value());
 }

@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/json_text.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/text.hpp"
+#include "common/json/tree.hpp"
 
 namespace sluice::server::injector {
 
 struct Member;
 
 struct Node {
-  JsonType type = JsonType::null;
+  json::Type type = json::Type::null;
   std::string text;  // of strings, numbers and booleans
   std::vector<Node> items;
   std::vector<Member> members;
@@ -45,31 +45,31 @@ inline const Node& Node::at(std::string_view pointer) const {
     const std::string part(pointer.substr(0, pointer.find('/')));
     pointer.remove_prefix(part.size());
     const Node* next = nullptr;
-    if (node->type == JsonType::object) next = node->find(part);
-    if (node->type == JsonType::array && std::stoul(part) < node->items.size()) next = &node->items[std::stoul(part)];
+    if (node->type == json::Type::object) next = node->find(part);
+    if (node->type == json::Type::array && std::stoul(part) < node->items.size()) next = &node->items[std::stoul(part)];
     if (next == nullptr) throw std::out_of_range("nothing at " + part);
     node = next;
   }
   return *node;
 }
 
-inline Node node_of(const JsonValue& value) {
+inline Node node_of(const json::Value& value) {
   Node node{.type = value.type(), .text = {}, .items = {}, .members = {}};
   switch (value.type()) {
-    case JsonType::null:
+    case json::Type::null:
       break;
-    case JsonType::boolean:
+    case json::Type::boolean:
       node.text = value.boolean() ? "true" : "false";
       break;
-    case JsonType::number:
-    case JsonType::string:
+    case json::Type::number:
+    case json::Type::string:
       node.text = value.text();
       break;
-    case JsonType::array:
-      for (const JsonValue& item : value.items()) node.items.push_back(node_of(item));
+    case json::Type::array:
+      for (const json::Value& item : value.items()) node.items.push_back(node_of(item));
       break;
-    case JsonType::object:
-      for (const JsonMember& part : value.members())
+    case json::Type::object:
+      for (const json::Member& part : value.members())
         node.members.emplace_back(std::string(part.name), node_of(part.value));
       break;
   }
@@ -77,7 +77,7 @@ inline Node node_of(const JsonValue& value) {
 }
 
 inline Node parse_node(std::string_view text) {
-  JsonTree tree;
+  json::Tree tree;
   const auto root = tree.parse(text);
   if (!root) throw std::invalid_argument("no JSON: " + std::string(text));
   return node_of(*root);
@@ -86,21 +86,21 @@ inline Node parse_node(std::string_view text) {
 inline std::string text_of(const Node& node) {
   std::string out;
   switch (node.type) {
-    case JsonType::null:
+    case json::Type::null:
       return "null";
-    case JsonType::boolean:
-    case JsonType::number:
+    case json::Type::boolean:
+    case json::Type::number:
       return node.text;
-    case JsonType::string:
-      append_json_string(out, node.text);
+    case json::Type::string:
+      json::append_string(out, node.text);
       return out;
-    case JsonType::array:
+    case json::Type::array:
       for (const Node& item : node.items) out += (out.empty() ? "" : ",") + text_of(item);
       return '[' + out + ']';
-    case JsonType::object:
+    case json::Type::object:
       for (const auto& [name, value] : node.members) {
         if (!out.empty()) out += ',';
-        append_json_string(out, name);
+        json::append_string(out, name);
         out += ':' + text_of(value);
       }
       return '{' + out + '}';
@@ -137,11 +137,11 @@ inline void apply_operation(Node& root, const Node& operation) {
     const std::string_view part = rest.substr(0, rest.find('/'));
     rest.remove_prefix(part.size());
     const std::string name = unescaped(part);
-    parent = parent->type == JsonType::array ? &parent->items.at(std::stoul(name)) : parent->find(name);
+    parent = parent->type == json::Type::array ? &parent->items.at(std::stoul(name)) : parent->find(name);
     if (parent == nullptr) throw std::out_of_range(path);
   }
   const std::string last = unescaped(std::string_view(path).substr(slash + 1));
-  if (parent->type == JsonType::array) {
+  if (parent->type == json::Type::array) {
     const std::size_t index = last == "-" ? parent->items.size() : std::stoul(last);
     if (index > parent->items.size()) throw std::out_of_range(path);
     const auto at = parent->items.begin() + static_cast<std::ptrdiff_t>(index);
@@ -150,7 +150,7 @@ inline void apply_operation(Node& root, const Node& operation) {
     if (kind == "remove") parent->items.erase(at);
     return;
   }
-  if (parent->type != JsonType::object) throw std::out_of_range(path);
+  if (parent->type != json::Type::object) throw std::out_of_range(path);
   Node* const there = parent->find(last);
   if (kind != "add" && there == nullptr) throw std::out_of_range(path);
   if (kind == "remove") {

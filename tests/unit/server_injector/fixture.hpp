@@ -35,7 +35,7 @@ struct Outcome {
 };
 
 inline Outcome run(const Node& pod, const InjectorSettings& with = settings(), std::string_view namespace_ = "shop") {
-  JsonTree tree;
+  json::Tree tree;
   const std::string text = text_of(pod);
   const auto root = tree.parse(text);
   REQUIRE(root.has_value());

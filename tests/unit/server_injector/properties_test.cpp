@@ -32,14 +32,14 @@ bool is_ours(std::string_view annotation) {
 }
 
 bool is_empty(const Node& node) {
-  return node.type == JsonType::null || (node.type == JsonType::array && node.items.empty()) ||
-         (node.type == JsonType::object && node.members.empty());
+  return node.type == json::Type::null || (node.type == json::Type::array && node.items.empty()) ||
+         (node.type == json::Type::object && node.members.empty());
 }
 
 // All that `before` says is in `after`, lists in the same order; counts in `added` what lists have more.
 bool kept(const Node& before, const Node& after, int& added) {
   if (before.type != after.type) return is_empty(before);
-  if (before.type == JsonType::array) {
+  if (before.type == json::Type::array) {
     std::size_t next = 0;
     for (const Node& item : after.items) {
       int more = 0;
@@ -52,7 +52,7 @@ bool kept(const Node& before, const Node& after, int& added) {
     }
     return next == before.items.size();
   }
-  if (before.type != JsonType::object) return before.text == after.text;
+  if (before.type != json::Type::object) return before.text == after.text;
   return std::ranges::all_of(before.members, [&](const auto& member) {
     const Node* const found = after.find(member.first);
     return is_ours(member.first) || (found != nullptr && kept(member.second, *found, added));
@@ -66,7 +66,7 @@ Node completed(Node pod) {
     Node* const found = pod.find("spec")->find(list);
     if (found == nullptr) continue;
     for (Node& container : found->items) {
-      if (Node* const mounts = container.find("volumeMounts"); mounts != nullptr && mounts->type == JsonType::array) {
+      if (Node* const mounts = container.find("volumeMounts"); mounts != nullptr && mounts->type == json::Type::array) {
         mounts->items.push_back(
             parse_node(R"({"name":"kube-api-access","mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"})"));
       }

@@ -76,7 +76,7 @@ TEST_CASE("what only looks like a reason is none") {
 
 TEST_CASE("a pod is missed when it would get a sidecar now, and is not when it has one or would get none") {
   const auto lacks = [](const std::string& text) {
-    JsonTree tree;
+    json::Tree tree;
     const auto root = tree.parse(text);
     return lacks_sidecar(*root, "shop", settings());
   };

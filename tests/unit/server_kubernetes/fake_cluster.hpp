@@ -19,8 +19,8 @@
 
 #include "common/base/clock.hpp"
 #include "common/base/crypto.hpp"
-#include "common/domain/json_tree.hpp"
-#include "common/domain/json_writer.hpp"
+#include "common/json/tree.hpp"
+#include "common/json/writer.hpp"
 #include "server/kubernetes/api_client.hpp"
 
 namespace sluice::server::kubernetes::test {
@@ -95,7 +95,7 @@ class FakeCluster final : public Api {
 
   ApiResponse act(const std::string& method, const std::string& path, const std::string& body,
                   const std::string& content_type) {
-    JsonTree tree;
+    json::Tree tree;
     const auto document = tree.parse(body.empty() ? "{}" : body);
     REQUIRE(document);
     if (path == kWebhooks) return of_webhooks(method, *document, content_type);
@@ -112,7 +112,7 @@ class FakeCluster final : public Api {
     return {200, written()};
   }
 
-  ApiResponse create(const JsonValue& object) {
+  ApiResponse create(const json::Value& object) {
     if (secret) return {409, R"({"message":"already exists"})"};
     CHECK(object.find("metadata")->find("name")->text() == "sluice-tls");
     secret = Secret{};
@@ -120,17 +120,17 @@ class FakeCluster final : public Api {
     return {201, written()};
   }
 
-  void take(const JsonValue& object) {
-    for (const JsonMember& each : object.find("data")->members()) {
-      if (each.value.type() == JsonType::null) {
+  void take(const json::Value& object) {
+    for (const json::Member& each : object.find("data")->members()) {
+      if (each.value.type() == json::Type::null) {
         secret->data.erase(std::string(each.name));
       } else {
         secret->data[std::string(each.name)] = plain(each.value.text());
       }
     }
-    if (const JsonValue* annotations = object.find("metadata")->find("annotations")) {
-      for (const JsonMember& each : annotations->members()) {
-        if (each.value.type() == JsonType::null) {
+    if (const json::Value* annotations = object.find("metadata")->find("annotations")) {
+      for (const json::Member& each : annotations->members()) {
+        if (each.value.type() == json::Type::null) {
           secret->annotations.erase(std::string(each.name));
         } else {
           secret->annotations[std::string(each.name)] = each.value.text();
@@ -141,7 +141,7 @@ class FakeCluster final : public Api {
   }
 
   std::string written() const {
-    JsonWriter writer(JsonWriter::Layout::compact);
+    json::Writer writer(json::Writer::Layout::compact);
     writer.begin_object();
     writer.key("metadata");
     writer.begin_object();
@@ -159,14 +159,14 @@ class FakeCluster final : public Api {
     return writer.take();
   }
 
-  ApiResponse of_webhooks(const std::string& method, const JsonValue& patch, const std::string& content_type) {
+  ApiResponse of_webhooks(const std::string& method, const json::Value& patch, const std::string& content_type) {
     if (!has_webhooks) return {404, R"({"message":"not found"})"};
     if (method == "PATCH") {
       CHECK(content_type == "application/strategic-merge-patch+json");
       if (patch.find("metadata")->find("resourceVersion")->text() != std::to_string(webhooks_version_)) {
         return {409, R"({"message":"the object has been modified"})"};
       }
-      const JsonValue& hook = patch.find("webhooks")->items()[0];
+      const json::Value& hook = patch.find("webhooks")->items()[0];
       CHECK(hook.find("name")->text() == "injector.sluice.dev");
       bundle = plain(hook.find("clientConfig")->find("caBundle")->text());
       webhooks_version_ = ++version_;

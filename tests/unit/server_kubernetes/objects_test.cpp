@@ -1,7 +1,7 @@
 // Events, Secrets and webhooks as JSON, and what is made of the API's answers.
 #include <doctest/doctest.h>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "server/kubernetes/events.hpp"
 #include "server/kubernetes/make_secrets.hpp"
 #include "server/kubernetes/webhooks.hpp"
@@ -25,16 +25,16 @@ struct Said final : Api {
 const ObjectReference kPod{.namespace_ = "shop", .name = "web-1", .uid = "u-1"};
 const Event kMissing{Event::Type::warning, "SidecarMissing", "it has none"};
 
-std::string text(const JsonValue& object, std::string_view name) { return std::string(object.find(name)->text()); }
+std::string text(const json::Value& object, std::string_view name) { return std::string(object.find(name)->text()); }
 
 std::string name_of(const std::string& event) {
-  JsonTree tree;
+  json::Tree tree;
   return text(*tree.parse(event)->find("metadata"), "name");
 }
 
 TEST_CASE("an event says what it is about, and is the same one for the same object and reason") {
   const std::string written = write_event(kPod, kMissing, std::chrono::sys_seconds(1'800'000'000s));
-  JsonTree tree;
+  json::Tree tree;
   const auto event = tree.parse(written);
   REQUIRE(event);
   CHECK(text(*event->find("involvedObject"), "uid") == "u-1");
@@ -56,7 +56,7 @@ TEST_CASE("a message that is too long is cut between characters") {
   for (int i = 0; i < 600; ++i) event.message += "ä";
   event.message.insert(0, "x");
   const std::string written = write_event(kPod, event, {});
-  JsonTree tree;
+  json::Tree tree;
   CHECK(tree.parse(written)->find("message")->text().size() == 1'023);
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/timestamp.hpp"
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 #include "tests/unit/telemetry/pipe.hpp"
 
 using namespace sluice::telemetry;
@@ -32,12 +32,12 @@ class Parsed {
   explicit Parsed(const std::string& line) {
     const auto root = tree_.parse(line);
     REQUIRE(root.has_value());
-    REQUIRE(root->type() == sluice::JsonType::object);
+    REQUIRE(root->type() == sluice::json::Type::object);
     root_ = *root;
   }
   std::size_t size() const { return root_.members().size(); }
-  sluice::JsonValue operator[](std::string_view name) const {
-    for (const sluice::JsonMember& member : root_.members()) {
+  sluice::json::Value operator[](std::string_view name) const {
+    for (const sluice::json::Member& member : root_.members()) {
       if (member.name == name && !member.duplicate) return member.value;
     }
     FAIL("no member " << name);
@@ -46,8 +46,8 @@ class Parsed {
   std::string text(std::string_view name) const { return std::string((*this)[name].text()); }
 
  private:
-  sluice::JsonTree tree_;
-  sluice::JsonValue root_;
+  sluice::json::Tree tree_;
+  sluice::json::Value root_;
 };
 
 }  // namespace
@@ -67,7 +67,7 @@ TEST_CASE("A log line is one JSON object with time, level, event, message and it
   CHECK(line.text("address") == "127.0.0.1:8088");
   CHECK(line.text("path") == "/x");
   CHECK(line.text("workers") == "2");
-  CHECK(line["unix"].type() == sluice::JsonType::boolean);
+  CHECK(line["unix"].type() == sluice::json::Type::boolean);
   CHECK_FALSE(line["unix"].boolean());
   CHECK(line.text("share") == "0.5");
 }
@@ -120,8 +120,8 @@ TEST_CASE("A number that JSON has no form for is written as null") {
              {{"a", std::numeric_limits<double>::infinity()}, {"b", std::numeric_limits<double>::quiet_NaN()}});
   });
   const Parsed line(lines.at(0));
-  CHECK(line["a"].type() == sluice::JsonType::null);
-  CHECK(line["b"].type() == sluice::JsonType::null);
+  CHECK(line["a"].type() == sluice::json::Type::null);
+  CHECK(line["b"].type() == sluice::json::Type::null);
 }
 
 TEST_CASE("Log levels are read by their names only") {

@@ -1,4 +1,4 @@
-#include "common/sync/document_ranges.hpp"
+#include "common/json/member_ranges.hpp"
 
 #include <fmt/core.h>
 
@@ -9,27 +9,28 @@
 #include <rapidjson/reader.h>
 #pragma clang attribute pop
 
-#include "common/domain/json_tree.hpp"
-#include "common/domain/text_position.hpp"
+#include "common/json/syntax_fault.hpp"
+#include "common/json/tree.hpp"
 
-namespace sluice::sync {
+namespace sluice::json {
 namespace {
 
 // A type of its own, so that the linker does not replace this file's reader, compiled as above, by another's.
 struct RangesAllocator : rapidjson::CrtAllocator {};
 using Reader = rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, RangesAllocator>;
 
-// Levels of nesting, counted when a container has been opened: {"objects": [ { "document": { …
+// Levels of nesting, counted when a container has been opened: {"list": [ { "member": { …
 constexpr std::size_t kTop = 1;
 constexpr std::size_t kList = 2;
 constexpr std::size_t kItem = 3;
-constexpr std::size_t kDocument = 4;
+constexpr std::size_t kMember = 4;
 
-// Hears of everything in the text and keeps where documents begin and end. Relies on the iterative parser, which calls
+// Receives the parser's events and keeps where the members begin and end. Relies on the iterative parser, which calls
 // before it takes a bracket: the stream stands at it.
 class Finder {
  public:
-  Finder(std::string_view text, const rapidjson::MemoryStream& stream) : text_(text), stream_(stream) {}
+  Finder(std::string_view text, std::string_view list, std::string_view member, const rapidjson::MemoryStream& stream)
+      : text_(text), list_name_(list), member_name_(member), stream_(stream) {}
 
   bool Null() { return scalar(); }
   bool Bool(bool) { return scalar(); }
@@ -38,29 +39,29 @@ class Finder {
 
   bool Key(const char* name, rapidjson::SizeType size, bool) {
     const std::string_view key(name, size);
-    if (depth_ == kTop) in_objects_ = key == "objects";
-    if (depth_ == kItem) in_document_ = key == "document";
+    if (depth_ == kTop) in_named_ = key == list_name_;
+    if (depth_ == kItem) in_member_ = key == member_name_;
     return true;
   }
 
   bool StartObject() {
     if (depth_ == kList && in_list_) in_item_ = true;
-    if (depth_ == kItem && in_item_ && in_document_) begin_ = stream_.Tell();
+    if (depth_ == kItem && in_item_ && in_member_) begin_ = stream_.Tell();
     return deeper();
   }
 
   bool EndObject(rapidjson::SizeType) {
-    if (depth_ == kDocument && in_item_ && in_document_) {
+    if (depth_ == kMember && in_item_ && in_member_) {
       found_.push_back({.item = item_, .bytes = text_.substr(begin_, stream_.Tell() + 1 - begin_)});
     }
     --depth_;
-    if (depth_ == kItem) in_document_ = false;
+    if (depth_ == kItem) in_member_ = false;
     if (depth_ == kList) end_item();
     return true;
   }
 
   bool StartArray() {
-    if (depth_ == kTop && in_objects_) {
+    if (depth_ == kTop && in_named_) {
       in_list_ = true;
       item_ = 0;
     }
@@ -70,7 +71,7 @@ class Finder {
   bool EndArray(rapidjson::SizeType) {
     --depth_;
     if (depth_ == kTop) in_list_ = false;
-    if (depth_ == kItem) in_document_ = false;
+    if (depth_ == kItem) in_member_ = false;
     if (depth_ == kList) end_item();
     return true;
   }
@@ -82,12 +83,12 @@ class Finder {
   bool Uint64(std::uint64_t) { return false; }
   bool Double(double) { return false; }
 
-  std::vector<DocumentRange> take() { return std::move(found_); }
+  std::vector<MemberRange> take() { return std::move(found_); }
 
  private:
-  bool deeper() { return ++depth_ <= kMaxJsonDepth; }
+  bool deeper() { return ++depth_ <= kMaxDepth; }
   bool scalar() {
-    if (depth_ == kItem) in_document_ = false;
+    if (depth_ == kItem) in_member_ = false;
     if (depth_ == kList) end_item();
     return true;
   }
@@ -97,40 +98,37 @@ class Finder {
   }
 
   const std::string_view text_;
+  const std::string_view list_name_;
+  const std::string_view member_name_;
   const rapidjson::MemoryStream& stream_;
-  std::vector<DocumentRange> found_;
+  std::vector<MemberRange> found_;
   std::size_t depth_ = 0;
-  std::size_t item_ = 0;      // of the list that is open
-  std::size_t begin_ = 0;     // of the document that is open
-  bool in_objects_ = false;   // the value of the member `objects` is next, or open
-  bool in_list_ = false;      // that value is a list
-  bool in_item_ = false;      // the item of that list is an object
-  bool in_document_ = false;  // the value of its member `document` is next, or open
+  std::size_t item_ = 0;    // of the list that is open
+  std::size_t begin_ = 0;   // of the member that is open
+  bool in_named_ = false;   // the value of the named list is next, or open
+  bool in_list_ = false;    // that value is a list
+  bool in_item_ = false;    // the item of that list is an object
+  bool in_member_ = false;  // the value of the named member is next, or open
 };
-
-std::unexpected<Fault> not_json(std::string_view why, std::string_view text, std::size_t offset) {
-  if (why.ends_with('.')) why.remove_suffix(1);
-  const TextPosition at = PositionCounter(text).at(offset);
-  return std::unexpected(Fault{"", fmt::format("not valid JSON: {}", why), at.line, at.column});
-}
 
 }  // namespace
 
-std::expected<std::vector<DocumentRange>, Fault> find_documents(std::string_view json) {
+std::expected<std::vector<MemberRange>, Fault> find_members(std::string_view json, std::string_view list,
+                                                            std::string_view member) {
   // The parser takes NUL for the end and would not look at what follows.
   if (const std::size_t nul = json.find('\0'); nul != std::string_view::npos)
     return not_json("the byte NUL", json, nul);
   constexpr unsigned kFlags =
       rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
   rapidjson::MemoryStream stream(json.data(), json.size());
-  Finder finder(json, stream);
+  Finder finder(json, list, member, stream);
   Reader reader;
   const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, finder);
   if (result.Code() == rapidjson::kParseErrorTermination) {
-    return not_json(fmt::format("nested more than {} deep", kMaxJsonDepth), json, result.Offset());
+    return not_json(fmt::format("nested more than {} deep", kMaxDepth), json, result.Offset());
   }
   if (result.IsError()) return not_json(rapidjson::GetParseError_En(result.Code()), json, result.Offset());
   return finder.take();
 }
 
-}  // namespace sluice::sync
+}  // namespace sluice::json

@@ -7,7 +7,7 @@
 
 #include "common/base/error.hpp"
 
-namespace sluice {
+namespace sluice::json {
 
 // Gives every fault without a line the line and column at which the value its pointer names begins: where that is not
 // in the text (a member that is missing), the nearest value around it; where a name is given twice, the first of them.
@@ -15,4 +15,4 @@ namespace sluice {
 // ends the reading: the rest gets the places found so far.
 void locate_faults(std::string_view json_text, Faults& faults);
 
-}  // namespace sluice
+}  // namespace sluice::json

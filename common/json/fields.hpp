@@ -15,11 +15,11 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/clock.hpp"
 #include "common/base/error.hpp"
-#include "common/domain/json_tree.hpp"
-#include "common/domain/plan.hpp"
+#include "common/json/tree.hpp"
 
-namespace sluice {
+namespace sluice::json {
 
 // A place in the document, as a chain on the stack: the pointer is only spelt out for a fault.
 // REQUIRES: the parent and the name outlive it.
@@ -64,7 +64,7 @@ class FaultList {
 class Fields {
  public:
   // Faults: `value` is not an object (it is then read as an empty one and is_object() is false), duplicate names.
-  Fields(const JsonValue& value, const Place& at, FaultList& faults);
+  Fields(const Value& value, const Place& at, FaultList& faults);
   Fields(const Fields&) = delete;  // places point into it
   Fields& operator=(const Fields&) = delete;
 
@@ -73,7 +73,7 @@ class Fields {
   FaultList& faults() { return faults_; }
 
   // The value of a field, now known; nullptr where it is absent or null.
-  const JsonValue* take(std::string_view name);
+  const Value* take(std::string_view name);
   bool present(std::string_view name) { return take(name) != nullptr; }
 
   // Each getter: one fault where the value has another type or is out of its (inclusive) range.
@@ -98,10 +98,10 @@ class Fields {
   // item.
   template <class Read>
   void each(std::string_view name, bool or_one, Read read) {
-    const JsonValue* const value = take(name);
+    const Value* const value = take(name);
     if (value == nullptr) return;
     const Place list = at_.member(name);
-    if (value->type() != JsonType::array) {
+    if (value->type() != Type::array) {
       if (or_one) return read(*value, list);
       return wrong_type(name, *value, "a list");
     }
@@ -116,31 +116,25 @@ class Fields {
   void require(std::string_view name, std::string_view why);
 
   // The members nobody took yet, for objects with free names; taking them is up to the caller.
-  std::span<JsonMember> members() const { return members_; }
+  std::span<Member> members() const { return members_; }
 
   // Call once, last: every member nobody took is a fault.
   void reject_unknown();
 
  private:
   std::optional<std::string_view> string(std::string_view name);
-  void wrong_type(std::string_view name, const JsonValue& value, std::string_view wanted);
+  void wrong_type(std::string_view name, const Value& value, std::string_view wanted);
   void not_a_choice(std::string_view name, std::string_view value, std::string_view names);
 
   Place at_;
   FaultList& faults_;
-  std::span<JsonMember> members_;
+  std::span<Member> members_;
   bool is_object_ = false;
   std::array<std::string_view, 96> known_;  // the names asked for, some of them twice; more than this only lack a hint
   std::size_t known_count_ = 0;
 };
 
-// A value of the document for a fault's text: in quotes, long ones cut.
-std::string quoted(std::string_view text);
-
-// The known name that `name` was probably meant for, or "": close enough to be a slip of the pen.
-std::string_view nearest(std::string_view name, std::span<const std::string_view> known);
-
 // "`name` must be `wanted`, not a string" and the like.
-std::string wrong_type_text(std::string_view name, const JsonValue& value, std::string_view wanted);
+std::string wrong_type_text(std::string_view name, const Value& value, std::string_view wanted);
 
-}  // namespace sluice
+}  // namespace sluice::json

@@ -1,4 +1,4 @@
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@ namespace {
 
 std::string literal(std::string_view text) {
   std::string out;
-  sluice::append_json_string(out, text);
+  sluice::json::append_string(out, text);
   return out;
 }
 
@@ -16,7 +16,7 @@ std::string literal(std::string_view text) {
 
 TEST_CASE("a JSON string is appended behind what is there, in quotes") {
   std::string out = "{\"a\":";
-  sluice::append_json_string(out, "GET:/orders");
+  sluice::json::append_string(out, "GET:/orders");
   CHECK(out == R"({"a":"GET:/orders")");
   CHECK(literal("") == R"("")");
 }
@@ -66,9 +66,11 @@ TEST_CASE("a sequence that the end cuts off is replaced and nothing behind it is
 
 TEST_CASE("integers are written in decimal, the extremes too") {
   std::string out = "x";
-  sluice::append_integer(out, 0);
-  sluice::append_integer(out, -42);
-  sluice::append_integer(out, std::numeric_limits<std::int64_t>::max());
-  sluice::append_integer(out, std::numeric_limits<std::int64_t>::min());
+  sluice::json::append_integer(out, 0);
+  sluice::json::append_integer(out, -42);
+  sluice::json::append_integer(out, std::numeric_limits<std::int64_t>::max());
+  sluice::json::append_integer(out, std::numeric_limits<std::int64_t>::min());
   CHECK(out == "x0-429223372036854775807-9223372036854775808");
 }
+
+TEST_CASE("a text becomes a JSON string") { CHECK(sluice::json::string_literal("a\"b\n") == R"("a\"b\n")"); }

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 
-namespace sluice::server::injector {
+namespace sluice::json {
 
-class JsonPatch {
+class Patch {
  public:
   // `pointer`: with its parts escaped. `value`: JSON.
   void add(std::string_view pointer, std::string_view value) { write("add", pointer, value); }
@@ -26,12 +26,8 @@ class JsonPatch {
   std::string operations_;
 };
 
-// `parent` and, behind a slash, one more part of a pointer (RFC 6901).
-std::string pointer_to(std::string_view parent, std::string_view part);
-std::string pointer_to(std::string_view parent, std::size_t index);
-
 // Whether `actual` says what `wanted` says: objects may hold more (the API server fills in defaults), lists are equal
 // item by item in this sense, all else is equal.
-bool covers(const JsonValue& actual, const JsonValue& wanted);
+bool covers(const Value& actual, const Value& wanted);
 
-}  // namespace sluice::server::injector
+}  // namespace sluice::json

@@ -1,4 +1,4 @@
-#include "common/base/json_text.hpp"
+#include "common/json/text.hpp"
 
 #include <fmt/format.h>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "common/base/utf8.hpp"
 
-namespace sluice {
+namespace sluice::json {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
@@ -79,7 +79,7 @@ std::size_t append_special(std::string& out, std::string_view text, std::size_t 
 
 }  // namespace
 
-void append_json_string(std::string& out, std::string_view text) {
+void append_string(std::string& out, std::string_view text) {
   out.push_back('"');
   std::size_t begin = 0;
   while (begin < text.size()) {
@@ -92,9 +92,15 @@ void append_json_string(std::string& out, std::string_view text) {
   out.push_back('"');
 }
 
+std::string string_literal(std::string_view text) {
+  std::string out;
+  append_string(out, text);
+  return out;
+}
+
 void append_integer(std::string& out, std::int64_t value) {
   const fmt::format_int digits(value);  // two digits a step, where to_chars takes one
   out.append(digits.data(), digits.size());
 }
 
-}  // namespace sluice
+}  // namespace sluice::json

@@ -13,7 +13,7 @@
 #include <span>
 #include <type_traits>
 
-namespace sluice {
+namespace sluice::json {
 
 // The names are RapidJSON's Stream concept.
 class InsituStream {
@@ -87,14 +87,14 @@ struct InsituUtf8 : PlainRunsUtf8 {
 };
 using InsituReader = rapidjson::GenericReader<InsituUtf8, InsituUtf8>;
 
-}  // namespace sluice
+}  // namespace sluice::json
 
 namespace rapidjson {
 
 // The reader works on a copy in registers. Reading numbers as text relies on it: PutBegin() of the original is where
 // the number begins.
 template <>
-struct StreamTraits<sluice::InsituStream> {
+struct StreamTraits<sluice::json::InsituStream> {
   enum { copyOptimization = 1 };
 };
 

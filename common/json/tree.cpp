@@ -1,4 +1,4 @@
-#include "common/domain/json_tree.hpp"
+#include "common/json/tree.hpp"
 
 #include <fmt/core.h>
 
@@ -17,12 +17,12 @@
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
-#include "common/domain/insitu_stream.hpp"
+#include "common/json/insitu_stream.hpp"
 #pragma clang attribute pop
 
-#include "common/domain/text_position.hpp"
+#include "common/json/syntax_fault.hpp"
 
-namespace sluice {
+namespace sluice::json {
 namespace {
 
 // A type of its own, so that the linker does not replace this file's reader, compiled as above, by another's.
@@ -43,14 +43,12 @@ class TreeBuilder {
     refusal_.clear();
   }
 
-  bool Null() { return push(JsonValue()); }
-  bool Bool(bool value) { return push(JsonValue(value)); }
-  bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
-    return push(JsonValue(JsonType::number, {text, size}));
-  }
+  bool Null() { return push(Value()); }
+  bool Bool(bool value) { return push(Value(value)); }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return push(Value(Type::number, {text, size})); }
   bool String(const char* text, rapidjson::SizeType size, bool) {
     if (has_surrogate({text, size})) return refuse("a \\u escape names half of a surrogate pair");
-    return push(JsonValue(JsonType::string, {text, size}));
+    return push(Value(Type::string, {text, size}));
   }
   bool Key(const char* text, rapidjson::SizeType size, bool copy) { return String(text, size, copy); }
   bool StartObject() { return deeper(); }
@@ -58,23 +56,23 @@ class TreeBuilder {
 
   bool EndArray(rapidjson::SizeType count) {
     --depth_;
-    const std::span<JsonValue> items = allocate<JsonValue>(count);
+    const std::span<Value> items = allocate<Value>(count);
     std::copy(stack_.end() - count, stack_.end(), items.begin());
     stack_.resize(stack_.size() - count);
-    return push(JsonValue(items));
+    return push(Value(items));
   }
 
   bool EndObject(rapidjson::SizeType count) {
     --depth_;
-    const std::span<JsonMember> members = allocate<JsonMember>(count);
+    const std::span<Member> members = allocate<Member>(count);
     const auto first = stack_.end() - 2 * static_cast<std::ptrdiff_t>(count);
     for (std::size_t i = 0; i < count; ++i) {
       const auto pair = first + 2 * static_cast<std::ptrdiff_t>(i);
-      members[i] = JsonMember{pair[0].text(), pair[1]};
+      members[i] = Member{pair[0].text(), pair[1]};
     }
     stack_.resize(stack_.size() - 2 * static_cast<std::size_t>(count));
     mark_duplicates(members);
-    return push(JsonValue(members.data(), members.size()));
+    return push(Value(members.data(), members.size()));
   }
 
   // Never called: numbers come as text.
@@ -84,11 +82,11 @@ class TreeBuilder {
   bool Uint64(std::uint64_t) { return false; }
   bool Double(double) { return false; }
 
-  const JsonValue& root() const { return stack_.front(); }
+  const Value& root() const { return stack_.front(); }
   const std::string& refusal() const { return refusal_; }
 
  private:
-  bool push(JsonValue value) {
+  bool push(Value value) {
     stack_.push_back(value);
     return true;
   }
@@ -99,8 +97,8 @@ class TreeBuilder {
   }
 
   bool deeper() {
-    if (++depth_ <= kMaxJsonDepth) return true;
-    return refuse(fmt::format("nested more than {} deep", kMaxJsonDepth));
+    if (++depth_ <= kMaxDepth) return true;
+    return refuse(fmt::format("nested more than {} deep", kMaxDepth));
   }
 
   template <class T>
@@ -119,46 +117,40 @@ class TreeBuilder {
     return false;
   }
 
-  static void mark_duplicates(std::span<JsonMember> members) {
+  static void mark_duplicates(std::span<Member> members) {
     if (members.size() <= kSmallObject) {
       for (std::size_t i = 1; i < members.size(); ++i) {
         const auto before = members.first(i);
-        members[i].duplicate = std::ranges::find(before, members[i].name, &JsonMember::name) != before.end();
+        members[i].duplicate = std::ranges::find(before, members[i].name, &Member::name) != before.end();
       }
       return;
     }
     std::unordered_set<std::string_view> seen;
     seen.reserve(members.size());
-    for (JsonMember& member : members) member.duplicate = !seen.insert(member.name).second;
+    for (Member& member : members) member.duplicate = !seen.insert(member.name).second;
   }
 
   std::pmr::monotonic_buffer_resource& arena_;
-  std::vector<JsonValue> stack_;
+  std::vector<Value> stack_;
   std::size_t depth_ = 0;
   std::string refusal_;
 };
 
-std::unexpected<Fault> not_json(std::string_view why, std::string_view text, std::size_t offset) {
-  if (why.ends_with('.')) why.remove_suffix(1);
-  const TextPosition at = PositionCounter(text).at(offset);
-  return std::unexpected(Fault{"", fmt::format("not valid JSON: {}", why), at.line, at.column});
-}
-
 }  // namespace
 
-std::string_view describe(JsonType type) {
+std::string_view describe(Type type) {
   switch (type) {
-    case JsonType::null:
+    case Type::null:
       return "null";
-    case JsonType::boolean:
+    case Type::boolean:
       return "a boolean";
-    case JsonType::number:
+    case Type::number:
       return "a number";
-    case JsonType::string:
+    case Type::string:
       return "a string";
-    case JsonType::array:
+    case Type::array:
       return "a list";
-    case JsonType::object:
+    case Type::object:
       return "an object";
   }
   return "";
@@ -166,9 +158,9 @@ std::string_view describe(JsonType type) {
 
 // The memory of the trees, and what the reading of one leaves to that of the next: for small texts the beginning is
 // all.
-class JsonTree::Parser {
+class Tree::Parser {
  public:
-  std::expected<JsonValue, Fault> parse(std::string_view text);
+  std::expected<Value, Fault> parse(std::string_view text);
   void clear() { arena_.release(); }
 
  private:
@@ -179,7 +171,7 @@ class JsonTree::Parser {
   Reader reader_;
 };
 
-std::expected<JsonValue, Fault> JsonTree::Parser::parse(std::string_view text) {
+std::expected<Value, Fault> Tree::Parser::parse(std::string_view text) {
   // One copy of all, whose strings are unescaped where they stand, is quicker than a copy of each.
   const std::span<char> copy(static_cast<char*>(arena_.allocate(text.size(), 1)), text.size());
   std::ranges::copy(text, copy.begin());
@@ -193,15 +185,15 @@ std::expected<JsonValue, Fault> JsonTree::Parser::parse(std::string_view text) {
   return builder_.root();
 }
 
-JsonTree::JsonTree() : parser_(std::make_unique<Parser>()) {}
-JsonTree::~JsonTree() = default;
+Tree::Tree() : parser_(std::make_unique<Parser>()) {}
+Tree::~Tree() = default;
 
-void JsonTree::clear() { parser_->clear(); }
+void Tree::clear() { parser_->clear(); }
 
-std::expected<JsonValue, Fault> JsonTree::parse(std::string_view text) {
+std::expected<Value, Fault> Tree::parse(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  if (text.size() > kMaxJsonBytes) {
-    return std::unexpected(Fault{"", fmt::format("the document is larger than {} MiB", kMaxJsonBytes >> 20)});
+  if (text.size() > kMaxBytes) {
+    return std::unexpected(Fault{"", fmt::format("the document is larger than {} MiB", kMaxBytes >> 20)});
   }
   // The parser takes NUL for the end and would not look at what follows.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
@@ -210,4 +202,4 @@ std::expected<JsonValue, Fault> JsonTree::parse(std::string_view text) {
   return parser_->parse(text);
 }
 
-}  // namespace sluice
+}  // namespace sluice::json

@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice {
+namespace sluice::json {
 
-class JsonWriter {
+class Writer {
  public:
   enum class Layout : std::uint8_t { lines, compact };
-  explicit JsonWriter(Layout layout = Layout::lines) : compact_(layout == Layout::compact) {}
+  explicit Writer(Layout layout = Layout::lines) : compact_(layout == Layout::compact) {}
 
   void key(std::string_view name);
   void text(std::string_view value);
@@ -51,4 +51,4 @@ class JsonWriter {
   bool after_key_ = false;  // the next value belongs to a key on the same line
 };
 
-}  // namespace sluice
+}  // namespace sluice::json

@@ -1,4 +1,4 @@
-#include "common/domain/fault_place.hpp"
+#include "common/json/fault_place.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "common/domain/json_tree.hpp"
-#include "common/domain/text_position.hpp"
+#include "common/base/text_position.hpp"
+#include "common/json/pointer.hpp"
+#include "common/json/scan.hpp"
+#include "common/json/tree.hpp"
 
-namespace sluice {
+namespace sluice::json {
 namespace {
 
 // The values wanted, as a tree with a branch for each token of the pointers.
@@ -34,7 +36,7 @@ class WantedTree {
       pointer.remove_prefix(1);
       const std::string_view token = pointer.substr(0, pointer.find('/'));
       pointer.remove_prefix(token.size());
-      at = member(*at, unescaped(token));
+      at = member(*at, unescaped_step(token));
     }
     return at;
   }
@@ -54,15 +56,6 @@ class WantedTree {
       found->second->parent = &of;
     }
     return found->second;
-  }
-
-  static std::string unescaped(std::string_view token) {
-    std::string text;
-    for (std::size_t i = 0; i < token.size(); ++i) {
-      const bool escapes = token[i] == '~' && i + 1 < token.size();
-      text += !escapes ? token[i] : token[++i] == '1' ? '/' : '~';
-    }
-    return text;
   }
 
   std::deque<Wanted> nodes_;
@@ -138,7 +131,7 @@ class Walk {
   Wanted* member() {
     const std::size_t begin = at_;
     if (text_[at_] != '"') return give_up();
-    skip_string();
+    at_ = std::min(end_of_string(text_, at_), text_.size());
     const std::string_view quoted = text_.substr(begin, at_ - begin);
     skip_space();
     if (at_end() || text_[at_] != ':') return give_up();
@@ -150,45 +143,16 @@ class Walk {
 
   std::string_view unquoted(std::string_view name) {
     if (name.find('\\') == std::string_view::npos) return name.substr(1, name.size() - 2);
-    JsonTree tree;
+    Tree tree;
     const auto read = tree.parse(name);
     unescaped_ = read ? read->text() : std::string_view();
     return unescaped_;
   }
 
   void skip_value() {
-    if (at_end()) return;
-    std::size_t depth = 0;
-    do {
-      const char c = text_[at_];
-      if (c == '"') {
-        skip_string();
-        continue;
-      }
-      if (c == '{' || c == '[') {
-        ++depth;
-      } else if (c == '}' || c == ']') {
-        if (depth == 0) return;  // of the container around
-        if (--depth == 0) return void(++at_);
-      } else if (depth == 0 && (c == ',' || is_space(c))) {
-        return;
-      }
-      ++at_;
-    } while (!at_end());
+    if (!at_end()) at_ = std::min(end_of_value(text_, at_), text_.size());
   }
-
-  // Over a string, or to the end of the text where it has none.
-  void skip_string() {
-    for (++at_; !at_end() && text_[at_] != '"'; ++at_) {
-      if (text_[at_] == '\\') ++at_;
-    }
-    at_ = std::min(at_ + 1, text_.size());
-  }
-
-  void skip_space() {
-    while (!at_end() && is_space(text_[at_])) ++at_;
-  }
-  static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+  void skip_space() { at_ = json::skip_space(text_, at_); }
 
   bool at_end() const { return at_ >= text_.size(); }
 
@@ -223,4 +187,4 @@ void locate_faults(std::string_view json_text, Faults& faults) {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::json

@@ -1,0 +1,61 @@
+#include "common/base/text.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "common/base/utf8.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMaxQuoted = 64;  // bytes
+
+// Insertions, deletions and replacements that turn one text into the other (Levenshtein).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::array<std::size_t, kMaxQuoted + 1> row{};
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j - 1] + 1, diagonal + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+// How likely one name was meant for the other, less being likelier: an ending left off or added counts as one slip.
+std::size_t slips(std::string_view name, std::string_view known) {
+  constexpr std::size_t kStem = 4;
+  if (name.size() >= kStem && known.starts_with(name)) return 1;
+  if (known.size() >= kStem && name.starts_with(known)) return 1;
+  return edit_distance(name, known);
+}
+
+}  // namespace
+
+std::string_view nearest(std::string_view name, std::span<const std::string_view> known) {
+  if (name.size() > kMaxQuoted) return {};
+  std::string_view best;
+  std::size_t best_slips = 1 + std::min<std::size_t>(2, (name.size() + 1) / 3);
+  for (const std::string_view candidate : known) {
+    if (candidate.size() > kMaxQuoted) continue;
+    const std::size_t count = slips(name, candidate);
+    if (count < best_slips) {
+      best_slips = count;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string quoted(std::string_view text) {
+  if (text.size() <= kMaxQuoted) return fmt::format("\"{}\"", text);
+  return fmt::format("\"{}…\"", utf8_prefix(text, kMaxQuoted));
+}
+
+}  // namespace sluice

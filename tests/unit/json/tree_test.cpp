@@ -1,0 +1,34 @@
+#include "common/json/tree.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace sluice::json {
+
+TEST_CASE("members are found by name, the first of them, and in objects only") {
+  Tree tree;
+  const Value object = tree.parse(R"({"a":"x","b":1,"a":"y"})").value();
+  CHECK(object.find("a")->text() == "x");
+  CHECK(object.find("c") == nullptr);
+  CHECK(object.text_of("a") == "x");
+  CHECK(object.text_of("b").empty());
+  CHECK(object.text_of("c").empty());
+  Tree list;
+  CHECK(list.parse("[1]").value().find("a") == nullptr);
+}
+
+TEST_CASE("a text that is not JSON is refused with the line and column where it goes wrong") {
+  const auto fault = [](std::string_view text) {
+    Tree tree;
+    const auto read = tree.parse(text);
+    REQUIRE_FALSE(read);
+    return std::to_string(read.error().line) + ":" + std::to_string(read.error().column) + " " + read.error().text;
+  };
+  CHECK(fault("{\"a\":\n  tru}") == "2:6 not valid JSON: Invalid value");
+  CHECK(fault(std::string(65, '[')).ends_with("not valid JSON: nested more than 64 deep"));
+  CHECK(fault(std::string_view("[1]\0", 4)) == "1:4 not valid JSON: the byte NUL");
+  CHECK(fault(R"(["\udc00"])").ends_with("a \\u escape names half of a surrogate pair"));
+}
+
+}  // namespace sluice::json
