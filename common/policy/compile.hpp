@@ -1,4 +1,4 @@
-// From a policy or plan as it is written to what decisions read, and what is wrong with it beyond its form.
+// Compiles policies and plans for decisions, and finds the faults that the reader of bundles cannot see.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -14,19 +14,19 @@
 
 namespace sluice::policy {
 
-// What this version cannot enforce. Refused rather than ignored: a policy must not be silently weaker than it reads.
-// Pointers, here and below, begin at the object.
+// Settings that this version cannot enforce. They are faults, because a policy must not be silently weaker than it
+// reads. JSON pointers of all faults in this header begin at the policy or plan.
 Faults enforcement_faults(const Enforcement& enforcement);
 
-// Why limits cannot be judged under an enforcement: they count by what it counts by already, or its delay is longer
-// than their buckets can owe.
+// Faults of limits under an enforcement: a limit's key_by repeats a dimension of the enforcement, or `max_delay` is
+// longer than the debt that a bucket can hold.
 Faults fit_faults(const Enforcement& enforcement, const std::vector<Limit>& limits);
 
-// `now_us`: what expired long before it is dormant. Faults of its expression are added to `faults`.
+// Adds faults of the match expression to `faults`. A policy that expired long before `now_us` (wall clock) is dormant.
 std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool::Shared program, std::int64_t now_us,
                                                Faults& faults);
 
-// When an active policy becomes a dormant one; INT64_MAX: never. That is a day after it expires: clocks are set back.
+// When an active policy becomes dormant: one day after it expires, because a clock may be set back. INT64_MAX: never.
 std::int64_t falls_asleep_us(const CompiledPolicy& policy);
 
 Rulebook rulebook_of(const Plan& plan, ProgramPool::Shared program);

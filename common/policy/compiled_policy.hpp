@@ -1,4 +1,6 @@
-// Policies and plans as decisions read them: validated, compiled, immutable.
+// Policies and plans in the form that decisions read.
+//
+// Thread safety: immutable after compilation; shared by snapshots and threads.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +14,35 @@
 
 namespace sluice::policy {
 
-// What judges a request: a policy, or a plan that the caller named.
+// What a request is judged by: the limits and the enforcement of a policy, or of a plan that the caller named.
 struct Rulebook {
   std::string owner_id;  // policy or plan id
   bool is_policy = false;
-  std::string plan_id;       // "" where a policy brings its own limits
-  std::int64_t version = 0;  // of the policy
+  std::string plan_id;       // "": the policy has limits of its own
+  std::int64_t version = 0;  // the policy's; 0 for a plan
   ReportSubjects report_subjects = ReportSubjects::hashed;
   Enforcement enforcement;
   Metadata metadata;
-  std::shared_ptr<const limiter::Program> program;  // never null; equal limits share one
+  std::shared_ptr<const limiter::Program> program;  // never null; rulebooks with equal limits share one
 };
 
-// Shares are counted in ten-thousandths: percents have two decimals.
+// A full rollout. Shares are counted in ten-thousandths, because percentages have two decimals.
 inline constexpr std::uint32_t kWholeRollout = 10'000;
 
 struct CompiledPolicy {
-  // What matching reads stands together.
+  // The fields that matching reads come first, close together in memory.
   Scope scope;
-  std::shared_ptr<const MatchExpr> expression;  // null: always true
+  std::shared_ptr<const MatchExpr> expression;  // nullptr: always true
   std::int64_t valid_from_us = INT64_MIN;       // inclusive
   std::int64_t valid_to_us = INT64_MAX;         // exclusive
-  std::uint32_t rollout = kWholeRollout;        // of 10,000 subjects, how many it applies to
+  std::uint32_t rollout = kWholeRollout;        // applies to subjects with a rollout number below this
   bool enabled = true;
   bool names_method = false;
-  std::uint8_t level = 0;     // of its most specific dimension
-  Mode mode = Mode::enforce;  // its own, as in the enforcement
-  bool dormant = false;       // disabled, or expired long before it was compiled: only explanations ask for it
+  std::uint8_t level = 0;     // of its most specific dimension (levels.hpp)
+  Mode mode = Mode::enforce;  // the policy's own mode, a copy of the one in the enforcement
+  bool dormant = false;       // disabled, or expired long ago: only explanations look at it
   std::int64_t priority = 0;
-  std::uint64_t order = 0;  // by which its level is sorted, as far as a number says it (see precedence.hpp)
+  std::uint64_t order = 0;  // sort key within its level; equal keys are decided by compare() (precedence.hpp)
   Rulebook rulebook;
 
   const std::string& id() const { return rulebook.owner_id; }

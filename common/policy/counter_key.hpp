@@ -1,8 +1,11 @@
-// Names of counters: sl:{<tenant>|<identity>}:p=<policy id>. Two different identities never share one.
+// Counter keys: sl:{<tenant>|<identity>}:p=<policy id>, or …:l=<plan id> for calls that name the plan.
 //
-// identity = the key_by dimensions as name=value in their fixed order, separated by '|'; an absent dimension is its
-// name alone, so it differs from an empty one. Every byte outside [A-Za-z0-9._-] of a name or value is %XX. An identity
-// above 200 bytes is '#' and its SHA-256 in hex: no other begins with '#'. The braces are Redis Cluster's hash tag.
+// The identity is the key_by dimensions as name=value in their fixed order, separated by '|'. An absent dimension is
+// written as its name alone, so it differs from an empty one. Bytes outside [A-Za-z0-9._-] are escaped as %XX. An
+// identity above 200 bytes is replaced by '#' and its SHA-256 in hex; no other identity begins with '#'. So two
+// different identities never share a key. The braces are the hash tag of Redis Cluster.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <span>
@@ -14,18 +17,18 @@
 
 namespace sluice::policy {
 
-inline constexpr std::size_t kMaxIdentity = 200;
+inline constexpr std::size_t kMaxIdentity = 200;  // bytes
 
-// Appends the identity of a request: what stands between "{<tenant>|" and "}".
+// Appends the identity of a request, the part between "{<tenant>|" and "}".
 void append_identity(std::span<const DimensionRef> key_by, const CheckRequest& request, std::string& out);
 
-// `key_head` below is "sl:{<tenant>|", of the TenantView.
+// The parameter `key_head` below is TenantView::key_head: "sl:{<tenant>|".
 
-// Fills `keys` (one for each group of the rulebook's program) for this request; reuses its memory.
+// Writes the counter keys of this request into `keys`, one for each group of the rulebook's program; reuses its memory.
 void counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,
                   std::vector<std::string>& keys);
 
-// The key of one group for an identity given by value (an override's).
+// The counter key of one group for an identity that an override or an admin call gives.
 std::string counter_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group,
                         std::span<const std::pair<DimensionRef, std::string>> identity);
 

@@ -1,7 +1,7 @@
-// Objects by their ids, shared with every snapshot that has the same ones: a copy costs nothing, a change little.
+// A map from ids to shared objects. Copies are free and share memory (see HashTrie), so snapshots share unchanged
+// objects.
 //
-// Object: has an overload of id_of() in its namespace.
-// Thread safety: as HashTrie.
+// Requirement on Object: an overload of id_of() in its namespace. Thread safety: as HashTrie.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ class IdMap {
   bool empty() const { return entries_.empty(); }
   bool contains(std::string_view id) const { return find(id) != nullptr; }
 
-  // nullptr where there is none.
+  // nullptr if there is no such object. The pointer is valid as long as a map holds the object.
   const Object* find(std::string_view id) const {
     const Entry* entry = entry_of(id);
     return entry ? entry->object.get() : nullptr;
   }
-  // One of which the hash is known, and what else than its id it is known by.
+  // The object with this hash_of_id() for which `is` holds.
   template <class Is>
   const Object* find(std::uint64_t hash, Is is) const {
     const Entry* entry = entries_.find(hash, [&](const Entry& each) { return is(*each.object); });
@@ -41,7 +41,7 @@ class IdMap {
     return entry ? entry->object : nullptr;
   }
 
-  // In place of the one with its id; true where there was none.
+  // Adds the object, or replaces the one with the same id. True: it was added.
   bool put(Shared object) {
     const std::string_view id = id_of(*object);
     return entries_.put(Entry{hash_of_id(id), object}, [id](const Entry& each) { return id_of(*each.object) == id; });
@@ -50,7 +50,7 @@ class IdMap {
     return entries_.erase(hash_of_id(id), [id](const Entry& each) { return id_of(*each.object) == id; });
   }
 
-  // In no particular order.
+  // Calls `use` with each object, in no particular order.
   template <class Use>
   void for_each(Use use) const {
     entries_.for_each([&](const Entry& entry) { use(entry.object); });

@@ -1,4 +1,4 @@
-// The ten levels of specificity: the first of the rules that say who wins.
+// The ten levels of specificity: the first criterion of precedence between policies (precedence.hpp).
 #pragma once
 
 #include "common/domain/dimension.hpp"
@@ -7,12 +7,12 @@ namespace sluice::policy {
 
 inline constexpr int kLevels = 10;
 inline constexpr int kRouteLevel = 2;             // endpoint, resource
-inline constexpr int kGlobalLevel = kLevels - 1;  // no dimension that has a level
+inline constexpr int kGlobalLevel = kLevels - 1;  // policies without a dimension that has a level
 
-// 0 (user, subject) … 8 (signal); kLevels for dimensions that only narrow.
+// From 0 (user, subject) to 8 (signal); kLevels for dimensions that narrow a policy without raising its level.
 int level_of(Dimension dimension);
 
-// "user or subject", … for texts. 0 ≤ level < kLevels.
+// "user or subject", … for texts. REQUIRES: 0 ≤ level < kLevels.
 std::string_view level_name(int level);
 
 }  // namespace sluice::policy

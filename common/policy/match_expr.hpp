@@ -1,4 +1,4 @@
-// `match_expr`: a condition over the dimensions of a request, beside a policy's scope.
+// Match expressions (`match_expr`): a condition over the dimensions of a request, in addition to a policy's scope.
 //
 //     region==us-east-1 && tag.env==production && method!=DELETE
 //
@@ -12,10 +12,9 @@
 //   value      = word | "'" text "'" | '"' text '"'
 //   word       = characters other than white space (ASCII) and = ! ~ & | ( ) [ ] , ' "
 //
-// In quotes a backslash escapes the quote and the backslash; before anything else it is itself, so that "\d+" is a
-// pattern as it stands. Values are compared byte by byte. `=~` finds an RE2 pattern anywhere in the value; ^ and $ bind
-// it to the ends. An absent dimension equals nothing, is in no list and holds no pattern: ==, in and =~ are false, and
-// != and !in, their negations, are true.
+// Inside quotes a backslash escapes the quote and the backslash; before any other character it stands for itself, so
+// "\d+" can be written as it is. Values are compared byte by byte. `=~` searches for an RE2 pattern anywhere in the
+// value; ^ and $ anchor it. With an absent dimension ==, in and =~ are false, and != and !in are true.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +35,14 @@ class RE2;
 namespace sluice::policy {
 
 inline constexpr std::size_t kMaxExpressionDepth = 64;     // parentheses in parentheses
-inline constexpr std::size_t kMaxExpressionPatterns = 16;  // each may take memory as it meets new values
+inline constexpr std::size_t kMaxExpressionPatterns = 16;  // each may use up to 2 MiB for RE2's automaton
 
 struct ExpressionFault {
   std::uint32_t column = 0;  // in characters, from 1; one past the last where the expression ends too early
   std::string text;
 };
 
-// What an expression is compiled to: steps on one truth value, in order, with skips forward.
+// A compiled expression: steps that compute one truth value, in order, with forward jumps.
 struct ExpressionCode {
   enum class Op : std::uint8_t {
     compare,        // value = comparisons[operand] holds
@@ -55,7 +54,7 @@ struct ExpressionCode {
     Op op;
     std::uint32_t operand = 0;
   };
-  // The value of `dimension` is one of values[first, first + count), or, where there is one, holds the pattern.
+  // True if the value of `dimension` is one of values[first, first + count); with a pattern, if the value matches it.
   struct Comparison {
     DimensionRef dimension;
     std::uint32_t first = 0;
@@ -64,7 +63,7 @@ struct ExpressionCode {
   };
   std::vector<Step> steps;
   std::vector<Comparison> comparisons;
-  std::vector<std::string> values;  // those of one comparison sorted, each once
+  std::vector<std::string> values;  // sorted and unique within each comparison
 };
 
 // A compiled expression. Immutable; any number of threads may ask it at once.
@@ -73,8 +72,8 @@ class MatchExpr {
   // Allocates and compiles patterns: not for the hot path.
   static std::expected<MatchExpr, ExpressionFault> parse(std::string_view text);
 
-  // Never allocates, but for what RE2 learns from values unlike those it has met (up to 2 MiB a pattern). The time is
-  // at most in proportion to the expression and the values it names. A pattern takes RE2's reader lock.
+  // Does not allocate, except that RE2 extends a pattern's automaton when it meets new kinds of values (up to 2 MiB per
+  // pattern). The time is linear in the size of the expression and of the values. Each pattern takes RE2's reader lock.
   bool matches(const CheckRequest& request) const;
 
  private:
@@ -83,7 +82,7 @@ class MatchExpr {
   ExpressionCode code_;
 };
 
-// Nothing where the expression is sound, else one sentence with the column: "column 12: …".
+// nullopt if the expression is valid, else one sentence with the column of the fault: "column 12: …".
 std::optional<std::string> check_expression(std::string_view text);
 
 }  // namespace sluice::policy

@@ -1,6 +1,6 @@
-// The words and signs of a `match_expr`.
+// Splits a match expression into tokens.
 //
-// Thread safety: none; a lexer belongs to the one parser that reads with it.
+// Thread safety: none; a lexer belongs to one parser.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +33,9 @@ enum class TokenKind : std::uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::size_t offset = 0;  // of its first byte
-  std::string_view raw;    // as it was written
-  std::string value;       // of a word or a quoted text, without quotes and escapes
+  std::size_t offset = 0;  // of its first byte, in the expression
+  std::string_view raw;    // the token as written
+  std::string value;       // a word or a quoted text without quotes and escapes
 
   bool is_value() const { return kind == TokenKind::word || kind == TokenKind::quoted; }
 };
@@ -47,7 +47,7 @@ class Lexer {
 
   std::expected<Token, ExpressionFault> next();
 
-  // At the character that holds the byte `offset`.
+  // A fault at the byte `offset`, which it converts into a column counted in characters.
   ExpressionFault fault(std::size_t offset, std::string text) const;
 
  private:

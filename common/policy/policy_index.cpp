@@ -1,4 +1,4 @@
-// Looking up. How what is read here comes about: policy_index_change.cpp.
+// Look-ups in the index; policy_index_change.cpp builds it.
 #include "common/policy/policy_index.hpp"
 
 #include <algorithm>
@@ -16,12 +16,12 @@ bool asked_before(const IndexEntry& a, const IndexEntry& b) {
   return a.policy != b.policy && compare(*a.policy, *b.policy).first;
 }
 
-// What a request says, as components see it.
+// The values of a request, prepared for hashing by components.
 class PolicyIndex::Values {
  public:
   explicit Values(const CheckRequest& request) : request_(request) {}
 
-  // Adds the component's value to the key; false where the request has none.
+  // Adds the request's value for a component to the key; false: the request has no such value.
   bool add_to(std::uint64_t& key, const Component& component) {
     const Value* value = request_.find(component.dimension);
     if (!value) return false;
@@ -42,7 +42,7 @@ class PolicyIndex::Values {
   }
 
  private:
-  // Parsed once, however many lengths of blocks there are; of no bits where it is no address.
+  // The parsed source_ip, parsed once for all components; it has 0 bits if it is not an address.
   const IpAddress& source(const Value& value) {
     if (!parsed_) address_ = parse_ip(value.text).value_or(IpAddress{});
     parsed_ = true;
@@ -61,7 +61,7 @@ void PolicyIndex::find(Asked asked, std::vector<Posting>& found) {
   found.push_back(slot->several ? Posting(slot->several->entries) : Posting(&slot->first, 1));
 }
 
-// A few keys at a time: their slots are fetched from memory together.
+// Handles a few keys at a time, so that their slots are fetched from memory in parallel.
 void PolicyIndex::ask(std::span<const SharedShape> shapes, Values& values, std::vector<Posting>& found) const {
   std::array<Asked, 16> asked;
   std::size_t waiting = 0;

@@ -1,16 +1,17 @@
-// Finds a tenant's policies for a request without asking those that are about something else.
+// Finds the policies of one tenant and level that may match a request, without scanning all of them.
 //
-// Tuple space search (Srinivasan, Suri, Varghese: "Packet Classification using Tuple Space Search", SIGCOMM 1999):
-// every combination of a policy's values is an entry under one hash of all of them, in the space of its shape: which
-// dimensions, each exact, a prefix or a block of which length. A look-up asks each shape once, so its cost grows with
-// the shapes that the request's dimensions can satisfy, not with the policies. Each shape is filed under its rarest
-// dimension: thousands of shapes over tags that the request does not have are not looked at.
+// Tuple space search (Srinivasan, Suri, Varghese: "Packet Classification using Tuple Space Search", SIGCOMM 1999). The
+// shape of a policy is its set of dimensions, and for each of them whether it is exact, a prefix, or a CIDR block, and
+// of which length. Each combination of a policy's values is one entry, under the hash of these values and the shape. A
+// look-up computes one hash for each shape, so its cost grows with the shapes that the request's dimensions can satisfy
+// and not with the number of policies. A shape is filed under its rarest dimension, its anchor. So a look-up skips, for
+// example, thousands of shapes over tags that the request does not have.
 //
-// Equal hashes of different values are possible: what is found still has to be matched.
+// Different values may have equal hashes, so the caller still has to match what a look-up finds.
 //
-// A value: a copy shares everything and costs nothing, changing one leaves the other as it was, and the change costs
-// what it says and not what the index holds (policy_index_change.cpp). Thread safety: as HashTrie; a look-up allocates
-// nothing once the caller's vector has grown.
+// Value semantics: a copy costs nothing and shares all memory. A change leaves copies as they were, and its cost
+// depends on the policies that change and not on the size of the index (policy_index_change.cpp). Thread safety: as
+// HashTrie. A look-up allocates nothing once the caller's vector has grown.
 #pragma once
 
 #include <array>
@@ -30,15 +31,15 @@
 
 namespace sluice::policy {
 
-// Whether the scope names a dimension that the index can use: any but org and tenant, and not just "*".
+// Whether the scope has a dimension that the index can use: any but org and tenant, with a value other than "*".
 bool is_indexable(const Scope& scope);
 
 struct IndexEntry {
-  std::uint64_t order = 0;  // of the policy: kept here, so that only policies that are asked are touched
+  std::uint64_t order = 0;  // copy of policy->order, so that sorting does not read the policies' memory
   const CompiledPolicy* policy = nullptr;
 };
 
-// Of one level: which is asked first.
+// Whether `a` precedes `b`. REQUIRES: policies of the same level.
 bool asked_before(const IndexEntry& a, const IndexEntry& b);
 
 // Policies of one level that may match, in order of precedence; never empty.
@@ -48,34 +49,34 @@ class PolicyIndex {
  public:
   using Policies = std::span<const CompiledPolicy* const>;
 
-  // Takes out and puts in. What is in outlives the index; what is taken out outlives the call.
-  // REQUIRES: all are of one level; none of `added` is in, all of `removed` are.
+  // Removes and adds policies. Policies in the index outlive it; `removed` ones outlive the call.
+  // REQUIRES: all of one level; no `added` policy is in the index, all `removed` ones are.
   void change(Policies removed, Policies added);
 
   bool empty() const { return policies_ == 0; }
 
-  // Appends every posting with policies that may match. A policy may be in several of them.
+  // Appends all postings with policies that may match. A policy may be in several of them.
   void look_up(const CheckRequest& request, std::vector<Posting>& found) const;
 
  private:
   enum class Kind : std::uint8_t { exact, prefix, block };
-  // What a shape asks of one dimension. Two components with equal fields are one.
+  // What a shape requires of one dimension.
   struct Component {
     DimensionRef dimension;
     Kind kind = Kind::exact;
-    std::uint8_t address_bits = 0;  // block
-    std::uint16_t length = 0;       // of the prefix in bytes, of the block in bits
+    std::uint8_t address_bits = 0;  // of a block: 32 or 128
+    std::uint16_t length = 0;       // of a prefix in bytes, of a block in bits
     bool operator==(const Component&) const = default;
   };
   using Components = boost::container::small_vector<Component, 1>;
   struct Shape {
-    std::uint64_t seed = 0;  // of the keys of its entries
+    std::uint64_t seed = 0;  // start value for the hashes of its entries
     Components components;
   };
   using SharedShape = std::shared_ptr<const Shape>;
   using Shapes = std::vector<SharedShape>;
 
-  // The shapes by their rarest dimension; by name for tags and attributes.
+  // The shapes that are filed under one dimension.
   struct Anchor {
     Anchor() = default;
     Anchor(DimensionRef its_dimension, std::shared_ptr<const Shapes> its_shapes)
@@ -83,7 +84,7 @@ class PolicyIndex {
           shapes(std::move(its_shapes)),
           dimension(std::move(its_dimension)) {}
 
-    std::span<const SharedShape> list;  // of `shapes`: one step less to them
+    std::span<const SharedShape> list;  // the elements of `shapes`, to save a pointer on the way to them
     std::shared_ptr<const Shapes> shapes;
     DimensionRef dimension;
     std::uint64_t hash() const { return hash_of_name(dimension.name); }
@@ -94,18 +95,18 @@ class PolicyIndex {
     HashTrie<Anchor> tag_anchors;
     HashTrie<Anchor> attribute_anchors;
     std::vector<IndexEntry> unindexed;
-    std::size_t filed_at = 0;  // how many policies there were when all shapes were filed
+    std::size_t filed_at = 0;  // number of policies when all shapes were filed anew the last time
   };
 
   struct Several : boost::intrusive_ref_counter<Several> {
     explicit Several(std::vector<IndexEntry> all) : entries(std::move(all)) {}
     std::vector<IndexEntry> entries;
   };
-  // Half a cache line: most look-ups read one.
+  // The entries under one hash. Half a cache line; most look-ups read one slot.
   struct Slot {
     std::uint64_t key = 0;
-    IndexEntry first;                               // of one: nothing else is fetched to find it
-    boost::intrusive_ptr<const Several> several{};  // null: there is one
+    IndexEntry first;                               // the first entry, stored here to save a pointer
+    boost::intrusive_ptr<const Several> several{};  // all entries if there are several; else nullptr
     std::uint64_t hash() const { return key; }
     bool is_free() const { return !first.policy; }
   };
@@ -116,7 +117,7 @@ class PolicyIndex {
     std::uint64_t hash() const { return shape->seed; }
     bool is_free() const { return !shape; }
   };
-  // In how many policies a dimension is named.
+  // How many policies use a dimension; decides which dimension of a shape is the rarest.
   struct Use {
     DimensionRef dimension;
     std::size_t policies = 0;
@@ -130,7 +131,7 @@ class PolicyIndex {
   static std::uint64_t hash_of_name(std::string_view name) { return std::hash<std::string_view>()(name); }
   static std::uint64_t hash_of_dimension(const DimensionRef& dimension);
 
-  // A key on its way: its slot is being fetched.
+  // A key whose slot is being prefetched.
   struct Asked {
     std::uint64_t key;
     HashTrie<Slot>::Near near;
@@ -139,7 +140,7 @@ class PolicyIndex {
   static void find(Asked asked, std::vector<Posting>& found);
 
   HashTrie<Slot> slots_;
-  std::shared_ptr<const Directory> directory_;  // null where nothing is in
+  std::shared_ptr<const Directory> directory_;  // nullptr while the index is empty
   HashTrie<ShapeCount> shapes_;
   HashTrie<Use> uses_;
   std::size_t policies_ = 0;

@@ -1,4 +1,5 @@
-// Changing an index: policies turn into entries by key, entries into slots, and shapes that come or go are filed.
+// Changes of the index: turns policies into entries by key, entries into slots, and files shapes that are new or
+// unused.
 #include <algorithm>
 #include <utility>
 
@@ -18,8 +19,8 @@ bool is_indexable(const Term& term) {
   return !owner && term.discriminates();
 }
 
-// The terms that make the key, those with the most values first. Lists multiply: a term that would make many more
-// entries than the policy has values is left out of the key, and only matched.
+// The terms that form the key, those with the most values first. The number of entries is the product of the terms'
+// numbers of values. A term that would multiply it too much is left out of the key and only matched later.
 std::vector<const Term*> keyed_terms(const Scope& scope) {
   constexpr std::size_t kFewEntries = 64;
   std::vector<const Term*> by_size;
@@ -49,7 +50,7 @@ class PolicyIndex::Change {
  public:
   explicit Change(PolicyIndex& index) : index_(index) {}
 
-  // What comes is put in before what goes is taken out, so that a shape both have is no new one.
+  // Adds before it removes, so that a shape that both have is not removed and created again.
   void run(Policies removed, Policies added) {
     for (const CompiledPolicy* policy : added) count(*policy, true);
     for (const CompiledPolicy* policy : removed) count(*policy, false);
@@ -63,19 +64,19 @@ class PolicyIndex::Change {
   }
 
  private:
-  // An entry of one key that comes or goes.
+  // One entry that is added to or removed from a key.
   struct Step {
     std::uint64_t key;
     const CompiledPolicy* policy;
     bool is_added;
   };
-  // One value of a term, as a look-up sees it.
+  // One value of a term, as a look-up hashes it.
   struct Choice {
     Component component;
     std::uint64_t component_hash;
     std::uint64_t value_hash;
   };
-  using Choices = std::vector<Choice>;  // of one term
+  using Choices = std::vector<Choice>;  // all values of one term
 
   static Choices choices_of(const Term& term) {
     Choices choices;
@@ -128,7 +129,7 @@ class PolicyIndex::Change {
     }
   }
 
-  // The seed of the shape's keys.
+  // The start value for the hashes of a shape's entries.
   std::uint64_t count_shape(const std::vector<const Choice*>& chosen, bool is_added) {
     std::uint64_t seed = chosen.size();
     for (const Choice* choice : chosen) seed = mix(seed, choice->component_hash);
@@ -154,7 +155,7 @@ class PolicyIndex::Change {
 
   static bool before(const IndexEntry& a, const IndexEntry& b) { return asked_before(a, b); }
 
-  // `entries` without what goes and with what comes, each once, in order.
+  // `entries` after the steps: without the removed ones, with the added ones, unique and in order.
   static void apply(std::vector<IndexEntry>& entries, std::span<const Step> steps) {
     std::vector<const CompiledPolicy*> gone;
     std::vector<IndexEntry> come;
@@ -176,7 +177,7 @@ class PolicyIndex::Change {
     entries = std::move(all);
   }
 
-  // REQUIRES: all of one key.
+  // REQUIRES: all steps have the same key.
   void change_slot(std::span<const Step> steps) {
     const std::uint64_t key = steps.front().key;
     auto is = [](const Slot&) { return true; };
@@ -187,7 +188,7 @@ class PolicyIndex::Change {
       } else {
         entries.push_back(slot->first);
       }
-    } else if (steps.size() == 1) {  // as most are: built quickly
+    } else if (steps.size() == 1) {  // the usual case, handled without sorting
       index_.slots_.put({key, {steps[0].policy->order, steps[0].policy}}, is);
       return;
     }

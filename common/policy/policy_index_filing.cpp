@@ -8,7 +8,7 @@
 namespace sluice::policy {
 namespace {
 
-// Where a dimension stands in a list: 1 is the first.
+// Position of a dimension in the list of anchors, counted from 1; 0: it is not there.
 struct ListPlace {
   std::uint64_t its_hash = 0;
   std::size_t index = 0;
@@ -34,7 +34,7 @@ void PolicyIndex::Filing::add(const SharedShape& shape) {
   put({rarest, std::move(shapes)});
 }
 
-// It may have been filed under any of its dimensions.
+// A shape may be filed under any of its dimensions, because uses have changed since it was filed.
 void PolicyIndex::Filing::remove(const SharedShape& shape) {
   for (const Component& part : shape->components) {
     const Anchor* before = find(part.dimension);
@@ -87,7 +87,7 @@ const PolicyIndex::Anchor* PolicyIndex::Filing::find(const DimensionRef& dimensi
   return found == directory_.anchors.end() ? nullptr : &*found;
 }
 
-// Without shapes: the dimension is no anchor any more.
+// Stores an anchor. One without shapes is removed.
 void PolicyIndex::Filing::put(Anchor anchor) {
   if (auto* anchors = named(anchor.dimension.dimension)) {
     auto is = [name = anchor.dimension.name](const Anchor& each) { return each.dimension.name == name; };

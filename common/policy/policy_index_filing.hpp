@@ -1,4 +1,4 @@
-// Puts an index' shapes where look-ups find them: each under the dimension that the fewest policies name at that time.
+// Files the shapes of an index under their anchors: each under the dimension that the fewest policies use at that time.
 //
 // Thread safety: none; belongs to one change.
 #pragma once
@@ -9,7 +9,7 @@ namespace sluice::policy {
 
 class PolicyIndex::Filing {
  public:
-  // Begins with the directory of the index; its counts of uses are those after the change.
+  // Starts with the directory of `index`. REQUIRES: the index' counts of uses are already those after the change.
   explicit Filing(const PolicyIndex& index);
 
   void add(const SharedShape& shape);

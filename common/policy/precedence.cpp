@@ -9,8 +9,8 @@
 namespace sluice::policy {
 namespace {
 
-// REQUIRES: as many dimensions on both sides. Both are sorted, so the first difference decides: another dimension, of
-// which the earlier in the order counts, or another narrowness.
+// Compares two scopes term by term. Both are sorted, so the first difference decides: either other dimensions, of which
+// the earlier in the order precedes, or another narrowness. REQUIRES: the same number of terms.
 std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   auto place = [](const Term& term) { return std::pair(level_of(term.dimension.dimension), term.dimension); };
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -23,8 +23,8 @@ std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   return {0, nullptr};
 }
 
-// Puts one criterion behind another, each in as many bits as it needs. Once one is not told in full, nothing behind it
-// may tell two policies apart: the rest stays 0.
+// Packs criteria into the sort key, one after another, each in as many bits as it needs. After a criterion that does
+// not fit completely, the remaining bits stay 0, because later criteria must not decide before it.
 class OrderBits {
  public:
   void put(unsigned bits, std::uint64_t value) {
@@ -42,9 +42,9 @@ class OrderBits {
 
 }  // namespace
 
-// 1 bit of method, 32 of priority, 6 of dimensions, 9 of the first dimension and 16 of how narrow it is.
+// Bits: 1 method, 32 priority, 6 number of dimensions, 9 first dimension, 16 its narrowness.
 std::uint64_t order_of(const CompiledPolicy& policy) {
-  constexpr std::int64_t kPriority = std::numeric_limits<std::int32_t>::max();  // a bundle's are between it and -it
+  constexpr std::int64_t kPriority = std::numeric_limits<std::int32_t>::max();  // bundles limit priorities to ± this
   constexpr std::size_t kDimensions = 63;
   OrderBits order;
   order.put(1, policy.level == kRouteLevel && !policy.names_method ? 1 : 0);

@@ -1,31 +1,33 @@
-// Who wins where several policies apply.
+// Precedence: which of several applicable policies decides.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include "common/policy/compiled_policy.hpp"
 
 namespace sluice::policy {
 
-// The rules in the order in which they are asked; the first that tells two policies apart decides.
+// The criteria in the order in which they are compared. The first in which two policies differ decides.
 enum class Criterion : std::uint8_t {
-  level,       // the more specific dimension
-  method,      // among routes: with a method before without
-  priority,    // the higher
-  dimensions,  // the more
-  narrowness,  // dimension by dimension: exact before longer before shorter prefix or block
-  version,     // the higher
-  id           // ascending: a strict total order within a tenant
+  level,       // the more specific dimension first (levels.hpp)
+  method,      // among policies by endpoint or resource: with a method first
+  priority,    // higher first
+  dimensions,  // more dimensions first
+  narrowness,  // dimension by dimension: exact, then longer, then shorter prefix or block
+  version,     // higher first
+  id           // ascending; unique within a tenant, so the order is total
 };
 
 struct Ordering {
-  bool first = false;  // `a` is asked before `b`
+  bool first = false;  // `a` precedes `b`
   Criterion by = Criterion::id;
-  const Term* dimension = nullptr;  // by narrowness: of the winner, where they differ
+  const Term* dimension = nullptr;  // by narrowness: the preceding policy's term in which they differ
 };
 
 Ordering compare(const CompiledPolicy& a, const CompiledPolicy& b);
 
-// The beginning of that comparison as a number, of a policy alone: whatever other policies come and go, it stays. Of
-// two of one level the one with the lower number is asked first; equal ones are told apart by compare().
+// The first criteria of compare() as a sort key for policies of one level: a lower key precedes. Policies with equal
+// keys are decided by compare(). The key depends on the policy alone, so it stays when other policies change.
 std::uint64_t order_of(const CompiledPolicy& policy);
 
 }  // namespace sluice::policy

@@ -1,6 +1,7 @@
-// Compiled limits. Equal ones are compiled once, whichever policies have them: thousands of policies share a few plans.
+// Compiles limits and shares the result: equal limits are compiled once, however many policies have them. Thousands of
+// policies usually share a few plans.
 //
-// A value: a copy shares everything; knows programs only as long as somebody else holds them.
+// Value semantics: copies share memory. It holds weak references only: a program lives as long as a rulebook uses it.
 // Thread safety: as HashTrie.
 #pragma once
 
@@ -18,11 +19,10 @@ class ProgramPool {
  public:
   using Shared = std::shared_ptr<const limiter::Program>;
 
-  // `limits` as they are judged under `enforcement`: what matters of it is whether, and for how long, calls are
-  // delayed.
+  // The program of `limits` under `enforcement`; of the latter only action `delay` and `max_delay` matter.
   Shared of(const std::vector<Limit>& limits, const Enforcement& enforcement);
 
-  // Forgets programs that nobody holds any more, once there may be many.
+  // Removes references to programs that no longer exist, if there may be many of them.
   void sweep();
 
  private:
@@ -37,7 +37,7 @@ class ProgramPool {
   };
 
   HashTrie<Entry> programs_;
-  std::size_t kept_ = 0;  // by the last sweep
+  std::size_t kept_ = 0;  // entries that the last sweep kept
 };
 
 }  // namespace sluice::policy

@@ -1,6 +1,7 @@
-// Which share of the subjects a policy applies to while it is rolled out.
+// Rollout: the share of subjects that a policy applies to.
 //
-// Stable for a subject across agents, restarts and versions of the policy; raising the percentage never drops one.
+// The choice is stable for a subject across agents, restarts and versions of the policy. Raising the percentage only
+// adds subjects. Thread safety: pure functions.
 #pragma once
 
 #include "common/policy/compiled_policy.hpp"
@@ -11,7 +12,7 @@ namespace sluice::policy {
 // For example policy `orders` and subject `user:42` give 8,171.
 std::uint32_t rollout_number(std::string_view policy_id, std::string_view subject);
 
-// The number of this request: of its subject, or where it has none of its identity as counter_key.hpp writes it.
+// The number of this request: of its subject, or without a subject of its identity (as counter_key.hpp writes it).
 std::uint32_t rollout_number(const CompiledPolicy& policy, const CheckRequest& request);
 
 // Whether the policy applies to this request: its number is below 100 · percent.

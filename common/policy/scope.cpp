@@ -7,7 +7,8 @@
 namespace sluice::policy {
 namespace {
 
-// A block of source_ip is narrower than any prefix of its text, and an IPv4 block counts as one of ::ffff:0:0/96.
+// Narrowness of a CIDR block: narrower than any text prefix of source_ip. An IPv4 block counts as part of
+// ::ffff:0:0/96.
 constexpr Narrowness kBlock = 0x1000;
 constexpr std::uint8_t kIpv6Bits = 128;
 
@@ -27,7 +28,7 @@ void add_value(Term& term, const std::string& value) {
       term.narrowness = std::min(term.narrowness, narrowness_of(*block));
       return;
     }
-    if (auto address = parse_ip(value)) {  // however it is written
+    if (auto address = parse_ip(value)) {  // an exact address becomes a block, so that all its spellings match
       term.blocks.push_back(block_of(*address, address->bits));
       return;
     }
@@ -35,7 +36,8 @@ void add_value(Term& term, const std::string& value) {
   term.exact.push_back(value);
 }
 
-// Sorts, and drops what another value covers: of what is left only the next lower neighbour can cover a value.
+// Sorts the values and removes those that another one covers. After sorting, only the kept neighbour before a value can
+// cover it.
 template <class Value, class Covers>
 void keep_widest(std::vector<Value>& values, Covers covers) {
   std::ranges::sort(values);
@@ -46,7 +48,7 @@ void keep_widest(std::vector<Value>& values, Covers covers) {
   values = std::move(kept);
 }
 
-// The last value that is not above `wanted`; nullptr where all are.
+// The last value that is not above `wanted`; nullptr if all are above it.
 template <class Value, class Wanted>
 const Value* neighbour(const std::vector<Value>& values, const Wanted& wanted) {
   auto above = std::ranges::upper_bound(values, wanted);

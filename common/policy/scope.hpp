@@ -1,6 +1,6 @@
-// A policy's scope, compiled: what a request must say for the policy to be about it.
+// The compiled scope of a policy: the dimensions and values that a request must have for the policy to match.
 //
-// Immutable; may be read from any thread; matching allocates nothing.
+// Thread safety: immutable. Matching allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,33 @@
 
 namespace sluice::policy {
 
-// How narrow a term is, as precedence compares it: exact before longer before shorter prefix or block. A list is as
-// narrow as its widest value, so that the order of policies does not depend on the request.
+// How narrow a term is, for precedence: an exact value is narrower than a longer prefix or block, which is narrower
+// than a shorter one. A list is as narrow as its widest value, so that the order of policies does not depend on the
+// request.
 using Narrowness = std::uint16_t;
 inline constexpr Narrowness kExact = UINT16_MAX;
 
-// One dimension of a scope. A request satisfies it with any of the values.
+// One dimension of a scope. A request satisfies it if its value matches any of the term's values.
 struct Term {
   DimensionRef dimension;
   Narrowness narrowness = kExact;
-  // Sorted. The usual single value stands in the policy itself: matching follows no pointer to it.
+  // Sorted. A single value, the usual case, is stored in the policy itself, so that matching follows no pointer.
   boost::container::small_vector<std::string, 1> exact;
   std::vector<std::string> prefixes;  // sorted, without their '*'; none begins with another
   std::vector<IpBlock> blocks;        // source_ip: addresses and CIDR blocks; sorted, none lies in another
 
   bool matches(const Value& value) const;
-  // Whether the term asks for more than that the dimension is there.
+  // Whether the term requires more than that the dimension is present (a lone "*").
   bool discriminates() const { return prefixes.empty() || !prefixes.front().empty(); }
   std::size_t value_count() const { return exact.size() + prefixes.size() + blocks.size(); }
 };
 
-// All terms must hold. In the order in which precedence compares them: that of the levels, then of the dimensions.
+// All terms must hold. Sorted as precedence compares them: by level, then by dimension.
 using Scope = boost::container::small_vector<Term, 1>;
 
 Scope compile_scope(std::span<const ScopeTerm> scope);
 
-// Whether the request says for every term one of its values. An absent dimension satisfies none.
+// Whether the request satisfies every term. An absent dimension satisfies no term.
 bool matches(const Scope& scope, const CheckRequest& request);
 
 }  // namespace sluice::policy

@@ -1,9 +1,9 @@
-// What the agent decides by: tenants, keys, plans and policies, compiled and indexed. Immutable once built; readers
-// never lock. Who made it (a file, the server) is not its business.
+// A snapshot: all tenants, API keys, plans and policies that an agent decides by, compiled and indexed.
 //
-// A snapshot shares what did not change with the one before it, down to the parts of its indexes: next_snapshot()
-// (snapshot_delta.hpp) costs what changes, and freeing the former one what was replaced. It therefore also knows what
-// is needed to judge a change: what refers to what, and limits as they were written.
+// A snapshot shares everything that did not change with the snapshot before it, down to the parts of its indexes. So
+// next_snapshot() (snapshot_delta.hpp) costs as much as the change, and freeing the old snapshot as much as was
+// replaced. For validating later changes it also stores which object refers to which, and the limits as they were
+// written. Thread safety: immutable after it is built; readers take no lock.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@
 
 namespace sluice::policy {
 
-// Of a tenant's policies, how many may have a scope that no index can use: they are asked for every request.
+// How many policies of a tenant may have a scope that the index cannot use: each request has to be matched with them.
 inline constexpr std::size_t kMaxUnindexedPolicies = 64;
 
-// What a tenant stays known by, whatever changes in it.
+// The identity of a tenant, shared by all versions of its TenantView; API keys refer to it.
 struct TenantName {
   std::string id;
   std::uint64_t hash = 0;
@@ -39,9 +39,9 @@ struct OrganizationView {
 };
 
 struct PlanView {
-  Rulebook rulebook;          // for calls by plan_id
-  std::vector<Limit> limits;  // as they stand in the plan
-  std::size_t policies = 0;   // on it
+  Rulebook rulebook;          // for calls that name the plan
+  std::vector<Limit> limits;  // as written in the plan
+  std::size_t policies = 0;   // number of policies that use the plan
 };
 
 struct TenantView {
@@ -50,16 +50,16 @@ struct TenantView {
   std::string key_head;  // "sl:{<tenant>|"
   IdMap<PlanView> plans;
   IdMap<CompiledPolicy> policies;
-  // The policies by level of specificity, those of the most specific first: whoever decides there ends the search.
+  // The policies by level, the most specific level first, so that a search ends at the first level that has a winner.
   struct Level {
     std::uint8_t number = 0;
     PolicyIndex active;
-    PolicyIndex dormant;  // only explanations ask for them
+    PolicyIndex dormant;  // searched for explanations only
   };
-  std::vector<Level> levels;  // none is empty
+  std::vector<Level> levels;  // without empty levels
   std::size_t keys = 0;
-  std::size_t unindexed = 0;               // policies that the index cannot find
-  std::int64_t next_sleep_us = INT64_MAX;  // before that time no active policy has been expired for long
+  std::size_t unindexed = 0;               // policies with a scope that the index cannot use
+  std::int64_t next_sleep_us = INT64_MAX;  // when the next active policy becomes dormant (falls_asleep_us)
 
   const Rulebook* find_plan(std::string_view id) const {
     const PlanView* plan = plans.find(id);
@@ -79,37 +79,36 @@ inline std::string_view id_of(const TenantView& tenant) { return tenant.name->id
 inline std::string_view id_of(const PlanView& plan) { return plan.rulebook.owner_id; }
 inline std::string_view id_of(const KeyView& key) { return key.id; }
 
-// Overrides of one counter key, as the store takes them.
+// All overrides of one counter key, in the form of the counter store.
 struct KeyOverrides {
   std::string state_key;
   std::vector<limiter::OverrideEntry> entries;
-  std::size_t source = 0;  // the first of them, as an index into Bundle::overrides
+  std::size_t source = 0;  // index of the first of them in Bundle::overrides
 };
 
 struct Snapshot {
   std::uint64_t revision = 0;
-  std::string chain;            // names the history the revision belongs to
-  std::int64_t made_at_us = 0;  // when it was built, wall clock
+  std::string chain;            // names the history that the revision belongs to
+  std::int64_t made_at_us = 0;  // when it was built: wall clock, microseconds since the Unix epoch
   Mode mode = Mode::enforce;
   IdMap<OrganizationView> organizations;
   IdMap<TenantView> tenants;
   IdMap<KeyView> keys;
-  std::vector<KeyOverrides> overrides;  // of a bundle; those of a server are not the agent's to write
+  std::vector<KeyOverrides> overrides;  // from a bundle file; with a server, the server publishes them
   ProgramPool programs;
   std::size_t plan_count = 0;
   std::size_t policy_count = 0;
 
   const KeyView* find_key(std::string_view id) const { return keys.find(id); }
 
-  // REQUIRES: the key is of this snapshot.
+  // REQUIRES: `key` belongs to this snapshot.
   const TenantView& tenant_of(const KeyView& key) const {
     return *tenants.find(key.tenant->hash, [&](const TenantView& each) { return each.name == key.tenant; });
   }
 };
 
-// Compiles a bundle. Faults: what is only seen with the whole in view, and what this version cannot enforce, so that no
-// policy is silently weaker than it reads.
-// `chain` names the history that `revision` belongs to.
+// Compiles a bundle. Faults are those that only show with the whole bundle in view, and settings that this version
+// cannot enforce. `chain` names the history that `revision` belongs to. `now_us`: wall clock.
 std::expected<std::shared_ptr<const Snapshot>, Faults> build_snapshot(const Bundle& bundle, std::uint64_t revision,
                                                                       std::int64_t now_us, std::string chain = {});
 

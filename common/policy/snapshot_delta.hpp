@@ -1,4 +1,4 @@
-// From one snapshot to the next.
+// Applies a delta to a snapshot, which gives the next snapshot.
 //
 // Thread safety: pure functions; snapshots are immutable.
 #pragma once
@@ -19,7 +19,7 @@ namespace sluice::policy {
 
 using sluice::ObjectKind;
 
-// "policies": how the bundle's list is called; "" of the settings, which are none.
+// The name of the bundle's list for a kind, such as "policies"; "" for settings, which are not a list.
 std::string_view list_name(ObjectKind kind);
 
 struct ObjectName {  // of a tenant's, an organization's, …; settings are not removed
@@ -29,22 +29,21 @@ struct ObjectName {  // of a tenant's, an organization's, …; settings are not 
   bool operator==(const ObjectName&) const = default;
 };
 
-// `objects`: those that are new, and those that changed, whole; each of sound form, as the reader of bundles takes it.
-// That others which did not change are among them (what the changed ones refer to) does no harm. Mode and overrides
-// are not read.
+// `objects`: the new and the changed objects, complete and already checked by the reader of bundles. It may contain
+// unchanged objects too, for example those that changed ones refer to. Its mode and overrides are ignored.
 struct SnapshotDelta {
-  std::optional<Mode> mode;  // of the whole, where it changes
+  std::optional<Mode> mode;  // the new global mode, if it changes
   Bundle objects;
   std::vector<ObjectName> removed;
 };
 
-// `before` with the delta applied, sharing with it all that stays. Costs what the delta says, whatever `before` holds,
-// but for a plan of which the limits change: every policy on it is compiled anew (and all of the tenant's are looked
-// at). Overrides are not carried over.
+// Applies a delta to `before`; the result shares everything that did not change. The cost depends on the delta and not
+// on the size of `before`, with one exception: if the limits of a plan change, every policy on it is compiled again,
+// and all policies of the tenant are visited. Overrides are not carried over.
 //
-// Faults, all of them, and no snapshot where the result would not be one that build_snapshot() makes of the same
-// objects; also where the delta does not fit `before`: it removes what is not there, or names an object twice.
-// Pointers name objects, not places in the delta: /policies/shop/orders/match_expr, /keys/k1, /removed/plans/shop/pro.
+// Returns all faults if build_snapshot() would refuse the resulting objects, or if the delta does not fit `before`: it
+// removes an object that does not exist, or names one twice. JSON pointers name objects and not positions in the delta:
+// /policies/shop/orders/match_expr, /keys/k1, /removed/plans/shop/pro.
 std::expected<std::shared_ptr<const Snapshot>, Faults> next_snapshot(const Snapshot& before, const SnapshotDelta& delta,
                                                                      std::uint64_t revision, std::int64_t now_us,
                                                                      std::string chain);

@@ -20,7 +20,8 @@ SnapshotDraft::SnapshotDraft(const Snapshot& before, const Bundle& objects, std:
   out_.policy_count = before.policy_count;
 }
 
-// What goes makes room first: an id may move to another tenant. Whether it was still in use is seen at the end.
+// Removes first, because an id may move to another tenant. Whether a removed object is still in use is checked at the
+// end.
 std::expected<Snapshot, Faults> SnapshotDraft::build() {
   for (const ObjectName& name : removed_) remove(name);
   put_organizations();

@@ -1,7 +1,7 @@
-// The one way in which snapshots come about: objects are put into the one before, or into none, and taken out.
+// Builds a snapshot: starts with the snapshot before, or an empty one, and puts objects in and takes others out.
 //
 // Thread safety: none; belongs to one call of build_snapshot() or next_snapshot().
-// Invariant: the snapshot before is never changed, whatever becomes of the draft.
+// Invariant: the snapshot before never changes, whether the build succeeds or not.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace sluice::policy {
 
 class SnapshotDraft {
  public:
-  // How faults name the object they are about.
+  // How the JSON pointers of faults name an object.
   enum class Pointers : std::uint8_t {
     by_place,  // /policies/3/match_expr
     by_name,   // /policies/shop/orders/match_expr
@@ -31,7 +31,7 @@ class SnapshotDraft {
 
   void set_mode(Mode mode) { out_.mode = mode; }
 
-  // The new snapshot, but for its name and its overrides. Once.
+  // The new snapshot, without revision, chain and overrides. REQUIRES: called once.
   std::expected<Snapshot, Faults> build();
 
  private:
@@ -50,7 +50,7 @@ class SnapshotDraft {
   std::unordered_map<std::string, std::ptrdiff_t> tenants_more_of_organizations() const;
   void settle();
 
-  // The tenant to change; nullptr where there is none, or, for what is put, where it is removed.
+  // The tenant to change; nullptr if it does not exist. draft_for() also records a fault then, or if it is removed.
   TenantDraft* draft_of(const std::string& tenant_id);
   TenantDraft* draft_for(const std::string& tenant_id, ObjectKind kind, std::size_t index);
 

@@ -1,4 +1,4 @@
-// The end of a draft: what is only seen when everything was put and taken out, and the new snapshot.
+// SnapshotDraft, continued: the checks that need the final set of objects, and the new snapshot.
 #include <array>
 #include <utility>
 
@@ -35,7 +35,7 @@ void SnapshotDraft::check_removed(const ObjectName& name) {
   if (auto by = still_used(name)) fault(name, std::move(*by));
 }
 
-// By what a removed object is still needed: nothing where it is not.
+// Which object still refers to a removed one; nullopt: none.
 std::optional<std::string> SnapshotDraft::still_used(const ObjectName& name) {
   if (name.kind == ObjectKind::organization) return organization_used(name.id);
   if (name.kind == ObjectKind::key) {
@@ -43,7 +43,7 @@ std::optional<std::string> SnapshotDraft::still_used(const ObjectName& name) {
     return key && key->tenant->id == name.tenant_id ? std::optional(kTwice) : std::nullopt;
   }
   const auto found = tenants_.find(name.kind == ObjectKind::tenant ? name.id : name.tenant_id);
-  if (found == tenants_.end()) return std::nullopt;  // there is no such tenant: it was told of
+  if (found == tenants_.end()) return std::nullopt;  // there is no such tenant, which is already a fault
   const TenantView& tenant = found->second.view();
   if (name.kind == ObjectKind::policy) return tenant.policies.contains(name.id) ? std::optional(kTwice) : std::nullopt;
   if (name.kind == ObjectKind::plan) {

@@ -42,7 +42,7 @@ class OverrideCompiler {
     if (entry.expires_at && entry.expires_at->time_since_epoch().count() <= snapshot_.made_at_us) return;
     const TenantView& tenant = *snapshot_.tenants.find(entry.tenant_id);
     if (!entry.policy_id.empty()) return publish(tenant, tenant.policies.find(entry.policy_id)->rulebook, index);
-    // A plan's: for calls that name it, and for every policy on it that counts by the same dimensions.
+    // An override of a plan is for calls that name the plan, and for every policy on it with the same key_by.
     const Rulebook& plan = *tenant.find_plan(entry.plan_id);
     publish(tenant, plan, index);
     for (const Rulebook* policy : policies_on_[&plan]) {
@@ -53,7 +53,7 @@ class OverrideCompiler {
   std::vector<KeyOverrides> take() { return std::move(out_); }
 
  private:
-  // Writes the override into the key of the group its limit belongs to.
+  // Adds the override to the counter key of its limit's group.
   void publish(const TenantView& tenant, const Rulebook& rulebook, std::size_t index) {
     const Override& entry = bundle_.overrides[index];
     const limiter::Program& program = *rulebook.program;

@@ -1,4 +1,4 @@
-// The overrides of a bundle by counter key.
+// Compiles the overrides of a bundle and groups them by counter key.
 //
 // Thread safety: pure function.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace sluice::policy {
 
-// Those that end after the snapshot was made. REQUIRES: the snapshot is of this bundle.
+// Leaves out overrides that ended before the snapshot was made. REQUIRES: the snapshot was built from this bundle.
 std::vector<KeyOverrides> compile_overrides(const Bundle& bundle, const Snapshot& snapshot);
 
 }  // namespace sluice::policy

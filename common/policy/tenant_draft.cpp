@@ -20,7 +20,7 @@ bool delays_alike(const Enforcement& a, const Enforcement& b) {
   return a.max_delay == b.max_delay;
 }
 
-// A plan's limits for a policy on it: most often the plan's own program.
+// The program of a plan's limits for a policy on that plan; usually the plan's own program.
 ProgramPool::Shared program_on(const PlanView& plan, const Enforcement& enforcement, ProgramPool& programs) {
   if (delays_alike(enforcement, plan.rulebook.enforcement)) return plan.rulebook.program;
   return programs.of(plan.limits, enforcement);
@@ -51,7 +51,7 @@ Faults TenantDraft::put_plan(const Plan& plan, std::size_t index, ProgramPool& p
   }
   Faults faults = enforcement_faults(plan.enforcement);
   add(faults, fit_faults(plan.enforcement, plan.limits));
-  if (!faults.empty()) return faults;  // such limits are not compiled
+  if (!faults.empty()) return faults;  // limits with faults cannot be compiled
   auto view = std::make_shared<PlanView>();
   view->rulebook = rulebook_of(plan, programs.of(plan.limits, plan.enforcement));
   view->limits = plan.limits;
@@ -166,7 +166,8 @@ void TenantDraft::settle_plans() {
   }
 }
 
-// All policies are looked at, so it is not done for each that expires.
+// Moves expired policies into the dormant indexes. It visits all policies of the tenant, so it runs only when one is
+// due.
 void TenantDraft::put_to_sleep(std::int64_t now_us) {
   constexpr std::int64_t kHourUs = 3'600'000'000;
   std::vector<SharedPolicy> tired;

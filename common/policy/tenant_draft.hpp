@@ -1,5 +1,5 @@
-// A tenant on its way from one snapshot to the next: its plans and policies are put in and taken out, then settle()
-// brings its indexes up to date. What is not touched stays shared with the tenant it was.
+// Builds a tenant of the next snapshot: plans and policies are put in and taken out, then settle() updates the indexes.
+// Everything that does not change stays shared with the tenant's view in the snapshot before.
 //
 // Thread safety: none; belongs to one draft of a snapshot.
 #pragma once
@@ -20,12 +20,12 @@ namespace sluice::policy {
 
 class TenantDraft {
  public:
-  // Of a tenant as it is.
+  // For a tenant that exists.
   explicit TenantDraft(std::shared_ptr<const TenantView> before) : before_(std::move(before)), view_(*before_) {}
-  // Of a new one.
+  // For a new tenant.
   explicit TenantDraft(std::string id);
 
-  // False where it was set already.
+  // Sets the tenant's own fields. False: they were set before, so the tenant is given twice.
   bool set(const Tenant& tenant) {
     view_.tenant = tenant;
     return !std::exchange(is_set_, true);
@@ -38,23 +38,24 @@ class TenantDraft {
   const TenantView* before() const { return before_.get(); }
   void count_keys(std::ptrdiff_t difference) { view_.keys += static_cast<std::size_t>(difference); }
 
-  // False where there is none.
+  // False: there is no such object.
   bool remove_plan(const std::string& id);
   bool remove_policy(const std::string& id);
 
-  // New, or in place of the one it was before. Faults' pointers begin at the object. `index`: of the object in the
-  // delta's list.
+  // Adds the object or replaces the one with its id. Pointers of faults begin at the object. `index`: its position in
+  // the delta's list.
   Faults put_plan(const Plan& plan, std::size_t index, ProgramPool& programs);
   Faults put_policy(const Policy& policy, std::size_t index, ProgramPool& programs, std::int64_t now_us);
 
-  // Policies that stay as they are while the limits of their plan changed get the new ones. One policy that these do
-  // not fit is told of, with the index of the plan. Once, after everything was put.
+  // Compiles policies again whose plan's limits changed while they themselves did not. For each plan whose limits do
+  // not fit one of its policies, `report` is called with the plan's index. REQUIRES: called once, after all put
+  // functions.
   void renew_policies(ProgramPool& programs, const std::function<void(std::size_t plan, Fault fault)>& report);
 
-  // Of a plan that was removed: a policy that is on it still.
+  // The id of a policy that still uses the plan; nullopt: none.
   std::optional<std::string> policy_on(const std::string& plan_id) const;
 
-  // The policy, by its index, that is one more without an indexable dimension than a tenant may have.
+  // The index of the first policy above kMaxUnindexedPolicies; nullopt: the tenant is within that limit.
   std::optional<std::size_t> one_too_many() const;
 
   std::shared_ptr<const TenantView> settle(std::int64_t now_us);
@@ -69,15 +70,15 @@ class TenantDraft {
   void put_to_sleep(std::int64_t now_us);
   void settle_levels();
 
-  std::shared_ptr<const TenantView> before_;  // null: it is new
+  std::shared_ptr<const TenantView> before_;  // nullptr: the tenant is new
   TenantView view_;
   bool is_set_ = false;
   bool is_removed_ = false;
-  std::vector<SharedPolicy> removed_;  // from the indexes: kept until these are changed
+  std::vector<SharedPolicy> removed_;  // kept alive until settle() has removed them from the indexes
   std::vector<SharedPolicy> added_;
-  std::unordered_map<std::string, std::ptrdiff_t> on_plans_;     // how many policies more
+  std::unordered_map<std::string, std::ptrdiff_t> on_plans_;     // plan → change of its number of policies
   std::unordered_map<std::string, std::size_t> changed_limits_;  // plan → its index
-  std::size_t exceeding_ = 0;                                    // the policy that was one too many, by its index
+  std::size_t exceeding_ = 0;                                    // index of the policy that exceeded the limit
 };
 
 }  // namespace sluice::policy

@@ -8,7 +8,7 @@
 
 namespace sluice::policy {
 
-// Everything of a policy that says so, but version and id. Shadows and others never take each other's place.
+// Shadow policies and others get different texts, because they never compete with each other.
 std::string place_of(const Policy& policy) {
   Policy place;
   place.tenant_id = policy.tenant_id;

@@ -1,4 +1,6 @@
-// What is allowed in a bundle, and most likely not meant.
+// Finds settings in a bundle that are allowed, but most likely a mistake.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include "common/base/error.hpp"
@@ -6,12 +8,13 @@
 
 namespace sluice::policy {
 
-// To whom a policy applies and how it ranks, as one text: two enabled ones of the same place conflict.
+// Everything of a policy that decides where and when it applies and how it ranks (except version and id), as one text.
+// Two enabled policies with the same text conflict.
 std::string place_of(const Policy& policy);
 
-// Each with the JSON pointer of what it is about:
-// - two policies that apply to the same requests with the same priority, so that only version or id decides;
-// - counters of a whole tenant under one hash tag: one slot, and so one node, of a Redis Cluster.
+// The warnings, each with a JSON pointer:
+// - two policies apply to the same requests with the same priority, so that only version or id decides;
+// - all counters of a tenant have one hash tag, so they are in one slot and on one node of a Redis Cluster.
 Faults warnings(const Bundle& bundle);
 
 }  // namespace sluice::policy
