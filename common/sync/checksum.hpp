@@ -1,11 +1,11 @@
-// The checksum of a set of objects that does not depend on their order, and is kept up to date by adding what came and
-// subtracting what went: the sum of their hashes.
+// The checksum of a set of objects: the sum of their hashes. It does not depend on their order, and a change updates it
+// by adding and subtracting the hashes of the changed objects.
 //
-// Each SHA-256 counts as four 64-bit little-endian lanes, each added modulo 2^64. (M. Bellare, D. Micciancio, "A New
-// Paradigm for Collision-Free Hashing", 1997: AdHash.) It finds mistakes and losses; the server that sends it is
-// trusted, so nobody who could search for sums that cancel out is in a position to gain by them.
+// Each SHA-256 is read as four 64-bit little-endian lanes, which are added modulo 2^64 (AdHash: M. Bellare, D.
+// Micciancio, "A New Paradigm for Collision-Free Hashing", 1997). The checksum detects mistakes and losses, not
+// attacks: the server that sends it is trusted.
 //
-// Thread safety: a value.
+// Thread safety: as of a value.
 #pragma once
 
 #include <array>
@@ -23,9 +23,9 @@ class Checksum {
   Checksum& add(const Sha256Digest& hash);
   Checksum& subtract(const Sha256Digest& hash);
 
-  // 64 hex digits: of one object, those of its hash; of none, zeros.
+  // 64 hex digits. For one object these are the digits of its hash, for an empty set zeros.
   std::string hex() const;
-  // Nothing unless `text` is 64 hex digits.
+  // nullopt unless `text` is 64 hex digits.
   static std::optional<Checksum> from_hex(std::string_view text);
 
   bool operator==(const Checksum&) const = default;

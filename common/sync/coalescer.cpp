@@ -46,7 +46,7 @@ void Coalescer::succeeded(bool newest) {
 void Coalescer::failed(Time now, Duration wait) {
   ++counters_.failed;
   going_on_ = false;
-  fold_owed();  // the next try is for both
+  fold_owed();  // the retry covers the waiting invalidation too
   wanted_ = now;
   not_before_ = std::max(not_before_, now + std::max(wait, Duration::zero()));
 }

@@ -1,12 +1,12 @@
-// Acts at once when idle, then at most once in a window, and always at last on the newest state: a single change does
-// not wait, and a burst does not make as many actions.
+// Merges bursts of changes: the first change after a quiet period acts at once, later ones at most once per window, and
+// the last action always covers the newest state.
 //
-// An action is a fetch of the agent, or a line that the server writes to a watcher. While one is going on, and within
-// the window after it began, whatever is heard folds into one next action. Actions begin at least a window apart, so
-// that changes without a pause for a time D make at most 1 + ⌈D / window⌉ of them.
+// An action is a fetch by an agent, or a line that the server writes on a watch. Changes that arrive while an action is
+// under way, or within the window after its start, are folded into one next action. Actions start at least a window
+// apart, so a burst of duration D causes at most 1 + ⌈D / window⌉ of them.
 //
-// The caller owns the timer: it calls begin() when due() says so, does the newest there is, and reports how it went.
-// No clock, no randomness, no threads of its own. Thread safety: none; one at a time.
+// The caller owns the timer: it calls begin() when due() says so, acts on the newest state, and reports the result.
+// No clock, randomness or threads of its own. Thread safety: none.
 #pragma once
 
 #include <chrono>
@@ -24,30 +24,31 @@ class Coalescer {
 
   struct Counters {
     std::uint64_t received = 0;  // invalidations
-    std::uint64_t begun = 0;     // actions: fetches, lines
-    std::uint64_t folded = 0;    // invalidations that had no action of their own
-    std::uint64_t failed = 0;    // actions
+    std::uint64_t begun = 0;     // actions started
+    std::uint64_t folded = 0;    // invalidations that were merged into the action of another one
+    std::uint64_t failed = 0;    // actions that failed
   };
 
   explicit Coalescer(Duration window = kWindow) : window_(window) {}
 
-  // Something changed. `spread`: how long to wait before acting, so that not all who hear of it act at the same time
-  // (jitter() below); of several, the first to end counts.
+  // Something changed. `spread`: a random delay before acting, so that many agents do not act at the same time (see
+  // jitter()). With several invalidations the earliest end of a delay counts.
   void invalidated(Time now, Duration spread = {});
 
-  // Act although nothing was heard: the first fetch, a refresh now and then. Counts as no invalidation.
+  // Requests an action without an invalidation: the first fetch, or a periodic refresh.
   void requested(Time now);
 
-  // When to act next; nothing while an action is going on, or nothing is to do.
+  // When to act next; nullopt while an action is under way or nothing is to be done.
   std::optional<Time> due() const;
 
-  // True where an action is due: it begins now, and is the caller's to carry out.
+  // True if an action is due: it counts as started, and the caller carries it out.
   bool begin(Time now);
 
-  // The action that was begun is over. REQUIRES of both: begin() returned true, and none of these was called since.
-  // `newest`: what it brought covers also what was heard of since it began, so nothing is left to do.
+  // The started action has ended. REQUIRES for both functions: begin() returned true, and neither was called since.
+  // `newest`: the result also covers invalidations that arrived during the action, so nothing is left to do.
   void succeeded(bool newest = false);
-  // It is tried again, `wait` from now at the earliest (Backoff has good values), whatever is heard meanwhile.
+  // The action will be retried after at least `wait` (for example from Backoff), also if invalidations arrive
+  // meanwhile.
   void failed(Time now, Duration wait);
 
   bool idle() const { return !going_on_ && !wanted_; }
@@ -58,14 +59,14 @@ class Coalescer {
   void fold_owed();
 
   Duration window_;
-  Time not_before_ = Time::min();  // the window after the last action, or a failed one's wait
-  std::optional<Time> wanted_;     // something is to do, from this time on
-  bool owed_ = false;              // wanted_ is an invalidation's, whose own action it will be
+  Time not_before_ = Time::min();  // end of the window after the last action, or of the wait after a failure
+  std::optional<Time> wanted_;     // an action is wanted, from this time on
+  bool owed_ = false;              // wanted_ comes from an invalidation that is not counted as folded
   bool going_on_ = false;
   Counters counters_;
 };
 
-// Uniform in [0, spread) for `random` uniform in [0, 1); values outside are clamped, and a negative spread is none.
+// Uniform in [0, spread) for `random` uniform in [0, 1); values outside are clamped. A negative spread counts as 0.
 Coalescer::Duration jitter(Coalescer::Duration spread, double random);
 
 }  // namespace sluice::sync

@@ -11,14 +11,14 @@ namespace sluice::sync {
 namespace {
 
 constexpr std::string_view kFormat = "sluice-state/v1";
-constexpr std::string_view kNone = "-";      // an id that is ""
-constexpr std::size_t kLineBytes = 256;      // of an object, beside its document
-constexpr std::size_t kLeastLineBytes = 80;  // of an object: its kind, ids, length, hash and line ends
+constexpr std::string_view kNone = "-";      // written for an id that is ""
+constexpr std::size_t kLineBytes = 256;      // estimated size of an object's line, without its document
+constexpr std::size_t kLeastLineBytes = 80;  // smallest size of an object's line: kind, ids, length, hash, line ends
 
 std::string_view shown(std::string_view id) { return id.empty() ? kNone : id; }
 std::string_view meant(std::string_view word) { return word == kNone ? std::string_view() : word; }
 
-// Takes words off a text's front. Each call gives nothing where the text is not as it should be.
+// Reads words from the front of a text. Each function returns nullopt if the text does not have the expected form.
 class Words {
  public:
   explicit Words(std::string_view text) : text_(text), rest_(text) {}
@@ -26,7 +26,7 @@ class Words {
   std::size_t offset() const { return text_.size() - rest_.size(); }
   bool at_end() const { return rest_.empty(); }
 
-  // Up to `end`, which is taken too.
+  // The text up to `end`; consumes `end` too.
   std::optional<std::string_view> word(char end) {
     const std::size_t size = rest_.substr(0, kLineBytes).find(end);
     if (size == std::string_view::npos) return std::nullopt;
@@ -39,7 +39,7 @@ class Words {
     return word(end);
   }
 
-  // So many bytes, and the line's end behind them.
+  // That many bytes; consumes the line end after them too.
   std::optional<std::string_view> bytes(std::size_t size) {
     if (size >= rest_.size() || rest_[size] != '\n') return std::nullopt;
     return take(size);
@@ -65,7 +65,7 @@ std::optional<Number> number_of(std::optional<std::string_view> word) {
   return number;
 }
 
-// How many objects follow.
+// Reads the first line into `kept` and returns the number of objects that follow.
 std::optional<std::size_t> read_head(Words& words, KeptState& kept) {
   if (words.word(' ') != kFormat) return std::nullopt;
   const auto token_id = words.named("token=", ' ');

@@ -1,10 +1,12 @@
-// A state as an agent keeps it on its disk, to be read at a start at which nothing can be decided before it is: each
-// document behind its length and its hash, so that nothing is searched for, copied or hashed again.
+// The last good state of an agent as text for its disk. An agent that starts without a server can decide nothing before
+// it has read this text, so the format is fast to read: each document follows its length and hash, and the reader need
+// not search, copy or hash anything.
 //
 //   sluice-state/v1 token=a1b2 revision=7 chain=<64 hex> objects=2\n
 //   tenant - shop 14 <64 hex>\n{"id":"shop"}…\n
 //
-// It says nothing of damage: the file around it has a checksum (last_known_good). What travels is a snapshot.
+// The text has no checksum; the file around it has one (last_known_good). The network uses another format
+// (snapshot_document).
 //
 // Thread safety: pure functions.
 #pragma once
@@ -20,18 +22,19 @@ namespace sluice::sync {
 
 std::string write_state(const ScopeState& state);
 
-// A state as it stands in its text, which outlives it: enough to decide by.
+// A state read from its text. Views point into the text, which must outlive it.
 struct KeptState {
   Position head;
-  std::string token_id;              // as ScopeState has it
-  std::vector<ObjectView> objects;   // in order
-  std::vector<Sha256Digest> hashes;  // of each
+  std::string token_id;              // as in ScopeState
+  std::vector<ObjectView> objects;   // in the order of ids
+  std::vector<Sha256Digest> hashes;  // hashes[i] is that of objects[i]
 };
 
-// Error: `state_malformed`; another version wrote it, or nobody did. Says where.
+// Error `state_malformed`: the text is not of this format, or of another version of it. The text of the error says
+// where.
 Result<KeptState> read_state(std::string_view text);
 
-// Out of its text: what changes are applied to.
+// Copies the state out of its text, so that deltas can be applied to it.
 ScopeState restore(const KeptState& kept);
 
 }  // namespace sluice::sync

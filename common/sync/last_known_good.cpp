@@ -27,7 +27,7 @@ constexpr std::string_view kMagic = "sluice-last-known-good/v1";
 constexpr std::size_t kMaxHeadBytes = 256;
 constexpr mode_t kMode = 0600;
 
-// A descriptor that is closed at the end, leaving errno alone.
+// Owns a file descriptor. Closing it keeps errno as it is.
 class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
@@ -59,7 +59,7 @@ std::string head_of(std::uint64_t generation, std::string_view content) {
   return fmt::format("{} sha256={}\n", numbers, to_hex(hash));
 }
 
-// The generation that the head names; whether the rest is right too is seen by writing the head again.
+// The generation in the first line. The caller checks the rest of the line by writing it again and comparing.
 std::optional<std::uint64_t> generation_in(std::string_view head) {
   const std::string start = fmt::format("{} generation=", kMagic);
   std::uint64_t generation = 0;
@@ -69,16 +69,16 @@ std::optional<std::uint64_t> generation_in(std::string_view head) {
   return generation;
 }
 
-// Gives a large buffer its memory at once: page by page, as it is first touched, costs more than reading the file.
+// Lets the kernel allocate a large buffer at once: a page fault for each page costs more than reading the file.
 void populate(std::string& buffer) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<std::uintptr_t>(buffer.data()) + page - 1) / page * page;
   const auto end = (reinterpret_cast<std::uintptr_t>(buffer.data()) + buffer.capacity()) / page * page;
-  // Where the kernel knows nothing of it, it is as it would have been.
+  // A kernel without MADV_POPULATE_WRITE refuses this, and pages are allocated one by one.
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 }
 
-// All of a regular file, up to `most` bytes and one more; nothing with errno.
+// The content of a regular file, at most `most` + 1 bytes; nullopt: errno says why.
 std::optional<std::string> read_all(int file, std::size_t most, std::chrono::sys_seconds& written) {
   struct stat status{};
   if (::fstat(file, &status) != 0) return std::nullopt;
@@ -119,15 +119,15 @@ LastKnownGood::LastKnownGood(std::string path, Failpoint failpoint)
     : path_(std::move(path)), failpoint_(std::move(failpoint)) {}
 
 LastKnownGood::~LastKnownGood() {
-  if (lock_ >= 0) ::close(lock_);  // and gives up the lock
+  if (lock_ >= 0) ::close(lock_);  // releases the lock too
 }
 
 std::string LastKnownGood::path_of(Slot slot) const { return path_ + (slot == Slot::first ? ".1" : ".2"); }
 
-// Nothing where there is no file; a text where it is damaged or cannot be read.
+// nullopt if there is no file; a text as the error if it is damaged or unreadable.
 std::expected<std::optional<LastKnownGood::Found>, std::string> LastKnownGood::read(Slot slot) const {
   const std::string path = path_of(slot);
-  // Not waiting: where somebody put a pipe, opening it would never end.
+  // O_NONBLOCK: if the path is a named pipe, opening it would otherwise block for ever.
   const File file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   if (!file && errno == ENOENT) return std::nullopt;
   std::chrono::sys_seconds written;
@@ -145,7 +145,7 @@ std::expected<std::optional<LastKnownGood::Found>, std::string> LastKnownGood::r
   return found;
 }
 
-// The generation that a file says it is, without reading all of it; 0 where it says none.
+// The generation in a file's first line, without reading the rest; 0 if it has none.
 std::uint64_t LastKnownGood::peek(Slot slot) const {
   const File file(::open(path_of(slot).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   std::array<char, kMaxHeadBytes> head;
@@ -156,7 +156,8 @@ std::uint64_t LastKnownGood::peek(Slot slot) const {
 Result<LastKnownGood::Loaded> LastKnownGood::load(const Check& check) const {
   const std::uint64_t first = peek(Slot::first);
   const std::uint64_t second = peek(Slot::second);
-  // The newer first; but one that does not even say what it is comes before, to be named among the damage.
+  // Reads the newer file first. A file without a valid first line is read even before, so that it is reported as
+  // damage.
   const bool second_first = second == 0 || (first != 0 && second > first);
   std::vector<std::string> damage;
   for (const Slot slot : {second_first ? Slot::second : Slot::first, second_first ? Slot::first : Slot::second}) {
@@ -184,7 +185,7 @@ bool LastKnownGood::fails(Step step) const {
   return cause != 0;
 }
 
-// Becomes the one who writes, and sees what is there.
+// Takes the lock if it is not held, and finds the newest complete generation.
 Result<> LastKnownGood::lock() {
   if (lock_ >= 0) return {};
   const std::string path = path_ + ".lock";
@@ -200,7 +201,7 @@ Result<> LastKnownGood::lock() {
     const auto found = read(slot);
     if (!found || !*found || (*found)->generation <= generation_) continue;
     generation_ = (*found)->generation;
-    next_ = slot == Slot::first ? Slot::second : Slot::first;  // never over the newest that is whole
+    next_ = slot == Slot::first ? Slot::second : Slot::first;  // never replace the newest complete generation
   }
   lock_ = file.release();
   return {};
@@ -215,7 +216,7 @@ Result<> LastKnownGood::save(std::string_view content) {
   const std::string unfinished = path_ + ".new";
   auto done = write_new(content, unfinished);
   if (done) done = put(unfinished);
-  if (!done) ::unlink(unfinished.c_str());  // a full disk needs the room
+  if (!done) ::unlink(unfinished.c_str());  // free the space, the disk may be full
   return done;
 }
 
@@ -228,7 +229,7 @@ Result<> LastKnownGood::confirm() {
 }
 
 Result<> LastKnownGood::write_new(std::string_view content, const std::string& path) const {
-  ::unlink(path.c_str());  // of somebody who was killed
+  ::unlink(path.c_str());  // left behind by a process that was killed
   const File file(fails(Step::create) ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
   if (!file) return unwritable(path);
   const std::string head = head_of(generation_ + 1, content);
@@ -241,11 +242,11 @@ Result<> LastKnownGood::write_new(std::string_view content, const std::string& p
   return {};
 }
 
-// Makes the finished file the newest generation.
+// Renames the finished file over the older generation, which makes it the newest.
 Result<> LastKnownGood::put(const std::string& finished) {
   const std::string path = path_of(next_);
   if (fails(Step::rename) || ::rename(finished.c_str(), path.c_str()) != 0) return unwritable(path);
-  // From here on it is what load() gives, even if it is lost with the machine's power.
+  // From here on load() returns it, although a power failure may still lose it until the folder is synced.
   ++generation_;
   next_ = next_ == Slot::first ? Slot::second : Slot::first;
   auto folder = std::filesystem::path(path_).parent_path().string();

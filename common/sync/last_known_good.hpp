@@ -1,15 +1,16 @@
-// The last good state, in a file, for an agent that starts while the server is away. Two generations, PATH.1 and
-// PATH.2: a new one is written beside them, synced, and then renamed over the older, so that at every moment, whatever
-// is killed, at least one is whole, and the newest that is whole is the state before the last save() or that of it.
+// Keeps the last good state in files, for an agent that starts while the server cannot be reached.
+//
+// There are two generations, PATH.1 and PATH.2. save() writes a new file beside them, syncs it and renames it over the
+// older generation. So at every moment at least one file is complete, and the newest complete one is the state of the
+// last save() or of the one before.
 //
 //   sluice-last-known-good/v1 generation=7 bytes=123 sha256=<64 hex>\n<content>
 //
-// The hash covers generation, length and content. Files have mode 0600: the content has the hashes of API keys.
-// PATH.lock keeps a second process, such as an agent's successor that starts before it has ended, from writing at the
-// same time. (Two files in turn, instead of a file and its backup, need one rename only, which is atomic.)
+// The hash covers generation, length and content. Files have mode 0600, because the content has the hashes of API keys.
+// PATH.lock keeps a second process from writing at the same time, such as the agent's successor that starts before this
+// one has ended. Two alternating files need only one rename, which is atomic; a file with a backup would need two.
 //
-// A save that fails changes nothing; the caller shows the error and goes on. Thread safety: none; one at a time; meant
-// for a thread that may wait for the disk.
+// A save that fails changes nothing. All functions wait for the disk. Thread safety: none.
 #pragma once
 
 #include <chrono>
@@ -29,13 +30,14 @@ namespace sluice::sync {
 
 class LastKnownGood {
  public:
-  static constexpr std::size_t kMaxContentBytes = 2 * kMaxSnapshotBytes;  // the hashes stand in it too
+  static constexpr std::size_t kMaxContentBytes = 2 * kMaxSnapshotBytes;  // more than a snapshot: it has hashes too
 
-  // What save() does, in this order; `write` once for each kWriteBytes.
+  // The steps of save(), in order; `write` is repeated for each kWriteBytes.
   enum class Step : std::uint8_t { lock, create, write, sync, rename, sync_folder };
   static constexpr std::size_t kWriteBytes = std::size_t{64} << 10;
 
-  // Called before each step, by tests: returns 0, or the errno that the step is to fail with instead. It may kill.
+  // For tests: called before each step. Returns 0, or the errno with which the step shall fail. It may kill the
+  // process.
   using Failpoint = std::function<int(Step)>;
 
   explicit LastKnownGood(std::string path, Failpoint failpoint = {});
@@ -43,27 +45,29 @@ class LastKnownGood {
   LastKnownGood(const LastKnownGood&) = delete;
   LastKnownGood& operator=(const LastKnownGood&) = delete;
 
-  // What is wrong with a content that is whole: a text for the log, or nothing. For a file that another version wrote.
+  // Checks content that is undamaged but may be from another version: nullopt if usable, else the reason for the log.
   using Check = std::function<std::optional<std::string>(std::string_view content)>;
 
   struct Loaded {
     std::string content;
     std::uint64_t generation = 0;
-    std::chrono::sys_seconds written;  // or confirmed since: the file's time
-    std::vector<std::string> damage;   // what is wrong with the other one: this may be the generation before
+    std::chrono::sys_seconds written;  // when it was written or last confirmed: the file's modification time
+    std::vector<std::string> damage;   // faults of the other file; if there are some, a newer generation may be lost
   };
 
-  // The newest generation that is whole and passes the check. Writes nothing, and needs no lock.
-  // Errors: `no_snapshot_file` (there is none), `snapshot_file_damaged` (none that could be taken; says why of each).
+  // The newest complete generation that passes the check. Writes nothing and needs no lock.
+  // Errors: `no_snapshot_file` (there is no file), `snapshot_file_damaged` (none is usable; the text says why for
+  // each).
   Result<Loaded> load(const Check& check = {}) const;
 
-  // What was saved last still holds: from now on load() tells this time as the one it was written at. Errors: as of
+  // Records that the state saved last is still valid: load() then reports the current time as `written`. Errors as
   // save().
   Result<> confirm();
 
-  // Makes `content` the newest generation. It is on the disk when this returns without an error.
-  // Errors: `snapshot_file_locked` (another process writes it), `snapshot_file_too_large`, `snapshot_file_unwritable`
-  // (disk full, read-only, a folder missing: names file and cause). The next call tries all of it again.
+  // Makes `content` the newest generation. If there is no error, it is on the disk when this returns.
+  // Errors: `snapshot_file_locked` (another process holds the lock), `snapshot_file_too_large`,
+  // `snapshot_file_unwritable` (disk full, read-only, no such folder; the text names file and cause). The next call
+  // retries everything.
   Result<> save(std::string_view content);
 
  private:
@@ -80,13 +84,13 @@ class LastKnownGood {
   Result<> lock();
   Result<> write_new(std::string_view content, const std::string& path) const;
   Result<> put(const std::string& finished);
-  bool fails(Step step) const;  // with errno
+  bool fails(Step step) const;  // true: the failpoint set errno
 
   const std::string path_;
   const Failpoint failpoint_;
-  int lock_ = -1;                 // held from the first save on
-  std::uint64_t generation_ = 0;  // the newest that is whole, while the lock is held
-  Slot next_ = Slot::first;       // where the next one goes, while the lock is held
+  int lock_ = -1;                 // descriptor of PATH.lock, held from the first save on; -1: not held
+  std::uint64_t generation_ = 0;  // newest complete generation; valid while the lock is held
+  Slot next_ = Slot::first;       // file that the next save replaces; valid while the lock is held
 };
 
 }  // namespace sluice::sync

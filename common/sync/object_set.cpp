@@ -9,13 +9,14 @@ namespace {
 
 constexpr auto id_of = [](const ObjectPtr& object) { return object->id(); };
 
-// Sorted by id; of several with one id, the last that was given.
+// Sorts edits by id and keeps the last of several with one id.
 std::vector<Edit> settled(std::vector<Edit> edits) {
   const auto out_of_order = [](const Edit& a, const Edit& b) { return a.id >= b.id; };
-  if (std::ranges::adjacent_find(edits, out_of_order) == edits.end()) return edits;  // as snapshots are written
+  if (std::ranges::adjacent_find(edits, out_of_order) == edits.end())
+    return edits;  // the usual case: snapshots are written in order
   std::vector<std::size_t> order(edits.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // std::stable_sort of libstdc++ 12 uses what clang reports as deprecated.
+  // Not std::stable_sort: that of libstdc++ 12 uses a function that clang reports as deprecated.
   std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(edits[i].id, i); });
   std::vector<Edit> out;
   out.reserve(edits.size());
@@ -57,7 +58,7 @@ ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* ch
     const std::size_t touched = rest.empty() ? chunks_.size() : chunk_of(rest.front().id);
     for (; i < std::min(touched, chunks_.size()); ++i) out.chunks_.push_back(chunks_[i]);
     if (rest.empty()) break;
-    // What comes behind the last object goes into a chunk of its own, which append() joins where it is small.
+    // Edits behind the last object form a chunk of their own; append() merges it into the one before if both are small.
     std::size_t count = rest.size();
     if (touched < chunks_.size()) {
       const auto end = std::ranges::upper_bound(rest, chunks_[touched]->back()->id(), {}, &Edit::id);
@@ -71,7 +72,7 @@ ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* ch
   return out;
 }
 
-// One chunk's objects after its edits; *this counts what they change.
+// The objects of one chunk after its edits. Updates the counters and the checksum of *this.
 ObjectSet::Chunk ObjectSet::merged(const Chunk& chunk, std::span<Edit> edits, std::vector<ObjectChange>* changes) {
   Chunk out;
   out.reserve(chunk.size() + edits.size());
@@ -106,7 +107,7 @@ void ObjectSet::count(const ObjectChange& change) {
   }
 }
 
-// Appends objects as chunks of a good size: too many are spread evenly, few join the chunk before.
+// Appends objects in chunks: too many for one chunk are divided evenly, and a few are merged into the chunk before.
 void ObjectSet::append(Chunk items) {
   if (items.empty()) return;
   if (!chunks_.empty() && items.size() < kMostInChunk / 4 &&

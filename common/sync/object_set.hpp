@@ -1,11 +1,10 @@
-// The objects of a scope: an immutable, ordered set with its checksum. A changed copy shares with the set it came from
-// whatever did not change, so that a change among 100,000 objects does not cost 100,000.
+// The objects of a scope: an immutable, ordered set with its checksum. A changed copy shares all unchanged objects with
+// the original, so a change among 100,000 objects does not cost 100,000 copies.
 //
-// The objects stand in order in chunks of at most kMostInChunk; a change copies the chunks it touches and the list of
-// chunks. Copying a set costs the list of chunks; it and all its objects live as long as somebody has them.
+// The objects are stored in order in chunks of at most kMostInChunk. A change copies the affected chunks and the list
+// of chunks; copying a set copies the list only. Objects are reference-counted.
 //
-// Thread safety: values; a set is read from any number of threads at once, a variable that holds one is guarded by its
-// owner.
+// Thread safety: values. Any number of threads may read one set at the same time.
 // Invariants: chunks are sorted, not empty, and in order; the checksum is the sum of all objects' hashes.
 #pragma once
 
@@ -19,7 +18,7 @@
 
 namespace sluice::sync {
 
-// An object that is to be there, in place of what has its id; or, where `object` is null, that id is to be free.
+// A change of a set: adds `object` or replaces the one with its id; if `object` is nullptr, removes the one with `id`.
 struct Edit {
   Edit(ObjectPtr put) : id(put->id()), object(std::move(put)) {}    // NOLINT: an edit is just that
   static Edit removal(const ObjectIdView& id) { return Edit(id); }  // REQUIRES: the id's texts outlive the edit
@@ -31,7 +30,8 @@ struct Edit {
   explicit Edit(const ObjectIdView& removed) : id(removed) {}
 };
 
-// What became of one object. At most one of the two is null; where both are there, their bytes differ.
+// The change of one object. `before` is nullptr for a new object, `after` for a removed one. If both are set, their
+// bytes differ.
 struct ObjectChange {
   ObjectPtr before;
   ObjectPtr after;
@@ -44,15 +44,15 @@ class ObjectSet {
   static constexpr std::size_t kMostInChunk = 256;
 
   std::size_t size() const { return size_; }
-  std::size_t document_bytes() const { return document_bytes_; }  // of all documents together
-  std::size_t chunk_count() const { return chunks_.size(); }      // what a copy of the set costs
+  std::size_t document_bytes() const { return document_bytes_; }  // sum over all documents
+  std::size_t chunk_count() const { return chunks_.size(); }      // number of pointers that a copy of the set copies
   const Checksum& checksum() const { return checksum_; }
 
-  // Null where there is none.
+  // nullptr if there is no such object.
   ObjectPtr find(const ObjectIdView& id) const;
 
-  // The set after the edits; of several with one id the last holds. Objects that are there already, byte for byte, stay
-  // as they are. What really changed is appended to `changes`, in order, where it is asked for.
+  // The set after the edits; of several edits with one id the last counts. Objects that are equal byte for byte stay
+  // shared. If `changes` is given, the objects that really changed are appended to it, in order.
   ObjectSet with(std::vector<Edit> edits, std::vector<ObjectChange>* changes = nullptr) const;
 
   // All objects in order: visit(object).
@@ -62,7 +62,7 @@ class ObjectSet {
       for (const ObjectPtr& object : *chunk) visit(object);
     }
   }
-  // Those of a kind; of a kind and a tenant.
+  // Only objects of a kind; only those of a kind and a tenant.
   template <class Visit>
   void for_each(ObjectKind kind, Visit visit) const {
     for (Cursor at = lower_bound({kind, {}, {}}); at && at.object()->id().kind == kind; at.next()) visit(at.object());
@@ -76,14 +76,14 @@ class ObjectSet {
     }
   }
 
-  // What leads from one set to the other, in order. Costs what they do not share.
+  // The changes from one set to the other, in order. The cost depends on the chunks that they do not share.
   friend std::vector<ObjectChange> difference(const ObjectSet& before, const ObjectSet& after);
 
  private:
   using Chunk = std::vector<ObjectPtr>;
   using Chunks = std::vector<std::shared_ptr<const Chunk>>;
 
-  // A place between two objects; false behind the last.
+  // A position in the set; converts to false behind the last object.
   class Cursor {
    public:
     Cursor(const Chunks& chunks, std::size_t chunk, std::size_t item) : chunks_(&chunks), chunk_(chunk), item_(item) {}
@@ -96,7 +96,7 @@ class ObjectSet {
       ++chunk_;
       item_ = 0;
     }
-    // The chunk that begins here; null in the midst of one.
+    // The chunk that begins at this position; nullptr inside a chunk.
     const Chunk* chunk_begun() const { return *this && item_ == 0 ? (*chunks_)[chunk_].get() : nullptr; }
 
    private:

@@ -1,4 +1,4 @@
-// Where in a history somebody is: a revision, and the chain that names the history it belongs to.
+// A position: a revision, and the chain that names the history to which the revision belongs.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace sluice::sync {
 
-// 64 hex digits in lower case: chains are compared as texts, so each has one spelling.
+// A chain is 64 hex digits in lower case. Chains are compared as texts, so upper case is not accepted.
 inline constexpr std::size_t kChainDigits = 64;
 bool is_chain(std::string_view text);
 
@@ -24,31 +24,32 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
-// A position in a query is two parameters, which belong together.
+// The names of the two query parameters that together carry a position.
 struct PositionParameters {
   std::string_view revision;
   std::string_view chain;
 };
-inline constexpr PositionParameters kSince{"since", "chain"};  // what the agent has in force
+inline constexpr PositionParameters kSince{"since", "chain"};  // the agent's snapshot in force
 inline constexpr PositionParameters kHeard{"heard",
-                                           "heard_chain"};  // what its watch told it of, and no fetch covers yet
+                                           "heard_chain"};  // announced by the agent's watch and not fetched yet
 
-// The field of an answer that says that what was heard is not of PostgreSQL's history, in lower case, and its value.
+// Response header (in lower case) and value by which the server says that the announced position is not part of
+// PostgreSQL's history.
 inline constexpr std::string_view kHeardField = "sluice-heard";
 inline constexpr std::string_view kForeign = "foreign";
 
-// The texts of two such parameters, as they stand in the query (no unescaping: neither needs any).
-// Errors (code `position`): no whole number from 0 to 2^63 − 1, no chain.
+// Reads a position from the two parameters' values as they are in the query; valid ones need no unescaping.
+// Error `position`: the revision is not a whole number from 0 to 2^63 − 1, or the chain is malformed.
 Result<Position> parse_position(std::string_view revision, std::string_view chain,
                                 const PositionParameters& names = kSince);
 
 // "since=7&chain=…"
 std::string query_of(const Position& position, const PositionParameters& names = kSince);
 
-// Reads the members `revision` and `chain` of an object, both required.
+// Reads the required members `revision` and `chain` of a JSON object.
 Position read_position(json::Fields& fields);
 
-// Reads a member of 64 hex digits in lower case, required; "" where it is faulty.
+// Reads a required member of 64 hex digits in lower case; "" if it is faulty, which `fields` records.
 std::string read_hex_digest(json::Fields& fields, std::string_view name, std::string_view what);
 
 }  // namespace sluice::sync

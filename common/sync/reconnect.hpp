@@ -1,10 +1,10 @@
-// How long to wait before the stream to the server is opened again: 0.2 s, doubling to 4 s, with full jitter, and from
-// the start again once a connection was healthy for 2 minutes.
+// Back-off before the watch is opened again: up to 0.2 s, doubling to 4 s, with full jitter. It starts again at 0.2 s
+// once a connection has lasted for 2 minutes.
 //
-// A connection that opens and breaks at once does not count as health: a server that is overloaded by those who come
-// back must see them come more slowly.
+// A connection that breaks earlier does not reset the back-off: a server that is overloaded by reconnecting agents must
+// see them come more slowly.
 //
-// No clock, no randomness and no timer of its own. Thread safety: none; one at a time.
+// No clock, randomness or timer of its own. Thread safety: none.
 #pragma once
 
 #include <algorithm>
@@ -22,16 +22,16 @@ class Reconnect {
 
   static constexpr std::chrono::milliseconds kFirst{200};
   static constexpr std::chrono::milliseconds kCap{4000};
-  static constexpr std::chrono::minutes kLongestCap{10};  // whatever the server says, an agent comes back
+  static constexpr std::chrono::minutes kLongestCap{10};  // the most that a server can make an agent wait
   static constexpr std::chrono::minutes kHealthy{2};
 
-  // The longest wait from now on, as the server's last heartbeat named it; kFirst to kLongestCap, else the nearest.
-  // Holds until another is named, also over lost connections: it is for when the whole fleet comes back.
+  // Sets the longest wait, as named by the server's last heartbeat; clamped to kFirst … kLongestCap. It stays in force
+  // after the connection is lost, because it is meant for the moment when the whole fleet reconnects.
   void set_cap(Duration cap) { backoff_.set_max(std::clamp<Duration>(cap, kFirst, kLongestCap)); }
 
   void connected(Time now) { since_ = now; }
 
-  // The connection is lost, or could not be made: how long to wait. `random` is uniform in [0, 1).
+  // To be called when the connection is lost or could not be opened: the time to wait. `random` is uniform in [0, 1).
   Duration lost(Time now, double random) {
     if (since_ && now - *since_ >= kHealthy) backoff_.reset();
     since_.reset();
@@ -40,7 +40,7 @@ class Reconnect {
 
  private:
   Backoff backoff_{kFirst, kCap};
-  std::optional<Time> since_;  // connected since then
+  std::optional<Time> since_;  // when the connection was opened; nullopt: not connected
 };
 
 }  // namespace sluice::sync

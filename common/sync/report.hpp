@@ -1,4 +1,4 @@
-// What an agent reports: its own state, and what it decided, in numbered reports of an interval each.
+// The report of an agent to the server: its state, and its usage in numbered reports of one interval each.
 //
 //   {"agent_id":"a1","pod":"shop-7f9","boot_id":"…","version":"0.1.0","revision":7,"chain":"…",
 //    "degraded":["redis: …"],"refusal":{"revision":8,"chain":"…","code":"checksum_mismatch","text":"…"},
@@ -7,12 +7,12 @@
 //                "subjects":[{"tenant_id":"shop","policy_id":"orders","subject":"sha256:…","count":2}]}]}
 //   → {"stored":7}
 //
-// Numbers count from 1 within a boot, each by one more than the last: the server stores a report once, whatever is sent
-// again, by (agent_id, boot_id, number). `stored` is the last one it has in its database, 0 for none. `"leaving":true`
-// in a request: the agent ends, and is to be forgotten at once instead of missed.
+// Within a boot, reports are numbered 1, 2, 3, … The server stores each (agent_id, boot_id, number) once, however often
+// it is sent. `stored` in the reply is the number of the last report in its database, 0 for none. `"leaving":true` in a
+// report says that the agent ends: the server forgets it at once instead of counting it as missing.
 //
-// Forward compatibility: members that this version does not know are passed over everywhere, in reports and in the
-// reply: agents and servers are upgraded one by one, in either order.
+// Forward compatibility: unknown members are ignored everywhere, in reports and in the reply, because agents and
+// servers are upgraded one by one, in either order.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -42,7 +42,7 @@ inline constexpr std::size_t kMaxSubjectBytes = 512;              // of one thro
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;  // of one count
 inline constexpr std::size_t kMaxAgentNameBytes = 253;            // agent_id and pod, as long as a host's name
 
-// Decisions of one outcome. `policy_id`: "" where none applied.
+// The number of decisions with one outcome. `policy_id` is "" if no policy applied.
 struct UsageCount {
   std::string tenant_id;
   std::string policy_id;
@@ -52,13 +52,13 @@ struct UsageCount {
   bool operator==(const UsageCount&) const = default;
 };
 
-// A subject that a policy's limits refused, one of those refused most often in the interval. What is not among the
-// most frequent is left out: subjects are no sum of anything.
+// One of the subjects that a policy's limits refused most often in the interval. Rarer ones are left out, so these
+// counts do not add up to the number of refusals.
 struct ThrottledSubject {
   std::string tenant_id;
-  std::string policy_id;   // "" where a plan was called by its id
-  std::string subject;     // "sha256:<16 hex>", or as it is where the policy says so; 1 to kMaxSubjectBytes
-  std::int64_t count = 0;  // refused calls, at least so many; 1 to kMaxCount
+  std::string policy_id;   // "" for calls that named a plan
+  std::string subject;     // "sha256:<16 hex>", or the subject itself if the policy says so; 1 to kMaxSubjectBytes
+  std::int64_t count = 0;  // lower bound of refused checks; 1 to kMaxCount
 
   bool operator==(const ThrottledSubject&) const = default;
 };
@@ -68,12 +68,12 @@ struct UsageReport {
   WallTime from;            // inclusive
   WallTime to;              // exclusive; not before `from`
   std::vector<UsageCount> counts;
-  std::vector<ThrottledSubject> subjects{};  // absent where there are none
+  std::vector<ThrottledSubject> subjects{};  // the member is absent if empty
 
   bool operator==(const UsageReport&) const = default;
 };
 
-// A state that the agent would not take. `code`: as of the errors in scope_state.hpp, or `invalid_snapshot`.
+// A snapshot that the agent refused. `code`: one of the errors in scope_state.hpp, or `invalid_snapshot`.
 struct SnapshotRefusal {
   Position refused;
   std::string code;  // [a-z][a-z0-9_]{0,62}
@@ -87,7 +87,7 @@ struct AgentState {
   std::string pod;       // the same, or ""
   std::string boot_id;
   std::string version;
-  std::optional<Position> enforced;  // absent: it has no state yet ("revision" and "chain" are null)
+  std::optional<Position> enforced;  // of the snapshot in force; nullopt: none yet ("revision" and "chain" are null)
   std::vector<std::string> degraded;
   std::optional<SnapshotRefusal> refusal;
   bool leaving = false;  // this is its last report
@@ -102,17 +102,17 @@ struct ReportDocument {
   bool operator==(const ReportDocument&) const = default;
 };
 
-// Texts that are too long are cut to their bounds, and reasons over kMaxDegraded and subjects over kMaxSubjectsAtOnce
-// left out: a report is always one that parse_report takes, if the ids, the numbers and the counts are.
+// Cuts texts that are too long, and leaves out reasons above kMaxDegraded and subjects above kMaxSubjectsAtOnce. So
+// parse_report accepts the result if ids, numbers and counts are valid.
 std::string write_report(const AgentState& agent, std::span<const UsageReport> reports);
 
-// Faults, each with its JSON pointer, line and column: not JSON, too large, a member missing, of another type, out of
-// its range or over the bounds above, numbers that do not increase.
+// Faults, each with its JSON pointer, line and column: the text is not JSON or too large; a member is missing, of
+// another type, out of range or above the bounds; or report numbers do not increase.
 std::expected<ReportDocument, Faults> parse_report(std::string_view json);
 
 std::string write_report_reply(std::int64_t stored);
 
-// The number of the last report stored. Faults: as of parse_report.
+// The number of the last report that the server has stored. Faults as parse_report.
 std::expected<std::int64_t, Faults> parse_report_reply(std::string_view json);
 
 }  // namespace sluice::sync

@@ -1,4 +1,4 @@
-// Reading reports and their reply.
+// Reads reports and the reply to them.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -16,7 +16,7 @@ constexpr auto key_of = []<class Count>(const Count& count) {
   }
 };
 
-// Sorted, with those of one key added up, and none of 0.
+// Sorts counts, adds up those with the same key, and removes zeros.
 template <class Count>
 void add_up(std::vector<Count>& counts) {
   std::ranges::sort(counts, {}, key_of);
@@ -64,7 +64,7 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
   if (waiting_.back().empty()) waiting_.pop_back();
 }
 
-// The last interval, whose rows are not among rows_: what is too much of it goes.
+// Drops the counts of the newest interval that are above the bound. Its counts are not part of rows_ yet.
 void ReportQueue::bound_rows(Interval& interval) {
   const std::size_t room = most_rows_ - rows_;
   while (interval.counts.size() > room) {
@@ -92,7 +92,7 @@ std::span<const UsageReport> ReportQueue::to_send() {
   return sent_;
 }
 
-// The last `rows` of the interval, and all its subjects, become a report; what is left of it becomes another one later.
+// Makes a report of the last `rows` counts of the interval and all its subjects. The rest becomes another report later.
 void ReportQueue::send(Interval& interval, std::size_t rows) {
   const auto first = interval.counts.end() - static_cast<std::ptrdiff_t>(rows);
   UsageReport& report = sent_.emplace_back();

@@ -1,13 +1,13 @@
-// The agent's reports until the server says that it has stored them: numbered when they are first sent, and sent again,
-// unchanged, until then. A replay counts once because a number never gets another content.
+// Keeps the agent's usage reports until the server has stored them. A report gets its number when it is first sent, and
+// is sent again unchanged until it is stored. The server counts a repeated report once, because a number never gets
+// other content.
 //
-// Bounded: intervals that were not sent yet wait, and when too many wait, the newest are put together: sums stay
-// exact, only times get coarser. What would go over kMostRows even so is dropped and counted in dropped(). One request
-// is under way at a time, of at most kMaxCountsAtOnce counts and kMaxSubjectsAtOnce throttled subjects. Subjects go
-// along with their interval; of those that were put together the most frequent stay.
+// Memory is bounded. When too many intervals wait, the newest are merged: sums stay exact, only times get coarser.
+// Counts beyond kMostRows are dropped and counted in dropped(). One request is under way at a time, with at most
+// kMaxCountsAtOnce counts and kMaxSubjectsAtOnce throttled subjects. Of merged subjects the most frequent are kept.
 //
-// Thread safety: none; one at a time. No clock, no I/O.
-// Invariant: numbers count from 1 by one; what was sent and not stored is what to_send() gives, and nothing else.
+// No clock, no I/O. Thread safety: none.
+// Invariant: numbers are 1, 2, 3, …; to_send() returns every report that was sent and is not stored.
 #pragma once
 
 #include <cstddef>
@@ -23,30 +23,31 @@ namespace sluice::sync {
 class ReportQueue {
  public:
   static constexpr std::size_t kMostWaiting = 64;    // intervals
-  static constexpr std::size_t kMostRows = 200'000;  // counts that wait, in all intervals together
+  static constexpr std::size_t kMostRows = 200'000;  // waiting counts, over all intervals
   static constexpr std::size_t kMostSent = 16;       // reports in one request
 
-  // `most_rows`, `most_at_once` (counts in one request, 1 to kMaxCountsAtOnce): smaller in tests.
+  // `most_at_once`: counts in one request, 1 to kMaxCountsAtOnce. Tests use smaller values for both.
   explicit ReportQueue(std::size_t most_rows = kMostRows, std::size_t most_at_once = kMaxCountsAtOnce)
       : most_rows_(most_rows), most_at_once_(most_at_once) {}
 
-  // What was decided from `from` to `to`. Counts of one tenant, policy and outcome are added up, as are those of one
-  // subject; an interval in which nothing was decided needs no report. REQUIRES: intervals come in order; counts ≥ 0.
+  // Adds the usage of one interval. Counts with the same tenant, policy and outcome are added up, and those of the same
+  // subject. An interval without decisions makes no report. REQUIRES: intervals come in order; counts ≥ 0.
   void add(WallTime from, WallTime to, std::vector<UsageCount> counts, std::vector<ThrottledSubject> subjects = {});
 
-  // What to send now, oldest first: what was sent and is not stored yet, again, and the next that wait as far as there
-  // is room. The server stores once in a while only: what waited for that would be lost with the agent.
-  // Valid until the next call of a function that is not const.
+  // The reports of the next request, oldest first: all that were sent and are not stored, and further waiting ones as
+  // far as they fit. New reports do not wait for the old ones to be stored, because the server stores only once a
+  // minute and waiting reports are lost if the agent dies. The span is valid until the next call of a function that is
+  // not const.
   std::span<const UsageReport> to_send();
 
-  // The server has stored all up to this number. False where it names one that was never sent: it is not of this boot,
-  // and nothing is taken for stored. A number from before is none to worry about: answers overtake each other.
+  // The server has stored all reports up to `number`. False: that number was never sent, so it is not of this boot and
+  // is ignored. A number lower than in an earlier reply is normal, because replies may overtake each other.
   bool stored(std::int64_t number);
 
   bool empty() const { return sent_.empty() && waiting_.empty(); }
   std::int64_t last_stored() const { return last_stored_; }
   std::uint64_t dropped() const { return dropped_; }  // decisions, since the start
-  std::size_t rows() const { return rows_; }          // that wait
+  std::size_t rows() const { return rows_; }          // waiting counts
 
  private:
   struct Interval {

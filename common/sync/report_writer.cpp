@@ -1,4 +1,4 @@
-// Writing reports and their reply.
+// Writes reports and the reply to them.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -43,7 +43,7 @@ void write_subject(json::Writer& out, const ThrottledSubject& subject) {
   out.end_object();
 }
 
-// `room`: for how many subjects there is room left in the request.
+// `room`: how many more subjects fit into the request.
 void write_usage(json::Writer& out, const UsageReport& report, std::size_t& room) {
   out.begin_object();
   out.field("number", report.number);

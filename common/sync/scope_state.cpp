@@ -16,7 +16,7 @@ std::vector<Edit> edits_of(const SnapshotDocument& document) {
   return edits;
 }
 
-// An object that two of the edits are about.
+// The id of an object that two edits name; nullopt: there is none.
 std::optional<ObjectIdView> given_twice(const std::vector<Edit>& edits) {
   std::vector<ObjectIdView> ids;
   ids.reserve(edits.size());
@@ -53,7 +53,7 @@ Result<Applied> replace(const ScopeState& before, const SnapshotDocument& whole)
   }
   auto edits = checked_edits(whole);
   if (!edits) return std::unexpected(std::move(edits.error()));
-  // What is there and not in the whole state goes; what is the same stays in memory once.
+  // Removes objects that are not in the full snapshot. Equal objects keep their memory.
   std::vector<ObjectPtr> gone;
   if (before.objects.size() > 0) {
     for (ObjectChange& change : difference(before.objects, ObjectSet().with(*edits))) {

@@ -1,5 +1,5 @@
-// The state of a scope as an agent holds it: where it is, and its objects. Documents are applied to it whole or not at
-// all; a delta to a copy, which shares with the state before whatever did not change.
+// The state of a scope in an agent: its position and its objects. A document is applied completely or not at all, to a
+// copy that shares unchanged objects with the state before.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -17,24 +17,23 @@ struct ScopeState {
   Position head;
   ObjectSet objects;
   std::string
-      token_id{};  // of the agent token whose scope it is; "": a service account's, whose scope the server minds
+      token_id{};  // of the agent token whose scope it is; "": a service account, for which the server checks the scope
 };
 
 struct Applied {
   ScopeState state;
-  std::vector<ObjectChange> changes;  // from the state before, in order
+  std::vector<ObjectChange> changes;  // compared with the state before, in order
 };
 
-// The state before is replaced by a whole one, whatever history it is of; of what is the same, the objects of before
-// are kept.
+// Replaces the state by a full snapshot of any history. Objects that are equal stay shared with the state before.
 // Errors: `whole_state_expected` (it is a delta), `duplicate_object`, `checksum_mismatch`.
 Result<Applied> replace(const ScopeState& before, const SnapshotDocument& whole);
 
-// Errors: `delta_expected`, `delta_not_next` (its `since` is not where the state is), `duplicate_object` (given twice,
-// or given and removed), `checksum_mismatch`. Whatever it is, the way out is to ask for the whole state.
-// Something removed that is not there is no error: it came and went since.
-// That the delta is of the state's history is the server's promise, who was asked with the state's chain; the
-// checksum would tell.
+// Applies a delta. Errors: `delta_expected`, `delta_not_next` (its `since` is not the state's revision),
+// `duplicate_object` (given twice, or given and removed), `checksum_mismatch`. After any of them, fetch a full
+// snapshot. Removing an object that does not exist is no error: it was created and removed since. The delta does not
+// name its history. The agent sent the state's chain with its request, so the server has checked that; the checksum
+// would reveal a mistake.
 Result<Applied> apply(const ScopeState& before, const SnapshotDocument& delta);
 
 }  // namespace sluice::sync

@@ -1,5 +1,5 @@
-// Reading snapshots and deltas. The documents are cut out first, and what stands around them, with {} in their places,
-// is read field by field: a tree of all the documents would cost many times their size.
+// Reads snapshots and deltas. It first cuts out the objects' documents, then reads the rest field by field, with {} in
+// their places. A JSON tree of all documents would take many times their size.
 #include <fmt/core.h>
 
 #include <limits>
@@ -14,7 +14,7 @@
 namespace sluice::sync {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 256;  // of a text that is to be one of a few names, or an id: longer is refused
+constexpr std::size_t kMaxNameBytes = 256;  // longest accepted text of a kind or an id
 
 std::string without_documents(std::string_view json, std::span<const json::MemberRange> documents) {
   std::string out;

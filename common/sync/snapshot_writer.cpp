@@ -1,4 +1,4 @@
-// Writing snapshots and deltas.
+// Writes snapshots and deltas.
 #include <fmt/format.h>
 
 #include "common/json/text.hpp"
@@ -8,7 +8,7 @@ namespace sluice::sync {
 namespace {
 
 constexpr std::size_t kHeadBytes = 256;
-constexpr std::size_t kMemberBytes = 96;  // of an object, beside its ids and its document
+constexpr std::size_t kMemberBytes = 96;  // estimated size of an item without its ids and document
 
 // `,` before all items but the first, and a line for each.
 class Items {
