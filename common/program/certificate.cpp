@@ -1,15 +1,8 @@
 #include "common/program/certificate.hpp"
 
-#include <chrono>
 #include <utility>
 
 namespace sluice::program {
-namespace {
-
-constexpr std::chrono::seconds kCheckEvery{5};
-
-}  // namespace
-
 http::CertificateFiles read_certificate(ConfigReader& reader) {
   http::CertificateFiles files{.chain = reader.file("tls-cert"), .key = reader.file("tls-key")};
   reader.require_use("tls-cert", !files.key.empty(), "needs its key; add --tls-key");
@@ -30,7 +23,7 @@ bool Certificate::load(const http::CertificateFiles& files) {
 }
 
 void Certificate::watch_files() {
-  timer_.expires_after(kCheckEvery);
+  timer_.expires_after(check_every_);
   timer_.async_wait([this](const boost::system::error_code& stopped) {
     if (stopped) return;
     const auto renewed = certificates_->reload_if_changed();

@@ -4,6 +4,7 @@
 // Thread safety: belongs to the loop's thread; the object behind get() may be used by any thread.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -31,7 +32,9 @@ void expose_end(Metrics& metrics, std::shared_ptr<const http::Certificates> cert
 
 class Certificate {
  public:
-  Certificate(boost::asio::io_context& loop, telemetry::Log& log) : log_(log), timer_(loop) {}
+  Certificate(boost::asio::io_context& loop, telemetry::Log& log,
+              std::chrono::milliseconds check_every = std::chrono::seconds(5))
+      : log_(log), check_every_(check_every), timer_(loop) {}
 
   // Loads the files and registers the metric. False: they are faulty, which was logged. REQUIRES: before the loop runs.
   template <class Metrics>
@@ -49,6 +52,7 @@ class Certificate {
   void watch_files();
 
   telemetry::Log& log_;
+  const std::chrono::milliseconds check_every_;
   boost::asio::steady_timer timer_;
   std::shared_ptr<http::Certificates> certificates_;
 };

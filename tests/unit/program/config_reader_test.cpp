@@ -82,6 +82,17 @@ TEST_CASE("Addresses are numeric with a port") {
   }
 }
 
+TEST_CASE("Loopback is what only this machine reaches, also where IPv6 holds an IPv4 address") {
+  const auto loopback = [](const char* text) { return is_loopback(boost::asio::ip::make_address(text)); };
+  CHECK(loopback("127.0.0.1"));
+  CHECK(loopback("127.8.0.9"));
+  CHECK(loopback("::1"));
+  CHECK(loopback("::ffff:127.0.0.1"));
+  CHECK_FALSE(loopback("::ffff:10.0.0.1"));
+  CHECK_FALSE(loopback("0.0.0.0"));
+  CHECK_FALSE(loopback("::"));
+}
+
 TEST_CASE("Every file named must be there and be a file") {
   Faults faults;
   const std::string folder = std::filesystem::temp_directory_path();

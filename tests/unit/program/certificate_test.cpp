@@ -1,0 +1,134 @@
+// The certificate of a TLS listener: which flags go together, and how long its files are watched.
+#include "common/program/certificate.hpp"
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include <openssl/ssl.h>
+#include <unistd.h>
+
+#include "common/telemetry/line_writer.hpp"
+#include "tests/unit/http/certificate_maker.hpp"
+#include "tests/unit/program/invocation.hpp"
+
+namespace sluice::program {
+namespace {
+
+using namespace std::chrono_literals;
+using http::make_pair;
+using http::PemPair;
+
+// Counts the metrics that are exposed.
+struct Exposed {
+  void add(std::string_view, std::string_view, prometheus::MetricType, std::function<double()>) { ++count; }
+  int count = 0;
+};
+
+// A folder with the pair "one", whose files are checked every millisecond.
+struct Watched {
+  Watched() { folder.write(make_pair("one")); }
+  ~Watched() { std::fclose(file); }
+
+  bool load() { return certificate.load({folder.path("tls.crt"), folder.path("tls.key")}, exposed); }
+
+  // Runs the loop until `condition`; false where that does not come within 20 s.
+  template <class Condition>
+  [[nodiscard]] bool run_until(Condition condition) {
+    for (int i = 0; i < 20'000 && !condition(); ++i) {
+      loop.restart();
+      loop.run_for(1ms);
+    }
+    return condition();
+  }
+  std::string name() const {
+    const http::SessionPtr session = certificate.get()->new_session();
+    std::array<char, 64> text{};
+    X509_NAME_get_text_by_NID(X509_get_subject_name(SSL_get_certificate(session.get())), NID_commonName, text.data(),
+                              text.size());
+    return text.data();
+  }
+  // How often an event was logged so far.
+  int logged(std::string_view event) const {
+    std::array<char, 8192> buffer{};
+    const ssize_t size = ::pread(::fileno(file), buffer.data(), buffer.size(), 0);
+    const std::string_view text(buffer.data(), static_cast<std::size_t>(size));
+    int count = 0;
+    for (std::size_t at = 0; (at = text.find(event, at)) != std::string_view::npos; ++at) ++count;
+    return count;
+  }
+
+  http::Folder folder;
+  std::FILE* file = std::tmpfile();
+  Exposed exposed;
+  boost::asio::io_context loop{1};
+  telemetry::LineWriter lines{::fileno(file)};
+  telemetry::Log log{lines, telemetry::LogLevel::info};
+  Certificate certificate{loop, log, 1ms};
+};
+
+TEST_CASE("A renewed certificate is used without a restart, and the log says so each time") {
+  Watched watched;
+  REQUIRE(watched.load());
+  CHECK(watched.exposed.count == 1);
+  CHECK(watched.name() == "one");
+  watched.folder.write(make_pair("two"));
+  CHECK(watched.run_until([&] { return watched.name() == "two"; }));
+  watched.folder.write(make_pair("three"));
+  CHECK(watched.run_until([&] { return watched.name() == "three"; }));
+  CHECK(watched.run_until([&] { return watched.logged("tls_renewed") == 2; }));
+}
+
+TEST_CASE("A refused renewal leaves the former certificate in force, and the next one is taken all the same") {
+  Watched watched;
+  REQUIRE(watched.load());
+  for (const std::string name : {"two", "three"}) {
+    const int refused = watched.logged("tls_refused");
+    watched.folder.write("tls.crt", "no certificate, instead of " + name);
+    CHECK(watched.run_until([&] { return watched.logged("tls_refused") > refused; }));
+    CHECK(watched.name() != name);
+    watched.folder.write(make_pair(name));
+    CHECK(watched.run_until([&] { return watched.name() == name; }));
+  }
+}
+
+TEST_CASE("A faulty certificate at the start is a failure that is logged, and no flags are no TLS") {
+  Watched watched;
+  watched.folder.write("tls.key", "no key");
+  CHECK_FALSE(watched.load());
+  CHECK(watched.run_until([&] { return watched.logged("tls_failed") == 1; }));
+  CHECK(watched.certificate.load({}, watched.exposed));
+  CHECK(watched.certificate.get() == nullptr);
+  CHECK(watched.exposed.count == 0);
+}
+
+TEST_CASE("A certificate needs its key, and a key its certificate") {
+  static constexpr std::array kFlags{FlagSpec{"tls-cert", "Serving", "FILE", "", "The chain."},
+                                     FlagSpec{"tls-key", "Serving", "FILE", "", "Its key."}};
+  static constexpr std::array kCommands{Command{"", "Serves.", "", kFlags}};
+  static constexpr Program kServes{"serves", "SERVES_", kCommands};
+  const http::Folder folder;
+  folder.write(make_pair("one"));
+  const std::string chain = folder.path("tls.crt");
+  const std::string key = folder.path("tls.key");
+  const auto faults_of = [](const Texts& arguments) {
+    const Invocation invocation(arguments);
+    const Flags flags = read_flags(kServes, invocation.argc(), invocation.argv(), invocation.environment());
+    ConfigReader reader(flags);
+    read_certificate(reader);
+    return std::move(reader).take_faults();
+  };
+  CHECK(faults_of({}).empty());
+  CHECK(faults_of({"--tls-cert", chain, "--tls-key", key}).empty());
+  const Faults no_key = faults_of({"--tls-cert", chain});
+  REQUIRE(no_key.size() == 1);
+  CHECK(no_key[0].pointer == "--tls-cert");
+  CHECK(mentions(no_key[0].text, "add --tls-key"));
+  const Faults no_chain = faults_of({"--tls-key", key});
+  REQUIRE(no_chain.size() == 1);
+  CHECK(no_chain[0].pointer == "--tls-key");
+  CHECK(mentions(no_chain[0].text, "add --tls-cert"));
+}
+
+}  // namespace
+}  // namespace sluice::program
