@@ -90,6 +90,55 @@ TEST_CASE_FIXTURE(World, "agents of other replicas count, each once, and those t
   CHECK(live() == 1);
 }
 
+TEST_CASE_FIXTURE(World, "an agent whose news is not stored yet is kept, though another replica heard that it ends") {
+  hear(kPlatform, "p");
+  REQUIRE(table.watch_began(kPlatform, "q", std::nullopt, now));
+  table.take_changed(now);
+  now += 1s;
+  hear(kPlatform, "p");  // a new run of it, which PostgreSQL does not know yet
+  const SeenAgent gone{.key = key_of(kPlatform, "p"), .scope = {}, .heard_ago = 0s, .gone = true};
+  table.see({gone}, {}, now);
+  CHECK(live() == 2);
+  const auto rows = table.take_changed(now);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].key.agent_id == "p");
+  table.see({gone}, {}, now);  // stored, and heard of no later than the other replica did
+  CHECK(live() == 1);
+}
+
+TEST_CASE_FIXTURE(World, "an agent that came back after it left is kept, whichever replica hears that it left") {
+  hear(kPlatform, "p");
+  table.take_changed(now);
+  // It left two seconds ago, told another replica so, and reports here since.
+  table.see({SeenAgent{.key = key_of(kPlatform, "p"), .scope = {}, .heard_ago = 2s, .gone = true}}, {}, now);
+  CHECK(live() == 1);
+}
+
+TEST_CASE_FIXTURE(World, "an agent whose watch is open is not forgotten") {
+  REQUIRE(table.watch_began(kPlatform, "p", std::nullopt, now));
+  table.take_changed(now);
+  now += 11min;
+  table.see({}, {}, now);
+  CHECK(table.take_changed(now).size() == 1);  // the watch is told again
+  table.watch_ended(kPlatform, "p");
+  table.take_changed(now);
+  table.see({}, {}, now);
+  hear(kPlatform, "p");
+  CHECK(table.take_changed(now).at(0).watch == WatchState::unknown);  // it is a new one here
+}
+
+TEST_CASE_FIXTURE(World, "an agent whose news could not be stored for ten minutes is kept until it is") {
+  hear(kPlatform, "p");
+  now += 11min;
+  table.see({}, {}, now);
+  const auto rows = table.take_changed(now);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].heard_ago == 11min);
+  table.see({}, {}, now);
+  table.put_back(rows);
+  CHECK(table.take_changed(now).empty());  // forgotten
+}
+
 TEST_CASE_FIXTURE(World, "what an agent says is stored once, and again where that failed") {
   hear(kPlatform, "p");
   const auto rows = table.take_changed(now);

@@ -1,0 +1,301 @@
+// The open watches: which changes wake them, what they say of live agents, and when their streams end. The test plays
+// the connections and the fleet.
+#include "server/sync/watches.hpp"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+
+#include "common/base/clock.hpp"
+#include "common/http/reply_sink.hpp"
+#include "tests/unit/server_sync/worlds.hpp"
+
+namespace sluice::server::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// An agent's end of one watch: it keeps the lines, and takes none while it has no room.
+class Peer final : public http::ReplySink {
+ public:
+  http::Reply reply() { return {this, 1}; }
+
+  void answer(std::uint64_t, const http::Response&) override { FAIL("a watch is answered with a stream"); }
+  bool begin_stream(std::uint64_t, const http::Response&, http::StreamEvents& events) override {
+    events_ = &events;
+    return open;
+  }
+  bool stream_open(std::uint64_t) const override { return open; }
+  bool write_stream(std::uint64_t, std::string_view piece) override {
+    if (!open || !room) return false;
+    const auto line = sync::parse_watch_line(piece.substr(0, piece.size() - 1));
+    REQUIRE(line);
+    lines.push_back(*line);
+    return true;
+  }
+  void end_stream(std::uint64_t, bool its_whole) override {
+    open = false;
+    whole = its_whole;
+  }
+
+  void make_room() {
+    room = true;
+    events_->on_room();
+  }
+  void leave() {
+    open = false;
+    events_->on_ended();
+  }
+
+  // Since it was last asked: "i7" of an invalidation of revision 7, "h7" of a heartbeat.
+  std::string heard() {
+    std::string text;
+    for (const sync::WatchLine& line : lines) {
+      const auto* const invalidation = std::get_if<sync::Invalidation>(&line);
+      const sync::Position& head = invalidation != nullptr ? invalidation->head : std::get<sync::Heartbeat>(line).head;
+      text += fmt::format("{}{}{}", text.empty() ? "" : " ", invalidation != nullptr ? "i" : "h", head.revision);
+    }
+    lines.clear();
+    return text;
+  }
+
+  std::vector<sync::WatchLine> lines;
+  bool open = true;
+  bool room = true;
+  bool whole = false;  // finished, not cut off
+
+ private:
+  void unreferenced() noexcept override {}
+
+  http::StreamEvents* events_ = nullptr;
+};
+
+struct FakeFleet final : FleetPort {
+  std::int64_t report(const AgentCaller&, std::string_view, sync::ReportDocument) override { return 0; }
+  void watch_began(const AgentCaller&, std::string_view, const std::optional<sync::Position>&) override { ++watching; }
+  void watch_ended(const AgentCaller&, std::string_view) override { --watching; }
+  sync::LiveAgents live_agents(const AgentCaller& caller) override {
+    return {{caller.organization_id.empty() ? "*" : caller.organization_id, 3}};
+  }
+  std::size_t live() const override { return agents; }
+
+  int watching = 0;
+  std::size_t agents = 3;
+};
+
+std::shared_ptr<const AgentToken> token_of(const std::string& id, const SyncScope& scope) {
+  return std::make_shared<AgentToken>(
+      AgentToken{.caller = {.token_id = id, .organization_id = scope.organization_id, .tenant_ids = scope.tenant_ids},
+                 .document = {},
+                 .hash = {}});
+}
+
+struct Rig {
+  Rig() {
+    for (const auto& [id, scope] :
+         {std::pair("t-platform", kPlatform), {"t-acme", kAcme}, {"t-globex", kGlobex}, {"t-shop", kShop}}) {
+      tokens.emplace(id, token_of(id, scope));
+    }
+    publish_tokens();
+  }
+
+  void publish_tokens() { worlds.world.tokens = std::make_shared<const AgentTokens>(tokens); }
+  WorldPtr now() const { return std::make_shared<const World>(worlds.world); }
+  void news() { watches.news(now()); }
+
+  Peer& watch(const std::string& token, bool changed = false, bool room = true) {
+    Peer& peer = peers.emplace_back();
+    peer.room = room;
+    watches.open(peer.reply(), {.status = 200}, tokens.at(token), "agent", std::nullopt, now(), changed);
+    return peer;
+  }
+
+  Worlds worlds;
+  AgentTokens tokens;
+  SystemClock clock;
+  boost::asio::io_context loop;
+  SyncStatistics statistics;
+  FakeFleet fleet;
+  std::deque<Peer> peers;  // outlive the watches
+  Watches watches{loop, fleet, statistics, clock, {}};
+};
+
+const sync::Heartbeat& heartbeat(const Peer& peer, std::size_t index = 0) {
+  REQUIRE(peer.lines.size() > index);
+  return std::get<sync::Heartbeat>(peer.lines[index]);
+}
+
+TEST_CASE_FIXTURE(Rig, "the first line says at once whether the agent's state is the newest") {
+  CHECK(watch("t-acme", false).heard() == "h0");
+  CHECK(watch("t-acme", true).heard() == "i0");
+  CHECK(watches.open_count() == 2);
+  CHECK(statistics.watches == 2);
+  CHECK(statistics.heartbeats == 1);
+  CHECK(statistics.lines == 1);
+  CHECK(fleet.watching == 2);
+}
+
+TEST_CASE_FIXTURE(Rig, "a change wakes the watches whose scope it is in, and no others") {
+  Peer& platform = watch("t-platform");
+  Peer& acme = watch("t-acme");
+  Peer& globex = watch("t-globex");
+  Peer& shop = watch("t-shop");
+  for (Peer& peer : peers) peer.heard();
+  worlds.write("acme", policy_of("lab", "p"), "{}");
+  news();
+  CHECK(platform.heard() == "i1");
+  CHECK(acme.heard() == "i1");
+  CHECK(globex.heard() == "");
+  CHECK(shop.heard() == "");
+  CHECK(statistics.invalidations == 2);
+}
+
+TEST_CASE_FIXTURE(Rig, "a change to objects of several tenants wakes the watches of each") {
+  Peer& globex = watch("t-globex");
+  Peer& shop = watch("t-shop");
+  for (Peer& peer : peers) peer.heard();
+  worlds.write("acme", policy_of("shop", "p"), "{}").write("acme", policy_of("shop", "q"), "{}");
+  worlds.write("globex", policy_of("mill", "p"), "{}").write("acme", policy_of("lab", "p"), "{}");
+  news();
+  CHECK(globex.heard() == "i4");
+  CHECK(shop.heard() == "i4");
+}
+
+TEST_CASE_FIXTURE(Rig, "changes that agents are not told of wake nobody") {
+  Peer& acme = watch("t-acme");
+  acme.heard();
+  worlds.pass();
+  news();
+  CHECK(acme.heard() == "");
+}
+
+TEST_CASE_FIXTURE(Rig, "where the history does not reach back to what was told, every watch is woken") {
+  worlds.world.history = History(at(0), 1);
+  Peer& acme = watch("t-acme");
+  Peer& globex = watch("t-globex");
+  for (Peer& peer : peers) peer.heard();
+  worlds.write("acme", policy_of("shop", "p"), "{}").write("acme", policy_of("lab", "p"), "{}");
+  REQUIRE(worlds.world.history.base().revision > 0);
+  news();
+  CHECK(acme.heard() == "i2");
+  CHECK(globex.heard() == "i2");
+}
+
+TEST_CASE_FIXTURE(Rig, "an agent that reads slowly is told of the newest state only, when it reads again") {
+  Peer& acme = watch("t-acme");
+  acme.heard();
+  acme.room = false;
+  for (int i = 0; i < 3; ++i) {
+    worlds.write("acme", policy_of("shop", "p"), fmt::format(R"({{"v":{}}})", i));
+    news();
+  }
+  CHECK(acme.heard() == "");
+  acme.make_room();
+  while (acme.lines.empty()) loop.run_one();  // at the end of the window in which lines are merged
+  CHECK(acme.heard() == "i3");
+}
+
+TEST_CASE_FIXTURE(Rig, "the first heartbeat tells the live agents; one that was refused is made up for") {
+  CHECK(heartbeat(watch("t-acme")).live_agents == sync::LiveAgents{{"acme", 3}});
+  Peer& slow = watch("t-acme", false, false);
+  CHECK(slow.lines.empty());
+  slow.make_room();
+  CHECK(heartbeat(slow).live_agents == sync::LiveAgents{{"acme", 3}});
+  CHECK(heartbeat(watch("t-platform")).live_agents == sync::LiveAgents{{"*", 3}});
+}
+
+TEST_CASE("a later heartbeat tells the live agents only where they changed") {
+  Rig rig;
+  Watches quick(rig.loop, rig.fleet, rig.statistics, rig.clock, {.heartbeat_every = 1ms});
+  Peer peer;
+  quick.open(peer.reply(), {.status = 200}, rig.tokens.at("t-acme"), "agent", std::nullopt, rig.now(), false);
+  while (peer.lines.size() < 2) rig.loop.run_one();
+  CHECK(heartbeat(peer, 0).live_agents.has_value());
+  CHECK_FALSE(heartbeat(peer, 1).live_agents.has_value());
+  quick.end_all();
+}
+
+TEST_CASE_FIXTURE(Rig, "heartbeats of a large fleet tell agents to come back later after a loss") {
+  CHECK_FALSE(heartbeat(watch("t-acme")).reconnect_max);
+  fleet.agents = 10'000;
+  CHECK(heartbeat(watch("t-acme")).reconnect_max == 40s);
+}
+
+TEST_CASE_FIXTURE(Rig, "the agents that one change wakes are told over which time to fetch") {
+  for (int i = 0; i < 200; ++i) watch("t-acme");
+  Peer& globex = watch("t-globex");
+  worlds.write("acme", policy_of("shop", "p"), "{}");
+  news();
+  CHECK(std::get<sync::Invalidation>(peers.front().lines.at(1)).spread == 100ms);
+  worlds.write("globex", policy_of("mill", "p"), "{}");
+  news();
+  CHECK(std::get<sync::Invalidation>(globex.lines.at(1)).spread == 0ms);
+}
+
+TEST_CASE_FIXTURE(Rig, "a stream ends in order when its token is gone, and the others go on") {
+  Peer& acme = watch("t-acme");
+  Peer& shop = watch("t-shop");
+  tokens.erase("t-acme");
+  publish_tokens();
+  worlds.pass();
+  news();
+  CHECK_FALSE(acme.open);
+  CHECK(acme.whole);
+  CHECK(shop.open);
+  CHECK(watches.open_count() == 1);
+  CHECK(fleet.watching == 1);
+}
+
+TEST_CASE_FIXTURE(Rig, "a stream ends when its token reaches elsewhere, has another secret or has ended") {
+  Peer& acme = watch("t-acme");
+  Peer& globex = watch("t-globex");
+  Peer& shop = watch("t-shop");
+  tokens["t-acme"] = token_of("t-acme", kGlobex);
+  AgentToken other = *tokens["t-globex"];
+  other.hash.digest.front() ^= 1;
+  tokens["t-globex"] = std::make_shared<const AgentToken>(other);
+  AgentToken over = *tokens["t-shop"];
+  over.document.expires_at = WallTime(Micros(clock.now_us())) - 1s;
+  tokens["t-shop"] = std::make_shared<const AgentToken>(over);
+  Peer& platform = watch("t-platform");
+  publish_tokens();
+  news();
+  CHECK_FALSE(acme.open);
+  CHECK_FALSE(globex.open);
+  CHECK_FALSE(shop.open);
+  CHECK(platform.open);
+}
+
+TEST_CASE_FIXTURE(Rig, "a stream lasts no longer than its token") {
+  AgentToken token = *tokens["t-acme"];
+  token.document.expires_at = WallTime(Micros(clock.now_us())) - 1s;
+  tokens["t-acme"] = std::make_shared<const AgentToken>(token);
+  CHECK_FALSE(watch("t-acme").open);
+  CHECK(fleet.watching == 0);
+}
+
+TEST_CASE_FIXTURE(Rig, "all streams end when PostgreSQL's history was replaced") {
+  Peer& acme = watch("t-acme");
+  Peer& globex = watch("t-globex");
+  ++worlds.world.line;
+  news();
+  CHECK_FALSE(acme.open);
+  CHECK_FALSE(globex.open);
+  CHECK(watches.open_count() == 0);
+  CHECK(statistics.watches == 0);
+}
+
+TEST_CASE_FIXTURE(Rig, "an agent that leaves is not watched any more, and one that was gone before is not counted") {
+  Peer& acme = watch("t-acme");
+  acme.leave();
+  CHECK(fleet.watching == 0);
+  CHECK(watches.open_count() == 0);
+  Peer& gone = peers.emplace_back();
+  gone.open = false;
+  watches.open(gone.reply(), {.status = 200}, tokens.at("t-acme"), "agent", std::nullopt, now(), false);
+  CHECK(fleet.watching == 0);
+  CHECK(watches.open_count() == 0);
+}
+
+}  // namespace
+}  // namespace sluice::server::test
