@@ -1,4 +1,4 @@
-# The libraries we stand on; scripts/setup installs them.
+# The libraries that Sluice uses; scripts/setup installs them.
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED)
 find_package(OpenSSL 3 REQUIRED)
@@ -16,7 +16,8 @@ pkg_check_modules(PQXX REQUIRED IMPORTED_TARGET libpqxx)
 pkg_check_modules(PQ REQUIRED IMPORTED_TARGET libpq)
 pkg_check_modules(YAMLCPP REQUIRED IMPORTED_TARGET yaml-cpp)
 
-# Boost.Asio; what of it is no template is compiled once (asio.cpp), which takes a quarter off every file that includes it.
+# Boost.Asio. Its code that is not a template is compiled once (asio.cpp), which saves a quarter of the compile time of
+# each file that includes it.
 add_library(sluice_asio STATIC ${CMAKE_SOURCE_DIR}/cmake/asio.cpp)
 target_compile_definitions(sluice_asio PUBLIC
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_DISABLE_BOOST_DATE_TIME
@@ -28,7 +29,7 @@ add_library(sluice_rapidjson INTERFACE)
 target_include_directories(sluice_rapidjson SYSTEM INTERFACE ${RAPIDJSON_INCLUDE_DIRS})
 target_compile_definitions(sluice_rapidjson INTERFACE RAPIDJSON_HAS_STDSTRING=1)
 
-# PostgreSQL's client; with a sanitizer, also what must be known about it.
+# The client of PostgreSQL; sanitizer builds also link a list of its known leaks.
 add_library(sluice_pqxx INTERFACE)
 target_link_libraries(sluice_pqxx INTERFACE PkgConfig::PQXX)
 if(SLUICE_SANITIZE)

@@ -28,7 +28,8 @@ function(sluice_unity out)
   set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
-# Appends to LIST a file in the build folder with this content, written only where it changed. It bears the first source's name.
+# Appends to LIST a file in the build folder with this content, named after its first source. It is rewritten only if the
+# content changed.
 function(sluice_unity_file list content)
   string(REGEX MATCH "([^/]*/[^/]*)\\.cpp" _ "${content}")
   string(REPLACE "/" "_" name "${CMAKE_MATCH_1}")
@@ -38,7 +39,7 @@ function(sluice_unity_file list content)
 endfunction()
 
 # sluice_library(NAME [SEPARATE] DEPENDS lib...): the static library of this folder, from every .cpp in it but main.cpp.
-# SEPARATE: always one object a file.
+# SEPARATE: always compile one object for each file.
 function(sluice_library name)
   cmake_parse_arguments(arg "SEPARATE" "" "DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -58,7 +59,7 @@ endfunction()
 # sluice_test(NAME [THREADS] [OPTIMIZED] DEPENDS lib...): a doctest program from every .cpp of this folder, run by ctest.
 # THREADS: the program starts threads; ThreadSanitizer runs these (ctest -L threads), and the target thread_tests builds them.
 # OPTIMIZED: the tests' own code works long enough to be worth optimizing; with SLUICE_QUICK_COMPILE the others compile at -O0, in half the time.
-# The program is given up after 300 s unless its folder sets another TIMEOUT; one case, after what tests/unit/doctest_main.cpp says.
+# ctest stops the program after 300 s unless its folder sets another TIMEOUT. tests/unit/doctest_main.cpp limits single cases.
 add_custom_target(thread_tests)
 function(sluice_test name)
   cmake_parse_arguments(arg "THREADS;OPTIMIZED" "" "DEPENDS" ${ARGN})

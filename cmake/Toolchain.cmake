@@ -1,4 +1,4 @@
-# What every target is built with. Release builds are clang's alone: g++ 12 miscompiles coroutines.
+# Compiler and flags of every target. Only clang is accepted: g++ 12.2 miscompiles common shapes of coroutines.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR CMAKE_CXX_COMPILER_VERSION VERSION_LESS 19)
   message(FATAL_ERROR "Sluice is built with clang 19 or later; use one of the presets: cmake --preset release")
 endif()
@@ -11,13 +11,13 @@ option(SLUICE_FUZZ "Build the libFuzzer targets as fuzzers (else they only repla
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Relative paths: builds in different folders, and clones, share what is the same.
+  # Relative paths, so that builds in different folders and clones share the compiler's cache.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
 endif()
 
-# Sanitizer builds exist to run, not to be stepped through: -O1 keeps them quick, line tables keep reports readable.
+# Sanitizer builds are made for running tests, not for debuggers: -O1 keeps them fast, line tables keep reports readable.
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -gline-tables-only -fno-omit-frame-pointer")
 set(CMAKE_C_FLAGS_DEBUG "-O1 -gline-tables-only -fno-omit-frame-pointer")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -gline-tables-only -DNDEBUG")
@@ -29,7 +29,7 @@ if(SLUICE_LTO)
   add_link_options(-flto=thin -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
 endif()
 if(SLUICE_SANITIZE)
-  # Relative too: ccache compares this option as it is written.
+  # A relative path too, because ccache compares this option as text.
   file(RELATIVE_PATH ignore_list ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/cmake/sanitizer_ignore.txt)
   add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fsanitize-ignorelist=${ignore_list})
   add_link_options(-fsanitize=${SLUICE_SANITIZE})
@@ -42,6 +42,6 @@ if(SLUICE_COVERAGE)
   add_link_options(-fprofile-instr-generate)
 endif()
 
-# The limiter's doubles must give the answers Redis' Lua gives: no fused multiply-add anywhere.
+# -ffp-contract=off: no fused multiply-add, because the limiter's doubles must give the same results as Lua in Redis.
 add_compile_options(-Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off)
 include_directories(${CMAKE_SOURCE_DIR})

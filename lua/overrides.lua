@@ -1,6 +1,6 @@
 #!lua
 -- Sets all overrides of one counter key; counters stay. KEYS[1]: the state key. ARGV[1]: packed overrides, 40 bytes each
--- (lua/check.lua describes state and overrides), none removes what is there. Reply: 1.
+-- (lua/check.lua describes state and overrides); an empty text removes all overrides. Reply: 1.
 local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -16,10 +16,10 @@ for at = 1, #ARGV[1], 40 do
   if expires > lives_until then lives_until = expires end
 end
 local ttl = math.ceil((lives_until - now) / 1000)
-if limits > 0 then                            -- counters stay as long as they would have
+if limits > 0 then                            -- counters keep their own time to live
   local left = call('PTTL', KEYS[1])
-  if left == 0 then left = 1 end              -- their last millisecond
-  if left < 0 then left = 366 * 86400000 end  -- an override that never ended is gone: garbage some day
+  if left == 0 then left = 1 end              -- in their last millisecond
+  if left < 0 then left = 366 * 86400000 end  -- the override that kept the key for ever is gone: expire it in a year
   if left > ttl then ttl = left end
 end
 

@@ -1,5 +1,5 @@
 #!lua
--- Gives leases back. KEYS: the lease sets; ARGV: for each the member. Reply: how many of them were live.
+-- Releases leases. KEYS: the lease sets; ARGV: the member in each of them. Reply: how many of them were live.
 -- lua/check.lua describes the sets.
 local call, unpack_ = redis.call, struct.unpack
 local clock = call('TIME')

@@ -1,6 +1,6 @@
 #!lua
--- Makes everything spent under one state key as if it never was; overrides stay. KEYS[1]: the state key, the others: the
--- logs and lease sets beside it. Reply: 1. lua/check.lua describes state, overrides, logs and sets.
+-- Forgets everything that was charged to one state key; overrides stay. KEYS[1]: the state key; other KEYS: its logs and
+-- lease sets. Reply: 1. lua/check.lua describes state, overrides, logs and sets.
 local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]

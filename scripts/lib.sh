@@ -1,22 +1,22 @@
 # Shared by the scripts in this folder; sourced, never run.
-# Gives: where things are, one way to speak, and failures that say which step and why.
+# Defines folders, functions for output, and failures that name the step and the reason.
 # shellcheck shell=bash
 
 set -Eeuo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 RUN_DIR=${SLUICE_RUN_DIR:-$ROOT/.run}
-# Debian's own interpreter: python3-pytest and python3-venv belong to it, whatever comes first in PATH.
+# Debian's own interpreter and not the first in PATH, because the packages python3-pytest and python3-venv belong to it.
 PYTHON=/usr/bin/python3
 STEP=options
 
 say()  { printf '%s\n' "$*"; }
 step() { STEP=$*; printf '\n==> %s%s\n' "$*" "$(since_start)"; }
-# Of a long run: how long it has taken so far.
+# How long a long run has taken so far.
 since_start() { [ "$SECONDS" -lt 60 ] || printf ' (%d:%02d)' $((SECONDS / 60)) $((SECONDS % 60)); }
 fail() { printf '\nsluice: step "%s" failed: %s\n' "$STEP" "$*" >&2; trap - ERR; exit 1; }
 
-# Subshells stay quiet: the shell that waits for them speaks, once.
+# Subshells print nothing: the shell that waits for them reports the failure once.
 on_error() {
   local code=$1 line=$2
   [ "$BASH_SUBSHELL" = 0 ] || exit "$code"
@@ -38,7 +38,7 @@ as_root() {
   fi
 }
 
-# wait_for SECONDS WHAT COMMAND...: polls until COMMAND succeeds; says what did not come.
+# wait_for SECONDS WHAT COMMAND...: polls until COMMAND succeeds; after SECONDS it fails and names WHAT.
 wait_for() {
   local seconds=$1 what=$2; shift 2
   local end=$((SECONDS + seconds))
@@ -48,8 +48,8 @@ wait_for() {
   done
 }
 
-# running PIDFILE NAME: is the process that this file names alive, and still the program NAME?
-# (After a reboot the number may belong to somebody else; a dead child nobody waited for is still listed.)
+# running PIDFILE NAME: succeeds if the process named in the file is alive and is the program NAME. After a reboot the
+# number may belong to another program, and a dead child that nobody waited for is still listed.
 running() {
   local pid status
   [ -s "$1" ] && read -r pid <"$1" && status=$(cat "/proc/$pid/status" 2>/dev/null) || return 1
@@ -61,15 +61,15 @@ start_detached() {
   local pid_file=$1 log=$2 tries; shift 2
   setsid nohup "$@" </dev/null >>"$log" 2>&1 &
   printf '%s\n' "$!" >"$pid_file"
-  # Until setsid and nohup have become COMMAND the process bears their names.
+  # The process has the names setsid and nohup until they have executed COMMAND.
   for ((tries = 0; tries < 200; tries++)); do
     if running "$pid_file" "$(basename "$1")" || ! kill -0 "$!" 2>/dev/null; then return 0; fi
     sleep 0.01
   done
 }
 
-# stop_process PIDFILE NAME SECONDS [SIGNAL]: SIGNAL (TERM), then waits; SIGKILL only where SECONDS did not do.
-# Prints what happened. Returns 1 where it had to kill.
+# stop_process PIDFILE NAME SECONDS [SIGNAL]: sends SIGNAL (default TERM), waits for SECONDS, then sends SIGKILL.
+# Prints what happened. Returns 1 if it had to send SIGKILL.
 stop_process() {
   local pid_file=$1 name=$2 seconds=$3 pid end
   if ! running "$pid_file" "$name"; then
@@ -93,7 +93,7 @@ stop_process() {
   say "$name stopped (process $pid)"
 }
 
-# port_free PORT: can a listener be opened on this port of the loopback and of all addresses?
+# port_free PORT: succeeds if a listener can be opened on this port, on the loopback and on all addresses.
 port_free() {
   "$PYTHON" - "$1" <<'PY'
 import socket, sys

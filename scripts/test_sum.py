@@ -22,7 +22,7 @@ def count(case: ElementTree.Element) -> tuple[int, int, int]:
         return (0, 1, 0) if broken else (1, 0, 0)
     passed = sum(int(summary[1]) for summary in summaries)
     failed = sum(int(summary[2]) for summary in summaries)
-    # A program may fail beside its cases: a crash at the end, a sanitizer's finding.
+    # A program may fail although all its cases pass: a crash at the end, or a sanitizer's finding.
     return passed, max(failed, int(broken)), 0
 
 
