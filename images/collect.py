@@ -91,7 +91,7 @@ class Tree:
             path = f"/usr/share/doc/{package.name}/copyright"
             target = self.root / path[1:]
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)   # often a link to another package's
+            shutil.copyfile(path, target)   # often a link into another package
             self.files[path] = package
             self.write(f"/var/lib/dpkg/status.d/{package.name}", package.status)
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DPKG = Path("/var/lib/dpkg")
-MERGED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")   # links into /usr since the merge
+MERGED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")   # links into /usr since Debian merged them
 
-# Made by a package's scripts when it is installed, and so in no list.
+# Created by a package's scripts during installation, and so in no package's list of files.
 MADE = {"/etc/ssl/certs/ca-certificates.crt": "ca-certificates"}
 
 
@@ -20,7 +20,7 @@ class Package:
     architecture: str
     source: str          # "openssl"
     source_version: str
-    status: str          # its stanza, as dpkg -s prints it
+    status: str          # its entry as dpkg -s prints it
 
 
 def merged(path: str) -> str:
