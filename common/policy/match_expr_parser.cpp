@@ -1,5 +1,5 @@
-// Recursive descent; each function reads its rule of the grammar in match_expr.hpp and emits its steps. Only
-// parentheses recurse, and they are counted.
+// A recursive descent parser: each function reads one rule of the grammar in match_expr.hpp and emits its steps. Only
+// parentheses recurse, and their depth is limited.
 #include "common/policy/match_expr_parser.hpp"
 
 #include <fmt/core.h>
@@ -15,11 +15,11 @@
 namespace sluice::policy {
 namespace {
 
-// Memory for a pattern's program and automaton. Programs of this size leave the automaton room for hundreds of states,
-// so that RE2 stays with it. Only patterns made to need more, such as (a|b)*a(a|b){100}, fall back on ways that
-// allocate; they take some milliseconds for the longest value.
+// Bytes for a pattern's program and its automaton (DFA). With programs up to kMaxProgram there is room for hundreds of
+// states, so RE2 matches with the automaton, without allocation. Only patterns designed to need more states, such as
+// (a|b)*a(a|b){100}, make RE2 use a slower method that allocates and takes some milliseconds for the longest value.
 constexpr std::int64_t kPatternMemory = 2 << 20;
-constexpr int kMaxProgram = 3000;  // instructions, of all patterns of an expression; \pL takes 1,200 of them
+constexpr int kMaxProgram = 3000;  // RE2 instructions of all patterns of an expression together; \pL alone has 1,200
 
 using Op = ExpressionCode::Op;
 
@@ -36,7 +36,8 @@ class Parser {
   bool expression() { return chain(TokenKind::either, Op::skip_if_true, &Parser::conjunction); }
   bool conjunction() { return chain(TokenKind::both, Op::skip_if_false, &Parser::negation); }
 
-  // operand { separator operand }; what settles the chain skips to its end.
+  // Parses operand { separator operand }. After each operand, a step skips to the end of the chain if the result is
+  // already certain (short-circuit evaluation).
   bool chain(TokenKind separator, Op skip, bool (Parser::*operand)()) {
     std::vector<std::uint32_t> skips;
     if (!(this->*operand)()) return false;
@@ -143,14 +144,14 @@ class Parser {
     options.set_max_mem(kPatternMemory);
     auto compiled = std::make_shared<re2::RE2>(re2::StringPiece(token_.value.data(), token_.value.size()), options);
     if (!compiled->ok()) return refuse(fmt::format("the pattern cannot be read: {}", compiled->error()));
-    // Patterns that end in $ are run from the end, by a program that takes as long to make; -1: it is too large.
+    // RE2 runs patterns that end in $ backwards, with a second program of about the same size; -1: it is too large.
     const int forwards = compiled->ProgramSize();
     const int backwards = program_ + forwards > kMaxProgram ? -1 : compiled->ReverseProgramSize();
     program_ += std::max(forwards, backwards);
     if (backwards < 0 || program_ > kMaxProgram) {
       return refuse("the patterns are too large up to here: repeat less, or name ranges of characters");
     }
-    compiled->Match("", 0, 0, re2::RE2::UNANCHORED, nullptr, 0);  // what RE2 leaves to the first use is made now
+    compiled->Match("", 0, 0, re2::RE2::UNANCHORED, nullptr, 0);  // builds now what RE2 would build at the first use
     out.pattern = std::move(compiled);
     return advance();
   }
@@ -188,7 +189,7 @@ class Parser {
   bool refuse(std::string text) { return refuse(token_.offset, std::move(text)); }
 
   Lexer lexer_;
-  Token token_;  // the next one, not yet used
+  Token token_;  // the next token, not consumed yet
   ExpressionCode code_;
   ExpressionFault fault_;
   std::size_t depth_ = 0;

@@ -1,4 +1,4 @@
-// Reads a `match_expr` and compiles it. For match_expr.cpp alone.
+// Parses and compiles a match expression. An internal part of match_expr.cpp.
 //
 // Thread safety: a pure function.
 #pragma once
