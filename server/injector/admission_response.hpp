@@ -1,4 +1,4 @@
-// AdmissionReview (admission.k8s.io/v1): the answer, and what is said where there is none.
+// The response to an AdmissionReview (admission.k8s.io/v1), and the error for a request that cannot be read.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace sluice::server::injector {
 
-// Always allowed: the injector keeps no pod from being made. What it did or why it did nothing is in the audit
-// annotations, what its maker should know in the warnings.
+// The response always allows the pod. The audit annotations say what the injector did, or why it did nothing; the
+// warnings are for the creator of the pod.
 std::string write_review(std::string_view uid, const Injection& made);
 
 // A refusal as the API server understands it: a Status object (v1). It shows the message to whoever made the pod where

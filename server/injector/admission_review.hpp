@@ -1,7 +1,7 @@
-// AdmissionReview (admission.k8s.io/v1): the API server's question.
+// The request of an AdmissionReview (admission.k8s.io/v1).
 //
-// Reading is strict about what is used, and lets pass what it does not know: API servers add fields. Pure; thread
-// safety: pure functions.
+// Parsing is strict about the fields that are used and ignores unknown ones, because API servers add fields.
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct AdmissionRequest {
 // another type), `wrong_version`, `wrong_kind` (another object than an AdmissionReview, or one about no Pod), `no_uid`.
 Result<AdmissionRequest> read_review(std::string_view body, json::Tree& tree);
 
-// What is answered: inject() for the creation of a pod; everything else is let pass as it is.
+// The response: inject() for the creation of a pod; every other operation is allowed unchanged.
 Injection decide(const AdmissionRequest& request, const InjectorSettings& settings);
 
 }  // namespace sluice::server::injector

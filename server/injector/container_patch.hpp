@@ -1,8 +1,7 @@
-// What the pod's own containers get, so that they find the agent: two variables and the folder of its socket.
+// Gives the pod's own containers two variables and the folder of the agent's socket, so that they find the agent.
 //
-// Nothing that is there is changed: a variable that is set stays as it is, and where the folder is taken, it is left
-// alone. The variables come first, so that a container's own may refer to them: $(SLUICE_URL).
-// Thread safety: pure functions.
+// Existing variables and mounts stay as they are. The new variables come first, so that the container's own variables
+// may refer to them: $(SLUICE_URL). Thread safety: pure functions.
 #pragma once
 
 #include <string>

@@ -1,13 +1,12 @@
-// What a pod needs to have a sidecar, as a patch of its JSON.
+// Computes the JSON patch that adds a sidecar to a pod.
 //
-// Pure, and idempotent: of a pod as the patch leaves it, or as the API server made it whole, nothing more is asked. A
-// sidecar from before, known by its name and the annotation sluice.dev/injected, is brought up to what the settings say
-// now; it stays where it stands, and what others have added to it stays too.
+// Idempotent: a pod that was already patched, also after the API server has filled in defaults, gets an empty patch. An
+// existing sidecar, recognised by its name and the annotation sluice.dev/injected, is updated to the current settings.
+// It keeps its position, and additions by others stay.
 //
-// An annotation of the pod that the allow-list does not know, or whose value breaks its rule, is a warning, and the
-// default stands: a pod is not kept from starting by how its agent logs. Most pods are made by controllers, which show
-// warnings to nobody: they are in the annotation sluice.dev/warnings too.
-// Thread safety: pure functions.
+// An unknown or invalid annotation gives a warning and the default is used, because a mistake in the agent's settings
+// must not keep a pod from starting. Most pods are created by controllers, which show warnings to nobody, so warnings
+// are also written to the annotation sluice.dev/warnings. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +31,7 @@ struct Injection {
 
 Injection inject(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);
 
-// Whether inject() would add a sidecar, without saying how: the pod was missed when it was made.
+// Whether inject() would add a sidecar. True for an existing pod means that the injector missed it at its creation.
 bool lacks_sidecar(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);
 
 }  // namespace sluice::server::injector

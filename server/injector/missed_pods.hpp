@@ -1,9 +1,9 @@
-// Pods of labelled namespaces that have no sidecar: they were made while the injector did not answer, or before the
-// label. They are counted, and each is marked by one Event; nothing is done to them.
+// Finds pods of labelled namespaces without a sidecar: they were created while the injector did not answer, or before
+// the namespace had its label. It counts them and writes one Event for each, and changes nothing.
 //
-// The API server is asked at the start and every so often, page by page, one request at a time. Where it does not
-// answer, the last count stands, and the log says so once.
-// Thread: the loop's; the statistics may be read from any thread. REQUIRES: the API outlives it.
+// It lists pods at the start and periodically, page by page, one request at a time. If the API server does not answer,
+// the last count stays, and the log says so once. Thread: the loop's; the statistics may be read from any thread.
+// REQUIRES: the API outlives it.
 #pragma once
 
 #include <atomic>
@@ -30,9 +30,9 @@ namespace sluice::server::injector {
 class MissedPods {
  public:
   struct Statistics {
-    std::atomic<std::int64_t> missed{0};  // found by the last look
+    std::atomic<std::int64_t> missed{0};  // found by the last scan
     std::atomic<std::uint64_t> looks{0};
-    std::atomic<std::uint64_t> failures{0};  // looks that the API server did not let end
+    std::atomic<std::uint64_t> failures{0};  // scans that failed
     std::atomic<std::uint64_t> events{0};    // written by this server
   };
 
@@ -68,8 +68,8 @@ class MissedPods {
   std::shared_ptr<int> life_;  // answers that come after stop() find it gone
   Statistics statistics_;
 
-  // Of the look under way.
-  std::vector<std::string> namespaces_;  // yet to be looked into, the last of them first
+  // State of the current scan.
+  std::vector<std::string> namespaces_;  // not scanned yet; the last one is next
   std::string continue_;                 // where the next page begins; "": at the beginning
   std::size_t page_ = 0;                 // pods in a page
   std::vector<kubernetes::ObjectReference> found_;

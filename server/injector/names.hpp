@@ -1,5 +1,5 @@
-// The names by which injector, pods and manifests know each other. They are a contract: pods that were made before
-// carry them.
+// Names of labels, annotations, containers and ports that the injector, pods and manifests share. They must not change,
+// because existing pods have them.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace sluice::server::injector {
 
-inline constexpr std::string_view kPrefix = "sluice.dev/";                 // of our annotations and labels
+inline constexpr std::string_view kPrefix = "sluice.dev/";                 // of Sluice's annotations and labels
 inline constexpr std::string_view kInjectLabel = "sluice.dev/inject";      // enabled (namespace), disabled (pod)
 inline constexpr std::string_view kInjected = "sluice.dev/injected";       // annotation: the injector's version
 inline constexpr std::string_view kWarnings = "sluice.dev/warnings";       // annotation: what it could not do
@@ -29,7 +29,7 @@ inline constexpr std::int64_t kCheckPort = 8088;  // on loopback
 inline constexpr std::int64_t kAdminPort = 9088;
 inline constexpr std::string_view kUrl = "http://127.0.0.1:8088";
 
-// Pods there are never touched; besides, the namespace the server itself runs in.
+// Namespaces whose pods never get a sidecar, besides the server's own namespace.
 inline constexpr std::array<std::string_view, 3> kSystemNamespaces{"kube-system", "kube-public", "kube-node-lease"};
 
 }  // namespace sluice::server::injector

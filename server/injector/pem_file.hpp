@@ -1,4 +1,4 @@
-// A file of CA certificates whose text goes into pods: read at the start, and looked at again now and then.
+// A file of CA certificates whose text goes into pods; read at the start, and again periodically.
 //
 // Thread safety: none.
 #pragma once
@@ -11,7 +11,8 @@ namespace sluice::server::injector {
 
 class PemFile {
  public:
-  static constexpr std::size_t kLargest = 32UL << 10;  // it becomes an annotation, and all of a pod's have 256 KiB
+  static constexpr std::size_t kLargest =
+      32UL << 10;  // bytes; it becomes an annotation, and all annotations of a pod together may have 256 KiB
 
   explicit PemFile(std::string path) : path_(std::move(path)) {}  // "": there is none
 

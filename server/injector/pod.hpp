@@ -1,4 +1,4 @@
-// A pod's JSON as the injector looks at it. What is not there, or of a strange type, reads as empty.
+// Read access to a pod's JSON. A member that is missing or of an unexpected type reads as empty.
 //
 // Thread safety: pure functions; the views live as long as the tree.
 #pragma once
@@ -34,7 +34,7 @@ class Pod {
   std::span<json::Value> containers() const { return items(spec_, "containers"); }
   std::span<json::Value> init_containers() const { return items(spec_, "initContainers"); }
 
-  // Where among the init containers the sidecar is that the injector made: known by its name and the annotation.
+  // The index of the sidecar among the init containers; it is recognised by its name and the annotation.
   std::optional<std::size_t> sidecar() const;
 
  private:

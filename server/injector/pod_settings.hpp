@@ -1,4 +1,4 @@
-// The settings of one pod's sidecar: the administrator's, and what the pod's annotations say otherwise.
+// The settings of one pod's sidecar: the administrator's, with the changes by the pod's annotations.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace sluice::server::injector {
 
-// Adds a warning for each annotation of ours that is unknown or faulty; it then counts as not given.
+// Adds a warning for each annotation with Sluice's prefix that is unknown or invalid, and ignores it.
 SidecarSettings read_pod_settings(const Pod& pod, const SidecarSettings& defaults, std::vector<std::string>& warnings);
 
 // The pod as a whole has requests or limits (`spec.resources`), of which its containers' must remain below.

@@ -12,11 +12,11 @@
 
 namespace sluice::server::injector {
 
-// Thousandths of a CPU. Nothing for another shape, for less than a thousandth, and for what does not fit.
+// Thousandths of a CPU. nullopt for another form, for less than a thousandth, and for values that are too large.
 std::optional<std::int64_t> parse_cpu(std::string_view text);
 std::string cpu_text(std::int64_t milli);
 
-// Bytes; a whole number of them. Nothing for anything else.
+// Whole bytes; nullopt for anything else.
 std::optional<std::int64_t> parse_memory(std::string_view text);
 std::string memory_text(std::int64_t bytes);
 

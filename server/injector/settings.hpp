@@ -1,4 +1,4 @@
-// What the injector puts into pods, as the administrator set it, and what a pod may set otherwise for itself.
+// The administrator's settings for sidecars, and the list of settings that a pod may change for itself.
 //
 // Values only; thread safety: pure functions.
 #pragma once
@@ -48,7 +48,7 @@ std::span<const Override> overrides();
 // Sets one of them. Error: `unknown`, `value`; the text completes a sentence that begins with the setting's name.
 Result<> set_override(SidecarSettings& settings, std::string_view name, std::string_view value);
 
-// Which two settings contradict each other, in words; "": none. What the API server would refuse the pod for.
+// A contradiction between two settings for which the API server would refuse the pod, in words; "": there is none.
 std::string contradiction(const SidecarSettings& settings);
 
 }  // namespace sluice::server::injector

@@ -1,7 +1,7 @@
 // The sidecar as JSON: the container and the volumes it needs.
 //
-// The container runs under Pod Security "restricted" wherever the pod does, whatever the pod's own security context
-// says. Secrets are in no pod: the agent proves itself by its token and is handed what it needs by the server.
+// The container meets the Pod Security standard "restricted", whatever the pod's own security context says. No secret
+// is put into a pod: the agent authenticates with its service account's token and gets what it needs from the server.
 // Thread safety: pure functions.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace sluice::server::injector {
 // `with_resources` false: it takes part in what the pod as a whole was given.
 std::string sidecar_container(const InjectorSettings& settings, const SidecarSettings& sidecar, bool with_resources);
 
-// Whether a variable of the sidecar's is the injector's; others may have put theirs beside them.
+// Whether the injector owns this variable of the sidecar; others may have added variables of their own.
 bool is_own_variable(std::string_view name);
 
 struct NamedJson {

@@ -11,11 +11,11 @@
 
 namespace sluice::server::injector {
 
-// `container`: as sidecar_container() has it. A new one becomes the first of the init containers. Call it after all
-// that names init containers by their index.
+// `container`: the result of sidecar_container(). A new one is inserted as the first init container, which changes the
+// indexes of the others. So call it after all patches that use such an index.
 void patch_sidecar(json::Patch& patch, const Pod& pod, const std::string& container);
 
-// Those that are not there are appended.
+// Appends the volumes that the pod does not have yet.
 void patch_volumes(json::Patch& patch, const Pod& pod, const std::vector<NamedJson>& volumes);
 
 }  // namespace sluice::server::injector

@@ -16,15 +16,15 @@
 namespace sluice::server::injector {
 
 enum class SkipReason : std::uint8_t {
-  opted_out,     // the pod's label says so
+  opted_out,     // by the pod's label
   namespace_,    // the system's, or the server's own
   mirror_pod,    // shows a static pod; changing it changes nothing
   host_network,  // its ports are the node's: a second such pod could not start
   windows,       // the agent is a Linux program
   port_clash,    // one of its containers listens where the agent would
-  name_clash,    // it has a container of the sidecar's name that is none of ours
+  name_clash,    // it has a container with the sidecar's name that the injector did not add
   volume_clash,  // likewise a volume
-  not_a_create,  // what is there already cannot be given a sidecar
+  not_a_create,  // an existing pod cannot get a sidecar
 };
 inline constexpr std::size_t kSkipReasons = 9;
 std::string_view to_string(SkipReason reason);
@@ -32,11 +32,11 @@ std::string_view to_string(SkipReason reason);
 struct Skip {
   SkipReason reason = SkipReason::opted_out;
   std::string text;  // one sentence: why, and where there is one the way out
-  // Whoever makes the pod asked for it, or has nothing to do with it: not worth a warning.
+  // The pod's creator wanted this, or it does not concern them: give no warning.
   bool wanted() const;
 };
 
-// Nothing for a pod that shall have a sidecar.
+// nullopt: the pod shall have a sidecar.
 std::optional<Skip> find_skip(const Pod& pod, std::string_view namespace_, const InjectorSettings& settings);
 
 }  // namespace sluice::server::injector

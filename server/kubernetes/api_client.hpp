@@ -1,8 +1,8 @@
-// The Kubernetes API, as far as the server asks it: requests with a deadline, each told once.
+// A client of the Kubernetes API: requests with a deadline, each with one result.
 //
-// Thread: everything happens on the io_context given; nothing is locked. Several requests are under way at a time, on a
-// few kept connections; what comes beyond them waits in a bounded queue. It never asks again by itself, except as
-// http_client does (once, for GET, PUT and DELETE, where a kept connection had been closed): back-off is its user's.
+// Several requests run at a time on a few kept connections; more wait in a bounded queue. It does not retry, except as
+// http_client does (once, for GET, PUT and DELETE, if a kept connection had been closed). Back-off is up to the user.
+// Thread safety: none; everything happens on the thread of the io_context.
 #pragma once
 
 #include <chrono>
@@ -49,10 +49,10 @@ inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";  // s
 // What users take, so that their tests can answer in its place.
 class Api {
  public:
-  // Told once, from the loop, never from inside ask(); may ask again or destroy the API. A status of 400 and more is
-  // an answer, no error (complaint() says what it says). Errors: as http_client's (resolve, refused, unreachable, tls,
-  // timeout, disconnected, framing, encoding, too_large); `busy`: the queue is full; `token`: the token file cannot be
-  // read. After timeout and disconnected it is not known whether the API server acted.
+  // Called once, from the loop, never inside ask(); may send another request or destroy the API. A status of 400 or
+  // more is a result and not an error (see complaint()). Errors: those of http_client (resolve, refused, unreachable,
+  // tls, timeout, disconnected, framing, encoding, too_large); `busy`: the queue is full; `token`: the token file
+  // cannot be read. After timeout and disconnected it is unknown whether the API server acted.
   using Done = std::function<void(Result<ApiResponse>)>;
 
   virtual ~Api() = default;
@@ -65,7 +65,7 @@ class Api {
 class ApiClient final : public Api {
  public:
   ApiClient(boost::asio::io_context& context, ApiOptions options);
-  ~ApiClient() override;  // nobody is told any more
+  ~ApiClient() override;  // no callback is called any more
   ApiClient(const ApiClient&) = delete;
   ApiClient& operator=(const ApiClient&) = delete;
 
@@ -84,7 +84,7 @@ class ApiClient final : public Api {
 // One segment of a path, or a value of its query, as it may stand there.
 std::string escape_path(std::string_view segment);
 
-// What an answer of 400 and more says, for people: its status and its Status object's `message` and `reason`.
+// A response of 400 or more as text for people: its status, and `message` and `reason` of its Status object.
 std::string complaint(const ApiResponse& response);
 
 }  // namespace sluice::server::kubernetes

@@ -1,13 +1,14 @@
-// Keeps the server's certificate: makes it, renews it, and puts in force what the Secret holds.
+// Creates and renews the server's certificate in a Secret, and puts the Secret's certificate in force.
 //
-// Every server of a cluster has a keeper over the same Secret; certificate_plan says what is to be done, and whoever
-// writes first has done it (the others' writes are refused by the resourceVersion, and they look again). A look:
-//   1. read the webhook configuration, then the Secret: in this order, so that whoever writes an older caBundle over a
-//      newer one is refused
-//   2. do the next step, if there is one, and look again
-//   3. tell the API server whom to trust: the caBundle of the webhooks
-//   4. put the certificate in force: only once the webhooks trust its authority
-// Where any of it fails, what is in force stays in force, and the next look tries again.
+// Every server of a cluster has a keeper for the same Secret. certificate_plan decides the next step, and the first
+// server that writes it wins: the resourceVersion makes the API server refuse the others' writes, and they start again.
+// A round:
+//   1. read the webhook configuration, then the Secret; in this order, so that writing an older caBundle over a newer
+//      one is refused
+//   2. if there is a next step, carry it out and start again
+//   3. write the authorities to the caBundle of the webhooks
+//   4. put the certificate in force, but only when the webhooks trust its authority
+// If anything fails, the certificate in force stays, and the next round tries again.
 //
 // Thread: the loop's; statistics and certificates() from any. What it asks may be lost, late, or done without an
 // answer.
@@ -50,21 +51,21 @@ class CertificateKeeper {
   CertificateKeeper(const CertificateKeeper&) = delete;
   CertificateKeeper& operator=(const CertificateKeeper&) = delete;
 
-  // Looks now, and again and again. `first`: told once there is a certificate in force.
+  // Starts the first round; more follow periodically. `first` is called once a certificate is in force.
   void start(std::function<void()> first);
-  void stop();  // no more looks
-  void look();  // now, unless it is looking
+  void stop();  // no more rounds
+  void look();  // starts a round now, unless one is running
 
   // For listeners, from the start on: without a certificate until the first is there.
   const std::shared_ptr<http::Certificates>& certificates() const { return certificates_; }
   // The authorities to trust, PEM; "" before the first certificate.
   const std::string& ca_pem() const { return trusted_; }
-  // Why the last look failed, for people.
+  // Why the last round failed, as text for people.
   const std::optional<std::string>& trouble() const { return trouble_; }
 
   struct Statistics {
     std::atomic<std::uint64_t> rotations{0};    // certificates put in force after the first
-    std::atomic<std::uint64_t> failures{0};     // looks that failed
+    std::atomic<std::uint64_t> failures{0};     // rounds that failed
     std::atomic<std::int64_t> ca_not_after{0};  // when the authority in force ends, Unix time; 0: there is none
   };
   const Statistics& statistics() const { return statistics_; }

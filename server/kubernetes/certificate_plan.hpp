@@ -1,12 +1,13 @@
-// What is to be done about the server's certificate, given what the Secret holds and the time; and doing it.
+// Decides the next step for the server's certificate, from the content of the Secret and the time, and carries it out.
 //
-// Thread safety: pure functions (carry_out() but for randomness). Any number of servers decide by these rules over one
-// Secret: whoever writes first has done it, for all of them.
+// Any number of servers apply these rules to one Secret; the first that writes a step does it for all of them.
+// Thread safety: pure functions, except that carry_out() uses randomness.
 //
-// An authority is replaced in three steps, so that at no time a server serves what somebody does not trust:
-// it is *announced* (whoever trusts is told of both), then *promoted* (it signs what is served from now on; the former
-// one's last certificates may still be served, and it signs a bridge for those who were never told), and the former one
-// *retires* when the last certificate it signed has ended.
+// An authority is replaced in three steps, so that clients trust every certificate that a server serves at any time:
+//   announce  clients are told to trust the next authority too
+//   promote   the next authority signs certificates from now on; the former one signs a bridge for clients that missed
+//             the announcement, and its last certificates may still be served
+//   retire    clients no longer trust the former authority, because the last certificate that it signed has expired
 #pragma once
 
 #include <chrono>
@@ -50,7 +51,7 @@ Facts examine(const TlsSecret& secret, const Wanted& wanted);
 
 enum class Step : std::uint8_t {
   none,
-  refuse,    // it is not ours to write
+  refuse,    // the content belongs to somebody else: leave it alone
   found,     // make everything anew
   renew,     // another certificate of the authority in force
   announce,  // make the next authority

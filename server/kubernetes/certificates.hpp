@@ -1,8 +1,8 @@
-// Certificates as the server makes them for itself: an authority, what it issues, and the bridge from one authority to
-// the next.
+// Creates the certificates of the server's own authority: the authority, server certificates, and the bridge from one
+// authority to the next. Keys are EC P-256, signatures ECDSA with SHA-256.
 //
-// Pure but for randomness (keys, serial numbers): PEM texts in, PEM texts out. Thread safety: any thread. Keys are
-// EC P-256, signatures ECDSA with SHA-256. Errors: `tls`; none of them shows a key.
+// Functions of PEM texts that use randomness for keys and serial numbers. Thread safety: any thread. Error `tls`; its
+// text never contains a key.
 #pragma once
 
 #include <chrono>
@@ -26,15 +26,15 @@ struct KeyPair {
   std::string key;          // PEM, not encrypted
 };
 
-// Trusts itself; may sign certificates and nothing else. Each has a name of its own, so that nobody mixes two of them
-// up.
+// A self-signed authority that may only sign certificates. Each has a unique name, so that two are never confused.
 Result<KeyPair> make_authority(const Period& period);
 
 // A server's certificate for `names` (DNS names and IP addresses, at least one), signed by the authority.
 Result<KeyPair> issue(const KeyPair& authority, const std::vector<std::string>& names, const Period& period);
 
-// The new authority's certificate, signed by the former one, which must still hold: sent behind a server's certificate,
-// it makes that one good for everybody who trusts the former authority only. It ends when the former one does.
+// The bridge: the new authority's certificate signed by the former authority, which must still be valid. A server sends
+// it after its own certificate, which clients then accept even if they only trust the former authority. It expires
+// together with the former authority.
 Result<std::string> bridge(const KeyPair& former, const std::string& authority);
 
 // What a certificate says (the first, where the text holds several).

@@ -1,8 +1,8 @@
 // Events on objects: what `kubectl describe` shows below a pod.
 //
-// Thread: the API's. One event for each object (by its uid) and reason: its name comes of both, so any number of
-// servers that tell the same make one, and telling it again changes nothing until the API server has forgotten it (an
-// hour).
+// There is one Event for each object (by its uid) and reason. Its name is made of both, so several servers that report
+// the same create one Event, and repeating it has no effect until the API server deletes it (after an hour).
+// Thread safety: as the Api.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// The Secrets that a server needs and nobody has made yet: passwords of PostgreSQL and Redis, for a cluster that has
-// both inside. What is there is never read, never touched.
+// Creates the Secrets with the passwords of PostgreSQL and Redis, for a cluster that runs both itself. Existing Secrets
+// are neither read nor changed.
 //
 // Thread safety: wanted_secrets() is pure but for randomness; make_secrets() runs a loop of its own until all is done.
 #pragma once
@@ -36,7 +36,7 @@ struct MadeSecret {
   std::string name;
   bool made = false;  // false: it was there
 };
-// Errors: as Api's; `refused`. Those before the one that failed are made.
+// Errors: as Api's; `refused`. Secrets before the one that failed have been created.
 Result<std::vector<MadeSecret>> make_secrets(const SecretsOptions& options);
 
 }  // namespace sluice::server::kubernetes

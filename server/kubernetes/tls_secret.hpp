@@ -1,5 +1,5 @@
-// What the server keeps in its Secret: the authority, the certificate that is served, and where it is on the way from
-// one authority to the next. As a value, and as the JSON of the Kubernetes API.
+// The content of the server's TLS Secret: the authority, the certificate in use, and the progress of replacing the
+// authority. As a value, and as JSON of the Kubernetes API.
 //
 // | key | is |
 // |---|---|
@@ -10,7 +10,7 @@
 // | `ca-former.crt` | authorities trusted until the annotation sluice.dev/former-ca-until |
 // | `ca-bridge.crt` | the authority in force signed by the former one, that one by the one before it |
 //
-// The annotation sluice.dev/renew (`certificate` or `ca`) asks for what would come later by itself.
+// The annotation sluice.dev/renew (`certificate` or `ca`) requests a renewal before it is due.
 // Thread safety: values and pure functions.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Whom the API server trusts when it asks our webhooks: the caBundle of each of them in one
+// The authorities that the API server trusts when it calls Sluice's webhooks: the caBundle of each webhook in one
 // MutatingWebhookConfiguration.
 //
 // Thread safety: values and pure functions.
@@ -31,8 +31,8 @@ std::string webhooks_path(std::string_view name);
 // The object as the API answers it. Error: `unexpected`.
 Result<Webhooks> read_webhooks(std::string_view object);
 
-// The strategic merge patch that gives every hook this bundle and leaves all else alone. The API refuses it with 409
-// where the configuration has been changed since it was read.
+// The strategic merge patch that sets this bundle in every hook and changes nothing else. The API server refuses it
+// with 409 if the configuration has changed since it was read.
 inline constexpr const char* kStrategicMergePatch = "application/strategic-merge-patch+json";
 std::string patch_webhooks(const Webhooks& webhooks, std::string_view bundle);
 
