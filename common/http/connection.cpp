@@ -64,7 +64,7 @@ void Connection::advance() {
   bool again = true;
   while (again && !closed_) {
     parse_input();
-    tend_streams();
+    serve_streams();
     if (!closed_) write_output();
     again = blocked_ && !must_wait();
   }

@@ -100,8 +100,8 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void wait_to_write();
   void settle();
   bool settle_flushed();
-  void tend_streams();
-  void tell_ended();
+  void serve_streams();
+  void notify_ended_streams();
   bool watches_peer() const;
   void finish();
   void read_more();

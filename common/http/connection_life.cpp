@@ -113,7 +113,7 @@ void Connection::close() {
   end_opening();
   close_stream();
   host_->detach(*this);
-  tell_ended();
+  notify_ended_streams();
   leave_stream();
 }
 

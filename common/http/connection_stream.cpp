@@ -31,8 +31,9 @@ void Connection::end_stream(std::uint64_t slot, bool whole) {
   if (!closed_ && !busy_) host_->mark_dirty(*this);
 }
 
-// Calls on_room() once all output is sent. A piece that is written there is sent in the same turn of the loop.
-void Connection::tend_streams() {
+// Finishes all streams during a drain. Otherwise calls on_room() once all output is sent; a piece that is written there
+// is sent in the same turn of the loop.
+void Connection::serve_streams() {
   if (closed_ || replies_.streams() == 0) return;
   if (host_->draining()) {
     while (StreamEvents* events = replies_.finish_next(out_)) {
@@ -50,7 +51,7 @@ bool Connection::watches_peer() const {
   return replies_.streams() > 0 && !hang_up_ && input_.size() < ReadBuffer::kIdleSize;
 }
 
-void Connection::tell_ended() {
+void Connection::notify_ended_streams() {
   while (StreamEvents* events = replies_.abandon_next()) {
     --host_->stats_.open_streams;
     events->on_ended();

@@ -54,19 +54,20 @@ class PolicyIndex::Values {
   bool parsed_ = false;
 };
 
-void PolicyIndex::find(Asked asked, std::vector<Posting>& found) {
-  const Slot* slot = HashTrie<Slot>::find_near(asked.near, asked.key, [](const Slot&) { return true; });
+void PolicyIndex::find(Lookup lookup, std::vector<Posting>& found) {
+  const Slot* slot = HashTrie<Slot>::find_near(lookup.near, lookup.key, [](const Slot&) { return true; });
   if (!slot) return;
   __builtin_prefetch(slot->first.policy);
   found.push_back(slot->several ? Posting(slot->several->entries) : Posting(&slot->first, 1));
 }
 
 // Handles a few keys at a time, so that their slots are fetched from memory in parallel.
-void PolicyIndex::ask(std::span<const SharedShape> shapes, Values& values, std::vector<Posting>& found) const {
-  std::array<Asked, 16> asked;
+void PolicyIndex::look_up_shapes(std::span<const SharedShape> shapes, Values& values,
+                                 std::vector<Posting>& found) const {
+  std::array<Lookup, 16> lookups;
   std::size_t waiting = 0;
   auto find_all = [&] {
-    for (std::size_t i = 0; i < waiting; ++i) find(asked[i], found);
+    for (std::size_t i = 0; i < waiting; ++i) find(lookups[i], found);
     waiting = 0;
   };
   for (const SharedShape& shape : shapes) {
@@ -74,8 +75,8 @@ void PolicyIndex::ask(std::span<const SharedShape> shapes, Values& values, std::
     if (!std::ranges::all_of(shape->components, [&](const Component& part) { return values.add_to(key, part); })) {
       continue;
     }
-    asked[waiting++] = {key, slots_.near(key)};
-    if (waiting == asked.size()) find_all();
+    lookups[waiting++] = {key, slots_.near(key)};
+    if (waiting == lookups.size()) find_all();
   }
   find_all();
 }
@@ -87,18 +88,18 @@ void PolicyIndex::look_up(const CheckRequest& request, std::vector<Posting>& fou
   Values values(request);
   for (const Anchor& anchor : directory.anchors) {
     const auto dimension = static_cast<std::size_t>(anchor.dimension.dimension);
-    if (request.dimensions[dimension].present) ask(anchor.list, values, found);
+    if (request.dimensions[dimension].present) look_up_shapes(anchor.list, values, found);
   }
-  auto ask_named = [&](const HashTrie<Anchor>& anchors, const std::vector<NamedValue>& named) {
+  auto look_up_named = [&](const HashTrie<Anchor>& anchors, const std::vector<NamedValue>& named) {
     if (anchors.empty()) return;
     for (const NamedValue& value : named) {
       const Anchor* anchor =
           anchors.find(hash_of_name(value.name), [&](const Anchor& each) { return each.dimension.name == value.name; });
-      if (anchor) ask(anchor->list, values, found);
+      if (anchor) look_up_shapes(anchor->list, values, found);
     }
   };
-  ask_named(directory.tag_anchors, request.tags);
-  ask_named(directory.attribute_anchors, request.attributes);
+  look_up_named(directory.tag_anchors, request.tags);
+  look_up_named(directory.attribute_anchors, request.attributes);
 }
 
 }  // namespace sluice::policy

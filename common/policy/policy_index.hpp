@@ -132,12 +132,12 @@ class PolicyIndex {
   static std::uint64_t hash_of_dimension(const DimensionRef& dimension);
 
   // A key whose slot is being prefetched.
-  struct Asked {
+  struct Lookup {
     std::uint64_t key;
     HashTrie<Slot>::Near near;
   };
-  void ask(std::span<const SharedShape> shapes, Values& values, std::vector<Posting>& found) const;
-  static void find(Asked asked, std::vector<Posting>& found);
+  void look_up_shapes(std::span<const SharedShape> shapes, Values& values, std::vector<Posting>& found) const;
+  static void find(Lookup lookup, std::vector<Posting>& found);
 
   HashTrie<Slot> slots_;
   std::shared_ptr<const Directory> directory_;  // nullptr while the index is empty
