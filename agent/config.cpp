@@ -164,13 +164,14 @@ void read_mint_key(ConfigReader& reader, Config& config) {
   }
 }
 
-Config::Command command_of(ConfigReader& reader, bool minting) {
+Config::Command command_of(ConfigReader& reader, std::string_view command) {
   const bool help = reader.boolean("help");
   const bool version = reader.boolean("version");
   const bool check = reader.boolean("check-config");
   if (help) return Config::Command::help;
   if (version) return Config::Command::version;
-  if (minting) return Config::Command::mint_key;
+  if (command == kMintKey) return Config::Command::mint_key;
+  if (command == kReference) return Config::Command::reference;
   return check ? Config::Command::check_config : Config::Command::run;
 }
 
@@ -180,7 +181,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
   const program::Flags flags = read_flags(kProgram, argc, argv, environment);
   ConfigReader reader(flags);
   Config config;
-  config.command = command_of(reader, flags.command == kMintKey);
+  config.command = command_of(reader, flags.command);
   switch (config.command) {
     case Config::Command::help:
       config.text = flags.help;
@@ -190,6 +191,8 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
       return config;
     case Config::Command::mint_key:
       read_mint_key(reader, config);
+      break;
+    case Config::Command::reference:
       break;
     case Config::Command::run:
     case Config::Command::check_config:

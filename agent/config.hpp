@@ -32,7 +32,7 @@ struct MintKeyRequest {
 
 struct Config {
   // What the program shall do. Of help, version and mint_key only `text` and `mint` are filled in.
-  enum class Command : std::uint8_t { run, check_config, mint_key, help, version };
+  enum class Command : std::uint8_t { run, check_config, mint_key, reference, help, version };
   Command command = Command::run;
   std::string text;  // help, version: print this and exit 0
   MintKeyRequest mint;

@@ -8,6 +8,7 @@
 #include "agent/flag_table.hpp"
 #include "agent/mint_key.hpp"
 #include "common/program/config_reader.hpp"
+#include "common/program/reference.hpp"
 
 int main(int argc, char** argv) {
   using sluice::agent::Config;
@@ -21,6 +22,9 @@ int main(int argc, char** argv) {
     case Config::Command::help:
     case Config::Command::version:
       fmt::print("{}", config->text);
+      return 0;
+    case Config::Command::reference:
+      fmt::print("{}", sluice::program::reference_document(sluice::agent::kProgram, sluice::http::AnsweredBy::agent));
       return 0;
     case Config::Command::mint_key:
       fmt::print("{}", sluice::agent::mint_key_document(config->mint));

@@ -23,7 +23,17 @@ namespace sluice::server {
 
 struct Config {
   // What the program shall do; only what the command needs is filled in.
-  enum class Command : std::uint8_t { run, migrate, bootstrap, make_secrets, audit_verify, routes, help, version };
+  enum class Command : std::uint8_t {
+    run,
+    migrate,
+    bootstrap,
+    make_secrets,
+    audit_verify,
+    routes,
+    reference,
+    help,
+    version
+  };
   Command command = Command::run;
   std::string text;  // help, version: print this and exit 0
 

@@ -16,59 +16,62 @@ using program::FlagSpec;
 
 inline constexpr FlagSpec kDatabaseUrl{
     "database-url", "PostgreSQL", "URL", "",
-    "PostgreSQL as the application's role: postgresql://ROLE@HOST[:PORT]/NAME, or a socket's folder as ?host=. Keep "
-    "passwords in --database-password-file, a passfile or a client certificate."};
-inline constexpr FlagSpec kDatabasePasswordFile{"database-password-file", "PostgreSQL", "FILE", "",
-                                                "File with the password of --database-url, read at each start."};
+    "PostgreSQL as the application's role, which may not change the schema: postgresql://ROLE@HOST[:PORT]/NAME, or the "
+    "folder of a socket as ?host=. Keep passwords in --database-password-file, a passfile or a client certificate."};
+inline constexpr FlagSpec kDatabasePasswordFile{
+    "database-password-file", "PostgreSQL", "FILE", "",
+    "File with the password of --database-url, read when the server starts."};
 inline constexpr FlagSpec kOwnerUrl{"database-owner-url", "PostgreSQL", "URL", "",
-                                    "PostgreSQL as the role that owns the schema: migrations are applied at the start "
-                                    "as this one. Without it the schema "
-                                    "must be there."};
-inline constexpr FlagSpec kLogLevel{"log-level", "Telemetry", "LEVEL", "info",
-                                    "Least level logged to stderr: debug (every call), info, warn, error."};
+                                    "PostgreSQL as the role that owns the schema. With it the server applies missing "
+                                    "migrations when it starts; without it the schema must exist."};
+inline constexpr FlagSpec kLogLevel{
+    "log-level", "Telemetry", "LEVEL", "info",
+    "The lowest level that is logged to stderr: debug (every call), info, warn or error."};
 inline constexpr FlagSpec kHelp{"help", "Other", "", "false", "Print this help and exit."};
 
 inline constexpr std::array kFlags{
     kDatabaseUrl,
     kDatabasePasswordFile,
     kOwnerUrl,
-    FlagSpec{"database-pool", "PostgreSQL", "N", "8", "Connections, and so calls at a time: 1 to 200."},
+    FlagSpec{"database-pool", "PostgreSQL", "N", "8",
+             "Connections to PostgreSQL, and so admin calls at once: 1 to 200."},
     FlagSpec{"database-waiting", "PostgreSQL", "N", "1000",
-             "Most calls that wait for a connection; above, they are answered 503: 1 to 100000."},
-    FlagSpec{"database-lock-timeout", "PostgreSQL", "DURATION", "2s",
-             "How long a call waits for what another one changes: 10ms to 1m."},
-    FlagSpec{"database-statement-timeout", "PostgreSQL", "DURATION", "30s",
-             "How long one statement may take: 100ms to 10m."},
-
+             "How many calls may wait for a connection: 1 to 100000. The server answers more with 503."},
     FlagSpec{
-        "counters", "Counters", "URL", "",
-        "The Redis that the agents count in, where overrides are written: redis://[USER:PASSWORD@]HOST[:PORT][/DB], "
-        "rediss://… (TLS) or unix:PATH[?db=N]. Without it there are no overrides and no counters."},
+        "database-lock-timeout", "PostgreSQL", "DURATION", "2s",
+        "How long a call waits for another one that changes the same objects, before it is answered 503: 10ms to 1m."},
+    FlagSpec{"database-statement-timeout", "PostgreSQL", "DURATION", "30s",
+             "How long one SQL statement may take: 100ms to 10m."},
+
+    FlagSpec{"counters", "Counters", "URL", "",
+             "The Redis that the agents count in, where the server writes overrides: "
+             "redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://… (TLS) or unix:PATH[?db=N]. Without it there are no "
+             "overrides, and counters cannot be read."},
     program::kRedisPasswordFile,
     program::kRedisTlsCa,
     program::kRedisTlsCert,
     program::kRedisTlsKey,
     FlagSpec{"redis-deadline", "Counters", "DURATION", "250ms",
-             "How long a call waits for Redis; overrides are then published later: 1ms to 10s."},
+             "How long a call waits for Redis: 1ms to 10s. After that, the server publishes overrides later."},
     FlagSpec{"allow-evicting-redis", "Counters", "", "false",
-             "Work with a Redis whose maxmemory-policy is not noeviction: it may drop overrides and counters."},
+             "Start although Redis' maxmemory-policy is not noeviction. Redis may then drop overrides and counters."},
 
     FlagSpec{"listen", "Listeners", "ADDR:PORT", "127.0.0.1:8080",
-             "Where the admin API is served. Port 0 takes any free port and logs which."},
+             "Where the server answers the admin API and agents. Port 0 takes any free port; the log names it. An "
+             "address that others can reach needs TLS, or --insecure-listen."},
     FlagSpec{"tls-cert", "Listeners", "FILE", "",
-             "Certificate chain (PEM) of --listen; read again when it changes. Needs --tls-key."},
+             "Certificate chain (PEM) of --listen. Read again when it changes. Needs --tls-key."},
     FlagSpec{"tls-key", "Listeners", "FILE", "", "Key of the certificate (PEM). Needs --tls-cert."},
-    FlagSpec{
-        "tls-ca", "Listeners", "FILE", "",
-        "The authority (PEM) that --tls-cert comes from, told to those who are to trust it; read when it is needed."},
+    FlagSpec{"tls-ca", "Listeners", "FILE", "",
+             "CA certificate (PEM) of --tls-cert. The server gives it to agents and webhooks that must trust it."},
     FlagSpec{"insecure-listen", "Listeners", "", "false",
              "Allow --listen without TLS on an address that others can reach. Tokens then cross the network in clear."},
     FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9090",
-             "Where probes and metrics are served: /livez, /readyz, /metrics."},
+             "Where probes and metrics are answered: /livez, /readyz, /metrics."},
     FlagSpec{"call-timeout", "Listeners", "DURATION", "45s",
-             "How long a call may take, waiting for a connection included; above, it is answered 503: 100ms to 10m."},
+             "How long a call may take, with waiting for a connection: 100ms to 10m. After that it is answered 503."},
     FlagSpec{"drain-timeout", "Listeners", "DURATION", "20s",
-             "How long a stop waits for calls in flight to finish: 0s to 10m."},
+             "How long a stop waits for calls that are being answered: 0s to 10m."},
 
     injector::kWebhook,
     injector::kInjectImage,
@@ -80,9 +83,9 @@ inline constexpr std::array kFlags{
     injector::kInjectMissedEvery,
 
     FlagSpec{"analytics-retention", "Analytics", "DURATION", "720h",
-             "How long it is kept what was decided, by the minute: 1h to 87600h."},
+             "How long the server keeps usage, by the minute: 1h to 87600h."},
     FlagSpec{"analytics-every", "Analytics", "DURATION", "1m",
-             "How often that is written to PostgreSQL: 100ms to 10m. Agents keep what is not written yet."},
+             "How often the server writes usage to PostgreSQL: 100ms to 10m. Agents keep what is not written yet."},
 
     kTokenAudience,
     kTokenReviewCache,
@@ -107,8 +110,9 @@ inline constexpr std::array kFlags{
 inline constexpr std::array kMigrateFlags{
     kOwnerUrl,
     kDatabaseUrl,
-    FlagSpec{"dry-run", "Migration", "", "false", "Apply everything, say what it was, and undo it."},
-    FlagSpec{"wait", "Migration", "DURATION", "0s", "How long to wait for PostgreSQL where it is away: 0s to 1h."},
+    FlagSpec{"dry-run", "Migration", "", "false", "Apply all missing migrations, print them, and roll back."},
+    FlagSpec{"wait", "Migration", "DURATION", "0s",
+             "How long to wait for PostgreSQL if it cannot be reached: 0s to 1h."},
     kHelp,
 };
 
@@ -116,7 +120,7 @@ inline constexpr std::array kBootstrapFlags{
     kDatabaseUrl,
     kDatabasePasswordFile,
     FlagSpec{"name", "Token", "TEXT", "bootstrap", "Name of the token, for people."},
-    FlagSpec{"again", "Token", "", "false", "Make one more although there is a live platform_admin token."},
+    FlagSpec{"again", "Token", "", "false", "Make another token although a valid platform_admin token exists."},
     kHelp,
 };
 
@@ -129,14 +133,18 @@ inline constexpr std::array kMakeSecretsFlags{
 
 inline constexpr std::array kRoutesFlags{kHelp};
 
+inline constexpr std::array kReferenceFlags{kHelp};
+
 inline constexpr std::array kAuditFlags{kHelp};
 
 inline constexpr std::array kAuditVerifyFlags{
     kDatabaseUrl,
     kDatabasePasswordFile,
     FlagSpec{"head", "Verification", "FILE", "",
-             "Ends of the chains as --write-head kept them elsewhere: tells a trail whose end was cut off."},
-    FlagSpec{"write-head", "Verification", "FILE", "", "Write the ends of the chains there, if all is well."},
+             "File with the ends of the chains that --write-head wrote earlier. With it, a trail that was cut off at "
+             "its end is found."},
+    FlagSpec{"write-head", "Verification", "FILE", "",
+             "Write the ends of the chains to this file if no fault is found."},
     kHelp,
 };
 
@@ -158,17 +166,20 @@ Durations: a whole number and a unit: us, ms, s, m, h. Exit status: 0 good, 1 it
 
 inline constexpr std::array kCommands{
     program::Command{"", kDescription, kExamples, kFlags},
-    program::Command{"migrate", "Apply what is missing of the schema, and exit.", "", kMigrateFlags},
-    program::Command{"bootstrap", "Make the first platform_admin token and print it: it is shown only here.", "",
+    program::Command{"migrate", "Apply the missing migrations of the schema, and exit.", "", kMigrateFlags},
+    program::Command{"bootstrap", "Make the first platform_admin token and print it. It is shown only here.", "",
                      kBootstrapFlags},
-    program::Command{
-        "make-secrets",
-        "Make the Secrets sluice-database and sluice-redis, with random passwords, where they are not there; "
-        "one that is there is never touched. --kubernetes is in-cluster unless it is given.",
-        "", kMakeSecretsFlags},
-    program::Command{"routes", "Print every route of the admin API, the permission it asks for, and who has that.", "",
-                     kRoutesFlags},
-    program::Command{"audit", "Look after the audit trail.", "", kAuditFlags},
+    program::Command{"make-secrets",
+                     "Make the Secrets sluice-database and sluice-redis with random passwords if they do not exist. "
+                     "Existing Secrets are never changed. --kubernetes is in-cluster unless it is given.",
+                     "", kMakeSecretsFlags},
+    program::Command{"routes",
+                     "Print every route of the admin API, the permission that it needs, and the roles that have it.",
+                     "", kRoutesFlags},
+    program::Command{"reference",
+                     "Print every command, flag and error of this program as JSON. docs/reference is made of it.", "",
+                     kReferenceFlags},
+    program::Command{"audit", "Commands for the audit trail.", "", kAuditFlags},
     program::Command{"audit verify", "Check that no row of the audit trail was changed, removed, swapped or cut off.",
                      "", kAuditVerifyFlags},
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/program/config_reader.hpp"
+#include "common/program/reference.hpp"
 #include "server/admin/routes_text.hpp"
 #include "server/app.hpp"
 #include "server/audit/command.hpp"
@@ -26,6 +27,9 @@ int main(int argc, char** argv) {
       return 0;
     case Config::Command::routes:
       fmt::print("{}", sluice::server::describe_routes());
+      return 0;
+    case Config::Command::reference:
+      fmt::print("{}", sluice::program::reference_document(sluice::server::kProgram, sluice::http::AnsweredBy::server));
       return 0;
     case Config::Command::migrate:
       return sluice::server::run_migrate(*config);

@@ -9,10 +9,6 @@ namespace {
 
 constexpr std::size_t kMaxNameShown = 120;  // bytes of a name in a fault
 
-// Whether the flag has an environment variable. --help and --version are requests and not settings; besides, container
-// images often set a variable that ends in _VERSION.
-bool has_variable(const FlagSpec& spec) { return spec.name != "help" && spec.name != "version"; }
-
 // Breaks `text` into lines of at most 80 characters. CLI11 indents lines, but does not break them.
 std::string wrapped(std::string_view text) {
   constexpr std::size_t kWidth = 80;
@@ -58,28 +54,13 @@ void CommandFlags::add(const FlagSpec& spec, std::string& text) {
   std::string help = wrapped(spec.help);
   if (has_variable(spec)) {
     help += fmt::format("\n[{}{}{}]", spec.fallback.empty() ? "" : fmt::format("default: {}, ", spec.fallback),
-                        "env: ", variable(spec));
+                        "env: ", variable_of(program_, command_, spec));
   }
   const std::string name = fmt::format("--{}", spec.name);
   CLI::Option* option = spec.value.empty() ? app_.add_flag(name, text, help) : app_.add_option(name, text, help);
   option->group(std::string(spec.group))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   if (!spec.value.empty()) option->type_name(std::string(spec.value));
   entries_.push_back({&spec, option, &text});
-}
-
-std::string CommandFlags::variable(const FlagSpec& spec) const {
-  std::string name(program_.environment_prefix);
-  const std::span<const FlagSpec> of_program = program_.commands.front().flags;
-  if (std::ranges::find(of_program, spec.name, &FlagSpec::name) == of_program.end())
-    name.append(command_.name).append("-");
-  name.append(spec.name);
-  for (char& c : name) {
-    if (c == '-' || c == ' ')
-      c = '_';
-    else if (c >= 'a' && c <= 'z')
-      c = static_cast<char>(c - 'a' + 'A');
-  }
-  return name;
 }
 
 const FlagSpec* CommandFlags::value_flag(std::string_view argument) const {
@@ -91,7 +72,7 @@ const FlagSpec* CommandFlags::value_flag(std::string_view argument) const {
 void CommandFlags::take_values(const Environment& environment, Flags& out) const {
   for (const Entry& entry : entries_) {
     FlagValue value{.text = std::string(entry.spec->fallback), .source = fmt::format("--{}", entry.spec->name)};
-    const std::string its_variable = variable(*entry.spec);
+    const std::string its_variable = variable_of(program_, command_, *entry.spec);
     const char* set = has_variable(*entry.spec) ? environment.find(its_variable) : nullptr;
     const auto before = out.values.find(entry.spec->name);  // the program's flag of this name
     if (entry.option->count() > 0) {

@@ -37,7 +37,6 @@ class CommandFlags {
   };
 
   void add(const FlagSpec& spec, std::string& text);
-  std::string variable(const FlagSpec& spec) const;
   std::string_view nearest(std::string_view name) const;
 
   CLI::App& app_;

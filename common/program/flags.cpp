@@ -89,6 +89,26 @@ const char* Environment::find(std::string_view name) const {
   return nullptr;
 }
 
+bool has_variable(const FlagSpec& spec) {
+  // They are commands rather than settings, and container images like to set a variable that ends in _VERSION.
+  return spec.name != "help" && spec.name != "version";
+}
+
+std::string variable_of(const Program& program, const Command& command, const FlagSpec& spec) {
+  std::string name(program.environment_prefix);
+  const std::span<const FlagSpec> of_program = program.commands.front().flags;
+  if (std::ranges::find(of_program, spec.name, &FlagSpec::name) == of_program.end())
+    name.append(command.name).append("-");
+  name.append(spec.name);
+  for (char& c : name) {
+    if (c == '-' || c == ' ')
+      c = '_';
+    else if (c >= 'a' && c <= 'z')
+      c = static_cast<char>(c - 'a' + 'A');
+  }
+  return name;
+}
+
 std::string in_quotes(std::string_view text) {
   // It may be a URL with a password, given to the wrong flag.
   if (text.find('@') != std::string_view::npos) return "(a value with an '@', not shown)";

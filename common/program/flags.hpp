@@ -69,6 +69,12 @@ struct Flags {
 // Reads everything and collects all faults, instead of stopping at the first.
 Flags read_flags(const Program& program, int argc, const char* const* argv, const Environment& environment);
 
+// Whether a flag can be set by an environment variable: --help and --version cannot.
+bool has_variable(const FlagSpec& spec);
+
+// The environment variable of a flag of `command`, which is one of the program's: "SLUICE_AGENT_LISTEN".
+std::string variable_of(const Program& program, const Command& command, const FlagSpec& spec);
+
 // A value for the text of a fault: quoted, escaped, cut after 120 bytes, and replaced if it contains an '@', because it
 // may then be a URL with a password.
 std::string in_quotes(std::string_view text);

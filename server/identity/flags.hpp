@@ -13,18 +13,17 @@ using program::FlagSpec;
 
 inline constexpr FlagSpec kTokenAudience{
     "token-audience", "Agents", "TEXT", "sluice",
-    "The audience that the tokens of agents' service accounts must be for. Needs --kubernetes."};
+    "The audience that the tokens of agents' service accounts must have. Needs --kubernetes."};
 inline constexpr FlagSpec kTokenReviewCache{
     "token-review-cache", "Agents", "DURATION", "45s",
-    "How long Kubernetes' word that such a token is good is taken without asking again: 1s to 60s. A token that was "
-    "revoked is taken for so long, and for the 10s that Kubernetes itself needs. Needs --kubernetes."};
-inline constexpr FlagSpec kAgentsRedisUser{
-    "agents-redis-user", "Agents", "NAME", "",
-    "Redis' user for agents with --redis-password-from-server; \"\" is the default user. Needs "
-    "--agents-redis-password-file."};
+    "How long the server caches Kubernetes' answer that such a token is valid: 1s to 60s. A revoked token keeps "
+    "working for up to this time and 10s more, for which Kubernetes itself caches it. Needs --kubernetes."};
+inline constexpr FlagSpec kAgentsRedisUser{"agents-redis-user", "Agents", "NAME", "",
+                                           "Redis user for agents with --redis-password-from-server; \"\" is the "
+                                           "default user. Needs --agents-redis-password-file."};
 inline constexpr FlagSpec kAgentsRedisPasswordFile{
     "agents-redis-password-file", "Agents", "FILE", "",
-    "File with that user's password, read each time that an agent asks. Without it agents are handed no login."};
+    "File with that user's password, read each time that an agent asks. Without it the server gives agents no login."};
 
 struct IdentitySettings {
   ReviewOptions review;

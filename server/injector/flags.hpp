@@ -14,31 +14,30 @@ namespace sluice::server::injector {
 
 using program::FlagSpec;
 
-inline constexpr FlagSpec kWebhook{
-    "webhook", "Injector", "ADDR:PORT", "",
-    "Serve the Kubernetes admission webhook that puts the agent into pods: POST /v1/inject, with the "
-    "certificate of --listen. Without it there is none."};
+inline constexpr FlagSpec kWebhook{"webhook", "Injector", "ADDR:PORT", "",
+                                   "Serve the Kubernetes admission webhook that puts the agent into pods: POST "
+                                   "/v1/inject, with the certificate of --listen. Default: no webhook."};
 inline constexpr FlagSpec kInjectImage{"inject-image", "Injector", "IMAGE", "", "Image of the agent for pods."};
 inline constexpr FlagSpec kInjectPullPolicy{"inject-pull-policy", "Injector", "POLICY", "IfNotPresent",
-                                            "When a node pulls it: Always, IfNotPresent or Never."};
-inline constexpr FlagSpec kInjectServerUrl{
-    "inject-server-url", "Injector", "URL", "https://sluice-server.sluice-system.svc:8080",
-    "Where agents in pods find this server. They are given the authority of its certificate: "
-    "--tls-ca, or the one of --tls-self-managed."};
+                                            "When a node pulls that image: Always, IfNotPresent or Never."};
+inline constexpr FlagSpec kInjectServerUrl{"inject-server-url", "Injector", "URL",
+                                           "https://sluice-server.sluice-system.svc:8080",
+                                           "Where agents in pods find this server. They trust the CA of its "
+                                           "certificate: --tls-ca, or the one of --tls-self-managed."};
 inline constexpr FlagSpec kInjectCounters{
     "inject-counters", "Injector", "memory|URL", "",
-    "Where agents in pods count: redis://HOST[:PORT][/DB], rediss://…, or memory. Without a password: "
-    "every pod shows it, and agents get theirs from the server."};
+    "Where agents in pods count: redis://HOST[:PORT][/DB], rediss://…, or memory. Leave the password out, because "
+    "everybody who can see a pod sees it; agents get theirs from the server."};
 inline constexpr FlagSpec kInjectCountersCa{
     "inject-counters-ca", "Injector", "FILE", "",
-    "CA certificates (PEM) for rediss://; read again when it changes. Default: their system's."};
+    "CA certificates (PEM) for rediss://. Read again when it changes. Default: those of the agent's image."};
 inline constexpr FlagSpec kInjectSettings{
     "inject-settings", "Injector", "NAME=VALUE;…", "",
-    "Settings of agents in pods, where a pod's annotations sluice.dev/NAME do not say otherwise: "
-    "cpu-request, memory-limit, log-level, headers and so on; server/injector/README.md has all."};
+    "Settings of agents in pods, unless an annotation sluice.dev/NAME of the pod says otherwise: cpu-request, "
+    "memory-limit, log-level, headers and so on. server/injector/README.md lists them."};
 inline constexpr FlagSpec kInjectMissedEvery{
     "inject-missed-every", "Injector", "DURATION", "1m",
-    "How often pods are looked for that have no agent and should: 1s to 1h. Needs --kubernetes."};
+    "How often the server looks for pods that should have an agent and have none: 1s to 1h. Needs --kubernetes."};
 
 struct InjectorOptions {
   std::string listen;

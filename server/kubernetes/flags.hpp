@@ -16,35 +16,38 @@ using program::FlagSpec;
 inline constexpr FlagSpec kKubernetes{
     "kubernetes", "Kubernetes", "off|in-cluster|URL", "off",
     "The Kubernetes API: off, in-cluster (as a pod finds it), or https://HOST[:PORT]."};
-inline constexpr FlagSpec kKubernetesCa{"kubernetes-ca", "Kubernetes", "FILE", "",
-                                        "CA certificates of --kubernetes URL (PEM). Default: the system's."};
+inline constexpr FlagSpec kKubernetesCa{
+    "kubernetes-ca", "Kubernetes", "FILE", "",
+    "CA certificates of --kubernetes URL (PEM). Default: those of the operating system."};
 inline constexpr FlagSpec kKubernetesTokenFile{"kubernetes-token-file", "Kubernetes", "FILE", "",
                                                "File with the token for --kubernetes URL, read at each request."};
 inline constexpr FlagSpec kKubernetesNamespace{"kubernetes-namespace", "Kubernetes", "NAME", "",
                                                "The server's own namespace. Default: the pod's."};
 inline constexpr FlagSpec kTlsSelfManaged{
     "tls-self-managed", "Kubernetes", "NAME,…", "",
-    "Make, keep and renew the certificate of --listen, for these DNS names and addresses, in the Secret --tls-secret, "
+    "Make, keep and renew the certificate of --listen for these DNS names and addresses, in the Secret --tls-secret, "
     "instead of --tls-cert. Needs --kubernetes."};
 inline constexpr FlagSpec kTlsSecret{"tls-secret", "Kubernetes", "NAME", "sluice-tls",
                                      "The Secret that the servers share for --tls-self-managed."};
-inline constexpr FlagSpec kTlsLifetime{"tls-lifetime", "Kubernetes", "DURATION", "2160h",
-                                       "How long a certificate lasts; renewed after two thirds: 3s to 8760h."};
-inline constexpr FlagSpec kTlsCaLifetime{
-    "tls-ca-lifetime", "Kubernetes", "DURATION", "87600h",
-    "How long the authority lasts; replaced after two thirds: at least three times --tls-lifetime, to 876000h."};
+inline constexpr FlagSpec kTlsLifetime{
+    "tls-lifetime", "Kubernetes", "DURATION", "2160h",
+    "How long a certificate is valid: 3s to 8760h. It is renewed after two thirds of that."};
+inline constexpr FlagSpec kTlsCaLifetime{"tls-ca-lifetime", "Kubernetes", "DURATION", "87600h",
+                                         "How long the CA is valid: at least three times --tls-lifetime, at most "
+                                         "876000h. It is replaced after two thirds of that."};
 inline constexpr FlagSpec kTlsLookEvery{"tls-look-every", "Kubernetes", "DURATION", "10s",
-                                        "How often the Secret is looked at: 100ms to 10m."};
-inline constexpr FlagSpec kWebhookConfiguration{
-    "webhook-configuration", "Kubernetes", "NAME", "",
-    "The MutatingWebhookConfiguration whose caBundle is kept up with --tls-self-managed. Default: none is."};
+                                        "How often the server reads the Secret: 100ms to 10m."};
+inline constexpr FlagSpec kWebhookConfiguration{"webhook-configuration", "Kubernetes", "NAME", "",
+                                                "The MutatingWebhookConfiguration whose caBundle the server keeps up "
+                                                "to date with --tls-self-managed. Default: none."};
 
 // Of the command make-secrets.
 inline constexpr FlagSpec kDatabaseHost{"database-host", "Secrets", "HOST[:PORT]", "sluice-postgres",
-                                        "Where PostgreSQL is, in the URLs of sluice-database."};
-inline constexpr FlagSpec kDatabaseName{"database-name", "Secrets", "NAME", "sluice", "The database's name in them."};
+                                        "Host of PostgreSQL in the URLs of the Secret sluice-database."};
+inline constexpr FlagSpec kDatabaseName{"database-name", "Secrets", "NAME", "sluice",
+                                        "Name of the database in these URLs."};
 inline constexpr FlagSpec kRedisHost{"redis-host", "Secrets", "HOST[:PORT]", "sluice-redis",
-                                     "Where Redis is, in the URL of sluice-redis."};
+                                     "Host of Redis in the URL of the Secret sluice-redis."};
 
 struct Settings {
   std::optional<ApiOptions> api;                           // absent: --kubernetes off

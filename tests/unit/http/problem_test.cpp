@@ -16,11 +16,14 @@ std::string written(const Problem& problem) {
 TEST_CASE("a problem has type, title and status, and what else is known") {
   CHECK(written({.status = 404}) == R"({"type":"about:blank","title":"Not Found","status":404})");
   const Faults faults = {{"/a", "bad"}, {"/b/0", "worse"}};
-  CHECK(
-      written(
-          {.status = 400, .type = "/problems/x", .title = "T", .detail = "D", .request_id = "r1", .errors = faults}) ==
-      R"({"type":"/problems/x","title":"T","status":400,"detail":"D","request_id":"r1",)"
-      R"("errors":[{"pointer":"/a","detail":"bad"},{"pointer":"/b/0","detail":"worse"}]})");
+  CHECK(written({.status = 400,
+                 .type = "/problems/framing",
+                 .title = "T",
+                 .detail = "D",
+                 .request_id = "r1",
+                 .errors = faults}) ==
+        R"({"type":"/problems/framing","title":"T","status":400,"detail":"D","request_id":"r1",)"
+        R"("errors":[{"pointer":"/a","detail":"bad"},{"pointer":"/b/0","detail":"worse"}]})");
 }
 
 TEST_CASE("a problem is appended to what is there") {

@@ -1,0 +1,112 @@
+#include "common/http/problem_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice::http {
+namespace {
+
+using enum AnsweredBy;
+
+constexpr std::string_view kBlank = "about:blank";
+
+constexpr std::array kTable{
+    ProblemKind{400, kBlank, agent,
+                "The body is not a check, a batch or a lease id: not JSON, not UTF-8, an unknown or duplicate field, a "
+                "wrong type.",
+                "Correct the fields that `errors` names."},
+    ProblemKind{400, "/problems/framing", both, "The HTTP framing is ambiguous or broken. The connection is closed.",
+                "Use an HTTP library; check proxies in between."},
+    ProblemKind{400, "/problems/tls-required", both, "A request without TLS came to a port that has TLS.",
+                "Use https://."},
+    ProblemKind{400, "/problems/invalid", server,
+                "The body or the query is not what the route takes: not JSON, an unknown or duplicate field, a wrong "
+                "type.",
+                "Correct the fields that `errors` names."},
+    ProblemKind{401, kBlank, agent, "The API key is missing, malformed, unknown, expired or revoked.",
+                "Send a valid key as `x-api-key`."},
+    ProblemKind{401, "/problems/unauthorized", server,
+                "The token is missing, malformed, unknown, expired or revoked, or of the wrong kind.",
+                "Send `Authorization: Bearer` with a valid admin token, or agent token for `/v1/sync`."},
+    ProblemKind{403, "/problems/forbidden", server, "The token's role or scope does not allow this call.",
+                "Use a token whose role has the permission that `detail` names."},
+    ProblemKind{403, "/problems/unbound", server, "An agent's service account has no binding.",
+                "Make the binding that `detail` shows."},
+    ProblemKind{404, kBlank, both, "There is no such path, plan or lease; or it belongs to another tenant.",
+                "Check the path and the ids. `/openapi.json` lists the paths."},
+    ProblemKind{404, "/problems/not-found", server,
+                "There is no such path or object, or it is outside the token's scope.",
+                "Check the path, the id and `tenant_id`."},
+    ProblemKind{404, "/problems/no-counters-login", server, "The server has no Redis login for agents.",
+                "Set `--agents-redis-user` on the server, or the login on the agent."},
+    ProblemKind{405, kBlank, both, "The path does not take this method.", "Use a method that `Allow` names."},
+    ProblemKind{405, "/problems/method-not-allowed", server, "The path does not take this method.",
+                "Use a method that `Allow` names."},
+    ProblemKind{408, "/problems/timeout", both, "The request took too long to arrive.", "Send it again, faster."},
+    ProblemKind{409, "/problems/exists", server, "An object with this id, or this identity, exists already.",
+                "Change the existing one, or choose another id."},
+    ProblemKind{409, "/problems/last-admin", server,
+                "This is the last token that could make others, so it cannot be deleted.", "Make another one first."},
+    ProblemKind{409, "/problems/raced", server, "Other calls kept changing the same objects. Nothing was changed.",
+                "Send the call again."},
+    ProblemKind{409, "/problems/referenced", server, "Something still refers to the object; `errors` names what.",
+                "Change or delete what refers to it first."},
+    ProblemKind{410, "/problems/resync", server, "An agent named a revision that is not of this history.",
+                "The agent fetches a full snapshot by itself."},
+    ProblemKind{411, "/problems/length-required", both, "The request has a body without a length.",
+                "Send `Content-Length`, or the chunked coding."},
+    ProblemKind{412, "/problems/precondition-failed", server,
+                "`If-Match` or `If-None-Match` does not hold: the object has another version, or exists.",
+                "Read the object again and repeat the change on that version."},
+    ProblemKind{413, "/problems/body-too-large", both,
+                "The body, or one check of a batch, is larger than the path takes; `detail` says how much it takes.",
+                "Send less at a time."},
+    ProblemKind{415, "/problems/unsupported-media-type", server, "The content type of the body is not accepted.",
+                "Send `application/json`, or what `detail` names."},
+    ProblemKind{422, kBlank, agent,
+                "A value is out of range, a `key_by` dimension is missing, a lease id is malformed; or a batch has no "
+                "checks or more than 256.",
+                "Correct the fields that `errors` names."},
+    ProblemKind{422, "/problems/invalid", server, "A value breaks a rule of its field, or of the whole object.",
+                "Correct the fields that `errors` names."},
+    ProblemKind{422, "/problems/idempotency-key-reused", server,
+                "The `Idempotency-Key` was used with another request before.", "Use a new key for each request."},
+    ProblemKind{422, "/problems/too-large", server, "The bundle to export would be larger than a bundle may be.",
+                "Export one organization or one tenant at a time."},
+    ProblemKind{429, "/problems/too-many-failures", server, "Too many authentications from this address have failed.",
+                "Wait for `Retry-After`. A valid token still works."},
+    ProblemKind{431, "/problems/header-too-large", both,
+                "The headers are larger than 8 KiB, or there are more than 100.", "Send fewer or shorter headers."},
+    ProblemKind{500, kBlank, both, "The program dropped the request without an answer: a fault of Sluice.",
+                "Report it with the log."},
+    ProblemKind{500, "/problems/internal", server, "Something unexpected went wrong: a fault of Sluice.",
+                "Report it with the log, which has the request id."},
+    ProblemKind{503, kBlank, agent, "No policies are loaded, or Redis cannot be asked about a lease.",
+                "Wait for `Retry-After`. A lease ends by itself."},
+    ProblemKind{503, "/problems/busy", server, "PostgreSQL did not answer in time. Nothing was changed.",
+                "Send the call again."},
+    ProblemKind{503, "/problems/counters-unavailable", server, "Redis cannot be asked.", "Send the call again later."},
+    ProblemKind{503, "/problems/in-doubt", server,
+                "PostgreSQL was lost during the commit, so the change may or may not be stored.",
+                "Repeat the call with the same `Idempotency-Key`, or read the object."},
+    ProblemKind{503, "/problems/no-counters", server, "The server was started without `--counters`.",
+                "Start it with the Redis that agents count in."},
+    ProblemKind{503, "/problems/overload", server, "Too many calls wait for PostgreSQL.", "Wait for `Retry-After`."},
+    ProblemKind{503, "/problems/unavailable", server, "PostgreSQL, or the Kubernetes API, cannot be reached.",
+                "Wait for `Retry-After`. The server recovers by itself."},
+    ProblemKind{505, "/problems/http-version", both, "The request is of another HTTP version than 1.0 and 1.1.",
+                "Use HTTP/1.1."},
+};
+static_assert(std::ranges::is_sorted(kTable, {}, &ProblemKind::status));
+
+}  // namespace
+
+std::span<const ProblemKind> problem_table() { return kTable; }
+
+const ProblemKind* find_problem(unsigned status, std::string_view type) {
+  const auto found =
+      std::ranges::find_if(kTable, [&](const ProblemKind& kind) { return kind.status == status && kind.type == type; });
+  return found == kTable.end() ? nullptr : &*found;
+}
+
+}  // namespace sluice::http
