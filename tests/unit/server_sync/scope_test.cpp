@@ -71,6 +71,7 @@ TEST_CASE("a delta has what was touched within the scope, as it is now") {
   CHECK(names(edits_since(worlds.world, kShop, 0)) == "shop/p");
   CHECK(names(edits_since(worlds.world, kShop, 2)).empty());
   CHECK(edits_since(worlds.world, kShop, 0)[0].object->document() == R"({"v":3})");
+  CHECK(worlds.world.history.touches(kGlobex, 0));
   CHECK(worlds.world.history.touches(kShop, 1));
   CHECK_FALSE(worlds.world.history.touches(kShop, 2));
 }

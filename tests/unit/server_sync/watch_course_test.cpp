@@ -87,8 +87,24 @@ TEST_CASE("a heartbeat does not overtake a change that is yet to be told") {
   stream.change();
   stream.run_until(kStart + 660ms);
   stream.change();
+  stream.run_until(kStart + 720ms);
+  stream.pump();  // the heartbeat of 700 ms is due, and waits
+  CHECK(stream.lines == std::vector<std::string>{"i0", "i650"});
   stream.run_until(kStart + 800ms);
   CHECK(stream.lines == std::vector<std::string>{"i0", "i650", "i750", "h750"});
+}
+
+TEST_CASE("a change that a slow reader did not take is told when there is room") {
+  Stream stream{.course = WatchCourse(kStart, true, kPlan)};
+  stream.run_until(kStart + 200ms);
+  stream.room = false;
+  stream.change();
+  stream.run_until(kStart + 400ms);
+  stream.room = true;
+  stream.course.room();
+  stream.run_until(kStart + 600ms);
+  CHECK(stream.lines.size() == 2);
+  CHECK(stream.lines.back().starts_with("i"));
 }
 
 TEST_CASE("a slow reader has nothing queued: when there is room it hears once, of the newest") {
