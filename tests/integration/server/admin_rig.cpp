@@ -100,7 +100,8 @@ std::string joined(const Answer& answer, std::string_view list, std::string_view
 
 }  // namespace
 
-AdminRig::AdminRig() : database_(template_database()), pool_(database_options(), 1) {
+AdminRig::AdminRig(std::chrono::milliseconds lock_timeout)
+    : database_(template_database()), lock_timeout_(lock_timeout), pool_(database_options(), 1) {
   auto made = bootstrap(database_options(), "first", false, clock);
   if (!made) throw std::runtime_error(made.error().text);
   admin_ = std::move(*made);
@@ -110,6 +111,7 @@ DatabaseOptions AdminRig::database_options() const {
   DatabaseOptions options;
   options.url = database_.url();
   options.connections = 1;
+  options.lock_timeout = lock_timeout_;
   return options;
 }
 

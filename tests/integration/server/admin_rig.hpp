@@ -8,6 +8,7 @@
 // Not thread-safe: calls run on the caller's thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -43,7 +44,8 @@ using Headers = std::map<std::string, std::string>;
 
 class AdminRig {
  public:
-  AdminRig();
+  // `lock_timeout`: how long a call waits for a row that another transaction holds; then it is answered with 503.
+  explicit AdminRig(std::chrono::milliseconds lock_timeout = std::chrono::seconds(2));
 
   // One call from the token to the commit. `target`: path and query, as sent. Parameters that the route does not have
   // are an error of the test (std::logic_error), and so is a path without route: HTTP refuses both before the executor.
@@ -69,6 +71,7 @@ class AdminRig {
 
  private:
   TestDatabase database_;
+  const std::chrono::milliseconds lock_timeout_;
   telemetry::LineWriter lines_{STDERR_FILENO};
   telemetry::Log log_{lines_, telemetry::LogLevel::error};  // what makes a 500 is seen beside the failed check
   FailureThrottle throttle_;

@@ -106,6 +106,47 @@ TEST_CASE_FIXTURE(AdminRig, "a server that was told of no Redis applies no overr
   CHECK(answer.status == 503);
 }
 
+TEST_CASE_FIXTURE(Exported, "a policy that changes among many others takes its overrides along") {
+  REQUIRE(put_override("vip",
+                       R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"ann"},"set":{"limit":77})")
+              .status == 201);
+  std::string policies;
+  for (int i = 0; i < 30; ++i) {
+    policies += fmt::format(
+        R"(,{{"id":"p{0}","scope":{{"resource":"r{0}"}},"limits":[{{"name":"n","algorithm":"fixed_window","limit":1,"window":"1s"}}]}})",
+        i);
+  }
+  // An override's numbers are stored with the window of their limit: another window means another text in Redis.
+  const Answer answer = ask(
+      "POST", "/v1/admin/apply",
+      fmt::format(
+          R"({{"format":"sluice/v1","tenants":[{{"id":"shop"}}],"policies":[{{"id":"orders","scope":{{"resource":"orders"}},"key_by":["subject"],"limits":[{{"name":"burst","algorithm":"fixed_window","limit":20,"window":"30s"}}]}}{}]}})",
+          policies));
+  REQUIRE_MESSAGE(answer.status == 200, answer.body);
+  CHECK(burst("orders", "ann") == 77);
+  CHECK(burst("orders", "bob") == 20);
+}
+
+TEST_CASE_FIXTURE(Exported, "a policy that moves to a plan among many other changes gets the plan's overrides") {
+  REQUIRE(
+      put_override("gold", R"("plan_id":"pro","limit_name":"burst","identity":{"subject":"ann"},"set":{"limit":77})")
+          .status == 201);
+  std::string policies;
+  for (int i = 0; i < 30; ++i) {
+    policies += fmt::format(
+        R"(,{{"id":"p{0}","scope":{{"resource":"r{0}"}},"limits":[{{"name":"n","algorithm":"fixed_window","limit":1,"window":"1s"}}]}})",
+        i);
+  }
+  const Answer answer = ask(
+      "POST", "/v1/admin/apply",
+      fmt::format(
+          R"({{"format":"sluice/v1","tenants":[{{"id":"shop"}}],"plans":[{{"id":"pro","key_by":["subject"],"limits":[{}]}}],"policies":[{{"id":"orders","scope":{{"resource":"orders"}},"key_by":["subject"],"plan_id":"pro"}}{}]}})",
+          R"({"name":"burst","algorithm":"fixed_window","limit":10,"window":"1m"},{"name":"daily","algorithm":"quota","limit":100,"period":"day"})",
+          policies));
+  REQUIRE_MESSAGE(answer.status == 200, answer.body);
+  CHECK(burst("orders", "ann") == 77);
+}
+
 TEST_CASE_FIXTURE(Exported, "a plan that changes among many others takes its overrides along") {
   REQUIRE(
       put_override("gold", R"("plan_id":"pro","limit_name":"burst","identity":{"subject":"ann"},"set":{"limit":77})")

@@ -31,7 +31,7 @@ redis::Options redis_options(const std::string& url) {
 
 }  // namespace
 
-CounterRig::CounterRig() {
+CounterRig::CounterRig(std::chrono::milliseconds lock_timeout) : AdminRig(lock_timeout) {
   found_acme();
   const auto make = [this](std::string_view target, const std::string& body) {
     const Answer made = ask("POST", target, body);

@@ -25,7 +25,7 @@ using sluice::test::RedisServer;
 // the policy orders with the same limits as its own, the policies paid and free on pro, free counting by user instead.
 class CounterRig : public AdminRig {
  public:
-  CounterRig();
+  explicit CounterRig(std::chrono::milliseconds lock_timeout = std::chrono::seconds(2));  // as AdminRig's
 
   // A publisher as a server has one; the one before ends first. Does the API say what it wrote? From now on to this
   // one.

@@ -63,6 +63,27 @@ TEST_CASE_FIXTURE(CounterRig, "a reset that Redis could not be told of is made u
   CHECK(ask_agent("orders", "ann", 0).limits[0].remaining == 10);
 }
 
+TEST_CASE_FIXTURE(CounterRig, "an override and a reset of one counter that wait together are both carried out") {
+  ask_agent("orders", "ann", 9);
+  redis.pause();
+  put_override("vip", R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"ann"},"set":{"limit":50})");
+  REQUIRE(at(ask("POST", "/v1/admin/counters/reset", kAnn), "/published") == "false");
+  redis.resume();
+  CHECK(eventually([&] { return count(execute("SELECT count(*) FROM outbox")) == 0; }));
+  const limiter::Outcome after = ask_agent("orders", "ann", 0);
+  CHECK(after.limits[0].limit == 50);
+  CHECK(after.limits[0].remaining == 50);
+}
+
+TEST_CASE_FIXTURE(CounterRig, "a reset that waits for Redis does not make an override count as unpublished") {
+  put_override("vip", R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"ann"},"set":{"limit":50})");
+  redis.pause();
+  REQUIRE(at(ask("POST", "/v1/admin/counters/reset", kAnn), "/published") == "false");
+  CHECK(at(get_override("vip"), "/published") == "true");
+  CHECK(each(ask("GET", "/v1/admin/overrides?tenant_id=shop"), "published") == "true");
+  redis.resume();
+}
+
 TEST_CASE_FIXTURE(CounterRig, "a limit of its own dimensions is read and reset where they are said") {
   const Answer made = ask("PUT", "/v1/admin/policies/wide?tenant_id=shop", R"({"scope":{"resource":"wide"},"key_by":[],
     "limits":[{"name":"all","algorithm":"fixed_window","limit":100,"window":"1h"},

@@ -109,6 +109,23 @@ TEST_CASE_FIXTURE(CounterRig, "clear removes what belongs to a policy, a plan or
         "/tenant_id /plan_id /x");
 }
 
+TEST_CASE_FIXTURE(CounterRig, "clear of one policy leaves the overrides of other policies and of plans") {
+  put_override("vip", kVip);
+  put_override("also-vip",
+               R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"user:43"},"set":{"limit":600})");
+  put_override("of-paid",
+               R"("policy_id":"paid","limit_name":"daily","identity":{"subject":"user:42"},"set":{"limit":9000})");
+  put_override("gold", for_plan("ann", 77));
+  const Answer cleared = ask("POST", "/v1/admin/overrides/clear", R"({"tenant_id":"shop","policy_id":"orders"})");
+  CHECK(cleared.status == 200);
+  CHECK(at(cleared, "/cleared") == "2");
+  CHECK(each(ask("GET", "/v1/admin/overrides?tenant_id=shop"), "id") == "gold of-paid");
+  CHECK(burst("orders", "user:42") == 10);
+  CHECK(burst("orders", "user:43") == 10);
+  CHECK(ask_agent("paid", "user:42", 0).limits[1].limit == 9000);
+  CHECK(burst("paid", "ann") == 77);
+}
+
 TEST_CASE_FIXTURE(CounterRig, "clear of a policy or plan whose id is empty removes nothing") {
   put_override("vip", kVip);
   const auto clear = [this](std::string_view body) { return ask("POST", "/v1/admin/overrides/clear", body); };
