@@ -44,6 +44,25 @@ TEST_CASE_FIXTURE(FleetRig, "a report counts once though two replicas take it, o
   CHECK(counted() == 111111);
 }
 
+TEST_CASE_FIXTURE(FleetRig, "reports that come again are counted as replayed, by the replica that notices") {
+  const auto two = document("agent", {usage(1, "allowed", 1), usage(2, "allowed", 10)});
+  const auto first = replica(false);
+  first->report(shop, "10.0.0.1", two);
+  CHECK(first->statistics().replayed == 0);
+  first->report(shop, "10.0.0.1", two);
+  CHECK(first->statistics().replayed == 2);
+  CHECK(first->statistics().received == 4);
+  first->start();
+  CHECK(stored_up_to(*first, shop, document("agent"), 2));
+  // Another replica takes them, as it cannot know of them, and finds when it stores them that they were counted.
+  const auto second = replica();
+  second->report(shop, "10.0.0.1", two);
+  CHECK(stored_up_to(*second, shop, document("agent"), 2));
+  CHECK(second->statistics().replayed == 2);
+  CHECK(second->statistics().stored == 0);
+  CHECK(counted() == 11);
+}
+
 TEST_CASE_FIXTURE(FleetRig, "sums are exact when many agents report to two replicas at random, and again") {
   const std::vector<std::unique_ptr<Fleet>> replicas = [this] {
     std::vector<std::unique_ptr<Fleet>> made;
@@ -127,6 +146,17 @@ TEST_CASE_FIXTURE(FleetRig, "while PostgreSQL is away reports wait, and are stor
   limit(-1);
   CHECK(stored_up_to(*fleet, shop, two, 2));
   CHECK(counted() == 11);
+}
+
+TEST_CASE_FIXTURE(FleetRig, "what agents say of themselves is stored again where PostgreSQL did not take it") {
+  execute(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''not now''; END'; "
+      "CREATE TRIGGER refuse BEFORE INSERT ON agents FOR EACH STATEMENT EXECUTE FUNCTION refuse()");
+  const auto fleet = replica();
+  fleet->report(shop, "10.0.0.1", document("agent"));
+  CHECK(eventually([&] { return fleet->statistics().failures > 0; }));
+  execute("DROP TRIGGER refuse ON agents");
+  CHECK(eventually([&] { return each(ask("GET", "/v1/admin/agents"), "id") == "agent"; }));
 }
 
 TEST_CASE_FIXTURE(FleetRig, "a replica that ends stores what it was told, and leaves no watch open") {

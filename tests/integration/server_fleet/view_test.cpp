@@ -165,13 +165,45 @@ TEST_CASE_FIXTURE(View, "what was decided is counted by tenant, policy, outcome 
   CHECK(each(ask_as(of_bank, "GET", "/v1/admin/analytics/subjects"), "subject") == "ann");
 }
 
+TEST_CASE_FIXTURE(View, "analytics count from since, inclusive, until the end, exclusive") {
+  for (const auto& [minute, decisions] : {std::pair("11:59", 1), {"12:00", 10}, {"12:30", 100}, {"13:00", 1000}}) {
+    execute(
+        fmt::format("INSERT INTO usage (minute, organization_id, tenant_id, policy_id, outcome, count) VALUES "
+                    "('2026-03-01T{}:00Z', 'acme', 'shop', 'orders', 'allowed', {})",
+                    minute, decisions));
+  }
+  for (const auto& [hour, calls] : {std::pair("11", 1), {"12", 10}, {"13", 100}}) {
+    execute(
+        fmt::format("INSERT INTO usage_subjects (hour, organization_id, tenant_id, policy_id, subject, count) VALUES "
+                    "('2026-03-01T{0}:00:00Z', 'acme', 'shop', 'orders', 'at {0}', {1})",
+                    hour, calls));
+  }
+  const std::string noon = "?since=2026-03-01T12:00:00Z&until=2026-03-01T13:00:00Z";
+  const Answer hour = ask("GET", "/v1/admin/analytics" + noon + "&by=minute");
+  CHECK(each(hour, "count") == "10 100");
+  CHECK(at(hour, "/totals/decisions") == "110");
+  CHECK(at(hour, "/until") == "2026-03-01T13:00:00Z");
+  CHECK(each(ask("GET", "/v1/admin/analytics/subjects" + noon), "subject") == "at 12");
+  // Without since it is the hour before until; a since within a minute counts that minute whole.
+  CHECK(at(ask("GET", "/v1/admin/analytics?until=2026-03-01T13:00:00Z"), "/totals/decisions") == "110");
+  CHECK(at(ask("GET", "/v1/admin/analytics?since=2026-03-01T12:30:59Z&until=2026-03-01T12:31:00Z"),
+           "/totals/decisions") == "100");
+}
+
 TEST_CASE_FIXTURE(View, "what is older than the retention is removed, and agents that were forgotten") {
-  fleet->report(shop, "10.0.0.1", document("agent", {usage(1, "allowed", 1)}));
+  auto one = usage(1, "allowed", 1);
+  one.subjects = {{"shop", "orders", "old", 3}};
+  fleet->report(shop, "10.0.0.1", document("agent", {one}));
   CHECK(eventually([&] { return counted() == 1; }));
   fleet.reset();
   execute(
-      "UPDATE usage SET minute = minute - interval '2 days'; UPDATE agents SET heard_at = now() - interval '11 min'");
+      "UPDATE usage SET minute = minute - interval '2 days'; UPDATE usage_subjects SET hour = hour - interval '2 "
+      "days'; "
+      "UPDATE agents SET heard_at = now() - interval '11 min'");
   execute("INSERT INTO usage VALUES (now(), 'acme', 'shop', 'orders', 'allowed', 10)");
+  execute(
+      "INSERT INTO usage_subjects (hour, organization_id, tenant_id, policy_id, subject, count) VALUES (now(), 'acme', "
+      "'shop', 'orders', 'new', 4)");
   Pool pool(database_options(), 1);
   Session session(pool);
   Transaction tx(*session.connection());
@@ -179,6 +211,7 @@ TEST_CASE_FIXTURE(View, "what is older than the retention is removed, and agents
   tidy_fleet(tx, 24h);
   tx.commit();
   CHECK(counted() == 10);
+  CHECK(execute("SELECT subject FROM usage_subjects") == "new");
   CHECK(count(execute("SELECT count(*) FROM agents")) == 0);
   CHECK(count(execute("SELECT count(*) FROM report_marks")) == 1);
 }
