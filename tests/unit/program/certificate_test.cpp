@@ -73,10 +73,10 @@ TEST_CASE("A renewed certificate is used without a restart, and the log says so 
   CHECK(watched.exposed.count == 1);
   CHECK(watched.name() == "one");
   watched.folder.write(make_pair("two"));
-  CHECK(watched.run_until([&] { return watched.name() == "two"; }));
+  REQUIRE(watched.run_until([&] { return watched.name() == "two"; }));
   watched.folder.write(make_pair("three"));
-  CHECK(watched.run_until([&] { return watched.name() == "three"; }));
-  CHECK(watched.run_until([&] { return watched.logged("tls_renewed") == 2; }));
+  REQUIRE(watched.run_until([&] { return watched.name() == "three"; }));
+  REQUIRE(watched.run_until([&] { return watched.logged("tls_renewed") == 2; }));
 }
 
 TEST_CASE("A refused renewal leaves the former certificate in force, and the next one is taken all the same") {
@@ -85,10 +85,10 @@ TEST_CASE("A refused renewal leaves the former certificate in force, and the nex
   for (const std::string name : {"two", "three"}) {
     const int refused = watched.logged("tls_refused");
     watched.folder.write("tls.crt", "no certificate, instead of " + name);
-    CHECK(watched.run_until([&] { return watched.logged("tls_refused") > refused; }));
+    REQUIRE(watched.run_until([&] { return watched.logged("tls_refused") > refused; }));
     CHECK(watched.name() != name);
     watched.folder.write(make_pair(name));
-    CHECK(watched.run_until([&] { return watched.name() == name; }));
+    REQUIRE(watched.run_until([&] { return watched.name() == name; }));
   }
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("A faulty certificate at the start is a failure that is logged, and no
   Watched watched;
   watched.folder.write("tls.key", "no key");
   CHECK_FALSE(watched.load());
-  CHECK(watched.run_until([&] { return watched.logged("tls_failed") == 1; }));
+  REQUIRE(watched.run_until([&] { return watched.logged("tls_failed") == 1; }));
   CHECK(watched.certificate.load({}, watched.exposed));
   CHECK(watched.certificate.get() == nullptr);
   CHECK(watched.exposed.count == 0);
