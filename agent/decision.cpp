@@ -1,13 +1,12 @@
 #include "agent/decision.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "common/base/crypto.hpp"
+#include "common/domain/algorithm.hpp"
 #include "common/domain/credential.hpp"
-#include "common/domain/quota_period.hpp"
-#include "common/limiter/lease_set.hpp"
+#include "common/limiter/algorithms/lease_set.hpp"
 #include "common/policy/counter_key.hpp"
 
 namespace sluice::agent {
@@ -27,25 +26,6 @@ double sample_point(std::string_view request_id) {
     std::memcpy(&number, digest.data(), sizeof number);
   }
   return static_cast<double>(number >> 11) * 0x1.0p-53;
-}
-
-std::int64_t window_of(const Limit& limit, std::int64_t effective_limit, std::int64_t now_us) {
-  switch (limit.algorithm) {
-    case Algorithm::token_bucket:
-    case Algorithm::leaky_bucket:
-      // The time in which a whole bucket flows: q units each w seconds is its sustained rate.
-      return static_cast<std::int64_t>(
-          std::ceil(static_cast<double>(effective_limit) * static_cast<double>(limit.rate.per_us) /
-                    static_cast<double>(limit.rate.units)));
-    case Algorithm::quota: {
-      PeriodBounds period = period_at(limit.period, limit.anchor, now_us);
-      return period.to_us - period.from_us;
-    }
-    case Algorithm::concurrency:
-      return 0;
-    default:
-      return limit.window.count();
-  }
 }
 
 // What a limit that is exceeded does to the request: the action of the policy.
@@ -105,7 +85,7 @@ void report(const Rulebook& rulebook, const Outcome& outcome, Decision& decision
   decision.has_limit = true;
   decision.report = outcome.report;
   decision.limit_name = binding.name;
-  decision.window_us = window_of(binding, outcome.report.limit, outcome.now_us);
+  decision.window_us = window_us(binding, outcome.report.limit, outcome.now_us);
 }
 
 ShadowResult shadow_result(const Rulebook& shadow, const Outcome& outcome) {

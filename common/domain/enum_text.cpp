@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <utility>
 
 namespace sluice {
@@ -10,21 +9,6 @@ namespace {
 
 template <class Enum>
 using Alias = std::pair<std::string_view, Enum>;
-
-constexpr std::array<Alias<Algorithm>, 12> kAlgorithmAliases{{
-    {"token", Algorithm::token_bucket},
-    {"bucket", Algorithm::token_bucket},
-    {"leaky", Algorithm::leaky_bucket},
-    {"fixed", Algorithm::fixed_window},
-    {"fixed_window_counter", Algorithm::fixed_window},
-    {"sliding", Algorithm::sliding_window},
-    {"sliding_counter", Algorithm::sliding_window},
-    {"sliding_window_counter", Algorithm::sliding_window},
-    {"log", Algorithm::sliding_window_log},
-    {"sliding_log", Algorithm::sliding_window_log},
-    {"window_log", Algorithm::sliding_window_log},
-    {"concurrent", Algorithm::concurrency},
-}};
 
 constexpr std::array<Alias<Mode>, 2> kModeAliases{{{"on", Mode::enforce}, {"monitor", Mode::shadow}}};
 
@@ -46,13 +30,6 @@ std::optional<Enum> by_alias(std::string_view text, const std::array<Alias<Enum>
 }
 
 }  // namespace
-
-std::optional<Algorithm> algorithm_from(std::string_view text) {
-  std::string name(text);
-  std::ranges::replace(name, '-', '_');
-  const auto algorithm = by_name(name, Algorithm::quota);
-  return algorithm ? algorithm : by_alias(name, kAlgorithmAliases);
-}
 
 std::optional<Align> align_from(std::string_view text) { return by_name(text, Align::first); }
 std::optional<Period> period_from(std::string_view text) { return by_name(text, Period::year); }

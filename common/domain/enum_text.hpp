@@ -1,4 +1,5 @@
 // The enums of plans from their wire names and the aliases the APIs accept; plan.hpp's to_string is the way back.
+// Algorithms have a table of their own: algorithm.hpp.
 //
 // Thread safety: pure functions. Nothing for an unknown name.
 #pragma once
@@ -10,8 +11,6 @@
 
 namespace sluice {
 
-// Also "token", "bucket", "fixed", "sliding", "log", "leaky", "concurrent" and the like; '-' stands for '_'.
-std::optional<Algorithm> algorithm_from(std::string_view text);
 std::optional<Align> align_from(std::string_view text);
 std::optional<Period> period_from(std::string_view text);
 std::optional<Action> action_from(std::string_view text);
@@ -21,8 +20,6 @@ std::optional<DegradeAction> degrade_action_from(std::string_view text);
 std::optional<ReportSubjects> report_subjects_from(std::string_view text);
 
 // All names of an enum, for the text of a fault.
-inline constexpr std::string_view kAlgorithmNames =
-    "token_bucket, leaky_bucket, fixed_window, sliding_window, sliding_window_log, concurrency, quota";
 inline constexpr std::string_view kAlignNames = "epoch, first";
 inline constexpr std::string_view kPeriodNames = "hour, day, week, month, year";
 inline constexpr std::string_view kActionNames =

@@ -3,7 +3,6 @@
 // Thread safety: pure functions; all state is the caller's.
 #pragma once
 
-#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -15,18 +14,9 @@
 
 namespace sluice {
 
-// One field and the algorithms it goes with, as a set of bits 1 << Algorithm.
-struct LimitField {
-  std::string_view name;
-  std::uint8_t algorithms = 0;
-};
-
-// Every field of a limit but `name`, `key_by`, `algorithm`, `strategy` and `unit`.
-std::span<const LimitField> limit_fields();
-
-inline bool goes_with(const LimitField& field, Algorithm algorithm) {
-  return (field.algorithms >> static_cast<unsigned>(algorithm) & 1U) != 0;
-}
+// Every field of a limit but `name`, `key_by`, `algorithm`, `strategy` and `unit`. Which algorithm takes which:
+// algorithm.hpp.
+std::span<const std::string_view> limit_fields();
 
 // Reads algorithm, unit and numbers from `fields` into `limit`; faults are left in `fields`. Checks all ranges.
 void read_limit_fields(json::Fields& fields, Limit& limit);

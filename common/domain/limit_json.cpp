@@ -8,6 +8,7 @@
 #include "common/base/duration.hpp"
 #include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
+#include "common/domain/algorithm.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/limit_fields.hpp"
 #include "common/domain/limit_numbers.hpp"
@@ -19,29 +20,6 @@ namespace {
 constexpr std::size_t kMaxDimensionBytes = 256;
 constexpr std::size_t kMaxKeyBy = 32;
 constexpr std::array<std::string_view, 3> kCommonFields{"algorithm", "strategy", "unit"};
-
-bool is_bucket(Algorithm algorithm) {
-  return algorithm == Algorithm::token_bucket || algorithm == Algorithm::leaky_bucket;
-}
-
-// What an override can replace.
-std::string_view numbers_of(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::token_bucket:
-      return "capacity, refill";
-    case Algorithm::leaky_bucket:
-      return "capacity, leak";
-    case Algorithm::fixed_window:
-    case Algorithm::sliding_window:
-    case Algorithm::sliding_window_log:
-      return "limit, window";
-    case Algorithm::concurrency:
-      return "limit, lease_ttl";
-    case Algorithm::quota:
-      return "limit";
-  }
-  return "";
-}
 
 void read_limit(const json::Value& value, const json::Place& at, json::FaultList& faults, Limit& limit) {
   json::Fields fields(value, at, faults);
@@ -93,20 +71,17 @@ void reject_flat_fields(json::Fields& owner) {
     }
   };
   for (const std::string_view name : kCommonFields) reject(name);
-  for (const LimitField& field : limit_fields()) reject(field.name);
+  for (const std::string_view field : limit_fields()) reject(field);
 }
 
 // Faults for the fields of a limit that an override of `limit` cannot have.
 void reject_irreplaceable(json::Fields& fields, const Limit& limit) {
-  const bool bucket = is_bucket(limit.algorithm);
-  for (const LimitField& field : limit_fields()) {
-    const bool replaces = field.name != "align" && field.name != "period" && field.name != "anchor";
-    const bool fits = replaces && goes_with(field, limit.algorithm) &&
-                      (bucket ? field.name != "limit" && field.name != "window" : field.name != "rate");
-    if (!fields.present(field.name) || fits) continue;
-    fields.fault(field.name,
-                 fmt::format("{} is not a number that an override can replace in limit {} ({}): those are {}",
-                             field.name, limit.name, to_string(limit.algorithm), numbers_of(limit.algorithm)));
+  const AlgorithmTraits& traits = traits_of(limit.algorithm);
+  for (const std::string_view field : limit_fields()) {
+    const bool fits = takes(traits, field) && std::ranges::find(traits.fixed, field) == traits.fixed.end();
+    if (!fields.present(field) || fits) continue;
+    fields.fault(field, fmt::format("{} is not a number that an override can replace in limit {} ({}): those are {}",
+                                    field, limit.name, traits.name, traits.numbers));
   }
 }
 
@@ -140,7 +115,7 @@ bool has_flat_limit(json::Fields& owner) {
   // All are asked for, so that all are known.
   bool found = false;
   for (const std::string_view name : kCommonFields) found |= owner.present(name);
-  for (const LimitField& field : limit_fields()) found |= owner.present(field.name);
+  for (const std::string_view field : limit_fields()) found |= owner.present(field);
   return found;
 }
 
@@ -165,7 +140,7 @@ LimitChange read_limit_change(json::Fields& fields, Limit& limit) {
   if (fields.faults().count() != faults_before) return change;
   if (!change.limit && !change.rate && !change.window && !change.lease_ttl) {
     fields.faults().add(fields.at(), fmt::format("nothing is replaced in limit {}: name at least one of {}", limit.name,
-                                                 numbers_of(limit.algorithm)));
+                                                 traits_of(limit.algorithm).numbers));
   } else if (auto fault = number_fault(limit)) {
     fields.faults().add(fields.at(), std::move(fault->text));
   }
@@ -194,10 +169,6 @@ bool read_key_by(json::Fields& fields, std::string_view name, std::vector<Dimens
   return true;
 }
 
-std::string_view capacity_name(Algorithm algorithm) { return is_bucket(algorithm) ? "capacity" : "limit"; }
-
-std::string_view rate_name(Algorithm algorithm) { return algorithm == Algorithm::leaky_bucket ? "leak" : "refill"; }
-
 void write_key_by(json::Writer& out, std::string_view name, const std::vector<DimensionRef>& key_by) {
   std::vector<std::string> names;
   for (const DimensionRef& dimension : key_by) names.push_back(to_string(dimension));
@@ -210,12 +181,13 @@ void write_limit(json::Writer& out, const Limit& limit) {
   out.field("name", limit.name);
   out.field("algorithm", to_string(limit.algorithm));
   if (limit.unit != "requests") out.field("unit", limit.unit);
-  out.field(capacity_name(limit.algorithm), limit.limit);
-  if (is_bucket(limit.algorithm)) out.field(rate_name(limit.algorithm), to_string(limit.rate));
+  const AlgorithmTraits& traits = traits_of(limit.algorithm);
+  out.field(traits.capacity, limit.limit);
+  if (!traits.rate.empty()) out.field(traits.rate, to_string(limit.rate));
   if (limit.window != Micros(0)) out.field("window", format_duration(limit.window));
   if (limit.align != Align::epoch) out.field("align", to_string(limit.align));
   if (limit.lease_ttl != Micros(0)) out.field("lease_ttl", format_duration(limit.lease_ttl));
-  if (limit.algorithm == Algorithm::quota) out.field("period", to_string(limit.period));
+  if (takes(traits, "period")) out.field("period", to_string(limit.period));
   if (limit.anchor) out.field("anchor", format_timestamp(*limit.anchor));
   if (!limit.key_by.empty()) write_key_by(out, "key_by", limit.key_by);
   out.end_object();

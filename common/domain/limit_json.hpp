@@ -40,10 +40,6 @@ bool read_key_by(json::Fields& fields, std::string_view name, std::vector<Dimens
 // The canonical form. Every limit is written with its name.
 void write_limit(json::Writer& out, const Limit& limit);
 
-// What the canonical form calls a limit's number and its rate.
-std::string_view capacity_name(Algorithm algorithm);  // "capacity" or "limit"
-std::string_view rate_name(Algorithm algorithm);      // "refill" or "leak"; buckets only
-
 void write_key_by(json::Writer& out, std::string_view name, const std::vector<DimensionRef>& key_by);
 
 }  // namespace sluice

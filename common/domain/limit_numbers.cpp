@@ -6,6 +6,7 @@
 #include <array>
 
 #include "common/base/duration.hpp"
+#include "common/domain/algorithm.hpp"
 #include "common/domain/rate.hpp"
 
 namespace sluice {
@@ -23,9 +24,13 @@ struct Tick {
 };
 constexpr std::array<Tick, 3> kTicks{{{1, "microseconds"}, {1'000, "milliseconds"}, {1'000'000, "seconds"}}};
 
-bool has_rate(Algorithm algorithm) {
-  return algorithm == Algorithm::token_bucket || algorithm == Algorithm::leaky_bucket;
+std::optional<NumberFault> entries_fault(const Limit& limit, std::string_view advice) {
+  if (limit.limit <= kMaxLogLimit) return std::nullopt;
+  return NumberFault{"limit", fmt::format("the limit of a {} is at most {}, as every entry is stored{}",
+                                          to_string(limit.algorithm), kMaxLogLimit, advice)};
 }
+
+}  // namespace
 
 std::optional<NumberFault> bucket_fault(const Limit& limit) {
   // A capacity of 0 counts as 1: an override may raise it.
@@ -54,35 +59,19 @@ std::optional<NumberFault> sliding_fault(const Limit& limit) {
                                           most)};
 }
 
-std::optional<NumberFault> entries_fault(const Limit& limit) {
-  if (limit.limit <= kMaxLogLimit) return std::nullopt;
-  return NumberFault{
-      "limit", fmt::format("the limit of a {} is at most {}, as every entry is stored{}", to_string(limit.algorithm),
-                           kMaxLogLimit,
-                           limit.algorithm == Algorithm::sliding_window_log ? "; use sliding_window for more" : "")};
+std::optional<NumberFault> log_fault(const Limit& limit) {
+  return entries_fault(limit, "; use sliding_window for more");
 }
 
-}  // namespace
+std::optional<NumberFault> lease_fault(const Limit& limit) { return entries_fault(limit, ""); }
 
 std::optional<NumberFault> number_fault(const Limit& limit) {
-  switch (limit.algorithm) {
-    case Algorithm::token_bucket:
-    case Algorithm::leaky_bucket:
-      return bucket_fault(limit);
-    case Algorithm::sliding_window:
-      return sliding_fault(limit);
-    case Algorithm::sliding_window_log:
-    case Algorithm::concurrency:
-      return entries_fault(limit);
-    case Algorithm::fixed_window:
-    case Algorithm::quota:
-      return std::nullopt;
-  }
-  return std::nullopt;
+  const auto fault = traits_of(limit.algorithm).fault;
+  return fault == nullptr ? std::nullopt : fault(limit);
 }
 
 std::optional<std::string> debt_fault(const Limit& limit, Micros max_delay) {
-  if (!has_rate(limit.algorithm)) return std::nullopt;
+  if (!is_bucket(limit.algorithm)) return std::nullopt;
   const Wide capacity = static_cast<Wide>(limit.limit) * limit.rate.per_us;
   if (capacity + static_cast<Wide>(max_delay.count()) * limit.rate.units <= kMaxDebt) return std::nullopt;
   const auto longest = static_cast<std::int64_t>(std::max(kMaxDebt - capacity, Wide{0}) / limit.rate.units);

@@ -27,6 +27,12 @@ struct NumberFault {
 // REQUIRES: each number in its own range (limit 0 to kMaxLimit, window kMinWindow to kMaxWindow, a rate by rate.hpp).
 std::optional<NumberFault> number_fault(const Limit& limit);
 
+// The same by algorithm: rows of its table point to them.
+std::optional<NumberFault> bucket_fault(const Limit& limit);
+std::optional<NumberFault> sliding_fault(const Limit& limit);
+std::optional<NumberFault> log_fault(const Limit& limit);
+std::optional<NumberFault> lease_fault(const Limit& limit);
+
 // The same for action `delay`, where a bucket takes on debt: capacity · rate.per_us + max_delay · rate.units ≤ 2^51.
 std::optional<std::string> debt_fault(const Limit& limit, Micros max_delay);
 

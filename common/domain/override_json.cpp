@@ -8,6 +8,7 @@
 #include "common/base/duration.hpp"
 #include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
+#include "common/domain/algorithm.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/limit_json.hpp"
 #include "common/domain/limit_numbers.hpp"
@@ -200,8 +201,8 @@ void write_override(json::Writer& out, const Override& item, Algorithm algorithm
   write_identity(out, item);
   out.key("set");
   out.begin_object();
-  if (item.limit) out.field(capacity_name(algorithm), *item.limit);
-  if (item.rate) out.field(rate_name(algorithm), to_string(*item.rate));
+  if (item.limit) out.field(traits_of(algorithm).capacity, *item.limit);
+  if (item.rate) out.field(traits_of(algorithm).rate, to_string(*item.rate));
   if (item.window) out.field("window", format_duration(*item.window));
   if (item.lease_ttl) out.field("lease_ttl", format_duration(*item.lease_ttl));
   out.end_object();

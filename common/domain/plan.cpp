@@ -7,8 +7,6 @@ namespace sluice {
 namespace {
 
 // The wire names, in the order of the enumerators.
-constexpr std::array<std::string_view, 7> kAlgorithms{
-    "token_bucket", "leaky_bucket", "fixed_window", "sliding_window", "sliding_window_log", "concurrency", "quota"};
 constexpr std::array<std::string_view, 2> kAligns{"epoch", "first"};
 constexpr std::array<std::string_view, 5> kPeriods{"hour", "day", "week", "month", "year"};
 constexpr std::array<std::string_view, 8> kActions{
@@ -19,7 +17,6 @@ constexpr std::array<std::string_view, 2> kDegradeActions{"local_limit", "downgr
 constexpr std::array<std::string_view, 3> kReportSubjects{"hashed", "named", "off"};
 
 // A name added to one side only does not compile.
-static_assert(static_cast<std::size_t>(Algorithm::quota) + 1 == kAlgorithms.size());
 static_assert(static_cast<std::size_t>(Align::first) + 1 == kAligns.size());
 static_assert(static_cast<std::size_t>(Period::year) + 1 == kPeriods.size());
 static_assert(static_cast<std::size_t>(Action::shadow_only) + 1 == kActions.size());
@@ -30,7 +27,6 @@ static_assert(static_cast<std::size_t>(ReportSubjects::off) + 1 == kReportSubjec
 
 }  // namespace
 
-std::string_view to_string(Algorithm algorithm) { return kAlgorithms[static_cast<std::size_t>(algorithm)]; }
 std::string_view to_string(Align align) { return kAligns[static_cast<std::size_t>(align)]; }
 std::string_view to_string(Period period) { return kPeriods[static_cast<std::size_t>(period)]; }
 std::string_view to_string(Action action) { return kActions[static_cast<std::size_t>(action)]; }

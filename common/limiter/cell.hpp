@@ -5,27 +5,44 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/limiter/counter_store.hpp"
-#include "common/limiter/entry_log.hpp"
-#include "common/limiter/lease_set.hpp"
+#include "common/limiter/traits.hpp"
 
 namespace sluice::limiter {
+
+// The entries of one limit, beside the counters of its key.
+struct KeptEntries {
+  Kind kind = Kind::log;
+  std::string limit_name;
+  std::unique_ptr<Entries> entries;
+};
 
 // What only some keys have.
 struct CellExtras {
   std::vector<double> values;  // of more counters than the cell itself has room for
   std::vector<std::uint32_t> ids;
   std::vector<OverrideEntry> overrides;
-  std::map<std::string, EntryLog, std::less<>> logs;  // by limit name
-  std::map<std::string, LeaseSet, std::less<>> leases;
+  std::vector<KeptEntries> kept;
 
-  bool empty() const { return ids.empty() && overrides.empty() && logs.empty() && leases.empty(); }
+  bool empty() const { return ids.empty() && overrides.empty() && kept.empty(); }
+
+  // nullptr where the limit has none.
+  Entries* find(Kind kind, std::string_view limit_name) const {
+    const auto found = std::ranges::find_if(
+        kept, [&](const KeptEntries& each) { return each.kind == kind && each.limit_name == limit_name; });
+    return found == kept.end() ? nullptr : found->entries.get();
+  }
+  // Makes them where there are none. REQUIRES: a kind that keeps entries.
+  Entries& entries(Kind kind, std::string_view limit_name) {
+    if (Entries* const found = find(kind, limit_name)) return *found;
+    return *kept.emplace_back(kind, std::string(limit_name), traits_of(kind).make_entries()).entries;
+  }
 };
 
 // Of a million cells hardly one is in a cache: the counters of the usual key are in the cell itself, and a look at it
@@ -74,8 +91,7 @@ class Cell {
     if (extras_) {
       extras_->ids.clear();
       extras_->values.clear();
-      extras_->logs.clear();
-      extras_->leases.clear();
+      extras_->kept.clear();
       if (extras_->empty()) extras_.reset();
     }
     id_count_ = value_count_ = 0;
@@ -103,9 +119,8 @@ class Cell {
     set_counters({}, {});
   }
   void forget_extras(double now_ms) {
-    std::erase_if(extras_->logs, [&](const auto& log) { return now_ms >= log.second.expires_ms() + 1; });
-    std::erase_if(extras_->leases, [&](const auto& leases) {
-      return leases.second.empty() || now_ms >= leases.second.expires_ms() + 1;
+    std::erase_if(extras_->kept, [&](const KeptEntries& each) {
+      return each.entries->empty() || now_ms >= each.entries->expires_ms() + 1;
     });
     if (inside()) {
       extras_->ids.clear();

@@ -121,8 +121,8 @@ class CounterStore {
  public:
   virtual ~CounterStore() = default;
   virtual void judge(const Call& call, JudgeListener& listener) = 0;
-  // Judges each rulebook by itself: a denial by one does not stop the others from being charged. The calls and listeners
-  // live until each listener was told; `calls` itself may go when this returns.
+  // Judges each rulebook by itself: a denial by one does not stop the others from being charged. The calls and
+  // listeners live until each listener was told; `calls` itself may go when this returns.
   virtual void judge_all(std::span<const RulebookCall> calls) {
     for (const RulebookCall& each : calls) judge(*each.call, *each.listener);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/base/crypto.hpp"
-#include "common/limiter/lease_set.hpp"
+#include "common/limiter/algorithms/lease_set.hpp"
 
 namespace sluice::limiter {
 namespace {

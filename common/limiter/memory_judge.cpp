@@ -5,6 +5,8 @@
 
 #include <boost/container/static_vector.hpp>
 
+#include "common/limiter/algorithms/lease_set.hpp"
+
 namespace sluice::limiter {
 namespace {
 
@@ -37,10 +39,9 @@ class Judging {
   std::array<double, kMaxValues> values_;
   std::array<std::uint8_t, kMaxLimitsPerPlan> at_;     // rule → its first value
   std::array<std::int64_t, kMaxLimitsPerPlan> waits_;  // 0 where it admits
-  std::array<EntryLog*, kMaxLimitsPerPlan> logs_;      // of the rules that keep entries: one of the two, or none
-  std::array<LeaseSet*, kMaxLimitsPerPlan> leases_;
-  std::array<double, kMaxLimitsPerPlan> last_;        // group → time of the last charge, at most now
-  std::array<bool, kMaxLimitsPerPlan> overridden_{};  // group → its counter ids are not the layout's
+  std::array<Entries*, kMaxLimitsPerPlan> entries_;    // of the rules that keep some; none: nothing was ever charged
+  std::array<double, kMaxLimitsPerPlan> last_;         // group → time of the last charge, at most now
+  std::array<bool, kMaxLimitsPerPlan> overridden_{};   // group → its counter ids are not the layout's
   bool back_ = false;
   bool allowed_ = true;
 };
@@ -51,7 +52,7 @@ void Judging::apply_override(const OverrideEntry& entry, std::size_t rule) {
   if (entry.p >= 0) terms.p = entry.p;
   if (entry.q >= 0) terms.q = entry.q;
   if (entry.counter_id != 0) ids_[rule] = entry.counter_id;
-  if (terms.kind == Kind::sliding_window) terms.q = sliding_tick_us(terms.limit, terms.p);
+  if (const auto derived_q = traits_of(terms.kind).derived_q) terms.q = derived_q(terms.limit, terms.p, ids_[rule]);
 }
 
 // Values by this program's layout: as they are, or carried over by counter id from another one.
@@ -91,18 +92,12 @@ void Judging::load(std::size_t g) {
 
 Judged Judging::judge_rule(std::size_t i, double last) {
   const Terms& terms = terms_[i];
-  if (terms.kind < Kind::log) return judge(terms, &values_[at_[i]], now_, last);
-  const std::string& name = program_.limits[i].name;
+  if (!program_.rules[i].keeps_entries) return judge(terms, &values_[at_[i]], now_, last);
   Cell& cell = *cells_[program_.rules[i].group];
-  logs_[i] = nullptr;
-  leases_[i] = nullptr;
+  entries_[i] = nullptr;
   if (terms.cost == 0 && cell.existing_extras() == nullptr) return {-terms.limit, 0};
-  if (terms.kind == Kind::log) {
-    logs_[i] = &cell.extras().logs[name];
-    return logs_[i]->judge(terms, now_, ids_[i]);
-  }
-  leases_[i] = &cell.extras().leases[name];
-  return leases_[i]->judge(terms, now_);
+  entries_[i] = &cell.extras().entries(terms.kind, program_.limits[i].name);
+  return entries_[i]->judge(terms, now_, ids_[i]);
 }
 
 bool Judging::read_and_judge(std::span<const PeriodBounds> periods) {
@@ -111,7 +106,7 @@ bool Judging::read_and_judge(std::span<const PeriodBounds> periods) {
     const Rule& rule = program_.rules[i];
     terms_.push_back(
         {rule.kind, static_cast<double>(call_.costs[i]), rule.limit, rule.p, rule.q, program_.max_delay_us});
-    if (rule.kind == Kind::quota) {
+    if (rule.periodic) {
       terms_[i].p = static_cast<double>(periods[i].from_us);
       terms_[i].q = static_cast<double>(periods[i].to_us);
       if (now_ < terms_[i].p || now_ >= terms_[i].q) return false;
@@ -135,12 +130,12 @@ bool Judging::read_and_judge(std::span<const PeriodBounds> periods) {
 
 Charged Judging::charge_rule(std::size_t i, double charge, Outcome& outcome) {
   const Terms& terms = terms_[i];
-  if (terms.kind < Kind::log) return limiter::charge(terms, &values_[at_[i]], now_, charge, allowed_);
-  if (logs_[i]) return logs_[i]->charge(terms, now_, charge);
-  if (!leases_[i]) return {terms.limit, 0, 0};
-  if (charge > 0) outcome.lease_ttl_us[i] = static_cast<std::int64_t>(terms.p);
+  if (!program_.rules[i].keeps_entries) return limiter::charge(terms, &values_[at_[i]], now_, charge, allowed_);
+  if (!entries_[i]) return {terms.limit, 0, 0};
+  if (charge == 0 || !program_.rules[i].takes_leases) return entries_[i]->charge(terms, now_, charge, {});
+  outcome.lease_ttl_us[i] = static_cast<std::int64_t>(terms.p);
   std::string_view draw(reinterpret_cast<const char*>(call_.draw.data()), call_.draw.size());
-  return leases_[i]->charge(terms, now_, charge, charge > 0 ? lease_member(draw, charge, terms.p) : std::string());
+  return entries_[i]->charge(terms, now_, charge, lease_member(draw, charge, terms.p));
 }
 
 void Judging::store(std::size_t g, double longest) {
@@ -176,7 +171,7 @@ void Judging::charge_and_report(Outcome& outcome) {
       reports.push_back({waits_[i] == 0, static_cast<std::int64_t>(terms_[i].limit),
                          static_cast<std::int64_t>(std::max(0.0, c.left)), static_cast<std::int64_t>(c.reset_us),
                          waits_[i], static_cast<std::int64_t>(c.hold_us)});
-      if (terms_[i].kind < Kind::log) {
+      if (!program_.rules[i].keeps_entries) {
         charged |= charge > 0;
         longest = std::max(longest, c.reset_us);
       }
@@ -229,8 +224,7 @@ std::size_t binding_limit(const Program& program, std::span<const LimitReport> r
 
 void quota_periods(const Program& program, std::int64_t now_us, std::span<PeriodBounds> out) {
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
-    if (program.rules[i].kind == Kind::quota)
-      out[i] = period_at(program.limits[i].period, program.limits[i].anchor, now_us);
+    if (program.rules[i].periodic) out[i] = period_at(program.limits[i].period, program.limits[i].anchor, now_us);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/limiter/algorithms/lease_set.hpp"
 #include "common/limiter/memory_judge.hpp"
 
 namespace sluice::limiter {
@@ -58,8 +59,8 @@ void MemoryCounters::for_each_lease(std::span<const LeaseRef> leases, Each each)
     cell->forget_expired(now);
     CellExtras* extras = cell->existing_extras();
     if (extras == nullptr) continue;
-    auto found = extras->leases.find(lease.limit_name);
-    if (found != extras->leases.end()) each(found->second, lease.member, now);
+    Entries* const found = extras->find(Kind::lease, lease.limit_name);
+    if (found != nullptr) each(static_cast<LeaseSet&>(*found), lease.member, now);
   }
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
+#include "common/limiter/traits.hpp"
 #include "common/redis/command_writer.hpp"
 
 namespace sluice::limiter {
@@ -26,69 +26,28 @@ std::uint32_t hash32(std::string_view text) {
   return static_cast<std::uint32_t>(hash ^ (hash >> 32));
 }
 
-std::uint32_t width_of(const Limit& limit) {
-  switch (limit.algorithm) {
-    case Algorithm::sliding_window:
-      return 2;
-    case Algorithm::fixed_window:
-      return limit.align == Align::first ? 2 : 1;
-    case Algorithm::sliding_window_log:
-    case Algorithm::concurrency:
-      return 0;
-    default:
-      return 1;
-  }
-}
-
-Kind kind_of(const Limit& limit, bool with_debt) {
-  switch (limit.algorithm) {
-    case Algorithm::token_bucket:
-      return with_debt ? Kind::bucket_with_debt : Kind::token_bucket;
-    case Algorithm::leaky_bucket:
-      return with_debt ? Kind::bucket_with_debt : Kind::leaky_bucket;
-    case Algorithm::fixed_window:
-      return limit.align == Align::first ? Kind::first_window : Kind::fixed_window;
-    case Algorithm::sliding_window:
-      return Kind::sliding_window;
-    case Algorithm::sliding_window_log:
-      return Kind::log;
-    case Algorithm::concurrency:
-      return Kind::lease;
-    case Algorithm::quota:
-      break;
-  }
-  return Kind::quota;
+std::string counter_name(const Limit& limit) {
+  std::string name = limit.name;
+  name += '\0';
+  name += to_string(limit.algorithm);
+  if (traits_of(limit.algorithm).aligned) name += to_string(limit.align);
+  return name;
 }
 
 Rule rule_of(const Limit& limit, bool with_debt) {
+  const AlgorithmTraits& algorithm = traits_of(limit.algorithm);
   Rule rule;
   rule.kind = kind_of(limit, with_debt);
   rule.limit = static_cast<double>(limit.limit);
   rule.counter_id = counter_id(limit);
   rule.name_id = name_id(limit);
-  switch (limit.algorithm) {
-    case Algorithm::token_bucket:
-    case Algorithm::leaky_bucket:
-      rule.p = static_cast<double>(limit.rate.units);
-      rule.q = static_cast<double>(limit.rate.per_us);
-      break;
-    case Algorithm::sliding_window:
-      rule.p = static_cast<double>(limit.window.count());
-      rule.q = sliding_tick_us(rule.limit, rule.p);
-      break;
-    case Algorithm::sliding_window_log:
-      rule.p = static_cast<double>(limit.window.count());
-      rule.q = rule.counter_id;
-      break;
-    case Algorithm::fixed_window:
-      rule.p = static_cast<double>(limit.window.count());
-      break;
-    case Algorithm::concurrency:
-      rule.p = static_cast<double>(limit.lease_ttl.count());
-      break;
-    case Algorithm::quota:
-      break;
-  }
+  const KindTraits& kind = traits_of(rule.kind);
+  if (algorithm.p != nullptr) rule.p = algorithm.p(limit);
+  if (algorithm.q != nullptr) rule.q = algorithm.q(limit);
+  if (kind.derived_q != nullptr) rule.q = kind.derived_q(rule.limit, rule.p, rule.counter_id);
+  rule.keeps_entries = kind.keeps_entries();
+  rule.takes_leases = kind.takes_leases;
+  rule.periodic = kind.periodic;
   return rule;
 }
 
@@ -97,9 +56,9 @@ void order_rules(const std::vector<Limit>& limits, bool with_debt, Program& prog
   auto add = [&](std::size_t position, std::size_t group) {
     Rule rule = rule_of(limits[position], with_debt);
     rule.group = static_cast<std::uint8_t>(group);
-    program.leases = static_cast<std::uint8_t>(program.leases + (rule.kind == Kind::lease));
-    program.collections = static_cast<std::uint8_t>(program.collections + (rule.kind >= Kind::log));
-    program.has_quotas |= rule.kind == Kind::quota;
+    program.leases = static_cast<std::uint8_t>(program.leases + rule.takes_leases);
+    program.collections = static_cast<std::uint8_t>(program.collections + rule.keeps_entries);
+    program.has_quotas |= rule.periodic;
     program.groups[group].count++;
     program.rules.push_back(rule);
     program.limits.push_back(limits[position]);
@@ -136,15 +95,15 @@ void lay_out(Group& group, const std::vector<Rule>& rules) {
 
 void pack_parameters(Program& program) {
   std::string& out = program.packed;
-  program.packed_format = "<BBd";
+  program.packed_format = "<BB";
   pack(out, static_cast<std::uint8_t>(program.groups.size()));
   pack(out, std::uint8_t{0});
-  pack(out, program.max_delay_us);
   for (const Group& group : program.groups) {
-    program.packed_format += "I4I2B";
+    program.packed_format += "I4I2Bd";
     pack(out, group.layout);
     pack(out, static_cast<std::uint16_t>(group.untouched.size()));
     pack(out, group.count);
+    pack(out, program.max_delay_us);
     for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
       const Rule& rule = program.rules[i];
       program.packed_format += "BI4ddd";
@@ -165,41 +124,13 @@ void pack_parameters(Program& program) {
 
 }  // namespace
 
-double sliding_tick_us(double limit, double window_us) {
-  double tick = 1;
-  while (limit * std::ceil(window_us / tick) > kExact && tick < 1e6) tick *= 1000;
-  return tick;
-}
-
 std::uint32_t counter_id(const Limit& limit) {
-  std::string what = limit.name;
-  what += '\0';
-  what += to_string(limit.algorithm);
-  switch (limit.algorithm) {
-    case Algorithm::fixed_window:
-      what += to_string(limit.align);
-      [[fallthrough]];
-    case Algorithm::sliding_window:
-    case Algorithm::sliding_window_log:
-      what += std::to_string(limit.window.count());
-      break;
-    case Algorithm::quota:
-      what += to_string(limit.period);
-      if (limit.anchor) what += std::to_string(limit.anchor->time_since_epoch().count());
-      break;
-    default:
-      break;
-  }
-  return (hash32(what) & ~3U) | width_of(limit);
+  std::string what = counter_name(limit);
+  if (const auto counter_text = traits_of(limit.algorithm).counter_text) what += counter_text(limit);
+  return (hash32(what) & ~3U) | traits_of(kind_of(limit, false)).values;
 }
 
-std::uint32_t name_id(const Limit& limit) {
-  std::string what = limit.name;
-  what += '\0';
-  what += to_string(limit.algorithm);
-  if (limit.algorithm == Algorithm::fixed_window) what += to_string(limit.align);
-  return hash32(what);
-}
+std::uint32_t name_id(const Limit& limit) { return hash32(counter_name(limit)); }
 
 Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_delay) {
   Program program;

@@ -1,5 +1,5 @@
-// A plan compiled for judging: what both implementations of the algorithms (lua/check.lua in Redis, algorithms.cpp in
-// memory) read. Immutable and shared by all workers.
+// A plan compiled for judging: what both implementations of the algorithms (lua/check/ in Redis, algorithms/ in memory)
+// read. Immutable and shared by all workers.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,24 @@
 #include <vector>
 
 #include "common/domain/plan.hpp"
+#include "common/limiter/kind.hpp"
 
 namespace sluice::limiter {
-
-// How a limit is judged. The numbers are part of the script's arguments: never renumber.
-enum class Kind : std::uint8_t {
-  token_bucket = 1,
-  leaky_bucket = 2,
-  bucket_with_debt = 3,  // either bucket under action `delay`
-  fixed_window = 4,
-  first_window = 5,  // fixed_window, align first
-  sliding_window = 6,
-  quota = 7,
-  log = 8,
-  lease = 9,
-};
 
 // One limit with the numbers as the arithmetic uses them; all are integers below 2^53, kept in doubles as Lua does.
 struct Rule {
   Kind kind = Kind::token_bucket;
   double limit = 0;  // capacity or limit, in units
-  double p =
-      0;  // buckets: p units per q µs · windows and log: window in µs · lease: lease_ttl in µs · quota: from (per call)
-  double q = 0;  // buckets: see p · sliding window: µs in a tick · quota: to (per call) · log: counter_id
-  std::uint32_t counter_id =
-      0;  // name, algorithm and window: another id is another counter. Low two bits: doubles in the state
-  std::uint32_t name_id = 0;  // the limit's name and algorithm: how an override finds it
-  std::uint8_t group = 0;     // index into Program::groups
+  // What p and q are depends on the kind (algorithms/): a rate, a window in µs, …
+  double p = 0;
+  double q = 0;
+  // Names the counter: name, algorithm and window; another id is another counter. Low two bits: doubles in the state.
+  std::uint32_t counter_id = 0;
+  std::uint32_t name_id = 0;   // the limit's name and algorithm: how an override finds it
+  std::uint8_t group = 0;      // index into Program::groups
+  bool keeps_entries = false;  // these three as the kind's traits say
+  bool takes_leases = false;
+  bool periodic = false;
 };
 
 // The limits that share one identity and so one state key. Group 0 is the policy's own identity; a limit that adds
@@ -56,8 +47,8 @@ struct Program {
   std::vector<std::uint8_t> plan_position;  // plan_position[i]: where rules[i] stands in the plan
   std::vector<Group> groups;                // none is empty
   double max_delay_us = 0;                  // action delay, else 0
-  std::uint8_t leases = 0;                  // how many rules are leases
-  std::uint8_t collections = 0;             // how many are leases or logs
+  std::uint8_t leases = 0;                  // how many rules take leases
+  std::uint8_t collections = 0;             // how many keep entries, leases too
   bool has_quotas = false;
 
   // The script's parameters (lua/check.lua) packed for no cost and unexplained, their struct format, and where in them
@@ -81,11 +72,5 @@ std::uint32_t counter_id(const Limit& limit);
 // Names a limit to overrides: its name, algorithm and alignment, so that numbers and counters meant for one never reach
 // another.
 std::uint32_t name_id(const Limit& limit);
-
-// All numbers are whole and at most this, 2^53: doubles, which Lua has, hold them exactly.
-inline constexpr double kExact = 9007199254740992;
-
-// The tick a sliding window counts in, in µs: 1, or 1,000 or 1,000,000 where limit · window would pass 2^53.
-double sliding_tick_us(double limit, double window_us);
 
 }  // namespace sluice::limiter

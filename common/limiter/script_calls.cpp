@@ -7,6 +7,7 @@
 
 #include "common/base/crypto.hpp"
 #include "common/limiter/memory_judge.hpp"
+#include "common/limiter/traits.hpp"
 #include "lua/scripts.hpp"
 
 namespace sluice::limiter {
@@ -41,8 +42,6 @@ void bulk_of(redis::CommandWriter& out, Parts... parts) {
   out.raw("\r\n");
 }
 
-std::string_view collection_mark(Kind kind) { return kind == Kind::log ? ":log=" : ":lease="; }
-
 template <class Number>
 void patch(char* at, Number number) {
   std::memcpy(at, &number, sizeof number);
@@ -57,7 +56,7 @@ void write_parameters(redis::CommandWriter& out, const Call& call, std::span<con
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
     char* cost = packed + program.cost_offsets[i];
     patch(cost, call.costs[i]);
-    if (program.rules[i].kind != Kind::quota) continue;
+    if (!program.rules[i].periodic) continue;
     patch(cost + kPeriodBehindCost, static_cast<double>(periods[i].from_us));
     patch(cost + kPeriodBehindCost + 8, static_cast<double>(periods[i].to_us));
   }
@@ -92,8 +91,8 @@ void write_check(redis::CommandWriter& out, const Call& call, std::span<const Pe
   for (std::size_t g = 0; g < program.groups.size(); ++g) out.bulk(call.keys[g]);
   if (program.collections > 0) {
     for (std::size_t i = 0; i < program.rules.size(); ++i) {
-      if (program.rules[i].kind < Kind::log) continue;
-      bulk_of(out, std::string_view(call.keys[program.rules[i].group]), collection_mark(program.rules[i].kind),
+      if (!program.rules[i].keeps_entries) continue;
+      bulk_of(out, std::string_view(call.keys[program.rules[i].group]), traits_of(program.rules[i].kind).key_mark,
               std::string_view(program.limits[i].name));
     }
   }
@@ -105,7 +104,8 @@ void write_check(redis::CommandWriter& out, const Call& call, std::span<const Pe
 void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by) {
   begin_call(out, script, by, leases.size(), leases.size());
   for (const LeaseRef& lease : leases) {
-    bulk_of(out, std::string_view(lease.state_key), collection_mark(Kind::lease), std::string_view(lease.limit_name));
+    bulk_of(out, std::string_view(lease.state_key), traits_of(Kind::lease).key_mark,
+            std::string_view(lease.limit_name));
   }
   for (const LeaseRef& lease : leases) out.bulk(lease.member);
 }
@@ -128,9 +128,9 @@ void write_reset(redis::CommandWriter& out, std::string_view state_key, std::spa
 std::vector<std::string> collection_keys(const Program& program, std::size_t group, std::string_view state_key) {
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
-    if (program.rules[i].group != group || program.rules[i].kind < Kind::log) continue;
+    if (program.rules[i].group != group || !program.rules[i].keeps_entries) continue;
     keys.push_back(
-        std::string(state_key).append(collection_mark(program.rules[i].kind)).append(program.limits[i].name));
+        std::string(state_key).append(traits_of(program.rules[i].kind).key_mark).append(program.limits[i].name));
   }
   return keys;
 }
@@ -166,7 +166,7 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call) 
   if (outcome.allowed && numbers.size() >= reports_at) {
     std::size_t lease = kPlain;
     for (std::size_t i = 0; i < program.rules.size(); ++i) {
-      if (program.rules[i].kind == Kind::lease) outcome.lease_ttl_us[i] = numbers[lease++].integer;
+      if (program.rules[i].takes_leases) outcome.lease_ttl_us[i] = numbers[lease++].integer;
     }
   }
   if (!explained) return out;

@@ -282,6 +282,8 @@ def limit(algorithm: str, **fields: Any) -> dict[str, Any]:
     ({"capacity": 5, "leak_rate_per_sec": 2}, limit("leaky_bucket", capacity=5, leak="1/500ms")),
     ({"algorithm": "fixed_window", "rate": "5/s"}, limit("fixed_window", limit=5, window="1s")),
     ({"algorithm": "sliding_window", "limit": 5, "window": "60s"}, limit("sliding_window", limit=5, window="1m")),
+    ({"algorithm": "gcra", "rate": "10/1s", "burst": 20}, limit("token_bucket", capacity=20, refill="1/100ms")),
+    ({"strategy": "gcra", "rate": "10/1s"}, limit("token_bucket", capacity=10, refill="1/100ms")),
     ({"algorithm": "sliding_window_log", "limit": 5, "window": "1000ms"}, limit("sliding_window_log", limit=5, window="1s")),
     ({"limit": 3, "lease_ttl": "30s"}, limit("concurrency", limit=3, lease_ttl="30s")),
     ({"limit": 1000000, "period": "month"}, limit("quota", limit=1000000, period="month")),

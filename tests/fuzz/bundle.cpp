@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/domain/algorithm.hpp"
 #include "common/domain/bundle.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/limit_numbers.hpp"
@@ -107,8 +108,7 @@ void require_sound(const std::vector<Limit>& limits) {
     REQUIRE_THAT(is_limit_name(limit.name) && names.insert(limit.name).second);
     REQUIRE_THAT(limit.limit >= 0 && limit.limit <= kMaxLimit);
     REQUIRE_THAT(!number_fault(limit));
-    const bool bucket = limit.algorithm == Algorithm::token_bucket || limit.algorithm == Algorithm::leaky_bucket;
-    REQUIRE_THAT(bucket == (limit.rate.units > 0) && limit.rate.per_us > 0);
+    REQUIRE_THAT(is_bucket(limit.algorithm) == (limit.rate.units > 0) && limit.rate.per_us > 0);
   }
 }
 

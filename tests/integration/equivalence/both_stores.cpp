@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "common/limiter/algorithms/lease_set.hpp"
 #include "common/limiter/memory_judge.hpp"
 #include "tests/integration/equivalence/outcome_text.hpp"
 

@@ -16,6 +16,7 @@
 #include <limits>
 #include <optional>
 
+#include "common/limiter/traits.hpp"
 #include "tests/integration/equivalence/cpp_coverage.hpp"
 #include "tests/integration/equivalence/lua_coverage.hpp"
 #include "tests/integration/equivalence/world.hpp"
@@ -29,16 +30,6 @@ using limiter::Script;
 
 constexpr std::array<std::string_view, limiter::kScripts> kScriptNames{"check", "release", "renew", "overrides",
                                                                        "reset"};
-constexpr std::array<std::string_view, 10> kKindNames{"",
-                                                      "token_bucket",
-                                                      "leaky_bucket",
-                                                      "bucket with debt",
-                                                      "fixed_window",
-                                                      "fixed_window, first",
-                                                      "sliding_window",
-                                                      "quota",
-                                                      "sliding_window_log",
-                                                      "concurrency"};
 
 // With fewer, a branch that needs a rare history may be missed; it is printed then, and no failure.
 constexpr std::int64_t kStepsForAllBranches = 500'000;
@@ -118,8 +109,9 @@ void report(const Tally& t, double seconds) {
       "(numbers changed, and "
       "the state's life was over first)\n",
       t.denials, t.passed_in_place, t.passed_on_copies, t.early_denied, t.never, t.exempt, t.inexact, t.early_exempt);
-  for (std::size_t kind = 1; kind < kKindNames.size(); ++kind) {
-    fmt::print("  {:20} {:>9} judged {:>9} denied\n", kKindNames[kind], t.kinds[kind].judged, t.kinds[kind].denied);
+  for (const limiter::KindTraits& kind : limiter::all_kinds()) {
+    const Tally::OfKind of_kind = t.kinds.contains(kind.kind) ? t.kinds.at(kind.kind) : Tally::OfKind{};
+    fmt::print("  {:20} {:>9} judged {:>9} denied\n", kind.name, of_kind.judged, of_kind.denied);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/domain/algorithm.hpp"
 #include "common/domain/limit_numbers.hpp"
 #include "common/domain/rate.hpp"
 
@@ -14,9 +15,7 @@ constexpr std::int64_t kSecond = 1'000'000;
 constexpr std::int64_t kDay = 86'400 * kSecond;
 constexpr std::int64_t kYear = 366 * kDay;
 
-bool is_bucket(const Limit& limit) {
-  return limit.algorithm == Algorithm::token_bucket || limit.algorithm == Algorithm::leaky_bucket;
-}
+bool is_bucket(const Limit& limit) { return sluice::is_bucket(limit.algorithm); }
 
 Micros random_window(Random& random) {
   switch (random.below(6)) {
@@ -109,7 +108,7 @@ void fill(Random& random, Limit& limit, std::optional<Micros> max_delay) {
 }
 
 void random_limit(Random& random, Limit& limit, std::optional<Micros> max_delay) {
-  limit.algorithm = static_cast<Algorithm>(random.below(7));
+  limit.algorithm = static_cast<Algorithm>(random.below(static_cast<std::int64_t>(all_algorithms().size())));
   limit.unit = kUnits[static_cast<std::size_t>(random.percent(60) ? 0 : random.below(3))];
   limit.key_by.clear();
   if (random.percent(20)) limit.key_by.push_back({Dimension::method, ""});
@@ -259,8 +258,7 @@ std::optional<limiter::OverrideEntry> random_override(Random& random, Limit limi
     if (limit.algorithm == Algorithm::concurrency && limit.lease_ttl != base.lease_ttl) {
       entry.p = static_cast<double>(limit.lease_ttl.count());
     }
-    const bool windowed = limit.algorithm == Algorithm::fixed_window || limit.algorithm == Algorithm::sliding_window ||
-                          limit.algorithm == Algorithm::sliding_window_log;
+    const bool windowed = !is_bucket(limit) && takes(traits_of(limit.algorithm), "window");
     if (windowed && limit.window != base.window) {
       entry.p = static_cast<double>(limit.window.count());
       entry.counter_id = limiter::counter_id(limit);

@@ -1,8 +1,8 @@
 // What a run did, for the summary and for the checks that it did enough.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "common/limiter/program.hpp"
@@ -14,7 +14,7 @@ struct Tally {
     std::int64_t judged = 0;
     std::int64_t denied = 0;
   };
-  std::array<OfKind, 10> kinds{};  // by limiter::Kind
+  std::map<limiter::Kind, OfKind> kinds;
 
   std::int64_t steps = 0;  // checks, lease calls, override writes and resets compared
   std::int64_t checks = 0;

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "common/limiter/algorithms/lease_set.hpp"
 #include "common/limiter/memory_judge.hpp"
+#include "common/limiter/traits.hpp"
 #include "tests/integration/equivalence/outcome_text.hpp"
 #include "tests/integration/support/driven_clock/driven_clock.hpp"
 
@@ -15,7 +17,6 @@ namespace sluice::test {
 namespace {
 
 using limiter::Call;
-using limiter::Kind;
 using limiter::LeaseRef;
 using limiter::Outcome;
 using limiter::OverrideEntry;
@@ -112,8 +113,9 @@ std::vector<std::string> World::collection_keys(const Call& call) const {
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < program_->rules.size(); ++i) {
     const limiter::Rule& rule = program_->rules[i];
-    if (rule.kind < Kind::log) continue;
-    keys.push_back(call.keys[rule.group] + (rule.kind == Kind::log ? ":log=" : ":lease=") + program_->limits[i].name);
+    if (!rule.keeps_entries) continue;
+    keys.push_back(call.keys[rule.group] + std::string(limiter::traits_of(rule.kind).key_mark) +
+                   program_->limits[i].name);
   }
   return keys;
 }
@@ -200,7 +202,7 @@ void World::send_wrong_period(const Call& call) {
   limiter::quota_periods(*program_, off, wrong);
   bool differs = false;
   for (std::size_t i = 0; i < program_->rules.size(); ++i) {
-    if (program_->rules[i].kind == Kind::quota) differs |= !(now[i] == wrong[i]);
+    if (program_->rules[i].periodic) differs |= !(now[i] == wrong[i]);
   }
   if (!differs) return;
   ++tally_.wrong_periods;
@@ -245,7 +247,7 @@ void World::note(const Call& call, const Outcome& outcome) {
   };
   left_.clear();
   for (std::size_t i = 0; i < program_->rules.size(); ++i) {
-    Tally::OfKind& kind = tally_.kinds[static_cast<std::size_t>(program_->rules[i].kind)];
+    Tally::OfKind& kind = tally_.kinds[program_->rules[i].kind];
     kind.judged++;
     const LimitReport* report = call.explain ? &outcome.limits[i] : i == outcome.binding ? &outcome.report : nullptr;
     if (report == nullptr) continue;
@@ -261,7 +263,7 @@ void World::note(const Call& call, const Outcome& outcome) {
   std::vector<LeaseRef> taken;
   for (std::size_t i = 0; i < program_->rules.size(); ++i) {
     const limiter::Rule& rule = program_->rules[i];
-    if (rule.kind < Kind::log && call.costs[i] > 0) written_with_[call.keys[rule.group]] = numbers_;
+    if (!rule.keeps_entries && call.costs[i] > 0) written_with_[call.keys[rule.group]] = numbers_;
     if (outcome.lease_ttl_us[i] == 0) continue;
     mark(outcome.lease_ttl_us[i]);
     const std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());

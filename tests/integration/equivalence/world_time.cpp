@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "common/domain/algorithm.hpp"
 #include "common/limiter/memory_judge.hpp"
 #include "tests/integration/equivalence/outcome_text.hpp"
 #include "tests/integration/equivalence/world.hpp"
@@ -48,10 +49,8 @@ std::int64_t World::landmark() {
     }
     case Algorithm::concurrency:
       return now + random_.between(1, 2) * limit.lease_ttl.count();
-    case Algorithm::token_bucket:
-    case Algorithm::leaky_bucket:
-      return now + scale_of(limit);
     default:
+      if (is_bucket(limit.algorithm)) return now + scale_of(limit);
       return (now / limit.window.count() + random_.between(0, 2)) * limit.window.count();
   }
 }
@@ -163,7 +162,7 @@ bool World::numbers_are_exact(const Call& call) {
     const double q = entry != nullptr && entry->q >= 0 ? entry->q : rule.q;
     const auto limit = static_cast<double>(explained.limits[i].limit);
     const auto reset = static_cast<double>(explained.limits[i].reset_after_us);
-    if (rule.kind <= limiter::Kind::bucket_with_debt) {
+    if (is_bucket(program_->limits[i].algorithm)) {
       if (limit * q + program_->max_delay_us * p > kExact / 4 || reset * p > kExact) return false;
     } else if (rule.kind == limiter::Kind::sliding_window && limit * std::ceil(p / 1e6) > kExact) {
       return false;

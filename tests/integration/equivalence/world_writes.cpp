@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "common/limiter/traits.hpp"
 #include "tests/integration/equivalence/outcome_text.hpp"
 #include "tests/integration/equivalence/world.hpp"
 
@@ -47,7 +48,9 @@ void World::reset() {
   const std::string key = group_key(static_cast<std::size_t>(group), random_.percent(30));
   std::vector<std::string> collections;
   for (const std::string& known : keys_) {
-    if (known.starts_with(key + ":log=") || known.starts_with(key + ":lease=")) collections.push_back(known);
+    for (const limiter::KindTraits& kind : limiter::all_kinds()) {
+      if (kind.keeps_entries() && known.starts_with(key + std::string(kind.key_mark))) collections.push_back(known);
+    }
   }
   log("reset of " + key);
   written_with_.erase(key);

@@ -102,7 +102,27 @@ TEST_CASE("fields that only one algorithm has decide for it") {
   CHECK(limit_of(R"({"limit":1,"lease_ttl":"1s"})").algorithm == Algorithm::concurrency);
   CHECK(limit_of(R"({"limit":1,"period":"day"})").algorithm == Algorithm::quota);
   check_limit_fault(R"({"limit":1})", "/algorithm", "algorithm is missing");
-  check_limit_fault(R"({"algorithm":"gcra","limit":1})", "/algorithm", "sliding_window_log");
+  check_limit_fault(R"({"algorithm":"sieve","limit":1})", "/algorithm", "sliding_window_log");
+}
+
+TEST_CASE("gcra is a token bucket whose capacity is its burst") {
+  const Limit limit = limit_of(R"({"algorithm":"gcra","rate":"10/1s","burst":20})");
+  CHECK(limit.algorithm == Algorithm::token_bucket);
+  CHECK(limit.rate == Rate{1, 100'000});
+  CHECK(limit.limit == 20);
+  CHECK(limit_of(R"({"strategy":"gcra","rate":"10/1s"})").limit == 10);  // without burst: the rate's count
+  CHECK(limit_of(R"({"algorithm":"gcra","rate":"10/1s","burst":0})").limit == 0);
+}
+
+TEST_CASE("gcra takes a rate and a burst, and says what to write for other numbers") {
+  check_limit_fault(R"({"algorithm":"gcra","burst":20})", "/rate", "rate is missing");
+  check_limit_fault(R"({"algorithm":"gcra","rate":"10/1s","capacity":20})", "/capacity",
+                    "does not belong to gcra, only to token_bucket, leaky_bucket: write it as burst");
+  check_limit_fault(R"({"algorithm":"gcra","rate":"10/1s","limit":20})", "/limit", "write it as burst");
+  check_limit_fault(R"({"algorithm":"gcra","rate":"10/1s","window":"1s"})", "/window", "remove it");
+  check_limit_fault(R"({"algorithm":"gcra","rate":"10/1s","burst":-1})", "/burst", "");
+  check_limit_fault(R"({"algorithm":"gcra","rate":"1/366d","burst":1125899906842624})", "/burst", "too large");
+  check_limit_fault(R"({"rate":"10/1s","burst":20})", "/burst", "does not belong to token_bucket, only to gcra");
 }
 
 TEST_CASE("a field of another algorithm is a fault that names both") {

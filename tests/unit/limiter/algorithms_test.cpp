@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "common/limiter/algorithms.hpp"
+#include "common/limiter/traits.hpp"
 
 using namespace sluice::limiter;
 
@@ -11,7 +11,7 @@ constexpr double kSecond = 1e6;
 // Limit 10; a bucket leaks 1/s, a window lasts 60 s.
 Terms terms_of(Kind kind, double cost) {
   Terms terms{.kind = kind, .cost = cost, .limit = 10};
-  const bool bucket = kind <= Kind::bucket_with_debt;
+  const bool bucket = traits_of(kind).judge == traits_of(Kind::token_bucket).judge;
   terms.p = bucket ? 1 : 60 * kSecond;
   terms.q = bucket ? kSecond : 1;
   return terms;

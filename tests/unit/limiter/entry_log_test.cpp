@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "common/limiter/entry_log.hpp"
+#include "common/limiter/algorithms/entry_log.hpp"
 
 using namespace sluice::limiter;
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "common/base/crypto.hpp"
-#include "common/limiter/lease_set.hpp"
+#include "common/limiter/algorithms/lease_set.hpp"
 
 namespace sluice::limiter {
 namespace {

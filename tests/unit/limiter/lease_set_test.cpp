@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "common/limiter/lease_set.hpp"
+#include "common/limiter/algorithms/lease_set.hpp"
 
 using namespace sluice::limiter;
 

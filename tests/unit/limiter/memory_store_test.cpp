@@ -6,7 +6,7 @@
 #include <limits>
 #include <thread>
 
-#include "common/limiter/lease_set.hpp"
+#include "common/limiter/algorithms/lease_set.hpp"
 #include "tests/unit/limiter/limits.hpp"
 
 using namespace sluice;

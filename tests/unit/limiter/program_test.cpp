@@ -3,6 +3,7 @@
 #include <cstring>
 #include <set>
 
+#include "common/limiter/algorithms/sliding_window.hpp"
 #include "common/limiter/program.hpp"
 #include "tests/unit/limiter/limits.hpp"
 
@@ -100,7 +101,7 @@ TEST_CASE("costs and periods have their places in the packed parameters") {
     CHECK(number_at<double>(program.packed, cost + limiter::kPeriodBehindCost) == program.rules[i].p);
     CHECK(number_at<double>(program.packed, cost + limiter::kPeriodBehindCost + 8) == program.rules[i].q);
   }
-  CHECK(program.packed_format == "<BBdI4I2BBI4dddBI4ddd");
+  CHECK(program.packed_format == "<BBI4I2BdBI4dddBI4ddd");
   CHECK(program.packed[limiter::kExplainOffset] == 0);
   const std::size_t names = program.packed.size() - 8;
   CHECK(number_at<std::uint32_t>(program.packed, names) == program.rules[0].name_id);
@@ -158,11 +159,11 @@ TEST_CASE("overrides find a limit by name, algorithm and alignment, whatever its
 
 TEST_CASE("a sliding window counts in the finest tick whose product with the limit a double holds exactly") {
   constexpr double kExact = 9007199254740992;
-  CHECK(limiter::sliding_tick_us(50, 30e6) == 1);
-  CHECK(limiter::sliding_tick_us(kExact / 1e6, 1e6) == 1);
-  CHECK(limiter::sliding_tick_us(kExact / 1e6 + 1, 1e6) == 1'000);
-  CHECK(limiter::sliding_tick_us(kExact / 1e6 + 1, 1e9) == 1'000'000);
+  CHECK(limiter::sliding_tick_us(50, 30e6, 0) == 1);
+  CHECK(limiter::sliding_tick_us(kExact / 1e6, 1e6, 0) == 1);
+  CHECK(limiter::sliding_tick_us(kExact / 1e6 + 1, 1e6, 0) == 1'000);
+  CHECK(limiter::sliding_tick_us(kExact / 1e6 + 1, 1e9, 0) == 1'000'000);
   // 1,500 µs are two ticks of 1 ms, as a started tick counts.
-  CHECK(limiter::sliding_tick_us(kExact / 2, 1'500) == 1'000);
-  CHECK(limiter::sliding_tick_us(kExact / 2 + 1, 1'500) == 1'000'000);
+  CHECK(limiter::sliding_tick_us(kExact / 2, 1'500, 0) == 1'000);
+  CHECK(limiter::sliding_tick_us(kExact / 2 + 1, 1'500, 0) == 1'000'000);
 }

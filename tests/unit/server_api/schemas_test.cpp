@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/domain/algorithm.hpp"
 #include "common/domain/dimension.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/limit_fields.hpp"
@@ -36,7 +37,7 @@ std::string camel(std::string_view name) {
 
 template <class Visit>
 void each_algorithm(Visit visit) {
-  for (int i = 0; i <= static_cast<int>(Algorithm::quota); ++i) visit(static_cast<Algorithm>(i));
+  for (const AlgorithmTraits& traits : all_algorithms()) visit(traits.algorithm);
 }
 
 Names properties(const Document& document, const std::string& schema) {
@@ -55,8 +56,8 @@ TEST_CASE("Each algorithm is described with the fields it takes, and its canonic
     const std::string name(to_string(algorithm));
     CAPTURE(name);
     Names taken{"algorithm", "strategy"};
-    for (const LimitField& field : limit_fields()) {
-      if (goes_with(field, algorithm)) taken.insert(std::string(field.name));
+    for (const std::string_view field : limit_fields()) {
+      if (takes(traits_of(algorithm), field)) taken.insert(std::string(field));
     }
     CHECK(properties(document, camel(name) + "Fields") == taken);
     CHECK(document.get({"components", "schemas", camel(name) + "Limit", "properties", "algorithm", "const"}).text() ==
@@ -70,6 +71,19 @@ TEST_CASE("Each algorithm is described with the fields it takes, and its canonic
   });
 }
 
+TEST_CASE("Each shorthand of an algorithm is described with the fields it takes") {
+  const Document document;
+  for (const AlgorithmTraits& traits : algorithm_names()) {
+    if (!traits.shorthand) continue;
+    CAPTURE(traits.name);
+    Names taken{"algorithm", "strategy"};
+    for (const std::string_view field : limit_fields()) {
+      if (takes(traits, field)) taken.insert(std::string(field));
+    }
+    CHECK(properties(document, camel(traits.name) + "Fields") == taken);
+  }
+}
+
 TEST_CASE("A list, a plan, a policy and their patches take a limit of any algorithm") {
   const Document document;
   for (const char* schema : {"LimitBody", "PlanBody", "PolicyBody", "PlanPatch", "PolicyPatch"}) {
@@ -81,9 +95,9 @@ TEST_CASE("A list, a plan, a policy and their patches take a limit of any algori
       }
       CHECK_FALSE(Document::get(way, {"unevaluatedProperties"}).boolean());
     }
-    each_algorithm([&](Algorithm algorithm) {
-      CHECK(references.contains("#/components/schemas/" + camel(to_string(algorithm)) + "Fields"));
-    });
+    for (const AlgorithmTraits& traits : algorithm_names()) {
+      CHECK(references.contains("#/components/schemas/" + camel(traits.name) + "Fields"));
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-#include "common/limiter/entry_log.hpp"
+#include "common/limiter/algorithms/entry_log.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ Judged EntryLog::judge(const Terms& terms, double now, std::uint32_t id) {
   return out;
 }
 
-Charged EntryLog::charge(const Terms& terms, double now, double charge) {
+Charged EntryLog::charge(const Terms& terms, double now, double charge, std::string_view /*member*/) {
   if (ahead_) entries_.clear();
   if (charge > 0) {
     if (!ahead_) entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(dead_));

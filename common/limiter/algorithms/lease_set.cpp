@@ -1,4 +1,4 @@
-#include "common/limiter/lease_set.hpp"
+#include "common/limiter/algorithms/lease_set.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -30,7 +30,7 @@ LeaseSet::ByExpiry::const_iterator LeaseSet::first_above(double expiry) const {
   return by_expiry_.upper_bound({expiry, std::string(kLeaseMemberSize + 1, '\xff')});
 }
 
-Judged LeaseSet::judge(const Terms& terms, double now) {
+Judged LeaseSet::judge(const Terms& terms, double now, std::uint32_t /*counter_id*/) {
   double horizon = now + 2 * terms.p;
   const auto live = first_above(now), dead = first_above(horizon);
   ahead_ = dead != by_expiry_.end();
@@ -101,12 +101,6 @@ double LeaseSet::renew(std::string_view member, double now) {
   by_expiry_.emplace(found->second, found->first);
   expire_with_last(now);
   return found->second;
-}
-
-void LeaseSet::clear() {
-  expiry_.clear();
-  by_expiry_.clear();
-  total_ = 0;
 }
 
 }  // namespace sluice::limiter

@@ -1,33 +1,33 @@
-// The leases of one concurrency limit: at most 10,000 of them. As lua/check.lua's sorted set.
+// Concurrency; lua/check/concurrency.lua. Keeps every lease, at most 10,000 of them. p: lease_ttl in µs.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "common/limiter/algorithms.hpp"
+#include "common/domain/plan.hpp"
+#include "common/limiter/algorithms/algorithm.hpp"
 
 namespace sluice::limiter {
 
-class LeaseSet {
+class LeaseSet final : public Entries {
  public:
   // Sums the live leases (those that expire after now and at most 2 · ttl from now) and says how long until the cost
   // fits. Leases further ahead of a clock that stepped back are dead, and charge() removes them, even where it charges
   // nothing, so that they do not count again when the clock comes near them.
-  Judged judge(const Terms& terms, double now);
-  // REQUIRES: judge() with the same terms and now just before. `member` names the lease that a charge takes.
-  Charged charge(const Terms& terms, double now, double charge, std::string_view member);
+  Judged judge(const Terms& terms, double now, std::uint32_t counter_id = 0) override;
+  Charged charge(const Terms& terms, double now, double charge, std::string_view member) override;
 
   // Whether the lease was live; it is gone afterwards.
   bool release(std::string_view member, double now);
   // The new expiry of a live lease, now + its own ttl; 0 where it is not live.
   double renew(std::string_view member, double now);
 
-  double expires_ms() const { return expires_ms_; }
-  bool empty() const { return expiry_.empty(); }
-  void clear();
+  double expires_ms() const override { return expires_ms_; }
+  bool empty() const override { return expiry_.empty(); }
 
  private:
   void erase_dead(double now, double horizon);
@@ -49,5 +49,8 @@ std::string lease_member(std::string_view draw, double weight, double ttl_us);
 inline constexpr std::size_t kLeaseMemberSize = 28;
 double lease_weight(std::string_view member);
 double lease_ttl_us(std::string_view member);
+
+inline std::unique_ptr<Entries> make_lease_set() { return std::make_unique<LeaseSet>(); }
+inline double lease_p(const Limit& limit) { return static_cast<double>(limit.lease_ttl.count()); }
 
 }  // namespace sluice::limiter

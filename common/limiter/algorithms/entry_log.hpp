@@ -1,26 +1,28 @@
-// The entries of one sliding_window_log: exact, at most 10,000 of them. As lua/check.lua's list.
+// Sliding window log; lua/check/sliding_window_log.lua. Exact: it keeps every entry, at most 10,000 of them.
+// p: the window in µs, q: the counter id.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <string_view>
 
-#include "common/limiter/algorithms.hpp"
+#include "common/limiter/algorithms/algorithm.hpp"
 
 namespace sluice::limiter {
 
-class EntryLog {
+class EntryLog final : public Entries {
  public:
   // What counts at `now` under the counter `id` (another one's entries count nothing), and how long until the cost
   // fits. Charges nothing; remembers for charge() what it found. A log whose last entry is more than a window ahead of
   // a clock that stepped back is dead, and charge() removes it, so that it does not count again when the clock comes
   // near it.
-  Judged judge(const Terms& terms, double now, std::uint32_t id);
-  // REQUIRES: judge() with the same terms and now just before.
-  Charged charge(const Terms& terms, double now, double charge);
+  Judged judge(const Terms& terms, double now, std::uint32_t id) override;
+  Charged charge(const Terms& terms, double now, double charge, std::string_view member = {}) override;
 
-  double expires_ms() const { return expires_ms_; }  // wall clock; when the entries are garbage
-  void clear() { entries_.clear(); }
+  double expires_ms() const override { return expires_ms_; }
+  bool empty() const override { return entries_.empty(); }
 
  private:
   struct Entry {
@@ -38,5 +40,8 @@ class EntryLog {
   std::size_t dead_ = 0;  // entries at the front that no longer count
   bool ahead_ = false;    // all are dead, being too far ahead
 };
+
+inline std::unique_ptr<Entries> make_entry_log() { return std::make_unique<EntryLog>(); }
+inline double log_q(double /*limit*/, double /*p*/, std::uint32_t counter_id) { return counter_id; }
 
 }  // namespace sluice::limiter

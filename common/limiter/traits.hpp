@@ -1,0 +1,69 @@
+// What the algorithms are: a table with a row for each algorithm, and one with a row for each kind of limit. Nothing
+// else in this folder knows which algorithms there are; lua/check/ has the same ones as parts of the script.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/domain/plan.hpp"
+#include "common/limiter/algorithms/algorithm.hpp"
+
+namespace sluice::limiter {
+
+// How limits of one kind are judged and charged. Their state is either a few values in the state key, or entries beside
+// it; then `make_entries` and `key_mark` are set, and `judge` and `charge` are not.
+struct KindTraits {
+  Kind kind = Kind::token_bucket;
+  std::string_view name{};      // for people
+  std::uint32_t values = 0;   // doubles in the state, at most 3
+  bool periodic = false;      // p and q are a period's bounds, which each call brings along
+  bool takes_leases = false;  // its entries are a LeaseSet: a charge takes a lease, which can be released and renewed
+
+  // Brings the values forward from `last`, the time of the last charge, to `now` ≥ last and judges.
+  Judged (*judge)(const Terms& terms, double* values, double now, double last) = nullptr;
+  // Charges `charge` units (0: reports only) to values that `judge` brought forward. `allowed`: so is the whole call.
+  Charged (*charge)(const Terms& terms, double* values, double now, double charge, bool allowed) = nullptr;
+  // Whether a cost above the limit can still be admitted. None: never.
+  bool (*exceeds)(const Terms& terms) = nullptr;
+
+  std::string_view key_mark{};  // between the state key and the limit's name in the key of the entries
+  std::unique_ptr<Entries> (*make_entries)() = nullptr;
+
+  // q, where it follows from the limit, p and the counter id, which an override may replace.
+  double (*derived_q)(double limit, double p, std::uint32_t counter_id) = nullptr;
+
+  bool keeps_entries() const { return make_entries != nullptr; }
+};
+
+// How limits of one algorithm are compiled.
+struct AlgorithmTraits {
+  Algorithm algorithm = Algorithm::token_bucket;
+  Kind kind = Kind::token_bucket;
+  Kind with_debt = kind;   // under action `delay`
+  Kind from_first = kind;  // with align `first`
+
+  // p and q. None: 0, and a call or `derived_q` sets them.
+  double (*p)(const Limit& limit) = nullptr;
+  double (*q)(const Limit& limit) = nullptr;
+  // What names its counter beside its name, algorithm and alignment.
+  std::string (*counter_text)(const Limit& limit) = nullptr;
+  bool aligned = false;  // its alignment names the counter too
+};
+
+std::span<const KindTraits> all_kinds();
+const KindTraits& traits_of(Kind kind);
+const AlgorithmTraits& traits_of(Algorithm algorithm);
+
+// The kind as which the limit is judged. `with_debt`: under action `delay`.
+Kind kind_of(const Limit& limit, bool with_debt);
+
+// Judges and charges by the kind's functions. REQUIRES: a kind without entries.
+Judged judge(const Terms& terms, double* values, double now, double last);
+Charged charge(const Terms& terms, double* values, double now, double charge, bool allowed);
+
+// Whether the cost can never fit, however long one waits. REQUIRES: it does not fit now.
+bool never_fits(const Terms& terms);
+
+}  // namespace sluice::limiter

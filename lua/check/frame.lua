@@ -1,0 +1,184 @@
+#!lua
+-- Judges all limits of one plan and, if all admit, charges all of them; a denial writes nothing.
+-- The build assembles this script from lua/check/*.lua, where each algorithm has a part of its own.
+--
+-- KEYS  one state key for each group (the limits that share an identity), then one key for each log and each
+--       lease limit, in the order of the limits.
+-- ARGV  1 parameters, packed, with the limits' name ids (I4 each) behind them · 2 their format ·
+--       then for each group: the format of its state, a packed untouched state, its packed counter ids ·
+--       last, where the plan has leases, the 16 random bytes that name this call's lease.
+-- Parameters: groups, explain; then for each group its layout, the length of its state, its number of limits and
+--       max_delay in us; then for each of these limits kind, cost, limit, p, q (common/limiter/program.hpp).
+-- State: layout (I4), limits + 32 * values (I2), time of the last charge (d), values (d each), counter ids (I4 each),
+--       overrides (40 bytes each: name id, counter id or 0, expiry, limit, p, q, the last three -1 where they stay).
+-- Reply: allowed, now, binding limit (from 0), its limit, remaining, reset_after; retry_after and delay of the decision;
+--       for each lease limit the ttl of the lease taken or 0; where explained, for each limit admitted, limit,
+--       remaining, reset_after, retry_after, delay. Times in us, -1 is never.
+--       Only {-1, now} where a quota's period does not hold now: the caller asks again with the right one.
+--
+-- All numbers are integers below 2^53, so doubles hold them exactly; they enter the state by struct, never as text.
+-- A first pass reads and judges and changes only local values; a second one charges, reports and writes.
+
+local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
+local floor, ceil = math.floor, math.ceil
+local exact = 9007199254740992                -- 2^53
+
+local clock = call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+--@body
+local P = {unpack_(ARGV[2], ARGV[1])}
+local groups, explain = P[1], P[2] == 1
+
+-- The state of a group whose stored form is not simply its present layout: another layout is carried over by counter id
+-- (what is gone is dropped, what is new is untouched), and overrides in force replace numbers in P.
+-- Returns the values, the state's tail and until when overrides live (0: there are none).
+-- It captures no local of the script, so that making it costs next to nothing where it is not called.
+local function carry_over(P, now, state, group, at, first)
+  local pack, unpack_, floor, ceil = struct.pack, struct.unpack, math.floor, math.ceil
+  local _, head = unpack_('<I4I2', state)
+  local n, m = head % 32, floor(head / 32) % 64
+  local old = {unpack_('<I4I2' .. string.rep('d', m + 1) .. string.rep('I4', n), state)}
+  local stored, v = {}, 4
+  for i = 4 + m, 3 + m + n do
+    stored[old[i]] = v
+    v = v + old[i] % 4
+  end
+
+  local overrides, kept, lives_until = {}, '', 0
+  for from = 15 + 8 * m + 4 * n, #state, 40 do
+    local name, counter, expires, limit, p, q = unpack_('<I4I4dddd', state, from)
+    if expires > now then
+      overrides[name] = {counter, limit, p, q}       -- of two for one limit the later one
+      kept = kept .. string.sub(state, from, from + 39)
+      if expires > lives_until then lives_until = expires end
+    end
+  end
+
+  local V = {unpack_(ARGV[3 * group], ARGV[3 * group + 1])}
+  local count = P[at + 2]
+  local ids = {unpack_('<' .. string.rep('I4', count), ARGV[3 * group + 2])}
+  local names = {unpack_('<' .. string.rep('I4', count), ARGV[1], P[#P] + 4 * first)}
+  V[3], v = old[3], 4
+  for i = 1, count do
+    local r, override = at + 4 + 5 * (i - 1), overrides[names[i]]
+    if override then
+      if override[1] ~= 0 then ids[i], V[1] = override[1], 0 end
+      for field = 2, 4 do
+        if override[field] >= 0 then P[r + field] = override[field] end
+      end
+      local kind = P[r]
+      --@override
+    end
+    local from = stored[ids[i]]
+    for width = 0, ids[i] % 4 - 1 do
+      if from then V[v] = old[from + width] end
+      v = v + 1
+    end
+  end
+  local tail = kept
+  for i = count, 1, -1 do tail = pack('<I4', ids[i]) .. tail end
+  return V, tail, lives_until
+end
+
+-- What reads logs and leases, made only for the plans that have some: making a function costs what a limit costs.
+local ahead
+--@names
+if #KEYS > groups then
+  -- Entries and leases too far ahead of a clock that stepped back are dead. They must not count again when the clock comes
+  -- near them, so the call that finds them removes them, even a denial or a read.
+  ahead = false
+
+  --@entries
+end
+
+-- First pass: bring every limit forward to now and judge it.
+local states, tails, lives = {}, nil, nil            -- by group; the last two only where a state was carried over
+local collections, waits = #KEYS > groups and {}, explain and {}   -- by place of the limit in P
+local allowed, back, retry, binding = true, false, 0, nil
+local at, rule, collection = 3, 0, groups
+for g = 1, groups do
+  local state = call('GET', KEYS[g]) or ARGV[3 * g + 1]
+  local V
+  if #state == P[at + 1] then V = {unpack_(ARGV[3 * g], state)} end
+  if not V or V[1] ~= P[at] then
+    if not tails then tails, lives = {}, {} end
+    V, tails[g], lives[g] = carry_over(P, now, state, g, at, rule)
+  end
+  local t = V[3]
+  if t > now then                                  -- the clock stepped back: what is stored counts as now's
+    t, V[3], back = now, now, true
+  end
+  local elapsed, max_delay, v = now - t, P[at + 3], 4
+  for r = at + 4, at + 5 * P[at + 2] - 1, 5 do
+    local kind, cost, limit, p, q = P[r], P[r + 1], P[r + 2], P[r + 3], P[r + 4]
+    local over, wait, value, owed = 0, 0, v, false   -- owed: the cost fits into the debt of an untouched bucket
+    --@judge
+    if cost > 0 and (over > 0 or limit == 0) then
+      allowed = false
+      if wait > exact then wait = exact end
+      if limit == 0 or cost > limit and not owed then wait = -1 end
+      if explain then waits[r] = wait end
+      if retry == 0 or retry ~= -1 and (wait == -1 or wait > retry) then
+        retry, binding = wait, {r, value, rule + (r - at - 4) / 5}
+      end
+    end
+  end
+  states[g] = V
+  rule = rule + P[at + 2]
+  at = at + 4 + 5 * P[at + 2]
+end
+
+-- Second pass: charge what was admitted, report, and write each group that changed. A plain denial needs no more than the
+-- binding limit's numbers (of several groups the caller wants all: their order is not the plan's).
+local everything = allowed or explain or back or ahead or groups > 1
+local reply = {allowed and 1 or 0, now, 0, 0, 0, 0, retry, 0}
+local explained, scarcest, delay = explain and {}, 2, 0
+at, rule = 3, 0
+for g = 1, groups do
+  local V, charged, longest, v = states[g], false, 0, 4
+  local first, last = at + 4, at + 5 * P[at + 2] - 1
+  if not everything then first, last, v, rule = binding[1], binding[1], binding[2], binding[3] end
+  for r = first, last, 5 do
+    local kind, cost, limit, p, q = P[r], P[r + 1], P[r + 2], P[r + 3], P[r + 4]
+    local charge = allowed and cost or 0
+    local left, reset, hold, entries = 0, 0, 0, false   -- entries: they are kept beside the state
+    --@charge
+
+    if left < 0 then left = 0 end
+    if charge > 0 then
+      if not entries then charged = true end
+      if hold > delay then delay = hold end
+    end
+    if not entries and reset > longest then longest = reset end
+    local binds
+    if allowed then
+      local share = limit > 0 and left / limit or 0
+      binds = share < scarcest
+      if binds then scarcest = share end
+    else
+      binds = r == binding[1]
+    end
+    if binds then reply[3], reply[4], reply[5], reply[6] = rule, limit, left, reset end
+    if explain then
+      local e = #explained
+      explained[e + 1], explained[e + 2], explained[e + 3] = waits[r] and 0 or 1, limit, left
+      explained[e + 4], explained[e + 5], explained[e + 6] = reset, waits[r] or 0, hold
+    end
+    rule = rule + 1
+  end
+
+  if charged or back then
+    V[3] = now
+    local state = pack(ARGV[3 * g], unpack(V, 1, #V - 1)) .. (tails and tails[g] or ARGV[3 * g + 2])
+    local ttl = ceil(longest / 1000)
+    if lives and lives[g] and (lives[g] - now) / 1000 > ttl then ttl = ceil((lives[g] - now) / 1000) end
+    if ttl == math.huge then call('SET', KEYS[g], state)
+    else call('SET', KEYS[g], state, 'PX', string.format('%d', ttl > 0 and ttl or 1)) end
+  end
+  at = at + 4 + 5 * P[at + 2]
+end
+reply[8] = delay
+if explain then
+  for i = 1, #explained do reply[#reply + 1] = explained[i] end
+end
+return reply
