@@ -132,7 +132,7 @@ void Worker::run() {
   context_.run();
 }
 
-void Worker::set_snapshot(Publication publication, std::function<void()> taken) {
+void Worker::set_snapshot(policies::Publication publication, std::function<void()> taken) {
   boost::asio::post(context_, [this, publication = std::move(publication), taken = std::move(taken)]() mutable {
     in_force_ = std::move(publication);
     api_.set_snapshot(in_force_.snapshot);
@@ -142,7 +142,7 @@ void Worker::set_snapshot(Publication publication, std::function<void()> taken) 
   });
 }
 
-void Worker::set_head(CheckApi::Head head) {
+void Worker::set_head(api::CheckApi::Head head) {
   boost::asio::post(context_, [this, head = std::move(head)]() mutable { api_.set_head(std::move(head)); });
 }
 

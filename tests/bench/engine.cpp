@@ -21,8 +21,8 @@
 
 #include <fmt/core.h>
 
-#include "agent/check_api.hpp"
-#include "agent/decision.hpp"
+#include "agent/api/check_api.hpp"
+#include "agent/decide/decision.hpp"
 #include "common/domain/bundle.hpp"
 #include "common/domain/credential.hpp"
 #include "common/http/connection_host.hpp"
@@ -124,9 +124,9 @@ class World {
     auto built = policy::build_snapshot(*bundle, 1, clock.now_us());
     if (!built) stop(built.error()[0].text);
     snapshot = *built;
-    key_view = agent::authenticate(*snapshot, key, clock.now_us());
+    key_view = agent::decide::authenticate(*snapshot, key, clock.now_us());
     if (!key_view) stop("the key is not known");
-    api.emplace(agent::CheckApiOptions{}, store, clock, in_flight, metrics, log);
+    api.emplace(agent::api::CheckApiOptions{}, store, clock, in_flight, metrics, log);
     api->set_snapshot(snapshot);
     host = std::make_shared<Host>(http::ServerOptions{}, *api);
     wire = std::make_unique<Wire>(host);
@@ -145,20 +145,21 @@ class World {
   limiter::MemoryCounters counters{clock};
   limiter::MemoryStore store{counters};
   std::atomic<std::size_t> in_flight{0};
-  telemetry::Metrics metrics{{.redis = false, .redis_error_classes = {}, .routes = agent::route_templates()}, clock};
+  telemetry::Metrics metrics{{.redis = false, .redis_error_classes = {}, .routes = agent::api::route_templates()},
+                             clock};
   telemetry::LineWriter lines{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
   telemetry::DecisionLog log{{}, lines, clock};
   std::shared_ptr<const policy::Snapshot> snapshot;
   const policy::KeyView* key_view = nullptr;
-  std::optional<agent::CheckApi> api;
+  std::optional<agent::api::CheckApi> api;
   std::shared_ptr<Host> host;
   std::unique_ptr<Wire> wire;
   std::string request_bytes;
   std::size_t subject_at = 0;
 
-  agent::Usage usage{1};
-  agent::CheckContext alone{store, clock, metrics, log, in_flight, 1, false};
-  agent::CheckContext reporting{store, clock, metrics, log, in_flight, 1, false, &usage.worker(0)};
+  agent::usage::Usage usage{1};
+  agent::decide::CheckContext alone{store, clock, metrics, log, in_flight, 1, false};
+  agent::decide::CheckContext reporting{store, clock, metrics, log, in_flight, 1, false, &usage.worker(0)};
 
   CheckRequest request;
   agent::Course course;
@@ -172,16 +173,17 @@ class World {
   Decision decide(std::string_view subject) {
     request.dimensions[static_cast<std::size_t>(Dimension::resource)] = {"GET:/orders", true};
     set_subject(subject);
-    course = agent::choose_course(*snapshot, snapshot->tenant_of(*key_view), *key_view, request, clock.now_us());
-    agent::prepare_call(snapshot->tenant_of(*key_view), *course.deciding, request, call);
+    course =
+        agent::decide::choose_course(*snapshot, snapshot->tenant_of(*key_view), *key_view, request, clock.now_us());
+    agent::decide::prepare_call(snapshot->tenant_of(*key_view), *course.deciding, request, call);
     store.judge(call, keeper);
-    return agent::conclude(course, request, call, keeper.outcome, nullptr);
+    return agent::decide::conclude(course, request, call, keeper.outcome, nullptr);
   }
   // An allowed decision.
-  void count(agent::CheckContext& context) {
-    const agent::DecisionCounts counts = context.counters(snapshot->tenant_of(*key_view), course.deciding);
+  void count(agent::decide::CheckContext& context) {
+    const agent::decide::DecisionCounts counts = context.counters(snapshot->tenant_of(*key_view), course.deciding);
     counts.metrics->count(true, Reason::within_limit);
-    if (counts.usage) counts.usage->count(agent::UsageOutcome::allowed);
+    if (counts.usage) counts.usage->count(agent::usage::UsageOutcome::allowed);
   }
   void handle(std::string_view subject) {
     std::memcpy(request_bytes.data() + subject_at, subject.data(), subject.size());
@@ -223,21 +225,23 @@ void add_parts(std::vector<Timed>& all, World& world, std::size_t times) {
                    },
                    times});
   };
-  add("part: authenticate", [&world] { keep(agent::authenticate(*world.snapshot, world.key, world.clock.now_us())); });
+  add("part: authenticate",
+      [&world] { keep(agent::decide::authenticate(*world.snapshot, world.key, world.clock.now_us())); });
   add("part: parse JSON", [body = std::string(kBody), request = CheckRequest()]() mutable {
     std::memcpy(body.data(), kBody.data(), kBody.size());  // it is parsed in place
     if (!parse_check(body, request).empty()) stop("the body is no check");
     keep(request.requests);
   });
   add("part: match", [&world] {
-    world.course = agent::choose_course(*world.snapshot, world.snapshot->tenant_of(*world.key_view), *world.key_view,
-                                        world.request, world.clock.now_us());
+    world.course = agent::decide::choose_course(*world.snapshot, world.snapshot->tenant_of(*world.key_view),
+                                                *world.key_view, world.request, world.clock.now_us());
   });
   add("part: build key", [&world] {
-    agent::prepare_call(world.snapshot->tenant_of(*world.key_view), *world.course.deciding, world.request, world.call);
+    agent::decide::prepare_call(world.snapshot->tenant_of(*world.key_view), *world.course.deciding, world.request,
+                                world.call);
   });
   add("part: conclude", [&world] {
-    keep(agent::conclude(world.course, world.request, world.call, world.keeper.outcome, nullptr).allowed);
+    keep(agent::decide::conclude(world.course, world.request, world.call, world.keeper.outcome, nullptr).allowed);
   });
   add("part: count", [&world] { world.count(world.alone); });
   add("part: count, for a server too", [&world] { world.count(world.reporting); });
