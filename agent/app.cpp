@@ -58,8 +58,14 @@ class App {
         decision_log_(config.decision_log, decision_lines_, clock_),
         metrics_(metrics_options(config), clock_),
         counters_(clock_),
-        shared_{
-            clock_, metrics_, log_, decision_log_, config.redis, counters_, api_options(config), http_options(config)},
+        shared_{clock_,
+                metrics_,
+                log_,
+                decision_log_,
+                config.redis,
+                counters_,
+                worker_options(config),
+                http_options(config)},
         probes_("The admin port", {.alive = [this] { return alive(); },
                                    .degraded = [this] { return degraded(); },
                                    .metrics = [this] { return metrics_.render(); },
@@ -93,7 +99,7 @@ class App {
   }
 
  private:
-  static api::CheckApiOptions api_options(const Config& config) {
+  static WorkerOptions worker_options(const Config& config) {
     return {config.headers, config.max_in_flight, config.allow_without_snapshot, config.metrics_policy_label};
   }
   void expose_dropped(std::string name, std::string help, const telemetry::LineWriter& lines) {

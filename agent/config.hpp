@@ -37,7 +37,7 @@ struct Config {
   std::string text;  // help, version: print this and exit 0
   MintKeyRequest mint;
 
-  std::string policies_file;            // "": none; REQUIRED by check_config
+  std::string policies_file;                      // "": none; REQUIRED by check_config
   std::optional<policies::ServerOptions> server;  // instead of it
   bool allow_without_snapshot = false;
 

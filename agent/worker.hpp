@@ -16,7 +16,9 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "agent/api/check_api.hpp"
+#include "agent/decide/decider.hpp"
 #include "agent/policies/override_publisher.hpp"
+#include "agent/usage/recorder.hpp"
 #include "common/http/tls.hpp"
 #include "common/limiter/memory_store.hpp"
 #include "common/limiter/redis_store.hpp"
@@ -24,6 +26,13 @@
 #include "common/telemetry/log.hpp"
 
 namespace sluice::agent {
+
+struct WorkerOptions {
+  HeaderFamilies headers;
+  std::size_t max_in_flight = 10'000;   // checks of the whole process; above: 503 overload
+  bool allow_without_snapshot = false;  // else 503 no_snapshot
+  bool policy_label = false;            // count decisions by policy
+};
 
 // What workers of one process have in common. Outlives them.
 struct WorkerShared {
@@ -33,11 +42,11 @@ struct WorkerShared {
   telemetry::DecisionLog& decision_log;
   std::optional<redis::Options> redis;  // absent: counters in memory
   limiter::MemoryCounters& memory;
-  api::CheckApiOptions api;
+  WorkerOptions options;
   http::ServerOptions http;
   usage::Usage* usage = nullptr;             // none where there is no server to report to
   std::function<void()> redis_refused = {};  // Redis did not take the login; called on workers' loops
-  std::atomic<std::size_t> in_flight{0};
+  decide::InFlight in_flight{options.max_in_flight};
 };
 
 class Worker {
@@ -50,6 +59,10 @@ class Worker {
   Result<std::uint16_t> listen_tls(const std::string& address, bool reuse_port,
                                    std::shared_ptr<const http::Certificates> certificates);
   Result<> listen_unix(const std::string& path, mode_t mode);
+
+  // What a front end of another protocol is built from; used on the loop only.
+  boost::asio::io_context& loop() { return context_; }
+  decide::Decider& decider() { return decider_; }
 
   void run();  // until stop(); the worker's thread is the one that calls it
 
@@ -80,6 +93,8 @@ class Worker {
   std::unique_ptr<redis::Client> redis_;        // none where counters are in memory
   limiter::RedisStore* redis_store_ = nullptr;  // store_, where it is one
   std::unique_ptr<limiter::CounterStore> store_;
+  usage::Recorder recorder_;
+  decide::Decider decider_;
   api::CheckApi api_;
   http::Server server_;
   policies::OverridePublisher overrides_;

@@ -17,17 +17,6 @@ void send_problem(RouteReply& reply, unsigned status, std::string_view detail, s
   reply.send({.status = status, .content_type = http::kProblemType, .headers = headers, .body = body});
 }
 
-void send_problem(RouteReply& reply, const http::Problem& problem) {
-  std::string body;
-  http::write_problem(problem, body);
-  reply.send({.status = problem.status, .content_type = http::kProblemType, .headers = {}, .body = body});
-}
-
-void send_unauthorized(RouteReply& reply) {
-  send_problem(reply, 401, "A valid API key is required: send it as x-api-key: slk_<id>_<secret>.", {},
-               "WWW-Authenticate: ApiKey realm=\"sluice\"\r\n");
-}
-
 void send_no_route(RouteReply& reply, std::string_view path, std::string_view allow) {
   if (allow.empty()) return send_problem(reply, 404, fmt::format("There is nothing at {}; see /openapi.json.", path));
   send_problem(reply, 405, fmt::format("{} answers {} only.", path, allow), {}, fmt::format("Allow: {}\r\n", allow));

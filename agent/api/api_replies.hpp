@@ -37,11 +37,6 @@ void send_json(RouteReply& reply, unsigned status, std::string_view body);
 void send_problem(RouteReply& reply, unsigned status, std::string_view detail, std::span<const Fault> errors = {},
                   std::string_view headers = {}, std::string_view request_id = {});
 
-void send_problem(RouteReply& reply, const http::Problem& problem);
-
-// Unknown API key: one answer for every way of not having a good one.
-void send_unauthorized(RouteReply& reply);
-
 // 404 for an unknown path, 405 with Allow for a known one. `allow` is "" for an unknown path.
 void send_no_route(RouteReply& reply, std::string_view path, std::string_view allow);
 

@@ -18,39 +18,38 @@ void empty(std::string& text) {
 
 }  // namespace
 
-void Batch::start(const http::Request& http, RouteReply reply, std::shared_ptr<const policy::Snapshot> snapshot,
-                  const policy::KeyView* key) {
+void Batch::start(const http::Request& http, RouteReply reply, std::optional<decide::Caller> caller) {
   reply_.emplace(std::move(reply));
-  snapshot_ = std::move(snapshot);
+  caller_ = std::move(caller);
   traceparent_ = http.header("traceparent");
-  caller_ = {.snapshot = snapshot_.get(), .key = key, .traceparent = traceparent_};
   body_.assign(http.body.data(), http.body.size());  // the connection's buffer does not wait for Redis
-  auto faults = split_checks(body_, elements_);
-  if (!faults.empty()) return refuse(faults);
-  places_.resize(elements_.size());
-  while (checks_.size() < elements_.size()) checks_.emplace_back(context_);
-  open_ = elements_.size() + 1;
-  for (std::size_t slot = 0; slot < elements_.size(); ++slot) begin(slot);
+  auto faults = split_checks(body_, spans_);
+  if (!faults.empty()) return refuse_all(faults);
+  places_.resize(spans_.size());
+  while (elements_.size() < spans_.size()) elements_.emplace_back(decider_);
+  open_ = spans_.size() + 1;
+  for (std::size_t slot = 0; slot < spans_.size(); ++slot) begin(slot);
   close_one();
 }
 
 void Batch::begin(std::size_t slot) {
-  if (elements_[slot].size() > kMaxCheckBytes) return refuse_size(slot);
-  if (!caller_.key) return decided(slot, context_.unjudged(Reason::no_snapshot, true));
-  if (!context_.enter()) return decided(slot, context_.unjudged(Reason::overload, false));
-  checks_[slot].start(elements_[slot], caller_, *this, slot);
+  if (spans_[slot].size() > kMaxCheckBytes) return refuse_size(slot);
+  auto place = decider_.admit();
+  if (!place) return decided(slot, place.error());
+  Element& element = elements_[slot];
+  auto faults = parse_check(spans_[slot], element.request);
+  if (!faults.empty()) return refuse(slot, problem_of(faults, element.request.request_id));
+  element.check.start(*std::move(place), *caller_, element.request, traceparent_, *this, slot);
 }
 
 void Batch::refuse_size(std::size_t slot) {
-  const Fault fault{"", fmt::format("is {} bytes long", elements_[slot].size())};
-  refused(slot, {.status = 413,
-                 .type = "/problems/body-too-large",
-                 .detail = "A check is at most 16 KiB long.",
-                 .errors = {&fault, 1}});
+  refuse(slot, {.status = 413,
+                .detail = "A check is at most 16 KiB long.",
+                .errors = {{"", fmt::format("is {} bytes long", spans_[slot].size())}},
+                .type = "/problems/body-too-large"});
 }
 
-// The whole batch.
-void Batch::refuse(const std::vector<RequestFault>& faults) {
+void Batch::refuse_all(const std::vector<RequestFault>& faults) {
   Faults errors;
   for (const RequestFault& fault : faults) errors.push_back({fault.pointer, fault.text});
   const unsigned status = faults.front().status;
@@ -62,21 +61,20 @@ void Batch::refuse(const std::vector<RequestFault>& faults) {
 void Batch::decided(std::size_t slot, const Decision& decision) {
   const std::size_t at = results_.size();
   write_decision(decision, results_);
-  told(slot, at);
+  add_result(slot, at);
 }
 
-// The pointers of a check are those of the body it came in.
-void Batch::refused(std::size_t slot, const http::Problem& problem) {
-  Faults errors(problem.errors.begin(), problem.errors.end());
-  for (Fault& fault : errors) fault.pointer.insert(0, fmt::format("/checks/{}", slot));
-  http::Problem in_its_place = problem;
-  in_its_place.errors = errors;
+void Batch::refused(std::size_t slot, const decide::Refusal& refusal) { refuse(slot, problem_of(refusal)); }
+
+// The problem's pointers are those of one check; in a batch they begin at the batch.
+void Batch::refuse(std::size_t slot, CheckProblem problem) {
+  for (Fault& fault : problem.errors) fault.pointer.insert(0, fmt::format("/checks/{}", slot));
   const std::size_t at = results_.size();
-  http::write_problem(in_its_place, results_);
-  told(slot, at);
+  http::write_problem(problem.problem(), results_);
+  add_result(slot, at);
 }
 
-void Batch::told(std::size_t slot, std::size_t began_at) {
+void Batch::add_result(std::size_t slot, std::size_t began_at) {
   places_[slot] = {began_at, results_.size() - began_at};
   close_one();
 }
@@ -98,7 +96,7 @@ void Batch::send() {
 
 void Batch::rest() {
   reply_.reset();
-  snapshot_.reset();
+  caller_.reset();
   empty(body_);
   empty(results_);
   empty(out_);

@@ -6,11 +6,11 @@
 
 #include <fmt/core.h>
 
+#include "agent/api/check_problems.hpp"
 #include "agent/api/lease_request.hpp"
 #include "agent/api/openapi.hpp"
 #include "common/domain/check_batch.hpp"
 #include "common/json/text.hpp"
-#include "common/limiter/lease_id.hpp"
 
 namespace sluice::agent::api {
 namespace {
@@ -36,40 +36,46 @@ std::size_t route_of(std::string_view path) {
 // A check, and the reply that waits for it.
 class CheckApi::Single final : public decide::CheckListener {
  public:
-  explicit Single(CheckApi& api) : api_(api), check_(api.context_) {}
+  explicit Single(CheckApi& api) : api_(api), check_(api.decider_) {}
 
-  // REQUIRES: CheckContext::enter().
-  void start(const http::Request& http, RouteReply reply, const policy::KeyView& key) {
+  void start(const http::Request& http, RouteReply reply, decide::InFlight::Place place, decide::Caller caller) {
     reply_.emplace(std::move(reply));
-    snapshot_ = api_.snapshot_;
+    caller_ = std::move(caller);
     as_text_ = wants_text(http.header("accept"));
     traceparent_ = http.header("traceparent");
     body_.assign(http.body.data(), http.body.size());  // the connection's buffer does not wait for Redis
-    check_.start(body_, {.snapshot = snapshot_.get(), .key = &key, .traceparent = traceparent_}, *this, 0);
+    auto faults = parse_check(body_, request_);
+    if (!faults.empty()) {
+      place.leave();
+      return refuse(problem_of(faults, request_.request_id));
+    }
+    check_.start(std::move(place), caller_, request_, traceparent_, *this);
   }
 
   void decided(std::size_t, const Decision& decision) override {
     api_.writer_.send(*reply_, decision, as_text_);
     rest();
   }
-  void refused(std::size_t, const http::Problem& problem) override {
+  void refused(std::size_t, const decide::Refusal& refusal) override { refuse(problem_of(refusal)); }
+
+ private:
+  void refuse(const CheckProblem& problem) {
     send_problem(*reply_, problem);
     rest();
   }
-
- private:
   void rest() {
     reply_.reset();
-    snapshot_.reset();
+    caller_ = {};
     api_.singles_.give_back(*this);
   }
 
   CheckApi& api_;
   std::optional<RouteReply> reply_;
-  std::shared_ptr<const policy::Snapshot> snapshot_;  // keeps the key and the course of the check alive
+  decide::Caller caller_;
   bool as_text_ = false;
   std::string traceparent_;
-  std::string body_;
+  std::string body_;  // the request points into it
+  CheckRequest request_;
   decide::Check check_;
 };
 
@@ -97,12 +103,8 @@ class CheckApi::LeaseChange final : public limiter::LeaseListener {
   Change change_;
 };
 
-CheckApi::CheckApi(CheckApiOptions options, limiter::CounterStore& store, const Clock& clock,
-                   std::atomic<std::size_t>& in_flight, telemetry::Metrics& metrics, telemetry::DecisionLog& log,
-                   usage::WorkerUsage* usage)
-    : options_(options),
-      context_(store, clock, metrics, log, in_flight, options.max_in_flight, options.policy_label, usage),
-      writer_(options.headers) {}
+CheckApi::CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters)
+    : decider_(decider), counters_(counters), writer_(headers) {}
 
 CheckApi::~CheckApi() = default;
 
@@ -119,7 +121,7 @@ std::size_t CheckApi::body_limit(std::string_view method, std::string_view path)
 
 void CheckApi::handle(http::Request& request, http::Reply its_reply) {
   std::size_t route = route_of(request.path);
-  RouteReply reply(std::move(its_reply), context_.metrics.http, route);
+  RouteReply reply(std::move(its_reply), counters_, route);
   if (route == kNoRoute) return send_no_route(reply, request.path, {});
   std::string_view method = kRoutes[route].method;
   bool readable = method == "GET" && request.method == "HEAD";
@@ -135,69 +137,53 @@ void CheckApi::handle(http::Request& request, http::Reply its_reply) {
   send_health(reply);
 }
 
-void CheckApi::set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot) {
-  context_.forget_counters();
-  snapshot_ = std::move(snapshot);
-  head_.reset();
-}
-
-const policy::KeyView* CheckApi::authenticated(const http::Request& request) const {
-  return decide::authenticate(*snapshot_, request.header("x-api-key"), context_.clock.now_us());
-}
-
 void CheckApi::check(http::Request& request, RouteReply reply) {
-  const bool as_text = wants_text(request.header("accept"));
-  if (!snapshot_) {
-    return writer_.send(reply, context_.unjudged(Reason::no_snapshot, options_.allow_without_snapshot), as_text);
+  auto place = decider_.admit();
+  if (!place) return writer_.send(reply, place.error(), wants_text(request.header("accept")));
+  auto caller = decider_.authenticate(request.header("x-api-key"));
+  if (!caller) {
+    place->leave();
+    return send_problem(reply, problem_of(caller.error()));
   }
-  if (!context_.enter()) return writer_.send(reply, context_.unjudged(Reason::overload, false), as_text);
-  const policy::KeyView* key = authenticated(request);
-  if (!key) {
-    context_.leave();
-    return send_unauthorized(reply);
-  }
-  singles_.take(*this).start(request, std::move(reply), *key);
+  singles_.take(*this).start(request, std::move(reply), *std::move(place), *std::move(caller));
 }
 
-// Where nothing can be decided the whole is answered as one check is; a 200 always carries `results`.
+// Without policies the whole batch is answered like one check, unless each of its checks is to pass.
 void CheckApi::check_batch(http::Request& request, RouteReply reply) {
-  if (!snapshot_ && !options_.allow_without_snapshot) {
-    return writer_.send(reply, context_.unjudged(Reason::no_snapshot, false), false);
+  if (const auto decision = decider_.refuse_all()) return writer_.send(reply, *decision, false);
+  std::optional<decide::Caller> known;
+  if (decider_.snapshot()) {
+    auto caller = decider_.authenticate(request.header("x-api-key"));
+    if (!caller) return send_problem(reply, problem_of(caller.error()));
+    known = *std::move(caller);
   }
-  const policy::KeyView* key = snapshot_ ? authenticated(request) : nullptr;
-  if (snapshot_ && !key) return send_unauthorized(reply);
-  batches_.take(context_, batches_).start(request, std::move(reply), snapshot_, key);
+  batches_.take(decider_, batches_).start(request, std::move(reply), std::move(known));
 }
 
 void CheckApi::change_lease(http::Request& request, RouteReply reply, Change change) {
-  if (!snapshot_) return send_problem(reply, 503, "No policies are loaded yet.", {}, "Retry-After: 1\r\n");
-  const policy::KeyView* key = authenticated(request);
-  if (!key) return send_unauthorized(reply);
-  auto text = parse_lease_request({request.body.data(), request.body.size()});
-  if (!text) return send_problem(reply, 400, "The body must be {\"lease_id\":\"…\"}.", text.error());
-  auto lease = limiter::decode_lease_id(*text);
-  if (!lease) {
-    Faults malformed{{"/lease_id", "is not a lease id; send it as the check answered it"}};
-    return send_problem(reply, 422, "The lease id is malformed.", malformed);
-  }
-  if (lease->tenant != key->tenant->id) return send_problem(reply, 404, "There is no such lease.");
+  const auto caller = decider_.authenticate(request.header("x-api-key"));
+  if (!caller) return send_problem(reply, problem_of(caller.error()));
+  auto id = parse_lease_request({request.body.data(), request.body.size()});
+  if (!id) return send_problem(reply, 400, "The body must be {\"lease_id\":\"…\"}.", id.error());
+  const auto leases = decider_.find_leases(*caller, *id);
+  if (!leases) return send_problem(reply, problem_of(leases.error()));
   auto* listener = new LeaseChange(std::move(reply), change);
   if (change == Change::release) {
-    context_.store.release(lease->leases, *listener);
+    decider_.store().release(*leases, *listener);
   } else {
-    context_.store.renew(lease->leases, *listener);
+    decider_.store().renew(*leases, *listener);
   }
 }
 
 void CheckApi::show_snapshot(RouteReply reply) const {
-  if (!snapshot_) return send_json(reply, 200, R"({"loaded":false})");
-  const Head head = head_ ? *head_ : Head{snapshot_->revision, snapshot_->chain, snapshot_->made_at_us};
+  const policy::Snapshot* snapshot = decider_.snapshot();
+  if (!snapshot) return send_json(reply, 200, R"({"loaded":false})");
+  const Head head = head_ ? *head_ : Head{snapshot->revision, snapshot->chain, snapshot->made_at_us};
   std::string body = fmt::format(R"({{"loaded":true,"revision":{},"chain":)", head.revision);
   json::append_string(body, head.chain);
-  body +=
-      fmt::format(R"(,"age_seconds":{:.3f},"tenants":{},"plans":{},"policies":{},"keys":{},"overrides":{}}})",
-                  static_cast<double>(context_.clock.now_us() - head.as_of_us) / 1e6, snapshot_->tenants.size(),
-                  snapshot_->plan_count, snapshot_->policy_count, snapshot_->keys.size(), snapshot_->overrides.size());
+  body += fmt::format(R"(,"age_seconds":{:.3f},"tenants":{},"plans":{},"policies":{},"keys":{},"overrides":{}}})",
+                      static_cast<double>(decider_.clock().now_us() - head.as_of_us) / 1e6, snapshot->tenants.size(),
+                      snapshot->plan_count, snapshot->policy_count, snapshot->keys.size(), snapshot->overrides.size());
   send_json(reply, 200, body);
 }
 

@@ -4,9 +4,7 @@
 // Thread: one worker's. Requests in flight are pooled: in the steady state a decision allocates nothing here.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,33 +13,18 @@
 #include "agent/api/batch.hpp"
 #include "agent/api/pool.hpp"
 #include "agent/decide/check.hpp"
-#include "common/base/clock.hpp"
 #include "common/http/server.hpp"
-#include "common/telemetry/decision_log.hpp"
-#include "common/telemetry/metrics.hpp"
+#include "common/telemetry/counters.hpp"
 
 namespace sluice::agent::api {
 
-struct CheckApiOptions {
-  HeaderFamilies headers;
-  std::size_t max_in_flight = 10'000;   // of the whole process; above: 503 overload
-  bool allow_without_snapshot = false;  // else 503 no_snapshot
-  bool policy_label = false;            // count decisions by policy
-};
-
-// The routes' templates, as metrics name them; the last one is for paths that are none.
+// The routes' templates, as metrics name them. The last one is the label of requests whose path matches no route.
 std::vector<std::string> route_templates();
 
 class CheckApi final : public http::Handler {
  public:
-  // `in_flight` is shared by all workers; `usage` is this worker's, or none.
-  CheckApi(CheckApiOptions options, limiter::CounterStore& store, const Clock& clock,
-           std::atomic<std::size_t>& in_flight, telemetry::Metrics& metrics, telemetry::DecisionLog& log,
-           usage::WorkerUsage* usage = nullptr);
+  CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters);
   ~CheckApi() override;
-
-  // From here on requests are decided by this snapshot; those in flight keep theirs.
-  void set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot);
 
   // Where the snapshot's history has come to meanwhile, nothing in it having changed, and when that was known.
   struct Head {
@@ -49,7 +32,8 @@ class CheckApi final : public http::Handler {
     std::string chain;
     std::int64_t as_of_us = 0;
   };
-  void set_head(Head head) { head_ = std::move(head); }
+  // Nothing: the snapshot's own, as after each swap.
+  void set_head(std::optional<Head> head) { head_ = std::move(head); }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void handle(http::Request& request, http::Reply reply) override;
@@ -59,16 +43,14 @@ class CheckApi final : public http::Handler {
   class LeaseChange;
   enum class Change : std::uint8_t { release, renew };
 
-  const policy::KeyView* authenticated(const http::Request& request) const;
   void check(http::Request& request, RouteReply reply);
   void check_batch(http::Request& request, RouteReply reply);
   void change_lease(http::Request& request, RouteReply reply, Change change);
   void show_snapshot(RouteReply reply) const;
 
-  const CheckApiOptions options_;
-  decide::CheckContext context_;
+  decide::Decider& decider_;
+  telemetry::HttpCounters& counters_;
   DecisionWriter writer_;
-  std::shared_ptr<const policy::Snapshot> snapshot_;
   std::optional<Head> head_;  // of the snapshot; absent: its own
   Pool<Single> singles_;
   Pool<Batch> batches_;

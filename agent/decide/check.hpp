@@ -1,91 +1,25 @@
-// One check on its way: body → CheckRequest → … → Decision, around the pure arrows of decision.hpp.
+// One check on its way from a request to a decision. It knows no protocol: a front end reads the request and writes the
+// answer.
 //
-// Thread: one worker's. Checks are reused: in the steady state a decision allocates nothing here.
+// Thread: one worker's. A check is used again and again and keeps its memory: in the steady state a decision allocates
+// nothing here.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
-#include "agent/decide/decision.hpp"
-#include "agent/usage/usage.hpp"
-#include "common/base/clock.hpp"
-#include "common/domain/check_request.hpp"
-#include "common/http/problem.hpp"
-#include "common/limiter/counter_store.hpp"
-#include "common/telemetry/decision_log.hpp"
-#include "common/telemetry/metrics.hpp"
+#include "agent/decide/decider.hpp"
 
 namespace sluice::agent::decide {
 
-// Where decisions of one policy, or of a tenant without one, are counted.
-struct DecisionCounts {
-  telemetry::DecisionCounters* metrics = nullptr;
-  usage::UsageCounters* usage = nullptr;  // none where nobody asks for it
-};
-
-// What the checks of a worker share.
-class CheckContext {
- public:
-  // `policy_label`: decisions are counted by policy in metrics. `in_flight`: decisions being made, of all workers.
-  // `its_usage`: of this worker, where there is a server to report it to.
-  CheckContext(limiter::CounterStore& its_store, const Clock& its_clock, telemetry::Metrics& its_metrics,
-               telemetry::DecisionLog& its_log, std::atomic<std::size_t>& in_flight, std::size_t max_in_flight,
-               bool policy_label, usage::WorkerUsage* its_usage = nullptr)
-      : store(its_store),
-        clock(its_clock),
-        metrics(its_metrics),
-        log(its_log),
-        usage(its_usage),
-        in_flight_(in_flight),
-        max_in_flight_(max_in_flight),
-        policy_label_(policy_label) {}
-
-  limiter::CounterStore& store;
-  const Clock& clock;
-  telemetry::Metrics& metrics;
-  telemetry::DecisionLog& log;
-  usage::WorkerUsage* const usage;
-
-  // A place among those in flight; false: there is none. A check needs one, and gives it back.
-  bool enter();
-  void leave() { in_flight_.fetch_sub(1, std::memory_order_relaxed); }
-
-  // A decision without a judgement, counted: overload, no_snapshot.
-  Decision unjudged(Reason reason, bool allowed);
-
-  // The counters, looked up by name once for each snapshot.
-  DecisionCounts counters(const policy::TenantView& tenant, const policy::Rulebook* rulebook);
-  void forget_counters();  // another snapshot is in force
-
- private:
-  std::atomic<std::size_t>& in_flight_;
-  const std::size_t max_in_flight_;
-  const bool policy_label_;
-  boost::unordered_flat_map<const void*, DecisionCounts> counters_;  // of this snapshot's tenants or rulebooks
-  telemetry::DecisionCounters* unjudged_ = nullptr;
-};
-
-// On whose behalf a check is made; all of it outlives the check.
-struct Caller {
-  const policy::Snapshot* snapshot = nullptr;
-  const policy::KeyView* key = nullptr;
-  std::string_view traceparent;
-};
-
-// Told of each check exactly once, by either; possibly before start() returns. What is told is valid during the call.
+// The front end's side of a check: one of these is called exactly once, possibly before Check::start() returns. What it
+// is given is valid during the call. `slot` is the one that start() was given.
 class CheckListener {
  public:
-  // `slot`: as start() was given it.
   virtual void decided(std::size_t slot, const Decision& decision) = 0;
-  // Not a check, or not one that can be judged; pointers are those of the check alone.
-  virtual void refused(std::size_t slot, const http::Problem& problem) = 0;
+  virtual void refused(std::size_t slot, const Refusal& refusal) = 0;
 
  protected:
   ~CheckListener() = default;
@@ -93,47 +27,47 @@ class CheckListener {
 
 class Check {
  public:
-  explicit Check(CheckContext& context) : context_(context) {}
+  explicit Check(Decider& decider) : decider_(decider) {}
   Check(const Check&) = delete;
   Check& operator=(const Check&) = delete;
 
-  // Decides `body`, which is parsed in place and stays until the listener was told; then the check may be started anew.
-  // REQUIRES: CheckContext::enter().
-  void start(std::span<char> body, const Caller& caller, CheckListener& listener, std::size_t slot);
+  // Decides `request`; org, tenant and api_key are filled into it. Request, caller and traceparent stay until the
+  // listener was called; then the check may be started anew. `place`: from Decider::admit().
+  void start(InFlight::Place place, const Caller& caller, CheckRequest& request, std::string_view traceparent,
+             CheckListener& listener, std::size_t slot = 0);
 
  private:
-  // Told of one of the two judgements: the deciding one and the shadow's beside it.
-  struct Judged final : limiter::JudgeListener {
-    explicit Judged(Check& its_check) : check(its_check) {}
-    void judged(const limiter::StoreResult<limiter::Outcome>& result) override {
-      outcome = result;
-      check.judged();
-    }
+  // Takes the counter store's answer to one of the judgements.
+  struct StoreAnswer final : limiter::JudgeListener {
+    StoreAnswer(Check& its_check, std::size_t its_judgement) : check(its_check), judgement(its_judgement) {}
+    void judged(const limiter::StoreResult<limiter::Outcome>& outcome) override;
     Check& check;
-    limiter::Call call;
-    limiter::StoreResult<limiter::Outcome> outcome;
+    const std::size_t judgement;
   };
 
   void judge();
-  void judged();
-  std::string take_leases(Decision& decision);
+  void make_room(std::size_t judgements);
+  void conclude_judged();
   void answer(const Decision& decision);
-  void count_usage(const Decision& decision, usage::UsageCounters& counters);
-  void log(const Decision& decision);
-  void refuse(const std::vector<RequestFault>& faults);
-  void refuse(unsigned status, std::string_view detail, const Faults& errors);
+  void refuse(Refusal refusal);
+  std::span<const Judgement> judgements() const { return {judgements_.data(), judging_}; }
 
-  CheckContext& context_;
+  Decider& decider_;
   std::chrono::steady_clock::time_point started_;
-  Caller caller_;
-  const policy::TenantView* tenant_ = nullptr;  // the caller's
+  InFlight::Place place_;
+  const Caller* caller_ = nullptr;
+  CheckRequest* request_ = nullptr;
+  std::string_view traceparent_;
   CheckListener* listener_ = nullptr;
   std::size_t slot_ = 0;
-  CheckRequest request_;  // points into the body
-  Course course_;         // points into the snapshot
-  int open_ = 0;          // judgements not told yet
-  Judged decided_{*this};
-  Judged shadowed_{*this};
+  policy::Selection selection_;  // points into the snapshot
+
+  // By rulebook of the selection. They only grow, and not while the store has an answer open.
+  std::vector<Judgement> judgements_;
+  std::vector<StoreAnswer> answers_;
+  std::vector<limiter::RulebookCall> calls_;
+  std::size_t judging_ = 0;  // how many of them this check uses
+  std::size_t open_ = 0;     // answers of the store that are not there yet
 };
 
 }  // namespace sluice::agent::decide

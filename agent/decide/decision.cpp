@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "common/base/crypto.hpp"
 #include "common/domain/credential.hpp"
 #include "common/domain/quota_period.hpp"
+#include "common/limiter/lease_id.hpp"
 #include "common/limiter/lease_set.hpp"
 #include "common/policy/counter_key.hpp"
 
@@ -14,8 +16,9 @@ namespace sluice::agent::decide {
 namespace {
 
 using limiter::Outcome;
-using limiter::StoreResult;
+using policy::Role;
 using policy::Rulebook;
+using policy::Selection;
 
 // A random number in [0, 1), the same for the same request id: a retried request is sampled as it was.
 double sample_point(std::string_view request_id) {
@@ -89,13 +92,13 @@ void apply_failure(const Enforcement& enforcement, Decision& decision) {
   decision.reason = decision.allowed ? Reason::fail_open : Reason::fail_closed;
 }
 
-void explain_limits(const Rulebook& rulebook, const limiter::Call& call, const Outcome& outcome, Decision& decision) {
-  const limiter::Program& program = *rulebook.program;
+void explain_limits(const Judgement& judgement, Decision& decision) {
+  const limiter::Program& program = *judgement.rulebook->program;
   decision.limits.resize(program.limits.size());
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
     const Limit& limit = program.limits[i];
-    decision.limits[program.plan_position[i]] = {limit.name, limit.algorithm, limit.unit, call.costs[i],
-                                                 outcome.limits[i]};
+    decision.limits[program.plan_position[i]] = {limit.name, limit.algorithm, limit.unit, judgement.call.costs[i],
+                                                 judgement.outcome->limits[i]};
   }
 }
 
@@ -129,9 +132,21 @@ void name_rulebook(const Rulebook& rulebook, Decision& decision) {
   if (!rulebook.metadata.empty()) decision.metadata = &rulebook.metadata;
 }
 
+void append_leases(const Judgement& judgement, std::vector<limiter::LeaseRef>& out) {
+  const limiter::Program& program = *judgement.rulebook->program;
+  const limiter::Call& call = judgement.call;
+  for (std::size_t i = 0; i < program.rules.size(); ++i) {
+    const std::int64_t ttl_us = judgement.outcome->lease_ttl_us[i];
+    if (ttl_us == 0) continue;
+    std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());
+    out.push_back({call.keys[program.rules[i].group], program.limits[i].name,
+                   limiter::lease_member(draw, call.costs[i], static_cast<double>(ttl_us))});
+  }
+}
+
 }  // namespace
 
-// ApiKey
+// API key
 const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us) {
   auto key = split_key(presented);
   const policy::KeyView* known = key ? snapshot.find_key(key->id) : nullptr;
@@ -139,80 +154,79 @@ const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::strin
   return known && right && now_us < known->expires_at_us ? known : nullptr;
 }
 
-// Policy, Plan
-Course choose_course(const policy::Snapshot& snapshot, const policy::TenantView& tenant, const policy::KeyView& key,
-                     CheckRequest& request, std::int64_t now_us) {
-  return policy::choose_course(snapshot, tenant, key.id, request, now_us);
-}
-
-// counter keys
-void prepare_call(const policy::TenantView& tenant, const Rulebook& rulebook, const CheckRequest& request,
-                  limiter::Call& call) {
-  const limiter::Program& program = *rulebook.program;
+// Counter keys
+void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement) {
+  const limiter::Program& program = *judgement.rulebook->program;
+  limiter::Call& call = judgement.call;
   call.program = &program;
-  call.explain = request.explain;
-  policy::counter_keys(tenant.key_head, rulebook, request, call.keys);
+  policy::counter_keys(tenant.key_head, *judgement.rulebook, request, call.keys);
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
     call.costs[i] = static_cast<std::uint32_t>(request.cost_of(program.limits[i].unit));
   }
   if (program.leases > 0) random_bytes(call.draw);
 }
 
-void append_leases(const Rulebook& rulebook, const limiter::Call& call, const Outcome& outcome,
-                   std::vector<limiter::LeaseRef>& out) {
-  const limiter::Program& program = *rulebook.program;
-  for (std::size_t i = 0; i < program.rules.size(); ++i) {
-    if (outcome.lease_ttl_us[i] == 0) continue;
-    std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());
-    out.push_back({call.keys[program.rules[i].group], program.limits[i].name,
-                   limiter::lease_member(draw, call.costs[i], static_cast<double>(outcome.lease_ttl_us[i]))});
-  }
-}
-
 // Decision
-Decision conclude(const Course& course, const CheckRequest& request, const limiter::Call& call,
-                  const StoreResult<Outcome>& outcome, const StoreResult<Outcome>* shadow) {
-  const Rulebook& rulebook = *course.deciding;
+Decision conclude(const Selection& selection, const CheckRequest& request, std::span<const Judgement> judgements) {
+  const Judgement& first = judgements.front();
+  const Rulebook& rulebook = *first.rulebook;
   Decision decision;
   decision.request_id = request.request_id;
-  decision.shadow = course.deciding_is_shadow;
+  decision.shadow = first.role == Role::shadow;
   name_rulebook(rulebook, decision);
-  if (outcome) {
-    report(rulebook, *outcome, decision);
-    if (request.explain) explain_limits(rulebook, call, *outcome, decision);
+  if (first.outcome) {
+    report(rulebook, *first.outcome, decision);
+    if (request.explain) explain_limits(first, decision);
   }
   decision.explain = request.explain;
-  decision.candidates = course.candidates;
-  if (course.deciding_is_shadow) {  // reported, never enforced
+  decision.candidates = selection.candidates;
+  if (decision.shadow) {  // reported, never enforced
     decision.allowed = true;
     decision.reason = Reason::shadow;
-  } else if (!outcome) {
+  } else if (!first.outcome) {
     apply_failure(rulebook.enforcement, decision);
-  } else if (!outcome->allowed) {
+  } else if (!first.outcome->allowed) {
     apply_action(rulebook.enforcement, request, decision);
   } else {
     decision.reason = Reason::within_limit;
-    bool delayed = rulebook.enforcement.action == Action::delay && outcome->report.delay_us > 0;
+    bool delayed = rulebook.enforcement.action == Action::delay && first.outcome->report.delay_us > 0;
     decision.action = delayed ? Action::delay : Action::allow;
   }
-  if (shadow && *shadow) decision.shadow_result = shadow_result(*course.shadow, **shadow);
+  for (const Judgement& shadow : judgements.subspan(1)) {
+    if (shadow.outcome) decision.shadow_result = shadow_result(*shadow.rulebook, *shadow.outcome);
+  }
   return decision;
 }
 
-Decision conclude_unjudged(const Course& course, const policy::TenantView& tenant, const CheckRequest& request) {
+Decision conclude_unjudged(const Selection& selection, const policy::TenantView& tenant, const CheckRequest& request) {
   Decision decision;
   decision.request_id = request.request_id;
   decision.explain = request.explain;
-  decision.candidates = course.candidates;
-  if (course.kind == Course::Kind::mode_off) {
+  decision.candidates = selection.candidates;
+  if (selection.kind == Selection::Kind::mode_off) {
     decision.reason = Reason::mode_off;
-    name_rulebook(*course.deciding, decision);
+    name_rulebook(*selection.first(), decision);
     return decision;
   }
   decision.reason = Reason::no_policy;
   decision.allowed = !tenant.tenant.default_deny;
   decision.action = decision.allowed ? Action::allow : Action::deny;
   return decision;
+}
+
+std::string lease_id_of(const policy::TenantView& tenant, std::span<const Judgement> judgements, Decision& decision) {
+  std::vector<limiter::LeaseRef> leases;
+  std::int64_t earliest = INT64_MAX;
+  for (const Judgement& judgement : judgements) {
+    if (judgement.rulebook->program->leases == 0 || !judgement.outcome) continue;
+    append_leases(judgement, leases);
+    for (std::int64_t ttl : judgement.outcome->lease_ttl_us) {
+      if (ttl > 0) earliest = std::min(earliest, judgement.outcome->now_us + ttl);
+    }
+  }
+  if (leases.empty()) return {};
+  decision.lease_expires_at_us = earliest;
+  return limiter::encode_lease_id(tenant.tenant.id, leases);
 }
 
 }  // namespace sluice::agent::decide

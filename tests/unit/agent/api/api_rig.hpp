@@ -9,11 +9,17 @@
 #include <unistd.h>
 
 #include "agent/api/check_api.hpp"
+#include "agent/usage/recorder.hpp"
 #include "common/domain/bundle.hpp"
 #include "common/limiter/memory_store.hpp"
 #include "tests/unit/http_asker.hpp"
 
 namespace sluice::agent::api {
+
+struct RigOptions {
+  std::size_t max_in_flight = 10'000;
+  bool allow_without_snapshot = false;
+};
 
 struct SetClock final : Clock {
   std::int64_t now = 1'800'000'000'000'000;
@@ -58,13 +64,16 @@ using http::Answer;
 class ApiRig {
  public:
   // `members`: what the bundle has beside the tenants `shop` and `rival`, each with a key.
-  explicit ApiRig(const std::string& members, const std::string& tenant = "", CheckApiOptions options = {},
+  explicit ApiRig(const std::string& members, const std::string& tenant = "", RigOptions options = {},
                   usage::WorkerUsage* usage = nullptr)
       : store(counters),
         metrics(metrics_options(), clock),
         lines(STDOUT_FILENO),
         log({}, lines, clock),
-        api(options, store, clock, in_flight, metrics, log, usage) {
+        recorder(metrics, log, false, usage),
+        in_flight(options.max_in_flight),
+        decider(store, clock, in_flight, recorder, options.allow_without_snapshot),
+        api({}, decider, metrics.http) {
     load(members, tenant);
   }
 
@@ -79,7 +88,8 @@ class ApiRig {
     REQUIRE(bundle);
     auto snapshot = policy::build_snapshot(*bundle, 1, clock.now);
     REQUIRE(snapshot);
-    api.set_snapshot(*snapshot);
+    decider.set_snapshot(*snapshot);
+    api.set_head(std::nullopt);
   }
 
   // Calls the API; the answer is in `answers` under the number returned (at once, unless the store holds it).
@@ -98,10 +108,12 @@ class ApiRig {
   SetClock clock;
   limiter::MemoryCounters counters{clock};
   TestStore store;
-  std::atomic<std::size_t> in_flight{0};
   telemetry::Metrics metrics;
   telemetry::LineWriter lines;
   telemetry::DecisionLog log;
+  usage::Recorder recorder;
+  decide::InFlight in_flight;
+  decide::Decider decider;
   CheckApi api;
   http::Asker asker{api};
   std::map<std::uint64_t, Answer>& answers = asker.answers;

@@ -70,7 +70,7 @@ TEST_CASE("one subject several times in a batch is charged in the order of the c
   CHECK(results.all("request_id") == Texts{"0", "1", "2", "3", "4"});
   CHECK(results.all("remaining") == Texts{"2", "1", "0", "0", "0"});
   CHECK(results.all("allowed") == Texts{"true", "true", "true", "false", "false"});
-  CHECK(rig.in_flight == 0);
+  CHECK(rig.in_flight.count() == 0);
 }
 
 TEST_CASE("a result is the very body a single check would get") {
@@ -99,7 +99,7 @@ TEST_CASE("bad checks get their errors in their places, the others are judged") 
   CHECK(results.at(2, "request_id") == "r-2");
   CHECK(results.at(2, "title") == "Unprocessable Content");
   CHECK(rig.store.judgements == 2);
-  CHECK(rig.in_flight == 0);
+  CHECK(rig.in_flight.count() == 0);
 }
 
 TEST_CASE("a check of 16 KiB is judged, one byte more is too large") {
@@ -130,7 +130,7 @@ TEST_CASE("what is no batch is refused as a whole, and nothing of it is judged")
   for (std::size_t i = 1; i <= kMaxBatchChecks; ++i) many += "," + good;
   CHECK(ask(rig, many).status == 422);
   CHECK(rig.store.judgements == 0);
-  CHECK(rig.in_flight == 0);
+  CHECK(rig.in_flight.count() == 0);
 }
 
 TEST_CASE("a batch needs a key, which is asked for before the body is looked at") {
@@ -156,7 +156,7 @@ TEST_CASE("a batch answers once all are judged, in its order whatever order they
                              R"({"checks":[{"resource":"r","subject":"a","request_id":"0"},7,
                              {"resource":"r","subject":"b","request_id":"2"},{"subject":"c","request_id":"3"}]})",
                              {{"x-api-key", rig.shop_key}});
-  CHECK(rig.in_flight == 2);
+  CHECK(rig.in_flight.count() == 2);
   REQUIRE(rig.store.held.size() == 2);
   std::swap(rig.store.held[0], rig.store.held[1]);
   const auto last = rig.store.held.back();
@@ -167,7 +167,7 @@ TEST_CASE("a batch answers once all are judged, in its order whatever order they
   const Results results(rig.answers[slot]);
   CHECK(results.all("request_id") == Texts{"0", "(absent)", "2", "3"});
   CHECK(results.all("reason") == Texts{"within_limit", "(absent)", "within_limit", "no_policy"});
-  CHECK(rig.in_flight == 0);
+  CHECK(rig.in_flight.count() == 0);
 }
 
 TEST_CASE("all checks of a batch are judged by the snapshot that was in force when it came") {
@@ -182,7 +182,7 @@ TEST_CASE("all checks of a batch are judged by the snapshot that was in force wh
 }
 
 TEST_CASE("checks of a batch that find no place are overload, the others are judged") {
-  CheckApiOptions options;
+  RigOptions options;
   options.max_in_flight = 2;
   ApiRig rig(kShop, "", options);
   rig.store.hold = true;
@@ -194,7 +194,7 @@ TEST_CASE("checks of a batch that find no place are overload, the others are jud
   const Results results(rig.answers[slot]);
   CHECK(results.all("reason") == Texts{"within_limit", "within_limit", "overload", "overload", "overload"});
   CHECK(results.all("allowed") == Texts{"true", "true", "false", "false", "false"});
-  CHECK(rig.in_flight == 0);
+  CHECK(rig.in_flight.count() == 0);
   CHECK(rig.metrics.render().find(R"(outcome="denied",reason="overload"} 3)") != std::string::npos);
 }
 
@@ -219,10 +219,10 @@ TEST_CASE("leases of a batch are taken one by one and given back one by one") {
 
 TEST_CASE("without a snapshot a batch is refused as one check is, or all of it allowed") {
   for (bool allow : {false, true}) {
-    CheckApiOptions options;
+    RigOptions options;
     options.allow_without_snapshot = allow;
     ApiRig rig("", "", options);
-    rig.api.set_snapshot(nullptr);
+    rig.decider.set_snapshot(nullptr);
     const Answer answer = ask(rig, R"({"subject":"u"},{"subject":"v"})");
     if (allow) {
       CHECK(Results(answer).all("reason") == Texts{"no_snapshot", "no_snapshot"});
@@ -233,7 +233,7 @@ TEST_CASE("without a snapshot a batch is refused as one check is, or all of it a
       CHECK(answer.has(R"("reason":"no_snapshot")"));
       CHECK(answer.headers.find("Retry-After: ") == 0);
     }
-    CHECK(rig.in_flight == 0);
+    CHECK(rig.in_flight.count() == 0);
   }
 }
 

@@ -114,7 +114,7 @@ TEST_CASE("leases need a key, and a store that answers") {
 }
 
 TEST_CASE("above max_in_flight checks are refused as overload") {
-  CheckApiOptions options;
+  RigOptions options;
   options.max_in_flight = 1;
   ApiRig rig(
       R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"limits":[{"algorithm":"fixed_window","limit":9,"window":"1m"}]}])",
@@ -127,7 +127,7 @@ TEST_CASE("above max_in_flight checks are refused as overload") {
   CHECK(refused.has(R"("reason":"overload")"));
   rig.store.let_go();
   CHECK(rig.answers[waiting].status == 200);
-  CHECK(rig.in_flight == 0);
+  CHECK(rig.in_flight.count() == 0);
 }
 
 TEST_CASE("a request in flight is decided by the snapshot it met") {
@@ -144,10 +144,10 @@ TEST_CASE("a request in flight is decided by the snapshot it met") {
 
 TEST_CASE("before a snapshot was loaded checks are no_snapshot") {
   for (bool allow : {false, true}) {
-    CheckApiOptions options;
+    RigOptions options;
     options.allow_without_snapshot = allow;
     ApiRig rig("", "", options);
-    rig.api.set_snapshot(nullptr);
+    rig.decider.set_snapshot(nullptr);
     Answer answer = rig.check(R"({"subject":"u"})");
     CHECK(answer.status == (allow ? 200 : 503));
     CHECK(answer.has(R"("reason":"no_snapshot")"));

@@ -40,7 +40,7 @@ std::string call(const std::string& resource, const std::string& subject = "u") 
 }
 
 struct Rig {
-  explicit Rig(const std::string& members, const std::string& tenant = "", api::CheckApiOptions options = {})
+  explicit Rig(const std::string& members, const std::string& tenant = "", api::RigOptions options = {})
       : api(members, tenant, options, &usage.worker(0)) {}
   Counts counts() { return counts_of(usage.take()); }
 
@@ -104,7 +104,7 @@ TEST_CASE("a shadow is counted beside the decision, under its own policy") {
 }
 
 TEST_CASE("the sum of the outcomes is the number of checks answered 200 and 429, single and in batches") {
-  api::CheckApiOptions options;
+  api::RigOptions options;
   options.max_in_flight = 100;
   Rig rig(policies({policy("deny"), policy("watch", R"("mode":"shadow")")}), "", options);
   std::mt19937 random(7);
@@ -132,10 +132,12 @@ TEST_CASE("the sum of the outcomes is the number of checks answered 200 and 429,
         answered += 2;
         break;
       case 4:  // overload
-        rig.api.in_flight += 100;
+      {
+        std::vector<std::optional<decide::InFlight::Place>> places(100);
+        for (auto& place : places) place = rig.api.in_flight.enter();
         CHECK(rig.api.check(body).status == 503);
-        rig.api.in_flight -= 100;
         break;
+      }
       default: {
         const unsigned status = rig.api.check(body).status;
         answered += status == 200 || status == 429;
