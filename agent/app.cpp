@@ -15,12 +15,12 @@
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 
-#include "agent/bundle_file.hpp"
-#include "agent/bundle_source.hpp"
-#include "agent/live_agents.hpp"
-#include "agent/server_source.hpp"
+#include "agent/policies/bundle_file.hpp"
+#include "agent/policies/bundle_source.hpp"
+#include "agent/policies/live_agents.hpp"
+#include "agent/policies/server_source.hpp"
 #include "agent/startup.hpp"
-#include "agent/usage.hpp"
+#include "agent/usage/usage.hpp"
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
 #include "common/program/certificate.hpp"
@@ -43,7 +43,7 @@ telemetry::MetricsOptions metrics_options(const Config& config) {
   for (std::size_t i = 0; i < limiter::kStoreFaults; ++i) {
     options.redis_error_classes.emplace_back(limiter::to_string(static_cast<limiter::StoreFault>(i)));
   }
-  options.routes = route_templates();
+  options.routes = api::route_templates();
   return options;
 }
 
@@ -58,8 +58,14 @@ class App {
         decision_log_(config.decision_log, decision_lines_, clock_),
         metrics_(metrics_options(config), clock_),
         counters_(clock_),
-        shared_{
-            clock_, metrics_, log_, decision_log_, config.redis, counters_, api_options(config), http_options(config)},
+        shared_{clock_,
+                metrics_,
+                log_,
+                decision_log_,
+                config.redis,
+                counters_,
+                worker_options(config),
+                http_options(config)},
         probes_("The admin port", {.alive = [this] { return alive(); },
                                    .degraded = [this] { return degraded(); },
                                    .metrics = [this] { return metrics_.render(); },
@@ -93,7 +99,7 @@ class App {
   }
 
  private:
-  static CheckApiOptions api_options(const Config& config) {
+  static WorkerOptions worker_options(const Config& config) {
     return {config.headers, config.max_in_flight, config.allow_without_snapshot, config.metrics_policy_label};
   }
   void expose_dropped(std::string name, std::string help, const telemetry::LineWriter& lines) {
@@ -107,7 +113,7 @@ class App {
     return options;
   }
   bool load();
-  void follow_server(SnapshotSwap::Publish publish);
+  void follow_server(policies::SnapshotSwap::Publish publish);
   WallTime now() const { return WallTime(std::chrono::microseconds(clock_.now_us())); }
   std::vector<std::string> degraded_stores() const;
   bool listen();
@@ -128,10 +134,10 @@ class App {
   telemetry::Metrics metrics_;
   limiter::MemoryCounters counters_;
   WorkerShared shared_;
-  std::optional<Usage> usage_;  // with --server, to whom it is reported
-  LiveAgents live_agents_;
-  std::optional<BundleSource> bundle_;  // of --policies
-  std::optional<ServerSource> server_;  // of --server
+  std::optional<usage::Usage> usage_;  // with --server, to whom it is reported
+  policies::LiveAgents live_agents_;
+  std::optional<policies::BundleSource> bundle_;  // of --policies
+  std::optional<policies::ServerSource> server_;  // of --server
   std::deque<Worker> workers_;
   boost::asio::io_context admin_loop_{1};
   program::Probes probes_;
@@ -142,15 +148,16 @@ class App {
 };
 
 // A server that is away ends no start.
-void App::follow_server(SnapshotSwap::Publish publish) {
-  ServerHooks hooks{.head =
-                        [this](const sync::Position& head, std::int64_t confirmed_us) {
-                          const auto revision = static_cast<std::uint64_t>(head.revision);
-                          for (Worker& worker : workers_) worker.set_head({revision, head.chain, confirmed_us});
-                        },
-                    .collect = [this](sync::ReportQueue& queue) { usage_->collect(queue, now()); },
-                    .live_agents = [this](const sync::LiveAgents& live) { live_agents_.set(live); },
-                    .degraded = [this] { return degraded_stores(); }};
+void App::follow_server(policies::SnapshotSwap::Publish publish) {
+  policies::ServerHooks hooks{.head =
+                                  [this](const sync::Position& head, std::int64_t confirmed_us) {
+                                    const auto revision = static_cast<std::uint64_t>(head.revision);
+                                    for (Worker& worker : workers_)
+                                      worker.set_head({revision, head.chain, confirmed_us});
+                                  },
+                              .collect = [this](sync::ReportQueue& queue) { usage_->collect(queue, now()); },
+                              .live_agents = [this](const sync::LiveAgents& live) { live_agents_.set(live); },
+                              .degraded = [this] { return degraded_stores(); }};
   metrics_.add("sluice_sync_usage_dropped_total",
                "Decisions that no report will tell: too many kinds, or reports, waited.",
                prometheus::MetricType::Counter, [this] { return static_cast<double>(usage_->dropped()); });
@@ -162,14 +169,14 @@ void App::follow_server(SnapshotSwap::Publish publish) {
 bool App::load() {
   log_.info("starting", "The agent is starting.",
             {{"version", version()}, {"workers", config_.workers}, {"max_connections", shared_.http.max_connections}});
-  if (config_.server) shared_.usage = &usage_.emplace(config_.workers, UsageBounds{}, now());
+  if (config_.server) shared_.usage = &usage_.emplace(config_.workers, usage::UsageBounds{}, now());
   for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);
   if (config_.policies_file.empty() && !config_.server) {
     log_.warn("no_snapshot",
               "There are no policies (--server URL, --policies FILE): checks are answered with no_snapshot.");
     return true;
   }
-  auto publish = [this](const Publication& publication, const std::function<void()>& taken) {
+  auto publish = [this](const policies::Publication& publication, const std::function<void()>& taken) {
     for (Worker& worker : workers_) worker.set_snapshot(publication, taken);
   };
   if (config_.server) {
@@ -278,7 +285,7 @@ void print_faults(const std::string& file, std::string_view kind, const Faults& 
 
 int check_config(const Config& config) {
   const std::string& file = config.policies_file;
-  auto loaded = load_bundle_file(file, SystemClock().now_us());
+  auto loaded = policies::load_bundle_file(file, SystemClock().now_us());
   if (!loaded) {
     print_faults(file, "", loaded.error());
     fmt::print(stderr, "{}: {} fault{}\n", file, loaded.error().size(), loaded.error().size() == 1 ? "" : "s");

@@ -12,7 +12,7 @@
 
 #include <sys/types.h>
 
-#include "agent/server_source.hpp"
+#include "agent/policies/server_source.hpp"
 #include "common/base/error.hpp"
 #include "common/domain/decision.hpp"
 #include "common/http/tls.hpp"
@@ -37,8 +37,8 @@ struct Config {
   std::string text;  // help, version: print this and exit 0
   MintKeyRequest mint;
 
-  std::string policies_file;            // "": none; REQUIRED by check_config
-  std::optional<ServerOptions> server;  // instead of it
+  std::string policies_file;                      // "": none; REQUIRED by check_config
+  std::optional<policies::ServerOptions> server;  // instead of it
   bool allow_without_snapshot = false;
 
   std::optional<redis::Options> redis;  // absent: counters in memory

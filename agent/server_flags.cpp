@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "agent/token_file.hpp"
+#include "agent/policies/token_file.hpp"
 #include "common/base/version.hpp"
 #include "common/http_client/url.hpp"
 #include "common/sync/report.hpp"
@@ -46,7 +46,7 @@ std::string read_name(ConfigReader& reader, std::string_view flag, std::string f
   return given.text;
 }
 
-void read_url(ConfigReader& reader, ServerOptions& options) {
+void read_url(ConfigReader& reader, policies::ServerOptions& options) {
   using Transport = http_client::Url::Transport;
   const auto url = http_client::parse_url(reader.value("server").text);
   if (!url || url->transport == Transport::unix_socket) {
@@ -63,7 +63,7 @@ void read_url(ConfigReader& reader, ServerOptions& options) {
                "the network is trusted");
 }
 
-void read_tls(ConfigReader& reader, ServerOptions& options) {
+void read_tls(ConfigReader& reader, policies::ServerOptions& options) {
   net::TlsFiles& tls = options.sync.tls;
   tls = {.ca = reader.file("server-tls-ca"),
          .chain = reader.file("server-tls-cert"),
@@ -76,7 +76,7 @@ void read_tls(ConfigReader& reader, ServerOptions& options) {
   }
 }
 
-void read_token(ConfigReader& reader, ServerOptions& options) {
+void read_token(ConfigReader& reader, policies::ServerOptions& options) {
   if (!reader.value("agent-token-file").given) {
     return reader.fault_of_secret("agent-token-file", "is missing; --server needs a file with the agent's token");
   }
@@ -86,12 +86,12 @@ void read_token(ConfigReader& reader, ServerOptions& options) {
   if ((found.st_mode & S_IWOTH) != 0) {
     return reader.fault("agent-token-file", "may be written by everybody; take that right away (chmod o-w)");
   }
-  if (const auto token = TokenFile(options.token_file).read(); !token) {
+  if (const auto token = policies::TokenFile(options.token_file).read(); !token) {
     reader.fault("agent-token-file", fmt::format("is of no use: {}", token.error().text));
   }
 }
 
-void read_cache(ConfigReader& reader, ServerOptions& options) {
+void read_cache(ConfigReader& reader, policies::ServerOptions& options) {
   const program::FlagValue& path = reader.value("snapshot-cache");
   if (!path.given) return;
   options.cache = path.text;
@@ -107,14 +107,14 @@ void read_cache(ConfigReader& reader, ServerOptions& options) {
 
 }  // namespace
 
-std::optional<ServerOptions> read_server(ConfigReader& reader, const program::Environment& environment) {
+std::optional<policies::ServerOptions> read_server(ConfigReader& reader, const program::Environment& environment) {
   const bool given = reader.value("server").given;
   for (const std::string_view flag : kOfServer) {
     reader.require_use(flag, given, "has no use without --server; leave it out");
   }
   if (!given) return std::nullopt;
   reader.require_use("policies", false, "cannot be had together with --server; leave one of them out");
-  ServerOptions options;
+  policies::ServerOptions options;
   read_url(reader, options);
   read_tls(reader, options);
   read_token(reader, options);

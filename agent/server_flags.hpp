@@ -3,13 +3,14 @@
 
 #include <optional>
 
-#include "agent/server_source.hpp"
+#include "agent/policies/server_source.hpp"
 #include "common/program/config_reader.hpp"
 #include "common/program/flags.hpp"
 
 namespace sluice::agent {
 
 // Nothing where there is no --server. POD_NAME is asked of the environment.
-std::optional<ServerOptions> read_server(program::ConfigReader& reader, const program::Environment& environment);
+std::optional<policies::ServerOptions> read_server(program::ConfigReader& reader,
+                                                   const program::Environment& environment);
 
 }  // namespace sluice::agent

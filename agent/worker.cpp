@@ -31,8 +31,10 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
     : index_(index),
       shared_(shared),
       store_(make_store()),
-      api_(shared.api, *store_, shared.clock, shared.in_flight, shared.metrics, shared.decision_log,
-           shared.usage ? &shared.usage->worker(index) : nullptr),
+      recorder_(shared.metrics, shared.decision_log, shared.options.policy_label,
+                shared.usage ? &shared.usage->worker(index) : nullptr),
+      decider_(*store_, shared.clock, shared.in_flight, recorder_, shared.options.allow_without_snapshot),
+      api_(shared.options.headers, decider_, shared.metrics.http),
       server_(context_, shared.http, api_),
       overrides_(context_, *store_, shared.metrics, shared.log, [this] { publish_overrides(); }),
       ticker_(context_) {
@@ -132,17 +134,18 @@ void Worker::run() {
   context_.run();
 }
 
-void Worker::set_snapshot(Publication publication, std::function<void()> taken) {
+void Worker::set_snapshot(policies::Publication publication, std::function<void()> taken) {
   boost::asio::post(context_, [this, publication = std::move(publication), taken = std::move(taken)]() mutable {
     in_force_ = std::move(publication);
-    api_.set_snapshot(in_force_.snapshot);
+    decider_.set_snapshot(in_force_.snapshot);
+    api_.set_head(std::nullopt);
     has_policies_.store(in_force_.snapshot != nullptr, std::memory_order_relaxed);
     if (taken) taken();
     publish_overrides();
   });
 }
 
-void Worker::set_head(CheckApi::Head head) {
+void Worker::set_head(api::CheckApi::Head head) {
   boost::asio::post(context_, [this, head = std::move(head)]() mutable { api_.set_head(std::move(head)); });
 }
 
@@ -172,7 +175,7 @@ void Worker::tick() {
   telemetry::set(metrics.http_accept_errors, stats.accept_errors);
   telemetry::set(metrics.http_bad_requests, stats.bad_requests);
   if (redis_) telemetry::set(metrics.redis_writes, redis_->writes());
-  if (index_ == 0) telemetry::set(metrics.in_flight, shared_.in_flight.load(std::memory_order_relaxed));
+  if (index_ == 0) telemetry::set(metrics.in_flight, shared_.in_flight.count());
   ticker_.expires_after(kTick);
   ticker_.async_wait([this](const boost::system::error_code& stopped) {
     if (!stopped) tick();

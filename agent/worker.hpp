@@ -15,8 +15,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "agent/check_api.hpp"
-#include "agent/override_publisher.hpp"
+#include "agent/api/check_api.hpp"
+#include "agent/decide/decider.hpp"
+#include "agent/policies/override_publisher.hpp"
+#include "agent/usage/recorder.hpp"
 #include "common/http/tls.hpp"
 #include "common/limiter/memory_store.hpp"
 #include "common/limiter/redis_store.hpp"
@@ -24,6 +26,13 @@
 #include "common/telemetry/log.hpp"
 
 namespace sluice::agent {
+
+struct WorkerOptions {
+  HeaderFamilies headers;
+  std::size_t max_in_flight = 10'000;   // checks of the whole process; above: 503 overload
+  bool allow_without_snapshot = false;  // else 503 no_snapshot
+  bool policy_label = false;            // count decisions by policy
+};
 
 // What workers of one process have in common. Outlives them.
 struct WorkerShared {
@@ -33,11 +42,11 @@ struct WorkerShared {
   telemetry::DecisionLog& decision_log;
   std::optional<redis::Options> redis;  // absent: counters in memory
   limiter::MemoryCounters& memory;
-  CheckApiOptions api;
+  WorkerOptions options;
   http::ServerOptions http;
-  Usage* usage = nullptr;                    // none where there is no server to report to
+  usage::Usage* usage = nullptr;             // none where there is no server to report to
   std::function<void()> redis_refused = {};  // Redis did not take the login; called on workers' loops
-  std::atomic<std::size_t> in_flight{0};
+  decide::InFlight in_flight{options.max_in_flight};
 };
 
 class Worker {
@@ -51,13 +60,17 @@ class Worker {
                                    std::shared_ptr<const http::Certificates> certificates);
   Result<> listen_unix(const std::string& path, mode_t mode);
 
+  // What a front end of another protocol is built from; used on the loop only.
+  boost::asio::io_context& loop() { return context_; }
+  decide::Decider& decider() { return decider_; }
+
   void run();  // until stop(); the worker's thread is the one that calls it
 
   // From any thread:
   // Decisions from the next turn of the loop on are by this one; then `taken` is called, on the loop. The one before
   // must be kept by somebody else until it is not used here any more: to free it takes longer than a decision may.
-  void set_snapshot(Publication publication, std::function<void()> taken = {});
-  void set_head(CheckApi::Head head);         // of that snapshot
+  void set_snapshot(policies::Publication publication, std::function<void()> taken = {});
+  void set_head(api::CheckApi::Head head);    // of that snapshot
   void drain(std::function<void()> drained);  // answers what is in flight, then calls back from the loop
   void stop();
   bool redis_ready() const { return redis_ready_.load(std::memory_order_relaxed); }
@@ -80,11 +93,13 @@ class Worker {
   std::unique_ptr<redis::Client> redis_;        // none where counters are in memory
   limiter::RedisStore* redis_store_ = nullptr;  // store_, where it is one
   std::unique_ptr<limiter::CounterStore> store_;
-  CheckApi api_;
+  usage::Recorder recorder_;
+  decide::Decider decider_;
+  api::CheckApi api_;
   http::Server server_;
-  OverridePublisher overrides_;
+  policies::OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
-  Publication in_force_;
+  policies::Publication in_force_;
   bool awaits_login_ = false;   // to Redis; it was said
   bool has_connected_ = false;  // to Redis
   std::atomic<bool> redis_ready_{false};

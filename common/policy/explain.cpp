@@ -93,21 +93,21 @@ std::pair<CandidateOutcome, std::string> outcome_of(const Situation& situation, 
   const Match& match = situation.match;
   const CompiledPolicy& policy = *candidate.policy;
   const CompiledPolicy* deciding = match.decides ? match.decides : match.shadow;
-  switch (candidate.verdict) {
-    case Verdict::disabled:
+  switch (candidate.applicability) {
+    case Applicability::disabled:
       return {CandidateOutcome::disabled, "enabled is false"};
-    case Verdict::not_yet_valid:
+    case Applicability::not_yet_valid:
       return {CandidateOutcome::not_yet_valid, "valid_from is " + time_text(policy.valid_from_us)};
-    case Verdict::expired:
+    case Applicability::expired:
       return {CandidateOutcome::expired, "valid_to was " + time_text(policy.valid_to_us)};
-    case Verdict::expression_false:
+    case Applicability::expression_false:
       return {CandidateOutcome::expression_false, "its match_expr is not true of this request"};
-    case Verdict::outside_rollout:
+    case Applicability::outside_rollout:
       return {CandidateOutcome::outside_rollout,
               fmt::format("rollout_percent takes the numbers below {}, and this request's is {}", policy.rollout,
                           rollout_number(policy, situation.request))};
-    case Verdict::applies:
-    case Verdict::out_of_scope:  // is no candidate
+    case Applicability::applies:
+    case Applicability::out_of_scope:  // is no candidate
       break;
   }
   if (&policy == deciding) return {CandidateOutcome::decides, decides_text(candidate, situation.alone)};
@@ -122,7 +122,7 @@ std::pair<CandidateOutcome, std::string> outcome_of(const Situation& situation, 
 
 CandidateList explain(const Match& match, const std::vector<Candidate>& all, const CheckRequest& request) {
   auto could_decide = [](const Candidate& each) {
-    return each.verdict == Verdict::applies && each.mode != Mode::shadow;
+    return each.applicability == Applicability::applies && each.mode != Mode::shadow;
   };
   auto is_off = [&](const Candidate& each) { return each.policy == match.decides && each.mode == Mode::off; };
   const Situation situation{match, request, std::ranges::count_if(all, could_decide) == 1,

@@ -34,14 +34,14 @@ class Merge {
 
 Mode effective_mode(Mode global, Mode tenant, Mode own) { return std::max({global, tenant, own}); }
 
-Verdict judge(const CompiledPolicy& policy, const CheckRequest& request, std::int64_t now_us) {
-  if (!matches(policy.scope, request)) return Verdict::out_of_scope;
-  if (!policy.enabled) return Verdict::disabled;
-  if (now_us < policy.valid_from_us) return Verdict::not_yet_valid;
-  if (now_us >= policy.valid_to_us) return Verdict::expired;
-  if (policy.expression && !policy.expression->matches(request)) return Verdict::expression_false;
-  if (!in_rollout(policy, request)) return Verdict::outside_rollout;
-  return Verdict::applies;
+Applicability applicability_of(const CompiledPolicy& policy, const CheckRequest& request, std::int64_t now_us) {
+  if (!matches(policy.scope, request)) return Applicability::out_of_scope;
+  if (!policy.enabled) return Applicability::disabled;
+  if (now_us < policy.valid_from_us) return Applicability::not_yet_valid;
+  if (now_us >= policy.valid_to_us) return Applicability::expired;
+  if (policy.expression && !policy.expression->matches(request)) return Applicability::expression_false;
+  if (!in_rollout(policy, request)) return Applicability::outside_rollout;
+  return Applicability::applies;
 }
 
 Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckRequest& request, std::int64_t now_us,
@@ -55,11 +55,11 @@ Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckReque
     if (all) level.dormant.look_up(request, postings);
     Merge candidates(postings);
     while (const CompiledPolicy* policy = candidates.next()) {
-      const Verdict verdict = judge(*policy, request, now_us);
-      if (verdict == Verdict::out_of_scope) continue;
+      const Applicability applicability = applicability_of(*policy, request, now_us);
+      if (applicability == Applicability::out_of_scope) continue;
       const Mode mode = effective_mode(snapshot.mode, tenant.tenant.mode, policy->mode);
-      if (all) all->push_back({policy, verdict, mode});
-      if (verdict != Verdict::applies || found.decides) continue;
+      if (all) all->push_back({policy, applicability, mode});
+      if (applicability != Applicability::applies || found.decides) continue;
       if (mode == Mode::shadow) {
         if (!found.shadow) found.shadow = policy;
         continue;

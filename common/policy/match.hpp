@@ -11,7 +11,7 @@ namespace sluice::policy {
 Mode effective_mode(Mode global, Mode tenant, Mode own);
 
 // Whether a policy that may be about the request applies to it, and why not.
-enum class Verdict : std::uint8_t {
+enum class Applicability : std::uint8_t {
   applies,
   out_of_scope,
   disabled,
@@ -20,12 +20,12 @@ enum class Verdict : std::uint8_t {
   expression_false,
   outside_rollout,
 };
-Verdict judge(const CompiledPolicy& policy, const CheckRequest& request, std::int64_t now_us);
+Applicability applicability_of(const CompiledPolicy& policy, const CheckRequest& request, std::int64_t now_us);
 
 // A policy about the request: one whose scope holds.
 struct Candidate {
   const CompiledPolicy* policy = nullptr;
-  Verdict verdict = Verdict::applies;
+  Applicability applicability = Applicability::applies;
   Mode mode = Mode::enforce;  // the effective one
 };
 

@@ -10,7 +10,7 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 #include "common/policy/counter_key.hpp"
-#include "common/policy/course.hpp"
+#include "common/policy/selection.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/object_parts.hpp"
 #include "server/admin/refusal.hpp"
@@ -19,7 +19,7 @@
 namespace sluice::server {
 namespace {
 
-using policy::Course;
+using policy::Selection;
 
 // What is asked. `request` points into `text`.
 struct ExplainQuestion {
@@ -64,33 +64,33 @@ void check_key(Context& context, const ExplainQuestion& question) {
 }
 
 // In the agent's words where the answer does not depend on counters.
-std::string_view reason_of(const Course& course) {
-  switch (course.kind) {
-    case Course::Kind::judge:
-      return course.deciding_is_shadow ? "shadow" : "judged";
-    case Course::Kind::no_policy:
+std::string_view reason_of(const Selection& selection) {
+  switch (selection.kind) {
+    case Selection::Kind::rulebooks:
+      return !selection.enforced() ? "shadow" : "judged";
+    case Selection::Kind::no_policy:
       return "no_policy";
-    case Course::Kind::mode_off:
+    case Selection::Kind::mode_off:
       return "mode_off";
-    case Course::Kind::unknown_plan:
+    case Selection::Kind::unknown_plan:
       return "unknown_plan";
-    case Course::Kind::missing_key:
+    case Selection::Kind::missing_dimension:
       return "missing_key";
   }
   return "";
 }
 
 // Whether the request passes: "null" where that is up to the counters.
-std::string_view allowed_text(const Course& course, const policy::TenantView& tenant) {
-  switch (course.kind) {
-    case Course::Kind::judge:
-      return course.deciding_is_shadow ? "true" : "null";
-    case Course::Kind::no_policy:
+std::string_view allowed_text(const Selection& selection, const policy::TenantView& tenant) {
+  switch (selection.kind) {
+    case Selection::Kind::rulebooks:
+      return !selection.enforced() ? "true" : "null";
+    case Selection::Kind::no_policy:
       return tenant.tenant.default_deny ? "false" : "true";
-    case Course::Kind::mode_off:
+    case Selection::Kind::mode_off:
       return "true";
-    case Course::Kind::unknown_plan:
-    case Course::Kind::missing_key:
+    case Selection::Kind::unknown_plan:
+    case Selection::Kind::missing_dimension:
       break;
   }
   return "false";
@@ -101,20 +101,20 @@ void append_text(std::string& out, std::string_view name, std::string_view value
   json::append_string(out, value);
 }
 
-void append_rulebook(std::string& out, const Course& course, const policy::TenantView& tenant,
+void append_rulebook(std::string& out, const Selection& selection, const policy::TenantView& tenant,
                      const CheckRequest& request) {
-  const policy::Rulebook& rulebook = *course.deciding;
+  const policy::Rulebook& rulebook = *selection.first();
   if (rulebook.is_policy) {
     append_text(out, "policy_id", rulebook.owner_id);
     out += fmt::format(R"(,"policy_version":{})", rulebook.version);
   }
   if (!rulebook.plan_id.empty()) append_text(out, "plan_id", rulebook.plan_id);
-  append_text(out, "mode", to_string(course.mode));
+  append_text(out, "mode", to_string(selection.mode));
   append_text(out, "action", to_string(rulebook.enforcement.action));
   append_text(out, "failure_mode", to_string(rulebook.enforcement.failure_mode));
-  if (course.shadow != nullptr) append_text(out, "shadow_policy_id", course.shadow->owner_id);
-  if (!course.missing.empty()) append_text(out, "missing", course.missing);
-  if (course.kind != Course::Kind::judge) return;
+  if (selection.rulebooks.size() > 1) append_text(out, "shadow_policy_id", selection.rulebooks[1].rulebook->owner_id);
+  if (!selection.missing.empty()) append_text(out, "missing", selection.missing);
+  if (selection.kind != Selection::Kind::rulebooks) return;
   std::vector<std::string> keys;
   policy::counter_keys(tenant.key_head, rulebook, request, keys);
   out += R"(,"counter_keys":[)";
@@ -125,14 +125,14 @@ void append_rulebook(std::string& out, const Course& course, const policy::Tenan
   out += ']';
 }
 
-std::string answer_of(const Course& course, const policy::TenantView& tenant, const ExplainQuestion& question,
+std::string answer_of(const Selection& selection, const policy::TenantView& tenant, const ExplainQuestion& question,
                       const Revision& revision) {
   std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
-                                json::string_literal(question.tenant_id), revision.number, allowed_text(course, tenant),
-                                reason_of(course), course.deciding_is_shadow);
-  if (course.deciding != nullptr) append_rulebook(out, course, tenant, question.request);
+                                json::string_literal(question.tenant_id), revision.number,
+                                allowed_text(selection, tenant), reason_of(selection), selection.mode == Mode::shadow);
+  if (selection.first() != nullptr) append_rulebook(out, selection, tenant, question.request);
   out += ',';
-  write_candidates(course.candidates, out);
+  write_candidates(selection.candidates, out);
   return out += '}';
 }
 
@@ -149,9 +149,9 @@ Answer explain_request(Context& context) {
   const Revision revision = head(context.tx);
   const auto snapshot = context.snapshots.of(context.tx, *tenant, revision, context.now_us);
   const policy::TenantView& view = *snapshot->tenants.find(question.tenant_id);
-  const Course course = policy::choose_course(*snapshot, view, question.key_id, question.request, context.now_us);
+  const Selection selection = policy::select(*snapshot, view, question.key_id, question.request, context.now_us);
   Answer answer;
-  answer.body = answer_of(course, view, question, revision);
+  answer.body = answer_of(selection, view, question, revision);
   return answer;
 }
 

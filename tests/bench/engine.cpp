@@ -21,8 +21,9 @@
 
 #include <fmt/core.h>
 
-#include "agent/check_api.hpp"
-#include "agent/decision.hpp"
+#include "agent/api/check_api.hpp"
+#include "agent/decide/decision.hpp"
+#include "agent/usage/recorder.hpp"
 #include "common/domain/bundle.hpp"
 #include "common/domain/credential.hpp"
 #include "common/http/connection_host.hpp"
@@ -71,8 +72,9 @@ class Subjects {
 };
 
 struct Keeper final : limiter::JudgeListener {
-  void judged(const limiter::StoreResult<limiter::Outcome>& result) override { outcome = result; }
-  limiter::StoreResult<limiter::Outcome> outcome;
+  explicit Keeper(agent::decide::Judgement& its_judgement) : judgement(its_judgement) {}
+  void judged(const limiter::StoreResult<limiter::Outcome>& result) override { judgement.outcome = result; }
+  agent::decide::Judgement& judgement;
 };
 
 // A connection without a socket: takes requests as bytes, drops the replies when it has looked at their status.
@@ -124,11 +126,10 @@ class World {
     auto built = policy::build_snapshot(*bundle, 1, clock.now_us());
     if (!built) stop(built.error()[0].text);
     snapshot = *built;
-    key_view = agent::authenticate(*snapshot, key, clock.now_us());
+    key_view = agent::decide::authenticate(*snapshot, key, clock.now_us());
     if (!key_view) stop("the key is not known");
-    api.emplace(agent::CheckApiOptions{}, store, clock, in_flight, metrics, log);
-    api->set_snapshot(snapshot);
-    host = std::make_shared<Host>(http::ServerOptions{}, *api);
+    decider.set_snapshot(snapshot);
+    host = std::make_shared<Host>(http::ServerOptions{}, api);
     wire = std::make_unique<Wire>(host);
     wire->retain();
     host->adopt(*wire);
@@ -144,26 +145,28 @@ class World {
   SystemClock clock;
   limiter::MemoryCounters counters{clock};
   limiter::MemoryStore store{counters};
-  std::atomic<std::size_t> in_flight{0};
-  telemetry::Metrics metrics{{.redis = false, .redis_error_classes = {}, .routes = agent::route_templates()}, clock};
+  telemetry::Metrics metrics{{.redis = false, .redis_error_classes = {}, .routes = agent::api::route_templates()},
+                             clock};
   telemetry::LineWriter lines{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
   telemetry::DecisionLog log{{}, lines, clock};
   std::shared_ptr<const policy::Snapshot> snapshot;
   const policy::KeyView* key_view = nullptr;
-  std::optional<agent::CheckApi> api;
   std::shared_ptr<Host> host;
   std::unique_ptr<Wire> wire;
   std::string request_bytes;
   std::size_t subject_at = 0;
 
-  agent::Usage usage{1};
-  agent::CheckContext alone{store, clock, metrics, log, in_flight, 1, false};
-  agent::CheckContext reporting{store, clock, metrics, log, in_flight, 1, false, &usage.worker(0)};
+  agent::usage::Usage usage{1};
+  agent::usage::Recorder alone{metrics, log, false, nullptr};
+  agent::usage::Recorder reporting{metrics, log, false, &usage.worker(0)};
+  agent::decide::InFlight in_flight{10'000};
+  agent::decide::Decider decider{store, clock, in_flight, alone, false};
+  agent::api::CheckApi api{{}, decider, metrics.http};
 
   CheckRequest request;
-  agent::Course course;
-  limiter::Call call;
-  Keeper keeper;
+  policy::Selection selection;
+  agent::decide::Judgement judgement;
+  Keeper keeper{judgement};
 
   void set_subject(std::string_view subject) {
     request.dimensions[static_cast<std::size_t>(Dimension::subject)] = {subject, true};
@@ -172,16 +175,25 @@ class World {
   Decision decide(std::string_view subject) {
     request.dimensions[static_cast<std::size_t>(Dimension::resource)] = {"GET:/orders", true};
     set_subject(subject);
-    course = agent::choose_course(*snapshot, snapshot->tenant_of(*key_view), *key_view, request, clock.now_us());
-    agent::prepare_call(snapshot->tenant_of(*key_view), *course.deciding, request, call);
-    store.judge(call, keeper);
-    return agent::conclude(course, request, call, keeper.outcome, nullptr);
+    select();
+    prepare();
+    store.judge(judgement.call, keeper);
+    return conclude();
   }
-  // An allowed decision.
-  void count(agent::CheckContext& context) {
-    const agent::DecisionCounts counts = context.counters(snapshot->tenant_of(*key_view), course.deciding);
-    counts.metrics->count(true, Reason::within_limit);
-    if (counts.usage) counts.usage->count(agent::UsageOutcome::allowed);
+  void select() {
+    selection = policy::select(*snapshot, snapshot->tenant_of(*key_view), key_view->id, request, clock.now_us());
+    judgement.rulebook = selection.first();
+  }
+  void prepare() { agent::decide::prepare_call(snapshot->tenant_of(*key_view), request, judgement); }
+  Decision conclude() const { return agent::decide::conclude(selection, request, {&judgement, 1}); }
+  void count(agent::usage::Recorder& recorder, const Decision& decision) {
+    recorder.decided({.decision = decision,
+                      .tenant = snapshot->tenant_of(*key_view),
+                      .request = request,
+                      .rulebook = selection.first(),
+                      .judgements = {&judgement, 1},
+                      .traceparent = {},
+                      .took = std::chrono::microseconds(1)});
   }
   void handle(std::string_view subject) {
     std::memcpy(request_bytes.data() + subject_at, subject.data(), subject.size());
@@ -194,12 +206,12 @@ template <class Next>
 void add_both(std::vector<Timed>& all, World& world, const std::string& keys, std::size_t times, Next next) {
   auto counter = [&world, next](std::size_t count) {
     // The key as it is, only its subject changes: what precedes it is the same text for all.
-    std::string& key = world.call.keys[0];
+    std::string& key = world.judgement.call.keys[0];
     const std::size_t at = key.find("user%3A") + 7;
     for (; count > 0; --count) {
       const std::string_view subject = next();
       std::memcpy(key.data() + at, subject.data() + 5, subject.size() - 5);
-      keep(world.counters.judge(world.call).allowed);
+      keep(world.counters.judge(world.judgement.call).allowed);
     }
   };
   auto engine = [&world, next](std::size_t count) {
@@ -223,24 +235,19 @@ void add_parts(std::vector<Timed>& all, World& world, std::size_t times) {
                    },
                    times});
   };
-  add("part: authenticate", [&world] { keep(agent::authenticate(*world.snapshot, world.key, world.clock.now_us())); });
+  add("part: authenticate",
+      [&world] { keep(agent::decide::authenticate(*world.snapshot, world.key, world.clock.now_us())); });
   add("part: parse JSON", [body = std::string(kBody), request = CheckRequest()]() mutable {
     std::memcpy(body.data(), kBody.data(), kBody.size());  // it is parsed in place
     if (!parse_check(body, request).empty()) stop("the body is no check");
     keep(request.requests);
   });
-  add("part: match", [&world] {
-    world.course = agent::choose_course(*world.snapshot, world.snapshot->tenant_of(*world.key_view), *world.key_view,
-                                        world.request, world.clock.now_us());
-  });
-  add("part: build key", [&world] {
-    agent::prepare_call(world.snapshot->tenant_of(*world.key_view), *world.course.deciding, world.request, world.call);
-  });
-  add("part: conclude", [&world] {
-    keep(agent::conclude(world.course, world.request, world.call, world.keeper.outcome, nullptr).allowed);
-  });
-  add("part: count", [&world] { world.count(world.alone); });
-  add("part: count, for a server too", [&world] { world.count(world.reporting); });
+  add("part: match", [&world] { world.select(); });
+  add("part: build key", [&world] { world.prepare(); });
+  add("part: conclude", [&world] { keep(world.conclude().allowed); });
+  add("part: count", [&world, decision = world.decide("user:0000000")] { world.count(world.alone, decision); });
+  add("part: count, for a server too",
+      [&world, decision = world.decide("user:0000000")] { world.count(world.reporting, decision); });
   add("part: write reply",
       [decision = world.decide("user:0000000"), headers = std::string(), body = std::string()]() mutable {
         headers.clear();

@@ -17,7 +17,7 @@
 
 #include <fmt/core.h>
 
-#include "agent/decision.hpp"
+#include "agent/decide/decision.hpp"
 #include "common/base/crypto.hpp"
 #include "common/domain/bundle.hpp"
 #include "common/domain/credential.hpp"
@@ -122,7 +122,7 @@ Timed authenticate_among(std::size_t count) {
   SnapshotPtr snapshot = compiled(bundle);
   auto run = [snapshot, secret](std::size_t times) {
     for (std::size_t i = 0; i < times; ++i) {
-      const policy::KeyView* key = agent::authenticate(*snapshot, secret, kNow);
+      const policy::KeyView* key = agent::decide::authenticate(*snapshot, secret, kNow);
       if (key == nullptr) stop("the key is not known");
       keep(key);
     }

@@ -165,9 +165,9 @@ TEST_CASE("what cannot apply for now is asked by explanations alone, and explain
               R"({"resource":"r"})");
   CHECK(asked.decides() == "here");
   REQUIRE(asked.all.size() == 3);
-  CHECK(asked.all[0].verdict == Verdict::disabled);
-  CHECK(asked.all[1].verdict == Verdict::expired);
-  CHECK(asked.all[2].verdict == Verdict::applies);
+  CHECK(asked.all[0].applicability == Applicability::disabled);
+  CHECK(asked.all[1].applicability == Applicability::expired);
+  CHECK(asked.all[2].applicability == Applicability::applies);
 }
 
 TEST_CASE("a policy that ends soon, or that a clock set back makes valid again, is still found") {

@@ -12,7 +12,7 @@ namespace {
 struct Reached {
   std::map<int, int> rules;   // that told the deciding policy from the next
   std::map<int, int> levels;  // of the deciding policy
-  std::map<Verdict, int> verdicts;
+  std::map<Applicability, int> applicabilities;
   int shadows_beside = 0, only_shadows = 0, none = 0;
 };
 
@@ -30,10 +30,10 @@ void compare_one(const Bundle& bundle, const Snapshot& snapshot, const CheckRequ
   REQUIRE(explained.decides == found.decides);
   REQUIRE(explained.shadow == found.shadow);
   auto same = [](const Candidate& one, const reference::Candidate& other) {
-    return one.policy->id() == other.policy->id && one.verdict == other.verdict;
+    return one.policy->id() == other.policy->id && one.applicability == other.applicability;
   };
   REQUIRE(std::ranges::equal(all, expected.candidates, same));
-  for (const Candidate& candidate : all) ++reached.verdicts[candidate.verdict];
+  for (const Candidate& candidate : all) ++reached.applicabilities[candidate.applicability];
   ++reached.rules[expected.decided_by];
   if (found.decides) ++reached.levels[found.decides->level + 1];
   if (found.decides && found.shadow) ++reached.shadows_beside;
@@ -60,9 +60,10 @@ TEST_CASE("the index and a scan by the written rules agree on a million random r
     CAPTURE(level);
     CHECK(reached.levels[level] > 100);
   }
-  for (Verdict verdict : {Verdict::applies, Verdict::disabled, Verdict::not_yet_valid, Verdict::expired,
-                          Verdict::expression_false, Verdict::outside_rollout}) {
-    CHECK(reached.verdicts[verdict] > 100);
+  for (Applicability applicability :
+       {Applicability::applies, Applicability::disabled, Applicability::not_yet_valid, Applicability::expired,
+        Applicability::expression_false, Applicability::outside_rollout}) {
+    CHECK(reached.applicabilities[applicability] > 100);
   }
   CHECK(reached.shadows_beside > 100);
   CHECK(reached.only_shadows > 100);

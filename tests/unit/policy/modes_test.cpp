@@ -123,10 +123,10 @@ TEST_CASE("validity begins at valid_from and ends before valid_to") {
   policy.valid_from_us = 100;
   policy.valid_to_us = 200;
   CheckRequest request;
-  CHECK(judge(policy, request, 99) == Verdict::not_yet_valid);
-  CHECK(judge(policy, request, 100) == Verdict::applies);
-  CHECK(judge(policy, request, 199) == Verdict::applies);
-  CHECK(judge(policy, request, 200) == Verdict::expired);
+  CHECK(applicability_of(policy, request, 99) == Applicability::not_yet_valid);
+  CHECK(applicability_of(policy, request, 100) == Applicability::applies);
+  CHECK(applicability_of(policy, request, 199) == Applicability::applies);
+  CHECK(applicability_of(policy, request, 200) == Applicability::expired);
 }
 
 }  // namespace

@@ -67,17 +67,17 @@ bool rolled_out(const Policy& policy, const CheckRequest& request) {
   return static_cast<double>(static_cast<std::uint64_t>(number % 10000)) < policy.rollout_percent * 100 - 1e-6;
 }
 
-Verdict verdict_of(const Policy& policy, const std::vector<Condition>& conditions, const CheckRequest& request,
-                   std::int64_t now_us) {
-  if (!policy.enabled) return Verdict::disabled;
+Applicability applicability_of(const Policy& policy, const std::vector<Condition>& conditions,
+                               const CheckRequest& request, std::int64_t now_us) {
+  if (!policy.enabled) return Applicability::disabled;
   WallTime now{Micros(now_us)};
-  if (policy.valid_from && *policy.valid_from > now) return Verdict::not_yet_valid;
-  if (policy.valid_to && *policy.valid_to <= now) return Verdict::expired;
+  if (policy.valid_from && *policy.valid_from > now) return Applicability::not_yet_valid;
+  if (policy.valid_to && *policy.valid_to <= now) return Applicability::expired;
   if (!policy.match_expr.empty()) {
     auto condition = std::ranges::find(conditions, policy.match_expr, &Condition::text);
-    if (!condition->holds(request)) return Verdict::expression_false;
+    if (!condition->holds(request)) return Applicability::expression_false;
   }
-  return rolled_out(policy, request) ? Verdict::applies : Verdict::outside_rollout;
+  return rolled_out(policy, request) ? Applicability::applies : Applicability::outside_rollout;
 }
 
 // In the order of the levels, the others behind them in the order of the dimensions.
@@ -150,7 +150,7 @@ Answer match(const Bundle& bundle, const std::vector<Condition>& conditions, con
   Answer answer;
   for (const Policy& policy : bundle.policies) {
     if (scope_holds(policy, request)) {
-      answer.candidates.push_back({&policy, verdict_of(policy, conditions, request, now_us)});
+      answer.candidates.push_back({&policy, applicability_of(policy, conditions, request, now_us)});
     }
   }
   std::ranges::sort(answer.candidates,
@@ -160,7 +160,7 @@ Answer match(const Bundle& bundle, const std::vector<Condition>& conditions, con
   };
   std::vector<const Policy*> deciding;
   for (const Candidate& candidate : answer.candidates) {
-    if (candidate.verdict != Verdict::applies) continue;
+    if (candidate.applicability != Applicability::applies) continue;
     bool is_shadow = mode_of(*candidate.policy) == Mode::shadow;
     if (!is_shadow) deciding.push_back(candidate.policy);
     if (is_shadow && deciding.empty() && answer.shadow.empty()) answer.shadow = candidate.policy->id;

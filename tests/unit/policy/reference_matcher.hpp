@@ -19,7 +19,7 @@ struct Condition {
 
 struct Candidate {
   const Policy* policy = nullptr;
-  Verdict verdict = Verdict::applies;
+  Applicability applicability = Applicability::applies;
 };
 
 struct Answer {

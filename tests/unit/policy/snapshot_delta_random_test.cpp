@@ -105,7 +105,7 @@ void check_same_match(const Snapshot& made, const Snapshot& full, const Bundle& 
   REQUIRE(quick.decides == found.decides);
   REQUIRE(quick.shadow == found.shadow);
   auto same = [](const Candidate& one, const reference::Candidate& two) {
-    return one.policy->id() == two.policy->id && one.verdict == two.verdict;
+    return one.policy->id() == two.policy->id && one.applicability == two.applicability;
   };
   REQUIRE(std::ranges::equal(candidates, expected.candidates, same));
   const CandidateList said = explain(found, candidates, request);

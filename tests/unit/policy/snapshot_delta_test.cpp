@@ -191,7 +191,7 @@ TEST_CASE("policies that expired long ago are asked by explanations alone once t
   CHECK(shop(*later).plans.find("pro")->policies == 3);
   Asked asked(later, R"({"resource":"e"})", kNow + kDay);
   REQUIRE(asked.all.size() == 1);
-  CHECK(asked.all[0].verdict == Verdict::expired);
+  CHECK(asked.all[0].applicability == Applicability::expired);
 }
 
 TEST_CASE("equal limits are compiled once, also when they come one by one, and are forgotten with their last policy") {

@@ -1,0 +1,48 @@
+#include "agent/api/api_replies.hpp"
+
+#include <fmt/core.h>
+
+#include "common/base/version.hpp"
+
+namespace sluice::agent::api {
+
+void send_json(RouteReply& reply, unsigned status, std::string_view body) {
+  reply.send({.status = status, .content_type = "application/json", .headers = {}, .body = body});
+}
+
+void send_problem(RouteReply& reply, unsigned status, std::string_view detail, std::span<const Fault> errors,
+                  std::string_view headers, std::string_view request_id) {
+  std::string body;
+  http::write_problem({.status = status, .detail = detail, .request_id = request_id, .errors = errors}, body);
+  reply.send({.status = status, .content_type = http::kProblemType, .headers = headers, .body = body});
+}
+
+void send_no_route(RouteReply& reply, std::string_view path, std::string_view allow) {
+  if (allow.empty()) return send_problem(reply, 404, fmt::format("There is nothing at {}; see /openapi.json.", path));
+  send_problem(reply, 405, fmt::format("{} answers {} only.", path, allow), {}, fmt::format("Allow: {}\r\n", allow));
+}
+
+void send_health(RouteReply& reply) {
+  send_json(reply, 200, fmt::format(R"({{"status":"ok","version":"{}"}})", version()));
+}
+
+void DecisionWriter::send(RouteReply& reply, const Decision& decision, bool as_text) {
+  headers_.clear();
+  body_.clear();
+  write_decision_headers(decision, families_, headers_);
+  if (as_text) {
+    body_ = decision.allowed ? "OK" : "Rate limit exceeded";
+  } else {
+    write_decision(decision, body_);
+  }
+  reply.send({.status = status_of(decision),
+              .content_type = as_text ? "text/plain; charset=utf-8" : "application/json",
+              .headers = headers_,
+              .body = body_});
+}
+
+bool wants_text(std::string_view accept) {
+  return accept.find("text/plain") != std::string_view::npos && accept.find("json") == std::string_view::npos;
+}
+
+}  // namespace sluice::agent::api

@@ -1,0 +1,62 @@
+// How the agent's handlers answer: decisions, problems and small JSON documents.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/base/error.hpp"
+#include "common/domain/decision.hpp"
+#include "common/http/problem.hpp"
+#include "common/http/server.hpp"
+#include "common/telemetry/counters.hpp"
+
+namespace sluice::agent::api {
+
+// The right to answer one request, once, counted by its route's template and the status.
+class RouteReply {
+ public:
+  RouteReply(http::Reply reply, telemetry::HttpCounters& counters, std::size_t route)
+      : reply_(std::move(reply)), counters_(&counters), route_(route) {}
+
+  void send(const http::Response& response) {
+    counters_->count(route_, response.status);
+    reply_.send(response);
+  }
+
+ private:
+  http::Reply reply_;
+  telemetry::HttpCounters* counters_;
+  std::size_t route_;
+};
+
+void send_json(RouteReply& reply, unsigned status, std::string_view body);
+
+// RFC 9457. `headers`: whole lines.
+void send_problem(RouteReply& reply, unsigned status, std::string_view detail, std::span<const Fault> errors = {},
+                  std::string_view headers = {}, std::string_view request_id = {});
+
+// 404 for an unknown path, 405 with Allow for a known one. `allow` is "" for an unknown path.
+void send_no_route(RouteReply& reply, std::string_view path, std::string_view allow);
+
+// `{"status":"ok","version":"…"}`
+void send_health(RouteReply& reply);
+
+// Writes decisions; keeps its buffers.
+class DecisionWriter {
+ public:
+  explicit DecisionWriter(HeaderFamilies families) : families_(families) {}
+  // `as_text`: OK or Rate limit exceeded, with the same status and headers.
+  void send(RouteReply& reply, const Decision& decision, bool as_text);
+
+ private:
+  const HeaderFamilies families_;
+  std::string headers_;
+  std::string body_;
+};
+
+// Whether an Accept header asks for text/plain and not for JSON.
+bool wants_text(std::string_view accept);
+
+}  // namespace sluice::agent::api

@@ -1,0 +1,106 @@
+#include "agent/api/batch.hpp"
+
+#include <fmt/core.h>
+
+#include "common/domain/check_batch.hpp"
+#include "common/domain/decision.hpp"
+
+namespace sluice::agent::api {
+namespace {
+
+// What a batch at rest keeps of each of its texts: a batch of 256 everyday checks needs less.
+constexpr std::size_t kKeptBytes = std::size_t{128} << 10;
+
+void empty(std::string& text) {
+  text.clear();
+  if (text.capacity() > kKeptBytes) text.shrink_to_fit();
+}
+
+}  // namespace
+
+void Batch::start(const http::Request& http, RouteReply reply, std::optional<decide::Caller> caller) {
+  reply_.emplace(std::move(reply));
+  caller_ = std::move(caller);
+  traceparent_ = http.header("traceparent");
+  body_.assign(http.body.data(), http.body.size());  // the connection's buffer does not wait for Redis
+  auto faults = split_checks(body_, spans_);
+  if (!faults.empty()) return refuse_all(faults);
+  places_.resize(spans_.size());
+  while (elements_.size() < spans_.size()) elements_.emplace_back(decider_);
+  open_ = spans_.size() + 1;
+  for (std::size_t slot = 0; slot < spans_.size(); ++slot) begin(slot);
+  close_one();
+}
+
+void Batch::begin(std::size_t slot) {
+  if (spans_[slot].size() > kMaxCheckBytes) return refuse_size(slot);
+  auto place = decider_.admit();
+  if (!place) return decided(slot, place.error());
+  Element& element = elements_[slot];
+  auto faults = parse_check(spans_[slot], element.request);
+  if (!faults.empty()) return refuse(slot, problem_of(faults, element.request.request_id));
+  element.check.start(*std::move(place), *caller_, element.request, traceparent_, *this, slot);
+}
+
+void Batch::refuse_size(std::size_t slot) {
+  refuse(slot, {.status = 413,
+                .detail = "A check is at most 16 KiB long.",
+                .errors = {{"", fmt::format("is {} bytes long", spans_[slot].size())}},
+                .type = "/problems/body-too-large"});
+}
+
+void Batch::refuse_all(const std::vector<RequestFault>& faults) {
+  Faults errors;
+  for (const RequestFault& fault : faults) errors.push_back({fault.pointer, fault.text});
+  const unsigned status = faults.front().status;
+  send_problem(*reply_, status, status == 400 ? "The body is not a batch of checks." : "A batch holds 1 to 256 checks.",
+               errors);
+  rest();
+}
+
+void Batch::decided(std::size_t slot, const Decision& decision) {
+  const std::size_t at = results_.size();
+  write_decision(decision, results_);
+  add_result(slot, at);
+}
+
+void Batch::refused(std::size_t slot, const decide::Refusal& refusal) { refuse(slot, problem_of(refusal)); }
+
+// The problem's pointers are those of one check; in a batch they begin at the batch.
+void Batch::refuse(std::size_t slot, CheckProblem problem) {
+  for (Fault& fault : problem.errors) fault.pointer.insert(0, fmt::format("/checks/{}", slot));
+  const std::size_t at = results_.size();
+  http::write_problem(problem.problem(), results_);
+  add_result(slot, at);
+}
+
+void Batch::add_result(std::size_t slot, std::size_t began_at) {
+  places_[slot] = {began_at, results_.size() - began_at};
+  close_one();
+}
+
+void Batch::close_one() {
+  if (--open_ == 0) send();
+}
+
+void Batch::send() {
+  out_ = R"({"results":[)";
+  for (const Result& place : places_) {
+    if (&place != places_.data()) out_ += ',';
+    out_.append(results_, place.at, place.size);
+  }
+  out_ += "]}";
+  send_json(*reply_, 200, out_);
+  rest();
+}
+
+void Batch::rest() {
+  reply_.reset();
+  caller_.reset();
+  empty(body_);
+  empty(results_);
+  empty(out_);
+  pool_.give_back(*this);
+}
+
+}  // namespace sluice::agent::api

@@ -1,0 +1,69 @@
+// A batch of checks on its way: {"checks":[…]} → {"results":[…]}, in the same order.
+//
+// Each check is judged on its own, by the snapshot that was in force when the batch came. An invalid check gets its
+// problem in its place. All are begun in one turn of the loop, in their order, so that they go to Redis in one write.
+// Thread: one worker's. Batches are reused: in the steady state they allocate nothing.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/api/api_replies.hpp"
+#include "agent/api/check_problems.hpp"
+#include "agent/api/pool.hpp"
+#include "agent/decide/check.hpp"
+
+namespace sluice::agent::api {
+
+class Batch final : public decide::CheckListener {
+ public:
+  Batch(decide::Decider& decider, Pool<Batch>& pool) : decider_(decider), pool_(pool) {}
+
+  // Answers once, after the last check, and goes back to the pool. Without a caller there are no policies yet and every
+  // check passes.
+  void start(const http::Request& http, RouteReply reply, std::optional<decide::Caller> caller);
+
+  void decided(std::size_t slot, const Decision& decision) override;
+  void refused(std::size_t slot, const decide::Refusal& refusal) override;
+
+ private:
+  struct Element {
+    explicit Element(decide::Decider& decider) : check(decider) {}
+    CheckRequest request;
+    decide::Check check;
+  };
+  // Where a check's result is among `results_`, which come in any order.
+  struct Result {
+    std::size_t at = 0;
+    std::size_t size = 0;
+  };
+
+  void begin(std::size_t slot);
+  void refuse_size(std::size_t slot);
+  void refuse_all(const std::vector<RequestFault>& faults);
+  void refuse(std::size_t slot, CheckProblem problem);
+  void add_result(std::size_t slot, std::size_t began_at);
+  void close_one();
+  void send();
+  void rest();
+
+  decide::Decider& decider_;
+  Pool<Batch>& pool_;
+  std::optional<RouteReply> reply_;
+  std::optional<decide::Caller> caller_;
+  std::string traceparent_;
+  std::string body_;                    // the checks point into it
+  std::vector<std::span<char>> spans_;  // of body_, one for each check
+  std::deque<Element> elements_;        // at least as many as the largest batch so far had
+  std::vector<Result> places_;          // by check
+  std::string results_;
+  std::string out_;
+  std::size_t open_ = 0;  // checks without a result, and one for start() itself
+};
+
+}  // namespace sluice::agent::api

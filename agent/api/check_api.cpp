@@ -1,0 +1,190 @@
+#include "agent/api/check_api.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "agent/api/check_problems.hpp"
+#include "agent/api/lease_request.hpp"
+#include "agent/api/openapi.hpp"
+#include "common/domain/check_batch.hpp"
+#include "common/json/text.hpp"
+
+namespace sluice::agent::api {
+namespace {
+
+constexpr std::string_view kBatchPath = "/v1/check/batch";
+
+struct Route {
+  std::string_view path;
+  std::string_view method;
+};
+constexpr Route kRoutes[] = {{"/v1/check", "POST"},   {kBatchPath, "POST"},  {"/v1/release", "POST"},
+                             {"/v1/renew", "POST"},   {"/v1/health", "GET"}, {"/v1/snapshot", "GET"},
+                             {"/openapi.json", "GET"}};
+
+constexpr std::size_t kNoRoute = std::size(kRoutes);
+
+std::size_t route_of(std::string_view path) {
+  return static_cast<std::size_t>(std::ranges::find(kRoutes, path, &Route::path) - kRoutes);
+}
+
+}  // namespace
+
+// A check, and the reply that waits for it.
+class CheckApi::Single final : public decide::CheckListener {
+ public:
+  explicit Single(CheckApi& api) : api_(api), check_(api.decider_) {}
+
+  void start(const http::Request& http, RouteReply reply, decide::InFlight::Place place, decide::Caller caller) {
+    reply_.emplace(std::move(reply));
+    caller_ = std::move(caller);
+    as_text_ = wants_text(http.header("accept"));
+    traceparent_ = http.header("traceparent");
+    body_.assign(http.body.data(), http.body.size());  // the connection's buffer does not wait for Redis
+    auto faults = parse_check(body_, request_);
+    if (!faults.empty()) {
+      place.leave();
+      return refuse(problem_of(faults, request_.request_id));
+    }
+    check_.start(std::move(place), caller_, request_, traceparent_, *this);
+  }
+
+  void decided(std::size_t, const Decision& decision) override {
+    api_.writer_.send(*reply_, decision, as_text_);
+    rest();
+  }
+  void refused(std::size_t, const decide::Refusal& refusal) override { refuse(problem_of(refusal)); }
+
+ private:
+  void refuse(const CheckProblem& problem) {
+    send_problem(*reply_, problem);
+    rest();
+  }
+  void rest() {
+    reply_.reset();
+    caller_ = {};
+    api_.singles_.give_back(*this);
+  }
+
+  CheckApi& api_;
+  std::optional<RouteReply> reply_;
+  decide::Caller caller_;
+  bool as_text_ = false;
+  std::string traceparent_;
+  std::string body_;  // the request points into it
+  CheckRequest request_;
+  decide::Check check_;
+};
+
+// One release or renewal; owns itself until the store has answered.
+class CheckApi::LeaseChange final : public limiter::LeaseListener {
+ public:
+  LeaseChange(RouteReply reply, Change change) : reply_(std::move(reply)), change_(change) {}
+
+  void settled(const limiter::StoreResult<limiter::LeaseOutcome>& result) override {
+    std::unique_ptr<LeaseChange> self(this);
+    if (!result) {
+      return send_problem(reply_, 503, "The counter store does not answer; the lease ends by itself at its expiry.", {},
+                          "Retry-After: 1\r\n");
+    }
+    if (change_ == Change::release) {
+      return send_json(reply_, 200, fmt::format(R"({{"released":{}}})", result->live));
+    }
+    if (!result->live) return send_json(reply_, 200, R"({"renewed":false})");
+    send_json(reply_, 200,
+              fmt::format(R"({{"renewed":true,"lease_expires_at":{}}})", result->expires_at_us / 1'000'000));
+  }
+
+ private:
+  RouteReply reply_;
+  Change change_;
+};
+
+CheckApi::CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters)
+    : decider_(decider), counters_(counters), writer_(headers) {}
+
+CheckApi::~CheckApi() = default;
+
+std::vector<std::string> route_templates() {
+  std::vector<std::string> templates;
+  for (const Route& route : kRoutes) templates.emplace_back(route.path);
+  templates.emplace_back("other");
+  return templates;
+}
+
+std::size_t CheckApi::body_limit(std::string_view method, std::string_view path) const {
+  return method == "POST" && path == kBatchPath ? kMaxBatchBytes : kMaxCheckBytes;
+}
+
+void CheckApi::handle(http::Request& request, http::Reply its_reply) {
+  std::size_t route = route_of(request.path);
+  RouteReply reply(std::move(its_reply), counters_, route);
+  if (route == kNoRoute) return send_no_route(reply, request.path, {});
+  std::string_view method = kRoutes[route].method;
+  bool readable = method == "GET" && request.method == "HEAD";
+  if (request.method != method && !readable) {
+    return send_no_route(reply, request.path, method == "GET" ? "GET, HEAD" : method);
+  }
+  if (request.path == "/v1/check") return check(request, std::move(reply));
+  if (request.path == kBatchPath) return check_batch(request, std::move(reply));
+  if (request.path == "/v1/release") return change_lease(request, std::move(reply), Change::release);
+  if (request.path == "/v1/renew") return change_lease(request, std::move(reply), Change::renew);
+  if (request.path == "/v1/snapshot") return show_snapshot(std::move(reply));
+  if (request.path == "/openapi.json") return send_json(reply, 200, openapi_document());
+  send_health(reply);
+}
+
+void CheckApi::check(http::Request& request, RouteReply reply) {
+  auto place = decider_.admit();
+  if (!place) return writer_.send(reply, place.error(), wants_text(request.header("accept")));
+  auto caller = decider_.authenticate(request.header("x-api-key"));
+  if (!caller) {
+    place->leave();
+    return send_problem(reply, problem_of(caller.error()));
+  }
+  singles_.take(*this).start(request, std::move(reply), *std::move(place), *std::move(caller));
+}
+
+// Without policies the whole batch is answered like one check, unless each of its checks is to pass.
+void CheckApi::check_batch(http::Request& request, RouteReply reply) {
+  if (const auto decision = decider_.refuse_all()) return writer_.send(reply, *decision, false);
+  std::optional<decide::Caller> known;
+  if (decider_.snapshot()) {
+    auto caller = decider_.authenticate(request.header("x-api-key"));
+    if (!caller) return send_problem(reply, problem_of(caller.error()));
+    known = *std::move(caller);
+  }
+  batches_.take(decider_, batches_).start(request, std::move(reply), std::move(known));
+}
+
+void CheckApi::change_lease(http::Request& request, RouteReply reply, Change change) {
+  const auto caller = decider_.authenticate(request.header("x-api-key"));
+  if (!caller) return send_problem(reply, problem_of(caller.error()));
+  auto id = parse_lease_request({request.body.data(), request.body.size()});
+  if (!id) return send_problem(reply, 400, "The body must be {\"lease_id\":\"…\"}.", id.error());
+  const auto leases = decider_.find_leases(*caller, *id);
+  if (!leases) return send_problem(reply, problem_of(leases.error()));
+  auto* listener = new LeaseChange(std::move(reply), change);
+  if (change == Change::release) {
+    decider_.store().release(*leases, *listener);
+  } else {
+    decider_.store().renew(*leases, *listener);
+  }
+}
+
+void CheckApi::show_snapshot(RouteReply reply) const {
+  const policy::Snapshot* snapshot = decider_.snapshot();
+  if (!snapshot) return send_json(reply, 200, R"({"loaded":false})");
+  const Head head = head_ ? *head_ : Head{snapshot->revision, snapshot->chain, snapshot->made_at_us};
+  std::string body = fmt::format(R"({{"loaded":true,"revision":{},"chain":)", head.revision);
+  json::append_string(body, head.chain);
+  body += fmt::format(R"(,"age_seconds":{:.3f},"tenants":{},"plans":{},"policies":{},"keys":{},"overrides":{}}})",
+                      static_cast<double>(decider_.clock().now_us() - head.as_of_us) / 1e6, snapshot->tenants.size(),
+                      snapshot->plan_count, snapshot->policy_count, snapshot->keys.size(), snapshot->overrides.size());
+  send_json(reply, 200, body);
+}
+
+}  // namespace sluice::agent::api

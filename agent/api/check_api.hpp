@@ -1,0 +1,59 @@
+// The check listener's API: POST /v1/check, /v1/check/batch, /v1/release, /v1/renew; GET /v1/health, /v1/snapshot,
+// /openapi.json.
+//
+// Thread: one worker's. Requests in flight are pooled: in the steady state a decision allocates nothing here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/api/api_replies.hpp"
+#include "agent/api/batch.hpp"
+#include "agent/api/pool.hpp"
+#include "agent/decide/check.hpp"
+#include "common/http/server.hpp"
+#include "common/telemetry/counters.hpp"
+
+namespace sluice::agent::api {
+
+// The routes' templates, as metrics name them. The last one is the label of requests whose path matches no route.
+std::vector<std::string> route_templates();
+
+class CheckApi final : public http::Handler {
+ public:
+  CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters);
+  ~CheckApi() override;
+
+  // Where the snapshot's history has come to meanwhile, nothing in it having changed, and when that was known.
+  struct Head {
+    std::uint64_t revision = 0;
+    std::string chain;
+    std::int64_t as_of_us = 0;
+  };
+  // Nothing: the snapshot's own, as after each swap.
+  void set_head(std::optional<Head> head) { head_ = std::move(head); }
+
+  std::size_t body_limit(std::string_view method, std::string_view path) const override;
+  void handle(http::Request& request, http::Reply reply) override;
+
+ private:
+  class Single;
+  class LeaseChange;
+  enum class Change : std::uint8_t { release, renew };
+
+  void check(http::Request& request, RouteReply reply);
+  void check_batch(http::Request& request, RouteReply reply);
+  void change_lease(http::Request& request, RouteReply reply, Change change);
+  void show_snapshot(RouteReply reply) const;
+
+  decide::Decider& decider_;
+  telemetry::HttpCounters& counters_;
+  DecisionWriter writer_;
+  std::optional<Head> head_;  // of the snapshot; absent: its own
+  Pool<Single> singles_;
+  Pool<Batch> batches_;
+};
+
+}  // namespace sluice::agent::api

@@ -1,0 +1,36 @@
+// How HTTP answers a check that gets no decision: one table for the refusals of the decision core, and the faults that
+// reading a body finds. One check and each check of a batch get the same problem.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "agent/api/api_replies.hpp"
+#include "agent/decide/refusal.hpp"
+#include "common/base/error.hpp"
+#include "common/domain/check_request.hpp"
+#include "common/http/problem.hpp"
+
+namespace sluice::agent::api {
+
+struct CheckProblem {
+  unsigned status = 400;
+  std::string_view detail;
+  Faults errors;
+  std::string_view headers = {};     // whole lines
+  std::string_view request_id = {};  // of the check
+  std::string_view type = "about:blank";
+
+  // Points into this object.
+  http::Problem problem() const {
+    return {.status = status, .type = type, .detail = detail, .request_id = request_id, .errors = errors};
+  }
+};
+
+CheckProblem problem_of(const decide::Refusal& refusal);
+// REQUIRES: at least one fault; the first one's status is the answer's.
+CheckProblem problem_of(const std::vector<RequestFault>& faults, std::string_view request_id);
+
+void send_problem(RouteReply& reply, const CheckProblem& problem);
+
+}  // namespace sluice::agent::api

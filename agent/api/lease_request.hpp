@@ -1,0 +1,15 @@
+// The body of POST /v1/release and /v1/renew: {"lease_id":"…"}.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.hpp"
+
+namespace sluice::agent::api {
+
+// The lease id, or every fault of the body. Only the shape is checked here.
+std::expected<std::string, Faults> parse_lease_request(std::string_view body);
+
+}  // namespace sluice::agent::api

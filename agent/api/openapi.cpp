@@ -1,0 +1,9 @@
+#include "agent/api/openapi.hpp"
+
+#include "agent/embedded.hpp"
+
+namespace sluice::agent::api {
+
+std::string_view openapi_document() { return embedded::openapi; }
+
+}  // namespace sluice::agent::api

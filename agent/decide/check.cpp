@@ -1,0 +1,90 @@
+#include "agent/decide/check.hpp"
+
+#include <utility>
+
+namespace sluice::agent::decide {
+
+using policy::Selection;
+
+void Check::start(InFlight::Place place, const Caller& caller, CheckRequest& request, std::string_view traceparent,
+                  CheckListener& listener, std::size_t slot) {
+  started_ = std::chrono::steady_clock::now();
+  place_ = std::move(place);
+  caller_ = &caller;
+  request_ = &request;
+  traceparent_ = traceparent;
+  listener_ = &listener;
+  slot_ = slot;
+  judging_ = 0;
+  selection_ = policy::select(*caller.snapshot, *caller.tenant, caller.key_id, request, decider_.clock().now_us());
+  switch (selection_.kind) {
+    case Selection::Kind::rulebooks:
+      return judge();
+    case Selection::Kind::no_policy:
+    case Selection::Kind::mode_off:
+      return answer(conclude_unjudged(selection_, *caller.tenant, request));
+    case Selection::Kind::unknown_plan:
+      return refuse({.kind = Refusal::Kind::unknown_plan});
+    case Selection::Kind::missing_dimension:
+      return refuse({.kind = Refusal::Kind::missing_dimension, .dimension = selection_.missing});
+  }
+}
+
+// The store gets all rulebooks in one call.
+void Check::judge() {
+  judging_ = open_ = selection_.rulebooks.size();
+  make_room(judging_);
+  for (std::size_t i = 0; i < judging_; ++i) {
+    Judgement& judgement = judgements_[i];
+    judgement.rulebook = selection_.rulebooks[i].rulebook;
+    judgement.role = selection_.rulebooks[i].role;
+    judgement.call.explain = request_->explain && i == 0;  // only the first one's limits are shown
+    prepare_call(*caller_->tenant, *request_, judgement);
+  }
+  decider_.store().judge_all(std::span(calls_).first(judging_));
+}
+
+void Check::make_room(std::size_t judgements) {
+  if (judgements <= judgements_.size()) return;
+  judgements_.resize(judgements);
+  answers_.clear();
+  answers_.reserve(judgements);
+  calls_.clear();
+  for (std::size_t i = 0; i < judgements; ++i) {
+    answers_.emplace_back(*this, i);
+    calls_.push_back({&judgements_[i].call, &answers_[i]});
+  }
+}
+
+void Check::StoreAnswer::judged(const limiter::StoreResult<limiter::Outcome>& outcome) {
+  check.judgements_[judgement].outcome = outcome;
+  if (--check.open_ == 0) check.conclude_judged();
+}
+
+void Check::conclude_judged() {
+  Decision decision = conclude(selection_, *request_, judgements());
+  const std::string lease_id = lease_id_of(*caller_->tenant, judgements(), decision);
+  decision.lease_id = lease_id;
+  answer(decision);
+}
+
+// The listener comes last: it may start this check anew.
+void Check::answer(const Decision& decision) {
+  decider_.observer().decided({.decision = decision,
+                               .tenant = *caller_->tenant,
+                               .request = *request_,
+                               .rulebook = selection_.first(),
+                               .judgements = judgements(),
+                               .traceparent = traceparent_,
+                               .took = std::chrono::steady_clock::now() - started_});
+  place_.leave();
+  listener_->decided(slot_, decision);
+}
+
+void Check::refuse(Refusal refusal) {
+  refusal.request_id = request_->request_id;
+  place_.leave();
+  listener_->refused(slot_, refusal);
+}
+
+}  // namespace sluice::agent::decide

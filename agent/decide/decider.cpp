@@ -1,0 +1,50 @@
+#include "agent/decide/decider.hpp"
+
+#include <utility>
+
+#include "common/limiter/lease_id.hpp"
+
+namespace sluice::agent::decide {
+
+void Decider::set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot) {
+  observer_.snapshot_replaced();
+  snapshot_ = std::move(snapshot);
+}
+
+std::expected<InFlight::Place, Decision> Decider::admit() {
+  if (!snapshot_) return std::unexpected(unread(Reason::no_snapshot, allow_without_policies_));
+  std::optional<InFlight::Place> place = in_flight_.enter();
+  if (!place) return std::unexpected(unread(Reason::overload, false));
+  return *std::move(place);
+}
+
+std::optional<Decision> Decider::refuse_all() {
+  if (snapshot_ || allow_without_policies_) return std::nullopt;
+  return unread(Reason::no_snapshot, false);
+}
+
+std::expected<Caller, Refusal> Decider::authenticate(std::string_view api_key) const {
+  if (!snapshot_) return std::unexpected(Refusal{.kind = Refusal::Kind::no_policies});
+  const policy::KeyView* key = decide::authenticate(*snapshot_, api_key, clock_.now_us());
+  if (!key) return std::unexpected(Refusal{.kind = Refusal::Kind::unauthenticated});
+  return Caller{.snapshot = snapshot_, .tenant = &snapshot_->tenant_of(*key), .key_id = key->id};
+}
+
+std::expected<std::vector<limiter::LeaseRef>, Refusal> Decider::find_leases(const Caller& caller,
+                                                                            std::string_view id) const {
+  auto found = limiter::decode_lease_id(id);
+  if (!found) return std::unexpected(Refusal{.kind = Refusal::Kind::malformed_lease});
+  if (found->tenant != caller.tenant->tenant.id) return std::unexpected(Refusal{.kind = Refusal::Kind::unknown_lease});
+  return std::move(found->leases);
+}
+
+Decision Decider::unread(Reason reason, bool allowed) {
+  Decision decision;
+  decision.allowed = allowed;
+  decision.action = allowed ? Action::allow : Action::deny;
+  decision.reason = reason;
+  observer_.decided_unread(decision);
+  return decision;
+}
+
+}  // namespace sluice::agent::decide

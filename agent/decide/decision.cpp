@@ -1,0 +1,213 @@
+#include "agent/decide/decision.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "common/base/crypto.hpp"
+#include "common/domain/algorithm.hpp"
+#include "common/domain/credential.hpp"
+#include "common/domain/quota_period.hpp"
+#include "common/limiter/algorithms/lease_set.hpp"
+#include "common/limiter/lease_id.hpp"
+#include "common/policy/counter_key.hpp"
+
+namespace sluice::agent::decide {
+namespace {
+
+using limiter::Outcome;
+using policy::Role;
+using policy::Rulebook;
+using policy::Selection;
+
+// A random number in [0, 1), the same for the same request id: a retried request is sampled as it was.
+double sample_point(std::string_view request_id) {
+  std::uint64_t number = 0;
+  if (request_id.empty()) {
+    random_bytes({reinterpret_cast<std::uint8_t*>(&number), sizeof number});
+  } else {
+    Sha256Digest digest = sha256(request_id);
+    std::memcpy(&number, digest.data(), sizeof number);
+  }
+  return static_cast<double>(number >> 11) * 0x1.0p-53;
+}
+
+// What a limit that is exceeded does to the request: the action of the policy.
+void apply_action(const Enforcement& enforcement, const CheckRequest& request, Decision& decision) {
+  decision.action = enforcement.action;
+  decision.reason = Reason::limit_exceeded;
+  switch (enforcement.action) {
+    case Action::deny:
+    case Action::drop:
+      decision.allowed = false;
+      break;
+    case Action::delay:  // the wait would be above max_delay
+      decision.allowed = false;
+      decision.action = Action::deny;
+      break;
+    case Action::sample:
+      decision.sample_rate = enforcement.sample_rate;
+      decision.allowed = sample_point(request.request_id) < enforcement.sample_rate;
+      if (decision.allowed) decision.reason = Reason::sampled;
+      break;
+    case Action::downgrade:
+      decision.allowed = true;
+      decision.downgrade_to = enforcement.downgrade_to;
+      break;
+    case Action::drop_low_priority: {
+      const Value* priority = request.find({Dimension::priority, ""});
+      decision.allowed = !priority || priority->text != "low";
+      break;
+    }
+    case Action::shadow_only:
+    case Action::allow:
+      decision.allowed = true;
+      break;
+  }
+}
+
+// What a store that cannot answer does to the request: the failure mode of the policy.
+void apply_failure(const Enforcement& enforcement, Decision& decision) {
+  decision.allowed = enforcement.failure_mode == FailureMode::fail_open;
+  decision.action = decision.allowed ? Action::allow : Action::deny;
+  decision.reason = decision.allowed ? Reason::fail_open : Reason::fail_closed;
+}
+
+void explain_limits(const Judgement& judgement, Decision& decision) {
+  const limiter::Program& program = *judgement.rulebook->program;
+  decision.limits.resize(program.limits.size());
+  for (std::size_t i = 0; i < program.limits.size(); ++i) {
+    const Limit& limit = program.limits[i];
+    decision.limits[program.plan_position[i]] = {limit.name, limit.algorithm, limit.unit, judgement.call.costs[i],
+                                                 judgement.outcome->limits[i]};
+  }
+}
+
+void report(const Rulebook& rulebook, const Outcome& outcome, Decision& decision) {
+  const Limit& binding = rulebook.program->limits[outcome.binding];
+  decision.now_us = outcome.now_us;
+  decision.has_limit = true;
+  decision.report = outcome.report;
+  decision.limit_name = binding.name;
+  decision.window_us = window_us(binding, outcome.report.limit, outcome.now_us);
+}
+
+ShadowResult shadow_result(const Rulebook& shadow, const Outcome& outcome) {
+  ShadowResult result;
+  result.allowed = outcome.allowed;
+  result.reason = outcome.allowed ? Reason::within_limit : Reason::limit_exceeded;
+  result.policy_id = shadow.owner_id;
+  result.policy_version = shadow.version;
+  result.plan_id = shadow.plan_id;
+  result.limit_name = shadow.program->limits[outcome.binding].name;
+  result.report = outcome.report;
+  return result;
+}
+
+void name_rulebook(const Rulebook& rulebook, Decision& decision) {
+  if (rulebook.is_policy) {
+    decision.policy_id = rulebook.owner_id;
+    decision.policy_version = rulebook.version;
+  }
+  decision.plan_id = rulebook.plan_id;
+  if (!rulebook.metadata.empty()) decision.metadata = &rulebook.metadata;
+}
+
+void append_leases(const Judgement& judgement, std::vector<limiter::LeaseRef>& out) {
+  const limiter::Program& program = *judgement.rulebook->program;
+  const limiter::Call& call = judgement.call;
+  for (std::size_t i = 0; i < program.rules.size(); ++i) {
+    const std::int64_t ttl_us = judgement.outcome->lease_ttl_us[i];
+    if (ttl_us == 0) continue;
+    std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());
+    out.push_back({call.keys[program.rules[i].group], program.limits[i].name,
+                   limiter::lease_member(draw, call.costs[i], static_cast<double>(ttl_us))});
+  }
+}
+
+}  // namespace
+
+// API key
+const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us) {
+  auto key = split_key(presented);
+  const policy::KeyView* known = key ? snapshot.find_key(key->id) : nullptr;
+  bool right = verify(known ? known->hash : dummy_key_hash(), key ? key->secret : std::string_view("-"));
+  return known && right && now_us < known->expires_at_us ? known : nullptr;
+}
+
+// Counter keys
+void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement) {
+  const limiter::Program& program = *judgement.rulebook->program;
+  limiter::Call& call = judgement.call;
+  call.program = &program;
+  policy::counter_keys(tenant.key_head, *judgement.rulebook, request, call.keys);
+  for (std::size_t i = 0; i < program.limits.size(); ++i) {
+    call.costs[i] = static_cast<std::uint32_t>(request.cost_of(program.limits[i].unit));
+  }
+  if (program.leases > 0) random_bytes(call.draw);
+}
+
+// Decision
+Decision conclude(const Selection& selection, const CheckRequest& request, std::span<const Judgement> judgements) {
+  const Judgement& first = judgements.front();
+  const Rulebook& rulebook = *first.rulebook;
+  Decision decision;
+  decision.request_id = request.request_id;
+  decision.shadow = first.role == Role::shadow;
+  name_rulebook(rulebook, decision);
+  if (first.outcome) {
+    report(rulebook, *first.outcome, decision);
+    if (request.explain) explain_limits(first, decision);
+  }
+  decision.explain = request.explain;
+  decision.candidates = selection.candidates;
+  if (decision.shadow) {  // reported, never enforced
+    decision.allowed = true;
+    decision.reason = Reason::shadow;
+  } else if (!first.outcome) {
+    apply_failure(rulebook.enforcement, decision);
+  } else if (!first.outcome->allowed) {
+    apply_action(rulebook.enforcement, request, decision);
+  } else {
+    decision.reason = Reason::within_limit;
+    bool delayed = rulebook.enforcement.action == Action::delay && first.outcome->report.delay_us > 0;
+    decision.action = delayed ? Action::delay : Action::allow;
+  }
+  for (const Judgement& shadow : judgements.subspan(1)) {
+    if (shadow.outcome) decision.shadow_result = shadow_result(*shadow.rulebook, *shadow.outcome);
+  }
+  return decision;
+}
+
+Decision conclude_unjudged(const Selection& selection, const policy::TenantView& tenant, const CheckRequest& request) {
+  Decision decision;
+  decision.request_id = request.request_id;
+  decision.explain = request.explain;
+  decision.candidates = selection.candidates;
+  if (selection.kind == Selection::Kind::mode_off) {
+    decision.reason = Reason::mode_off;
+    name_rulebook(*selection.first(), decision);
+    return decision;
+  }
+  decision.reason = Reason::no_policy;
+  decision.allowed = !tenant.tenant.default_deny;
+  decision.action = decision.allowed ? Action::allow : Action::deny;
+  return decision;
+}
+
+std::string lease_id_of(const policy::TenantView& tenant, std::span<const Judgement> judgements, Decision& decision) {
+  std::vector<limiter::LeaseRef> leases;
+  std::int64_t earliest = INT64_MAX;
+  for (const Judgement& judgement : judgements) {
+    if (judgement.rulebook->program->leases == 0 || !judgement.outcome) continue;
+    append_leases(judgement, leases);
+    for (std::int64_t ttl : judgement.outcome->lease_ttl_us) {
+      if (ttl > 0) earliest = std::min(earliest, judgement.outcome->now_us + ttl);
+    }
+  }
+  if (leases.empty()) return {};
+  decision.lease_expires_at_us = earliest;
+  return limiter::encode_lease_id(tenant.tenant.id, leases);
+}
+
+}  // namespace sluice::agent::decide

@@ -1,0 +1,213 @@
+#include "agent/follow/follower.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "common/base/crypto.hpp"
+#include "common/base/timestamp.hpp"
+
+namespace sluice::agent::follow {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::chrono::minutes kLongestRefusal{1};
+// Heads that were adopted are reported over this time: a whole fleet hears of them in the same heartbeats.
+constexpr milliseconds kAdoptedSpread{1'000};
+
+http_client::Options client_options(const SyncOptions& options) {
+  return {.server = options.server,
+          .tls = options.tls,
+          .head_timeout = options.head_timeout,
+          .user_agent = "sluice-agent/" + options.version};
+}
+
+SyncOptions completed(SyncOptions options) {
+  if (!options.boot_id.empty()) return options;
+  std::array<std::uint8_t, 16> bytes;
+  random_bytes(bytes);
+  options.boot_id = to_hex(bytes);
+  return options;
+}
+
+}  // namespace
+
+SyncClient::Impl::Impl(boost::asio::io_context& context, SyncOptions options, SyncHost& host, SyncObserver observer)
+    : options_(completed(std::move(options))),
+      host_(host),
+      observer_(std::move(observer)),
+      link_(
+          client_options(options_), options_.agent_id, [this] { return host_.token(); }, options_.seed),
+      stream_(context, link_, options_.silence,
+              {.target =
+                   [this] {
+                     const std::string path = "/v1/sync/watch";
+                     return state_ ? path + '?' + query_of(state_->head) : path;
+                   },
+               .opened = [this] { on_opened(); },
+               .line = [this](const sync::WatchLine& line) { on_line(line); },
+               .lost = [this](const Error& why) { on_lost(why); }}),
+      snapshots_(context, link_.server()),
+      reporter_(context, link_, options_.report_interval, options_.report_gap,
+                {.state = [this] { return agent_state(); },
+                 .collect = [this](sync::ReportQueue& queue) { host_.collect(queue); },
+                 .reported =
+                     [this](std::int64_t stored) {
+                       ++counters_.reports;
+                       if (observer_.reported) observer_.reported(stored);
+                     },
+                 .failed =
+                     [this](const Error& why) {
+                       ++counters_.reports_failed;
+                       if (observer_.report_failed) observer_.report_failed(why);
+                     }}),
+      fetch_backoff_(options_.first_retry, sync::Reconnect::kCap),
+      refusal_backoff_(options_.refusal_retry, kLongestRefusal),
+      fetch_alarm_(context),
+      refresh_alarm_(context),
+      refusal_alarm_(context) {}
+
+void SyncClient::Impl::start(std::optional<sync::ScopeState> in_force) {
+  state_ = std::move(in_force);
+  reporter_.start();
+  plan_refresh();
+  if (state_) {
+    open_stream();
+    return reporter_.soon();
+  }
+  coalescer_.requested(Clock::now());
+  plan();
+}
+
+void SyncClient::Impl::stop(std::function<void()> done) {
+  stopping_ = true;
+  fetch_alarm_.clear();
+  refresh_alarm_.clear();
+  refusal_alarm_.clear();
+  snapshots_.cancel();
+  stream_.close();
+  reporter_.leave(options_.farewell, std::move(done));
+}
+
+std::optional<sync::Position> SyncClient::Impl::position() const {
+  return state_ ? std::optional(state_->head) : std::nullopt;
+}
+
+SyncCounters SyncClient::Impl::counters() const {
+  SyncCounters counters = counters_;
+  counters.folded = coalescer_.counters().folded + folded_at_once_;
+  counters.connects = stream_.connects() + snapshots_.connects() + reporter_.connects();
+  return counters;
+}
+
+sync::AgentState SyncClient::Impl::agent_state() const {
+  sync::AgentState state{.agent_id = options_.agent_id,
+                         .pod = options_.pod,
+                         .boot_id = options_.boot_id,
+                         .version = options_.version,
+                         .enforced = position(),
+                         .degraded = degraded(),
+                         .refusal = refusal_};
+  for (std::string& reason : host_.degraded_beside()) state.degraded.push_back(std::move(reason));
+  return state;
+}
+
+std::vector<std::string> SyncClient::Impl::degraded() const {
+  std::vector<std::string> found;
+  if (stream_error_) {
+    found.push_back(fmt::format("the server {} cannot be followed since {}: {}", to_string(options_.server),
+                                format_timestamp(stream_error_since_), stream_error_->text));
+  }
+  if (fetch_error_) found.push_back("policies cannot be fetched: " + fetch_error_->text);
+  if (refusal_) {
+    const std::string kept =
+        state_ ? fmt::format("those of revision {} decide", state_->head.revision) : "there are none";
+    found.push_back(fmt::format("the policies of revision {} are refused ({}: {}): {}", refusal_->refused.revision,
+                                refusal_->code, refusal_->text, kept));
+  }
+  if (reporter_.error()) found.push_back("reports do not reach the server: " + reporter_.error()->text);
+  return found;
+}
+
+// ---- the stream
+
+void SyncClient::Impl::open_stream() {
+  if (!stream_.begun()) stream_.open();
+}
+
+void SyncClient::Impl::on_opened() {
+  ++counters_.streams_opened;
+  stream_error_.reset();
+  heard_.reset();
+  if (observer_.stream_opened) observer_.stream_opened();
+  // A stream says what changes in its token's scope, not that the state is another's.
+  if (!state_ || is_of_this_token()) return;
+  coalescer_.requested(Clock::now());
+  plan();
+}
+
+void SyncClient::Impl::on_lost(const Error& why) {
+  ++counters_.streams_lost;
+  heard_.reset();
+  // A stream that ends is opened again; only where that fails is anything wrong.
+  if (why.code != "ended") {
+    if (!stream_error_) {
+      stream_error_since_ = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    }
+    stream_error_ = why;
+  }
+  if (observer_.stream_lost) observer_.stream_lost(why);
+}
+
+void SyncClient::Impl::on_line(const sync::WatchLine& line) {
+  if (const auto* invalidation = std::get_if<sync::Invalidation>(&line)) return on_invalidation(*invalidation);
+  on_heartbeat(std::get<sync::Heartbeat>(line));
+}
+
+// What says nothing new is no reason to fetch: it is in force, or was refused and is tried again at its own time.
+void SyncClient::Impl::on_invalidation(const sync::Invalidation& line) {
+  ++counters_.invalidations;
+  if (observer_.invalidated) observer_.invalidated(line.head);
+  const bool here = state_ && state_->head == line.head;
+  if (!here) heard_ = line.head;
+  if (here || (refusal_ && refusal_->refused == line.head)) {
+    ++folded_at_once_;
+    return;
+  }
+  coalescer_.invalidated(Clock::now(), sync::jitter(line.spread, link_.random()));
+  plan();
+}
+
+void SyncClient::Impl::on_heartbeat(const sync::Heartbeat& line) {
+  ++counters_.heartbeats;
+  if (line.reconnect_max) {
+    stream_.set_cap(*line.reconnect_max);
+    fetch_backoff_.set_max(*line.reconnect_max);
+  }
+  if (line.live_agents) host_.on_live_agents(*line.live_agents);
+  if (observer_.heartbeat) observer_.heartbeat(line.head);
+  // While something is owed, or refused, what is in force here is not the server's state of the scope.
+  if (!state_ || refusal_ || !coalescer_.idle()) return;
+  const sync::Position& here = state_->head;
+  if (is_of_this_token()) {
+    if (line.head == here) return host_.on_confirmed(here);
+    if (line.head.revision > here.revision) return adopt(line.head);
+  }
+  // Another history, a replica that is behind, or another token: asked, the server says which.
+  heard_ = line.head;
+  coalescer_.requested(Clock::now());
+  plan();
+}
+
+void SyncClient::Impl::adopt(const sync::Position& head) {
+  ++counters_.adopted;
+  state_->head = head;
+  host_.on_confirmed(head);
+  if (observer_.adopted) observer_.adopted(head);
+  reporter_.soon(kAdoptedSpread);
+}
+
+}  // namespace sluice::agent::follow

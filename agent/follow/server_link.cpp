@@ -1,0 +1,58 @@
+#include "agent/follow/server_link.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "common/domain/credential.hpp"
+#include "common/json/tree.hpp"
+
+namespace sluice::agent::follow {
+namespace {
+
+constexpr std::size_t kMostShown = 300;  // of what a server says
+
+// The problem's detail, where the answer is one.
+std::string detail_of(const http_client::Response& response) {
+  json::Tree tree;
+  const auto document = tree.parse(response.body);
+  const json::Value* detail = document ? document->find("detail") : nullptr;
+  return detail && detail->type() == json::Type::string ? std::string(detail->text().substr(0, kMostShown)) : "";
+}
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
+ServerLink::ServerLink(http_client::Options server, std::string agent_id, Token token, std::uint64_t seed)
+    : server_(std::move(server)),
+      agent_id_(std::move(agent_id)),
+      token_(std::move(token)),
+      engine_(seed != 0 ? seed : random_seed()) {}
+
+Result<http_client::Request> ServerLink::request(std::string target) {
+  auto token = token_();
+  if (!token) return std::unexpected(std::move(token.error()));
+  const auto agent_token = split_key(*token, CredentialKind::agent_token);
+  token_id_ = agent_token ? agent_token->id : std::string_view();
+  http_client::Request request;
+  request.target = std::move(target);
+  request.bearer = *std::move(token);
+  request.fields.emplace_back("Sluice-Agent", agent_id_);
+  return request;
+}
+
+Error refused_by_server(std::string_view what, const http_client::Response& response) {
+  const std::string detail = detail_of(response);
+  if (response.status == 401 || response.status == 403) {
+    return {"unauthorized", fmt::format("{}: the server does not accept the agent token ({}){}{}", what,
+                                        response.status, detail.empty() ? "" : ": ", detail)};
+  }
+  return {"status",
+          fmt::format("{}: the server answers {}{}{}", what, response.status, detail.empty() ? "" : ": ", detail)};
+}
+
+}  // namespace sluice::agent::follow

@@ -1,0 +1,45 @@
+// What all requests to the server have in common: where it is, who asks, with which token, and how errors read.
+//
+// Thread: its user's; one loop.
+#pragma once
+
+#include <functional>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.hpp"
+#include "common/http_client/client.hpp"
+
+namespace sluice::agent::follow {
+
+class ServerLink {
+ public:
+  using Token = std::function<Result<std::string>()>;
+
+  // `seed`: 0 is a random one.
+  ServerLink(http_client::Options server, std::string agent_id, Token token, std::uint64_t seed);
+
+  const http_client::Options& server() const { return server_; }
+
+  // Uniform in [0, 1).
+  double random() { return std::uniform_real_distribution<double>(0, 1)(engine_); }
+
+  // A request with its bearer token and the agent's name. Error: there is no token.
+  Result<http_client::Request> request(std::string target);
+
+  // Of the agent token in the last request; "" where it was a service account's.
+  const std::string& token_id() const { return token_id_; }
+
+ private:
+  http_client::Options server_;
+  std::string agent_id_;
+  Token token_;
+  std::string token_id_;
+  std::mt19937_64 engine_;
+};
+
+// What an answer says that is none of those asked for. Codes: `unauthorized` (401, 403), else `status`.
+Error refused_by_server(std::string_view what, const http_client::Response& response);
+
+}  // namespace sluice::agent::follow

@@ -1,0 +1,127 @@
+#include "agent/policies/bundle_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "common/base/crypto.hpp"
+#include "common/json/fault_place.hpp"
+#include "common/policy/match_expr.hpp"
+#include "common/policy/warnings.hpp"
+
+namespace sluice::agent::policies {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::unexpected<Fault> unreadable(const std::string& path, int error) {
+  return std::unexpected(Fault{"", fmt::format("{} cannot be read: {}", path, std::strerror(error))});
+}
+
+// Appends everything up to the end; false on an error (errno).
+bool read_all(int fd, std::string& text) {
+  constexpr std::size_t kChunk = 64 * 1024;
+  for (;;) {
+    std::size_t had = text.size();
+    text.resize(had + kChunk);
+    ssize_t got = ::read(fd, text.data() + had, kChunk);
+    text.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got == 0) return true;
+    if (got < 0 && errno != EINTR) return false;
+  }
+}
+
+void log_each(telemetry::Log& log, telemetry::LogLevel level, std::string_view event, const std::string& path,
+              const Faults& faults, std::size_t most) {
+  for (const Fault& fault : faults) {
+    if (most-- == 0) return;
+    if (fault.line == 0) {
+      log.write(level, event, fault.text, {{"file", path}, {"pointer", fault.pointer}});
+    } else {
+      log.write(level, event, fault.text,
+                {{"file", path}, {"pointer", fault.pointer}, {"line", fault.line}, {"column", fault.column}});
+    }
+  }
+}
+
+}  // namespace
+
+std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path, bool only_regular) {
+  constexpr int kAttempts = 3;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    // Opening a pipe nobody writes to would wait.
+    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (only_regular ? O_NONBLOCK : 0)));
+    struct stat before{};
+    struct stat after{};
+    if (file.get() < 0 || ::fstat(file.get(), &before) != 0) return unreadable(path, errno);
+    FileText read{.text = {}, .as = identity_of(before)};
+    if (only_regular && !read.as.regular) {
+      return std::unexpected(Fault{"", fmt::format("{} is not a regular file; put the bundle there as one", path)});
+    }
+    if (read.as.regular) read.text.reserve(static_cast<std::size_t>(before.st_size) + 64 * 1024);
+    if (!read_all(file.get(), read.text) || ::fstat(file.get(), &after) != 0) return unreadable(path, errno);
+    bool whole =
+        !read.as.regular || (identity_of(after) == read.as && std::cmp_equal(read.text.size(), before.st_size));
+    if (whole) return read;
+  }
+  return std::nullopt;
+}
+
+std::string digest_of(std::string_view text) { return to_hex(sha256(text)); }
+
+LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us) {
+  auto bundle = parse_bundle(text, &policy::check_expression);
+  if (!bundle) return std::unexpected(std::move(bundle.error()));
+  auto snapshot = policy::build_snapshot(*bundle, revision, now_us, std::move(digest));
+  if (!snapshot) {
+    json::locate_faults(text, snapshot.error());
+    return std::unexpected(std::move(snapshot.error()));
+  }
+  Faults warnings = policy::warnings(*bundle);
+  if (!warnings.empty()) json::locate_faults(text, warnings);
+  return BundleContent{std::move(*snapshot), std::move(warnings)};
+}
+
+LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, FileIdentity* which) {
+  auto file = read_whole(path, false);
+  if (!file) return std::unexpected(Faults{std::move(file.error())});
+  if (!*file) return std::unexpected(Faults{{"", fmt::format("{} changes while it is read", path)}});
+  if (which) *which = (*file)->as;
+  return load_bundle((*file)->text, digest_of((*file)->text), 1, now_us);
+}
+
+std::string describe(const Fault& fault) {
+  std::string place = fault.pointer;
+  if (fault.line > 0) {
+    place += fmt::format("{}line {}, column {}", place.empty() ? "" : ", ", fault.line, fault.column);
+  }
+  return place.empty() ? fault.text : fmt::format("{}: {}", place, fault.text);
+}
+
+void log_faults(telemetry::Log& log, const std::string& path, const Faults& faults, std::size_t most) {
+  log_each(log, telemetry::LogLevel::error, "bundle_refused", path, faults, most);
+}
+
+void log_warnings(telemetry::Log& log, const std::string& path, const Faults& warnings, std::size_t most) {
+  log_each(log, telemetry::LogLevel::warn, "bundle_warning", path, warnings, most);
+}
+
+}  // namespace sluice::agent::policies

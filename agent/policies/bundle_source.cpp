@@ -1,0 +1,197 @@
+#include "agent/policies/bundle_source.hpp"
+
+#include <fmt/core.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include "common/base/timestamp.hpp"
+
+namespace sluice::agent::policies {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kFaultsLogged = 20;  // of a reloaded file; a start logs all
+constexpr int kReloadNiceness = 10;        // decisions come first where processors are few
+
+}  // namespace
+
+std::string describe_refusal(const std::string& path, const Faults& faults, std::int64_t since_us,
+                             std::uint64_t revision) {
+  std::chrono::sys_time<std::chrono::microseconds> when{std::chrono::microseconds(since_us)};
+  return fmt::format(
+      "the bundle {} is refused since {} ({} fault{}; the first: {}): the policies of revision {} decide", path,
+      format_timestamp(std::chrono::floor<std::chrono::seconds>(when)), faults.size(), faults.size() == 1 ? "" : "s",
+      describe(faults.front()), revision);
+}
+
+BundleSource::BundleSource(std::string path, const Clock& clock, telemetry::Metrics& metrics, telemetry::Log& log,
+                           Publish publish, std::size_t parties)
+    : path_(std::move(path)),
+      clock_(clock),
+      metrics_(metrics),
+      log_(log),
+      watch_(context_, path_, [this](FileWatch::Event event) { on_event(event); }),
+      hangups_(context_),
+      look_timer_(context_),
+      swap_(context_, metrics, log, std::move(publish), parties, {"file", path_}) {}
+
+bool BundleSource::load_first() {
+  auto began = steady_clock::now();
+  auto watching = watch_.start();  // before it is read: no change goes unheard in between
+  FileIdentity which;
+  auto loaded = load_bundle_file(path_, clock_.now_us(), &which);
+  if (!loaded) {
+    log_faults(log_, path_, loaded.error(), loaded.error().size());
+    return false;
+  }
+  publish(std::move(*loaded), began);
+  ::malloc_trim(0);
+  hangups_.add(SIGHUP);
+  on_hangup();
+  if (!which.regular) {
+    log_.warn("bundle_not_watched", "The bundle is no regular file: it is not read again.", {{"file", path_}});
+    return true;
+  }
+  if (!watching) {
+    log_.warn("bundle_not_watched", "Changes of the bundle are noticed by looking at it every few seconds.",
+              {{"file", path_}, {"reason", watching.error().text}});
+  }
+  schedule_.emplace(which, steady_clock::now());
+  plan_next_look();
+  return true;
+}
+
+void BundleSource::start() {
+  thread_ = std::jthread([this] {
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kReloadNiceness);
+    auto keep_running = boost::asio::make_work_guard(context_);
+    context_.run();
+  });
+}
+
+void BundleSource::stop() {
+  if (!thread_.joinable()) return;
+  context_.stop();
+  thread_.join();
+}
+
+void BundleSource::on_event(FileWatch::Event event) {
+  if (!schedule_) return;
+  auto now = steady_clock::now();
+  switch (event) {
+    case FileWatch::Event::replaced:
+      schedule_->replaced(now);
+      break;
+    case FileWatch::Event::modified:
+      schedule_->modified(now);
+      break;
+    case FileWatch::Event::moved_nearby:
+      schedule_->moved_nearby(now);
+      break;
+  }
+  plan_next_look();
+}
+
+// SIGHUP: now, and whatever the file looks like.
+void BundleSource::on_hangup() {
+  hangups_.async_wait([this](const boost::system::error_code& stopped, int) {
+    if (stopped) return;
+    if (schedule_) {
+      load();
+      plan_next_look();
+    }
+    on_hangup();
+  });
+}
+
+void BundleSource::plan_next_look() {
+  look_timer_.expires_at(schedule_->next_look());
+  look_timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (!stopped) look();
+  });
+}
+
+void BundleSource::look() {
+  watch_.refresh();
+  FileIdentity found = look_at(path_);
+  if (schedule_->look(found, steady_clock::now())) {
+    load();
+  } else if (found != schedule_->last_read()) {
+    log_.debug("bundle_changing", "The bundle has changed and is read once it is whole.", {{"file", path_}});
+  }
+  plan_next_look();
+}
+
+void BundleSource::load() {
+  auto file = read_whole(path_, true);
+  if (!file) {
+    schedule_->read(look_at(path_));
+    return refuse({file.error()});
+  }
+  if (!*file) return;  // it is being written: looked at again
+  schedule_->read((*file)->as);
+  apply(**file);
+  file = std::nullopt;
+  swap_.give_memory_back();
+}
+
+void BundleSource::apply(const FileText& file) {
+  auto began = steady_clock::now();
+  std::string digest = digest_of(file.text);
+  if (digest == swap_.in_force()->chain) {
+    metrics_.set_snapshot(static_cast<std::int64_t>(swap_.in_force()->revision), clock_.now_us());
+    log_.info("bundle_unchanged", "The bundle is what is in force.", {{"file", path_}, {"chain", digest}});
+    return accept(telemetry::BundleLoad::unchanged);
+  }
+  auto loaded = load_bundle(file.text, std::move(digest), swap_.in_force()->revision + 1, clock_.now_us());
+  if (!loaded) return refuse(loaded.error());
+  publish(std::move(*loaded), began);
+}
+
+void BundleSource::publish(BundleContent content, Time began) {
+  if (const auto& before = swap_.in_force()) removed_.change(*before, *content.snapshot);
+  log_warnings(log_, path_, content.warnings, kFaultsLogged);
+  swap_.publish({std::move(content.snapshot), removed_.keys()}, content.warnings.size(), began);
+  accept(telemetry::BundleLoad::loaded);
+}
+
+void BundleSource::refuse(const Faults& faults) {
+  std::uint64_t revision = swap_.in_force()->revision;
+  log_faults(log_, path_, faults, kFaultsLogged);
+  log_.error("policies_kept", "The bundle is refused; the former policies stay in force.",
+             {{"file", path_},
+              {"faults", faults.size()},
+              {"faults_logged", std::min(faults.size(), kFaultsLogged)},
+              {"revision", revision}});
+  if (!refused_since_us_) refused_since_us_ = clock_.now_us();
+  {
+    std::lock_guard lock(mutex_);
+    refusal_ = describe_refusal(path_, faults, *refused_since_us_, revision);
+  }
+  metrics_.count_bundle_load(telemetry::BundleLoad::refused);
+}
+
+void BundleSource::accept(telemetry::BundleLoad result) {
+  refused_since_us_.reset();
+  {
+    std::lock_guard lock(mutex_);
+    refusal_.reset();
+  }
+  metrics_.count_bundle_load(result);
+}
+
+std::optional<std::string> BundleSource::refusal() const {
+  std::lock_guard lock(mutex_);
+  return refusal_;
+}
+
+}  // namespace sluice::agent::policies

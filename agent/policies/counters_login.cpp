@@ -1,0 +1,127 @@
+#include "agent/policies/counters_login.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "common/json/tree.hpp"
+#include "common/redis/credentials.hpp"
+#include "common/sync/reconnect.hpp"
+
+namespace sluice::agent::policies {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kMaxAnswer = 16'384;
+constexpr double kJitter = 0.2;  // of kEvery: a fleet that came up together does not come back together
+
+// As a whole, or not at all: a reader finds the one before, or this one.
+Result<> replace_file(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  ::unlink(fresh.c_str());
+  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  bool good = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  good = good && ::fsync(file) == 0;
+  int error = errno;
+  if (file >= 0) ::close(file);
+  if (good && std::rename(fresh.c_str(), path.c_str()) == 0) return {};
+  if (good) error = errno;
+  ::unlink(fresh.c_str());
+  return failure("login_file", fmt::format("{} cannot be written: {}", path, std::strerror(error)));
+}
+
+std::optional<std::string> text_member(const json::Value& object, std::string_view name) {
+  const json::Value* const found = object.find(name);
+  if (found == nullptr || found->type() != json::Type::string) return std::nullopt;
+  return std::string(found->text());
+}
+
+Result<std::string> login_of(const http_client::Response& answer) {
+  json::Tree tree;
+  const auto document = tree.parse(answer.body);
+  const auto user = document ? text_member(*document, "username") : std::nullopt;
+  const auto password = document ? text_member(*document, "password") : std::nullopt;
+  if (!user || !password) return failure("reply", "the server's answer is no login");
+  return redis::write_login_file(*user, *password);
+}
+
+}  // namespace
+
+CountersLogin::CountersLogin(boost::asio::io_context& context, http_client::Options server, std::string agent_id,
+                             follow::ServerLink::Token token, std::string file, telemetry::Log& log)
+    : link_(std::move(server), std::move(agent_id), std::move(token), 0),
+      client_(context, link_.server()),
+      file_(std::move(file)),
+      log_(log),
+      backoff_(sync::Reconnect::kFirst, sync::Reconnect::kCap),
+      alarm_(context) {}
+
+void CountersLogin::start() { fetch(); }
+
+void CountersLogin::refused() {
+  if (client_.busy()) return;
+  const Time at = asked_at_ + kAgain;
+  if (at >= due_) return;
+  due_ = at;
+  alarm_.set(at, [this] { fetch(); });
+}
+
+void CountersLogin::stop() {
+  alarm_.clear();
+  client_.cancel();
+}
+
+std::optional<std::string> CountersLogin::problem() const {
+  if (!error_) return std::nullopt;
+  return "the login to Redis cannot be had from the server: " + error_->text;
+}
+
+void CountersLogin::fetch() {
+  asked_at_ = steady_clock::now();
+  due_ = Time::max();
+  auto request = link_.request("/v1/sync/counters");
+  if (!request) return fail(std::move(request.error()));
+  request->max_body = kMaxAnswer;
+  client_.send(*std::move(request), [this](const Result<http_client::Response>& answer) { take(answer); });
+}
+
+void CountersLogin::take(const Result<http_client::Response>& answer) {
+  if (!answer) return fail(answer.error());
+  if (answer->status != 200) return fail(follow::refused_by_server("the login to Redis", *answer));
+  if (Result<> kept = keep(*answer); !kept) return fail(std::move(kept.error()));
+  if (std::exchange(error_, std::nullopt))
+    log_.info("redis_login_back", "The server hands out the login to Redis again.");
+  backoff_.reset();
+  const double share = 1 - kJitter / 2 + kJitter * link_.random();
+  due_ = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(share * kEvery);
+  alarm_.set(due_, [this] { fetch(); });
+}
+
+Result<> CountersLogin::keep(const http_client::Response& answer) {
+  Result<std::string> login = login_of(answer);
+  if (!login) return std::unexpected(std::move(login.error()));
+  if (*login == kept_ && ::access(file_.c_str(), F_OK) == 0) return {};
+  if (Result<> written = replace_file(file_, *login); !written) return written;
+  log_.info("redis_login", "The login to Redis is the one that the server hands out.", {{"file", file_}});
+  kept_ = *std::move(login);
+  return {};
+}
+
+void CountersLogin::fail(Error why) {
+  if (!error_) {
+    log_.warn("redis_login_failed", "The login to Redis cannot be had from the server; it is asked again.",
+              {{"code", why.code}, {"reason", why.text}});
+  }
+  error_ = std::move(why);
+  due_ = steady_clock::now() + backoff_.next(link_.random());
+  alarm_.set(due_, [this] { fetch(); });
+}
+
+}  // namespace sluice::agent::policies

@@ -1,0 +1,103 @@
+#include "agent/policies/file_watch.hpp"
+
+#include <fmt/core.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace sluice::agent::policies {
+namespace {
+
+constexpr std::uint32_t kEvents =
+    IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF;
+
+// A file that was made just now will be written and closed. A link has its content.
+bool will_be_written(const std::string& path) {
+  struct stat found{};
+  return ::lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 1;
+}
+
+}  // namespace
+
+FileWatch::FileWatch(boost::asio::io_context& context, std::string path, std::function<void(Event)> on_event)
+    : path_(std::move(path)), on_event_(std::move(on_event)), descriptor_(context) {}
+
+Result<> FileWatch::start() {
+  int fd = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (fd < 0) return failure("inotify", fmt::format("inotify is not to be had: {}", std::strerror(errno)));
+  descriptor_.assign(fd);
+  refresh();
+  wait();
+  if (watched_.empty()) return failure("inotify", fmt::format("the directory of {} cannot be watched", path_));
+  return {};
+}
+
+// Where the file's name is, and where the file is.
+std::vector<FileWatch::Watched> FileWatch::places() const {
+  auto place = [](const std::filesystem::path& file) {
+    std::string directory = file.parent_path().string();
+    return Watched{-1, directory.empty() ? "." : directory, file.filename().string()};
+  };
+  std::vector<Watched> found{place(path_)};
+  std::error_code unknown;
+  auto real = std::filesystem::canonical(path_, unknown);
+  if (!unknown) found.push_back(place(real));
+  return found;
+}
+
+void FileWatch::refresh() {
+  if (!descriptor_.is_open()) return;
+  auto now = places();
+  for (Watched& place : now) {
+    place.id = ::inotify_add_watch(descriptor_.native_handle(), place.directory.c_str(), kEvents | IN_ONLYDIR);
+  }
+  std::erase_if(now, [](const Watched& place) { return place.id < 0; });
+  for (const Watched& old : watched_) {
+    // Gone or not, it is no place of the file any more.
+    if (std::ranges::find(now, old.id, &Watched::id) == now.end()) {
+      ::inotify_rm_watch(descriptor_.native_handle(), old.id);
+    }
+  }
+  watched_ = std::move(now);
+}
+
+void FileWatch::wait() {
+  descriptor_.async_read_some(boost::asio::buffer(buffer_),
+                              [this](const boost::system::error_code& failed, std::size_t size) {
+                                if (failed) return;
+                                take({buffer_.data(), size});
+                                wait();
+                              });
+}
+
+void FileWatch::take(std::string_view events) {
+  while (events.size() >= sizeof(inotify_event)) {
+    inotify_event event;
+    std::memcpy(&event, events.data(), sizeof event);
+    events.remove_prefix(sizeof event);
+    std::string_view name = events.substr(0, event.len);
+    events.remove_prefix(name.size());
+    tell(event, name.substr(0, name.find('\0')));
+  }
+}
+
+void FileWatch::tell(const inotify_event& event, std::string_view name) {
+  if ((event.mask & IN_IGNORED) != 0) return;  // we left it, or it is gone, which was told
+  bool ours = false;
+  for (const Watched& place : watched_) {
+    if (place.id != event.wd || place.name != name) continue;
+    ours = true;
+    bool unfinished = (event.mask & IN_MODIFY) != 0 ||
+                      ((event.mask & IN_CREATE) != 0 && will_be_written(place.directory + '/' + place.name));
+    if (unfinished) return on_event_(Event::modified);
+  }
+  if (ours) return on_event_(Event::replaced);
+  if ((event.mask & (IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_Q_OVERFLOW)) != 0) on_event_(Event::moved_nearby);
+}
+
+}  // namespace sluice::agent::policies

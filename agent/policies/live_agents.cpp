@@ -1,0 +1,86 @@
+#include "agent/policies/live_agents.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace sluice::agent::policies {
+namespace {
+
+constexpr std::size_t kFirstSlots = 16;
+constexpr std::int64_t kUnnamed = -1;  // the others' number holds
+
+std::size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(name); }
+
+}  // namespace
+
+struct LiveAgents::Tenant {
+  const std::string name;
+  std::atomic<std::int64_t> agents{kUnnamed};
+};
+
+// Open addressing; a slot is set once, a quarter stays free. Read while it is filled.
+struct LiveAgents::Table {
+  explicit Table(std::size_t size) : slots(size) {}
+
+  // Where a name stands, or would: its tenant as it was read, once, for another's may fill a free slot a moment later.
+  struct Place {
+    std::atomic<Tenant*>& slot;
+    Tenant* tenant;  // nullptr: the name is not in the table
+  };
+
+  Place find(std::string_view name) {
+    for (std::size_t at = hash_of(name);; ++at) {
+      std::atomic<Tenant*>& slot = slots[at & (slots.size() - 1)];
+      Tenant* const there = slot.load(std::memory_order_acquire);
+      if (there == nullptr || there->name == name) return {slot, there};
+    }
+  }
+
+  std::vector<std::atomic<Tenant*>> slots;
+};
+
+LiveAgents::LiveAgents() {
+  tables_.push_back(std::make_unique<Table>(kFirstSlots));
+  table_.store(tables_.back().get(), std::memory_order_release);
+}
+
+LiveAgents::~LiveAgents() = default;
+
+void LiveAgents::set(const sync::LiveAgents& by_tenant) {
+  const std::lock_guard lock(mutex_);
+  const auto others = by_tenant.find(sync::kEveryTenant);
+  others_.store(others == by_tenant.end() ? 0 : std::max<std::int64_t>(others->second, 0), std::memory_order_relaxed);
+  for (const auto& [name, agents] : by_tenant) {
+    if (name != sync::kEveryTenant)
+      tenant(name).agents.store(std::max<std::int64_t>(agents, 0), std::memory_order_relaxed);
+  }
+  for (const auto& known : tenants_) {
+    if (!by_tenant.contains(known->name)) known->agents.store(kUnnamed, std::memory_order_relaxed);
+  }
+}
+
+LiveAgents::Tenant& LiveAgents::tenant(const std::string& name) {
+  if (Tenant* const known = tables_.back()->find(name).tenant) return *known;
+  if (4 * (tenants_.size() + 1) > 3 * tables_.back()->slots.size()) {
+    auto larger = std::make_unique<Table>(2 * tables_.back()->slots.size());
+    for (const auto& known : tenants_) larger->find(known->name).slot.store(known.get(), std::memory_order_relaxed);
+    tables_.push_back(std::move(larger));
+    table_.store(tables_.back().get(), std::memory_order_release);
+  }
+  Tenant& added = *tenants_.emplace_back(std::make_unique<Tenant>(name));
+  tables_.back()->find(name).slot.store(&added, std::memory_order_release);
+  return added;
+}
+
+std::int64_t LiveAgents::of(std::string_view tenant) const {
+  const Tenant* const known = table_.load(std::memory_order_acquire)->find(tenant).tenant;
+  const std::int64_t agents = known == nullptr ? kUnnamed : known->agents.load(std::memory_order_relaxed);
+  return agents == kUnnamed ? others_.load(std::memory_order_relaxed) : agents;
+}
+
+double degrade_share(const Enforcement& enforcement, const LiveAgents& live, std::string_view tenant) {
+  if (enforcement.degrade_share) return *enforcement.degrade_share;
+  return 1.0 / static_cast<double>(std::max<std::int64_t>(live.of(tenant), 1));
+}
+
+}  // namespace sluice::agent::policies

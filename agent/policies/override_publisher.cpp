@@ -1,0 +1,126 @@
+#include "agent/policies/override_publisher.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+namespace sluice::agent::policies {
+
+void RemovedOverrides::change(const policy::Snapshot& before, const policy::Snapshot& now) {
+  std::unordered_set<std::string_view> present;
+  present.reserve(now.overrides.size());
+  for (const policy::KeyOverrides& key : now.overrides) present.insert(key.state_key);
+  std::erase_if(keys_, [&](const std::string& key) { return present.contains(key); });
+  if (keys_.size() > kMost) keys_.erase(keys_.begin(), keys_.end() - kMost);
+  for (const policy::KeyOverrides& key : before.overrides) {
+    if (!present.contains(key.state_key)) keys_.push_back(key.state_key);
+  }
+}
+
+// One pass over what is removed and what is there: each write's answer sends the next. Lives until all was answered.
+class OverridePublisher::Run final : public limiter::OverrideListener, public std::enable_shared_from_this<Run> {
+ public:
+  Run(OverridePublisher& publisher, Publication publication)
+      : publisher_(publisher), publication_(std::move(publication)), end_(removed() + written()) {}
+
+  void start() {
+    self_ = shared_from_this();
+    turn();
+  }
+  void abandon() { end_ = next_; }
+  void let_go() {
+    if (open_ == 0) self_.reset();
+  }
+
+  void stored(const limiter::StoreResult<void>& result) override {
+    --open_;
+    publisher_.metrics_.count_overrides_published(result.has_value());
+    if (!result) ++failed_;
+    if (!sending_) turn();  // else the store answered at once
+  }
+
+ private:
+  std::size_t removed() const { return publication_.removed ? publication_.removed->size() : 0; }
+  std::size_t written() const { return publication_.snapshot->overrides.size(); }
+
+  void turn() {
+    auto alive = self_;
+    sending_ = true;
+    for (std::size_t sent = 0; next_ < end_ && open_ < kAtOnce && !resting_; ++sent) {
+      if (sent == kPerTurn) {
+        rest();
+      } else {
+        send(next_++);
+      }
+    }
+    sending_ = false;
+    if (open_ > 0 || resting_ || !self_) return;
+    self_.reset();
+    publisher_.ended(failed_, removed() + written());
+  }
+
+  // Others' turn on this loop.
+  void rest() {
+    resting_ = true;
+    boost::asio::post(publisher_.context_, [self = self_] {
+      self->resting_ = false;
+      self->turn();
+    });
+  }
+
+  void send(std::size_t index) {
+    ++open_;
+    if (index < removed()) return publisher_.store_.put_overrides((*publication_.removed)[index], {}, *this);
+    const policy::KeyOverrides& overrides = publication_.snapshot->overrides[index - removed()];
+    publisher_.store_.put_overrides(overrides.state_key, overrides.entries, *this);
+  }
+
+  OverridePublisher& publisher_;
+  Publication publication_;
+  std::shared_ptr<Run> self_;
+  std::size_t end_;
+  std::size_t next_ = 0;
+  std::size_t open_ = 0;
+  std::size_t failed_ = 0;
+  bool sending_ = false;
+  bool resting_ = false;
+};
+
+OverridePublisher::~OverridePublisher() {
+  if (auto running = current_.lock()) running->let_go();
+}
+
+void OverridePublisher::publish(Publication publication) {
+  wanted_ = std::move(publication);
+  retry_timer_.cancel();
+  begin();
+}
+
+void OverridePublisher::begin() {
+  if (auto running = current_.lock()) {
+    begin_again_ = true;
+    return running->abandon();
+  }
+  if (!wanted_.snapshot) return;
+  auto run = std::make_shared<Run>(*this, std::exchange(wanted_, {}));
+  current_ = run;
+  run->start();
+}
+
+void OverridePublisher::ended(std::size_t failed, std::size_t total) {
+  current_.reset();
+  if (std::exchange(begin_again_, false)) return begin();
+  if (failed == 0) return retry_delay_.reset();
+  auto delay = retry_delay_.next(1);
+  log_.warn("overrides_not_published", "Some overrides could not be written; they are written again.",
+            {{"failed", failed}, {"total", total}, {"again_in_s", std::chrono::duration<double>(delay).count()}});
+  retry_timer_.expires_after(delay);
+  retry_timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (!stopped) try_again_();
+  });
+}
+
+}  // namespace sluice::agent::policies

@@ -1,0 +1,47 @@
+#include "agent/policies/reload_schedule.hpp"
+
+#include <algorithm>
+
+namespace sluice::agent::policies {
+
+void ReloadSchedule::replaced(Time now) {
+  last_written_.reset();
+  moved_nearby(now);
+}
+
+void ReloadSchedule::moved_nearby(Time now) {
+  if (!due_) burst_began_ = now;
+  due_ = std::min(now + kQuiet, burst_began_ + kLongestBurst);
+}
+
+void ReloadSchedule::modified(Time now) { last_written_ = now; }
+
+ReloadSchedule::Time ReloadSchedule::next_look() const {
+  Time poll = polled_ + kPoll;
+  return due_ ? std::min(*due_, poll) : poll;
+}
+
+bool ReloadSchedule::look(const FileIdentity& found, Time now) {
+  bool announced = due_ && now >= *due_;
+  if (announced) due_.reset();
+  if (now >= polled_ + kPoll) polled_ = now;
+  if (found == read_) {
+    unconfirmed_.reset();
+    return false;
+  }
+  if (last_written_ && now < *last_written_ + kPatience) return false;
+  if (announced && found.exists) return true;
+  if (due_) return false;
+  if (!unconfirmed_ || unconfirmed_->file != found) {
+    unconfirmed_ = {found, now};
+    return false;
+  }
+  return now >= unconfirmed_->since + kPoll;
+}
+
+void ReloadSchedule::read(const FileIdentity& as) {
+  read_ = as;
+  unconfirmed_.reset();
+}
+
+}  // namespace sluice::agent::policies

@@ -1,0 +1,65 @@
+#include "agent/policies/server_snapshot.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "common/policy/match_expr.hpp"
+#include "common/policy/snapshot_delta.hpp"
+#include "common/sync/bundle_of.hpp"
+
+namespace sluice::agent::policies {
+namespace {
+
+// Where more than a part changes, to compile all of it costs less.
+bool is_part(const sync::Applied& applied) { return applied.changes.size() * 4 <= applied.state.objects.size(); }
+
+std::uint64_t revision_of(const sync::Position& head) { return static_cast<std::uint64_t>(head.revision); }
+
+CompiledState compiled(const std::expected<Bundle, Faults>& bundle, const sync::Position& head, std::int64_t now_us) {
+  if (!bundle) return std::unexpected(bundle.error());
+  return policy::build_snapshot(*bundle, revision_of(head), now_us, head.chain);
+}
+
+std::expected<policy::SnapshotDelta, Faults> delta_of(const sync::Applied& applied) {
+  policy::SnapshotDelta delta;
+  std::vector<sync::ObjectPtr> wanted;
+  bool settings = false;
+  for (const sync::ObjectChange& change : applied.changes) {
+    const sync::ObjectIdView id = change.id();
+    if (id.kind == ObjectKind::settings) {
+      settings = true;
+    } else if (change.after) {
+      wanted.push_back(change.after);
+    } else {
+      delta.removed.push_back({id.kind, std::string(id.tenant_id), std::string(id.id)});
+    }
+  }
+  auto objects = sync::to_bundle_part(applied.state.objects, wanted, &policy::check_expression);
+  if (!objects) return std::unexpected(std::move(objects.error()));
+  if (settings) delta.mode = objects->mode;
+  delta.objects = *std::move(objects);
+  return delta;
+}
+
+}  // namespace
+
+CompiledState compile_whole(const sync::ScopeState& state, std::int64_t now_us) {
+  return compiled(sync::to_bundle(state.objects, &policy::check_expression), state.head, now_us);
+}
+
+CompiledState compile_kept(const sync::KeptState& state, std::int64_t now_us) {
+  return compiled(sync::to_bundle(state.objects, &policy::check_expression), state.head, now_us);
+}
+
+CompiledState compile_next(const policy::Snapshot& before, const sync::Applied& applied, std::int64_t now_us) {
+  if (is_part(applied)) {
+    if (const auto delta = delta_of(applied)) {
+      auto next =
+          policy::next_snapshot(before, *delta, revision_of(applied.state.head), now_us, applied.state.head.chain);
+      if (next) return next;
+    }
+  }
+  return compile_whole(applied.state, now_us);
+}
+
+}  // namespace sluice::agent::policies

@@ -1,0 +1,270 @@
+#include "agent/policies/server_source.hpp"
+
+#include <fmt/core.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include "agent/policies/bundle_file.hpp"
+#include "agent/policies/server_snapshot.hpp"
+#include "common/base/timestamp.hpp"
+
+namespace sluice::agent::policies {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kStateFaultsLogged = 20;
+constexpr std::size_t kFaultsReported = 5;
+constexpr int kFollowerNiceness = 10;                    // decisions come first where processors are few
+constexpr std::chrono::milliseconds kRefreshEvery{500};  // what is shown of the client
+
+std::string text_of(const Faults& faults) {
+  std::string text;
+  for (std::size_t i = 0; i < faults.size() && i < kFaultsReported; ++i) {
+    text += (i == 0 ? "" : "; ") + describe(faults[i]);
+  }
+  if (faults.size() > kFaultsReported) text += fmt::format("; and {} more", faults.size() - kFaultsReported);
+  return text;
+}
+
+}  // namespace
+
+ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock& clock, telemetry::Metrics& metrics,
+                           telemetry::Log& log, SnapshotSwap::Publish publish, std::size_t parties)
+    : options_(std::move(options)),
+      hooks_(std::move(hooks)),
+      clock_(clock),
+      metrics_(metrics),
+      log_(log),
+      swap_(context_, metrics, log, std::move(publish), parties, {"server", to_string(options_.sync.server)}),
+      token_(options_.token_file),
+      age_alarm_(context_),
+      refresh_alarm_(context_),
+      client_(context_, options_.sync, *this, observe()) {
+  if (!options_.cache.empty()) keeper_.emplace(options_.cache, log_);
+  if (!options_.login_file.empty()) {
+    login_.emplace(
+        context_,
+        http_client::Options{.server = options_.sync.server,
+                             .tls = options_.sync.tls,
+                             .user_agent = "sluice-agent/" + options_.sync.version},
+        options_.sync.agent_id, [this] { return token_.read(); }, options_.login_file, log_);
+  }
+  add_metrics();
+}
+
+// The workers do not run yet: whatever is handed to them here, the last of it is what they begin with.
+void ServerSource::load_first() {
+  const auto began = steady_clock::now();
+  refresh();
+  if (!keeper_) return;
+  CompiledState compiled;
+  auto kept = keeper_->load([&](const sync::KeptState& state) -> std::optional<std::string> {
+    compiled = compile_kept(state, clock_.now_us());
+    return compiled ? std::nullopt : std::optional(text_of(compiled.error()));
+  });
+  if (!kept) {
+    const bool none = kept.error().code == "no_snapshot_file";
+    log_.write(none ? telemetry::LogLevel::info : telemetry::LogLevel::warn, "last_known_good_unused",
+               "There are no policies from before: checks are answered with no_snapshot until the server is reached.",
+               {{"file", options_.cache}, {"code", kept.error().code}, {"reason", kept.error().text}});
+    return;
+  }
+  const auto age = std::max(std::chrono::system_clock::now() - std::chrono::system_clock::time_point(kept->confirmed),
+                            std::chrono::system_clock::duration::zero());
+  confirmed_at_ = began - std::chrono::duration_cast<Time::duration>(age);
+  kept_since_ = format_timestamp(kept->confirmed);
+  log_.info("last_known_good_loaded", "Policies from before are in force until the server is reached.",
+            {{"file", options_.cache}, {"revision", kept->head.revision}, {"confirmed", kept_since_}});
+  kept_ = std::move(*kept);
+  swap_.publish({std::move(*compiled), nullptr}, 0, began, [this] { follow(); });
+  metrics_.set_snapshot(
+      kept_->head.revision,
+      std::chrono::duration_cast<std::chrono::microseconds>(kept->confirmed.time_since_epoch()).count());
+  watch_age();
+  refresh();
+}
+
+void ServerSource::start() {
+  if (keeper_) keeper_->start();
+  if (!kept_) boost::asio::post(context_, [this] { follow(); });
+  if (login_) boost::asio::post(context_, [this] { login_->start(); });
+  thread_ = std::jthread([this] {
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kFollowerNiceness);
+    auto keep_running = boost::asio::make_work_guard(context_);
+    context_.run();
+  });
+}
+
+// What is in force from the disk counts as enforced once all have taken it: from then on the server is told. What its
+// changes will be applied to is made here, while decisions are made already.
+void ServerSource::follow() {
+  std::optional<sync::ScopeState> state;
+  if (const auto kept = std::exchange(kept_, std::nullopt)) {
+    if (const auto read = sync::read_state(kept->content)) state = sync::restore(*read);
+  }
+  client_.start(std::move(state));
+  refresh();
+}
+
+void ServerSource::stop() {
+  if (!thread_.joinable()) return;
+  boost::asio::post(context_, [this] {
+    age_alarm_.clear();
+    refresh_alarm_.clear();
+    if (login_) login_->stop();
+    client_.stop([this] { context_.stop(); });
+  });
+  thread_.join();
+  if (keeper_) keeper_->stop();
+}
+
+void ServerSource::redis_refused() {
+  if (login_) boost::asio::post(context_, [this] { login_->refused(); });
+}
+
+void ServerSource::on_state(const sync::Applied& applied, bool) {
+  const auto began = steady_clock::now();
+  const auto& before = swap_.in_force();
+  auto compiled =
+      before ? compile_next(*before, applied, clock_.now_us()) : compile_whole(applied.state, clock_.now_us());
+  if (!compiled) return refuse(compiled.error(), applied.state.head.revision);
+  confirmed_at_ = began;
+  swap_.publish({std::move(*compiled), nullptr}, 0, began, [this, state = applied.state]() mutable {
+    if (keeper_) keeper_->keep(std::move(state));
+    client_.accepted();
+  });
+}
+
+void ServerSource::refuse(const Faults& faults, std::int64_t revision) {
+  for (std::size_t i = 0; i < faults.size() && i < kStateFaultsLogged; ++i) {
+    log_.error("snapshot_fault", faults[i].text, {{"revision", revision}, {"pointer", faults[i].pointer}});
+  }
+  client_.refused({"invalid_snapshot", text_of(faults)});
+}
+
+// ---- what the client says
+
+follow::SyncObserver ServerSource::observe() {
+  return {.stream_opened =
+              [this] {
+                log_.info("sync_connected", "The server is followed.", {{"server", to_string(options_.sync.server)}});
+                lost_ = false;
+                refresh();
+              },
+          .stream_lost =
+              [this](const Error& why) {
+                if (why.code != "ended" && !std::exchange(lost_, true)) {
+                  log_.warn("sync_lost", "The server cannot be followed; the policies in force stay.",
+                            {{"server", to_string(options_.sync.server)}, {"code", why.code}, {"reason", why.text}});
+                }
+                refresh();
+              },
+          .fetch_ended =
+              [this](follow::FetchResult result, const std::optional<sync::Position>& position, std::string_view text) {
+                log_.debug(
+                    "sync_fetched", "A request for policies has ended.",
+                    {{"result", to_string(result)}, {"revision", position ? position->revision : 0}, {"reason", text}});
+                refresh();
+              },
+          .refused =
+              [this](const sync::SnapshotRefusal& refusal) {
+                log_.error("snapshot_refused", "The server's policies are refused; the former stay in force.",
+                           {{"revision", refusal.refused.revision}, {"code", refusal.code}, {"reason", refusal.text}});
+                refresh();
+              },
+          .report_failed = [this](const Error&) { refresh(); },
+          .reported = [this](std::int64_t) { refresh(); }};
+}
+
+void ServerSource::on_confirmed(const sync::Position& position) {
+  confirmed_at_ = steady_clock::now();
+  kept_since_.clear();
+  const std::int64_t now_us = clock_.now_us();
+  if (swap_.withdrawn()) {
+    swap_.restore();
+    log_.info("snapshot_confirmed", "The server has confirmed the policies: they are in force again.",
+              {{"revision", position.revision}});
+  }
+  metrics_.set_snapshot(position.revision, now_us);
+  if (keeper_) keeper_->confirmed();
+  if (hooks_.head) hooks_.head(position, now_us);
+  watch_age();
+}
+
+void ServerSource::on_live_agents(const sync::LiveAgents& live) {
+  if (hooks_.live_agents) hooks_.live_agents(live);
+}
+
+void ServerSource::collect(sync::ReportQueue& queue) {
+  if (hooks_.collect) hooks_.collect(queue);
+}
+
+// Policies that nobody has confirmed for too long are nobody's policies any more: no_snapshot.
+void ServerSource::watch_age() {
+  if (options_.max_age.count() == 0) return;
+  const Time ends = confirmed_at_ + options_.max_age;
+  if (steady_clock::now() < ends) return age_alarm_.set(ends, [this] { watch_age(); });
+  if (swap_.withdrawn()) return;
+  swap_.withdraw();
+  log_.error("snapshot_too_old", "The server has not confirmed the policies for too long: no_snapshot answers.",
+             {{"max_age_ms", options_.max_age.count()}});
+  refresh();
+}
+
+// ---- what others see
+
+std::vector<std::string> ServerSource::degraded_here() const {
+  std::vector<std::string> found;
+  if (swap_.withdrawn()) {
+    found.emplace_back("the policies are older than --max-snapshot-age: checks are answered with no_snapshot");
+  }
+  if (keeper_) {
+    if (auto problem = keeper_->problem()) found.push_back(std::move(*problem));
+  }
+  if (login_) {
+    if (auto problem = login_->problem()) found.push_back(std::move(*problem));
+  }
+  return found;
+}
+
+std::vector<std::string> ServerSource::degraded_beside() const {
+  std::vector<std::string> found = degraded_here();
+  if (!hooks_.degraded) return found;
+  for (std::string& reason : hooks_.degraded()) found.push_back(std::move(reason));
+  return found;
+}
+
+std::vector<std::string> ServerSource::degraded() const {
+  const std::lock_guard lock(mutex_);
+  return degraded_;
+}
+
+void ServerSource::refresh() {
+  std::vector<std::string> found = client_.degraded();
+  if (!swap_.in_force()) {
+    found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
+  } else if (!kept_since_.empty()) {
+    found.push_back(
+        fmt::format("the server was not reached yet: the policies of revision {}, which it confirmed at {}, "
+                    "decide",
+                    swap_.in_force()->revision, kept_since_));
+  }
+  for (std::string& reason : degraded_here()) found.push_back(std::move(reason));
+  {
+    const std::lock_guard lock(mutex_);
+    degraded_ = std::move(found);
+    counters_ = client_.counters();
+    connected_ = client_.connected();
+    if (swap_.in_force()) shown_confirmed_at_ = confirmed_at_;
+  }
+  refresh_alarm_.set(steady_clock::now() + kRefreshEvery, [this] { refresh(); });
+}
+
+}  // namespace sluice::agent::policies

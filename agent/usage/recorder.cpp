@@ -1,0 +1,71 @@
+#include "agent/usage/recorder.hpp"
+
+namespace sluice::agent::usage {
+
+void Recorder::decided(const decide::DecidedCheck& check) {
+  const Decision& decision = check.decision;
+  const Counts counts = counts_of(check.tenant, check.rulebook);
+  counts.metrics->count(decision.allowed, decision.reason);
+  if (counts.usage) count_usage(check, *counts.usage);
+  if (decision.reason == Reason::fail_open || decision.reason == Reason::fail_closed) {
+    metrics_.count_failure_mode_answer(check.rulebook->enforcement.failure_mode);
+  }
+  metrics_.decision_duration.observe(check.took);
+  if (log_.wants(decision.allowed)) log(check);
+}
+
+void Recorder::decided_unread(const Decision& decision) {
+  if (!unread_) unread_ = &metrics_.decisions.counters({});
+  unread_->count(decision.allowed, decision.reason);
+}
+
+void Recorder::snapshot_replaced() {
+  counts_.clear();
+  if (usage_) usage_->forget_rows();
+}
+
+Recorder::Counts Recorder::counts_of(const policy::TenantView& tenant, const policy::Rulebook* rulebook) {
+  const bool by_policy = (policy_label_ || usage_) && rulebook && rulebook->is_policy;
+  Counts& counts = counts_[by_policy ? static_cast<const void*>(rulebook) : &tenant];
+  if (!counts.metrics) {
+    const std::string_view policy = by_policy ? std::string_view(rulebook->owner_id) : std::string_view();
+    counts.metrics = &metrics_.decisions.counters(tenant.tenant.id, policy_label_ ? policy : std::string_view());
+    if (usage_) counts.usage = &usage_->row(tenant.tenant.id, policy);
+  }
+  return counts;
+}
+
+void Recorder::count_usage(const decide::DecidedCheck& check, UsageCounters& counters) {
+  const Decision& decision = check.decision;
+  counters.count(outcome_of(decision));
+  for (const decide::Judgement& judgement : check.judgements) {
+    if (judgement.role != policy::Role::shadow || !judgement.outcome) continue;
+    UsageCounters& shadow = *counts_of(check.tenant, judgement.rulebook).usage;
+    shadow.count(judgement.outcome->allowed ? UsageOutcome::shadow_allowed : UsageOutcome::shadow_denied);
+  }
+  if (!is_throttled(decision)) return;
+  const Value* subject = check.request.find({Dimension::subject, ""});
+  if (!subject) return;
+  usage_->throttled(check.tenant.tenant.id, decision.policy_id, subject->text, check.rulebook->report_subjects);
+}
+
+void Recorder::log(const decide::DecidedCheck& check) {
+  const Decision& decision = check.decision;
+  const Value* subject = check.request.find({Dimension::subject, ""});
+  telemetry::DecisionRecord record;
+  record.tenant = check.tenant.tenant.id;
+  if (subject) record.subject = subject->text;
+  record.has_subject = subject != nullptr;
+  record.policy_id = decision.policy_id;
+  record.plan_id = decision.plan_id;
+  if (decision.has_limit) {
+    record.algorithm = check.rulebook->program->limits[check.judgements.front().outcome->binding].algorithm;
+  }
+  record.allowed = decision.allowed;
+  record.reason = decision.reason;
+  record.request_id = check.request.request_id;
+  record.traceparent = check.traceparent;
+  log_.write(record);
+}
+
+}  // namespace sluice::agent::usage

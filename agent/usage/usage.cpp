@@ -1,0 +1,175 @@
+#include "agent/usage/usage.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "common/telemetry/decision_log.hpp"
+
+namespace sluice::agent::usage {
+namespace {
+
+std::string hashed(std::string_view tenant, std::string_view subject) {
+  return "sha256:" + telemetry::subject_hash(tenant, subject);
+}
+
+// Added up over the workers, by tenant, policy and subject as it is told.
+using SubjectSums = std::map<std::tuple<std::string, std::string, std::string>, std::int64_t>;
+
+void add_subjects(const TopSubjects& top, SubjectSums& sums) {
+  top.each([&](const SubjectName& name, std::uint64_t count) {
+    std::string subject = name.named ? std::string(name.subject) : hashed(name.tenant, name.subject);
+    sums[{std::string(name.tenant), std::string(name.policy), std::move(subject)}] += static_cast<std::int64_t>(count);
+  });
+}
+
+// The foremost of each policy, then the second of each …: one policy under attack must not hide the others.
+std::vector<sync::ThrottledSubject> foremost(const SubjectSums& sums, std::size_t most) {
+  std::vector<sync::ThrottledSubject> all;
+  for (const auto& [name, count] : sums)
+    all.push_back({std::get<0>(name), std::get<1>(name), std::get<2>(name), count});
+  const auto policy_of = [](const sync::ThrottledSubject& each) { return std::tie(each.tenant_id, each.policy_id); };
+  std::ranges::sort(all, [&](const auto& a, const auto& b) {
+    return std::tuple(policy_of(a), -a.count, std::string_view(a.subject)) <
+           std::tuple(policy_of(b), -b.count, std::string_view(b.subject));
+  });
+  std::vector<std::tuple<std::size_t, std::int64_t, std::size_t>> ranked;  // rank in its policy, −count, place in `all`
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool first = i == 0 || policy_of(all[i - 1]) != policy_of(all[i]);
+    ranked.emplace_back(first ? 0 : std::get<0>(ranked.back()) + 1, -all[i].count, i);
+  }
+  std::ranges::sort(ranked);
+  ranked.resize(std::min(ranked.size(), most));
+  std::vector<sync::ThrottledSubject> out;
+  for (const auto& each : ranked) out.push_back(std::move(all[std::get<2>(each)]));
+  return out;
+}
+
+}  // namespace
+
+WorkerUsage::WorkerUsage(const UsageBounds& bounds)
+    : bounds_(bounds),
+      filling_(std::make_unique<TopSubjects>(bounds.subjects)),
+      taken_(std::make_unique<TopSubjects>(bounds.subjects)) {}
+
+UsageCounters& WorkerUsage::row(std::string_view tenant, std::string_view policy) {
+  const std::lock_guard lock(mutex_);
+  Row* row = find_or_make(tenant, policy);
+  if (row == nullptr && !policy.empty()) row = find_or_make(tenant, {});
+  if (row == nullptr) return lost_;
+  row->generation = generation_;
+  return row->counters;
+}
+
+// nullptr: there is no room.
+WorkerUsage::Row* WorkerUsage::find_or_make(std::string_view tenant, std::string_view policy) {
+  std::string name = fmt::format("{}/{}", tenant, policy);
+  if (const auto found = index_.find(name); found != index_.end()) return found->second;
+  const std::size_t most = policy.empty() ? 2 * bounds_.rows : bounds_.rows;  // tenants' own rows find room longest
+  if (free_.empty() && rows_.size() >= most && swept_ != generation_) sweep();
+  if (free_.empty() && rows_.size() >= most) return nullptr;
+  if (free_.empty()) free_.push_back(&rows_.emplace_back());
+  Row* const row = free_.back();
+  free_.pop_back();
+  row->tenant = tenant;
+  row->policy = policy;
+  row->free = false;
+  index_.emplace(std::move(name), row);
+  return row;
+}
+
+// Nobody counts in a row that was not asked for since the last forget_rows(): what is left in it is kept, and its place
+// given up. Policies come and go; the rows of those gone must not fill the table.
+void WorkerUsage::sweep() {
+  swept_ = generation_;
+  for (Row& row : rows_) {
+    if (row.free || row.generation == generation_) continue;
+    collect(row, left_);
+    index_.erase(fmt::format("{}/{}", row.tenant, row.policy));
+    row.counters.reset();
+    row.taken.fill(0);
+    row.free = true;
+    free_.push_back(&row);
+  }
+}
+
+void WorkerUsage::throttled(std::string_view tenant, std::string_view policy, std::string_view subject,
+                            ReportSubjects how) {
+  if (how == ReportSubjects::off || subject.empty()) return;
+  const std::lock_guard lock(subjects_mutex_);
+  filling_->add({tenant, policy, subject, how == ReportSubjects::named});
+}
+
+std::uint64_t WorkerUsage::dropped() const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < kUsageOutcomes; ++i) {
+    const auto outcome = static_cast<UsageOutcome>(i);
+    if (outcome != UsageOutcome::shadow_allowed && outcome != UsageOutcome::shadow_denied) sum += lost_.value(i);
+  }
+  return sum;
+}
+
+void WorkerUsage::collect(Row& row, std::vector<sync::UsageCount>& out) {
+  for (std::size_t i = 0; i < kUsageOutcomes; ++i) {
+    const std::uint64_t value = row.counters.value(i);
+    if (value == row.taken[i]) continue;
+    out.push_back({row.tenant, row.policy, std::string(to_string(static_cast<UsageOutcome>(i))),
+                   static_cast<std::int64_t>(value - row.taken[i])});
+    row.taken[i] = value;
+  }
+}
+
+void WorkerUsage::take_counts(std::vector<sync::UsageCount>& out) {
+  for (std::size_t from = 0;; from += kChunk) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = from; i < std::min(from + kChunk, rows_.size()); ++i) collect(rows_[i], out);
+    if (from + kChunk < rows_.size()) continue;
+    // With the last rows: what was given up meanwhile is here, or was collected before.
+    std::ranges::move(left_, std::back_inserter(out));
+    left_.clear();
+    return;
+  }
+}
+
+// Valid, and to be cleared, until the next call.
+const TopSubjects& WorkerUsage::take_subjects() {
+  taken_->clear();
+  const std::lock_guard lock(subjects_mutex_);
+  std::swap(filling_, taken_);
+  return *taken_;
+}
+
+Usage::Usage(std::size_t workers, UsageBounds bounds, WallTime start) : bounds_(bounds), since_(start) {
+  for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(bounds_);
+}
+
+TakenUsage Usage::take() {
+  const std::lock_guard lock(mutex_);
+  TakenUsage taken;
+  SubjectSums sums;
+  for (WorkerUsage& worker : workers_) {
+    worker.take_counts(taken.counts);
+    add_subjects(worker.take_subjects(), sums);
+  }
+  taken.subjects = foremost(sums, bounds_.subjects_taken);
+  return taken;
+}
+
+// A clock that was set back makes an interval of no length, never one before the last.
+void Usage::collect(sync::ReportQueue& queue, WallTime now) {
+  const WallTime from = std::exchange(since_, std::max(since_, now));
+  TakenUsage taken = take();
+  queue.add(from, since_, std::move(taken.counts), std::move(taken.subjects));
+  dropped_by_queue_.store(queue.dropped(), std::memory_order_relaxed);
+}
+
+std::uint64_t Usage::dropped() const {
+  std::uint64_t sum = dropped_by_queue_.load(std::memory_order_relaxed);
+  for (const WorkerUsage& worker : workers_) sum += worker.dropped();
+  return sum;
+}
+
+}  // namespace sluice::agent::usage

@@ -1,0 +1,60 @@
+#include "common/policy/selection.hpp"
+
+#include <vector>
+
+#include "common/policy/explain.hpp"
+#include "common/policy/match.hpp"
+
+namespace sluice::policy {
+namespace {
+
+void set(CheckRequest& request, Dimension dimension, std::string_view text) {
+  if (!text.empty()) request.dimensions[static_cast<std::size_t>(dimension)] = {text, true};
+}
+
+// The first dimension that the counter key needs and the request lacks; "" for none.
+std::string missing_dimension(const Rulebook& rulebook, const CheckRequest& request) {
+  if (!rulebook.enforcement.require_key_by) return {};
+  for (const DimensionRef& dimension : rulebook.enforcement.key_by) {
+    if (!request.find(dimension)) return to_string(dimension);
+  }
+  return {};
+}
+
+}  // namespace
+
+Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
+                 std::int64_t now_us) {
+  set(request, Dimension::org, tenant.tenant.organization_id);
+  set(request, Dimension::tenant, tenant.tenant.id);
+  set(request, Dimension::api_key, key_id);
+
+  Selection selection;
+  const Rulebook* first = nullptr;
+  const Rulebook* beside = nullptr;
+  if (!request.plan_id.empty()) {
+    first = tenant.find_plan(request.plan_id);
+    selection.kind = Selection::Kind::unknown_plan;
+    if (!first || !tenant.tenant.plan_calls) return selection;
+  } else {
+    std::vector<Candidate> all;
+    Match found = match(snapshot, tenant, request, now_us, request.explain ? &all : nullptr);
+    if (request.explain) selection.candidates = explain(found, all, request);
+    if (!found.decides && !found.shadow) return selection;
+    first = found.decides ? &found.decides->rulebook : &found.shadow->rulebook;
+    if (found.decides && found.shadow) beside = &found.shadow->rulebook;
+  }
+  selection.mode = effective_mode(snapshot.mode, tenant.tenant.mode, first->enforcement.mode);
+  selection.rulebooks.push_back({first, selection.mode == Mode::shadow ? Role::shadow : Role::decides});
+  selection.kind = selection.mode == Mode::off ? Selection::Kind::mode_off : Selection::Kind::rulebooks;
+  if (selection.mode == Mode::off) return selection;
+  // A shadow never refuses: where nothing is enforced, an absent dimension is a value of its own.
+  if (selection.enforced()) {
+    selection.missing = missing_dimension(*first, request);
+    if (!selection.missing.empty()) selection.kind = Selection::Kind::missing_dimension;
+  }
+  if (beside) selection.rulebooks.push_back({beside, Role::shadow});
+  return selection;
+}
+
+}  // namespace sluice::policy

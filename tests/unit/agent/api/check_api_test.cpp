@@ -1,0 +1,192 @@
+// The routes of the check listener: authentication, refusals, leases, state.
+#include "tests/unit/agent/api/api_rig.hpp"
+
+namespace sluice::agent::api {
+namespace {
+
+constexpr const char* kPool = R"("plans":[{"id":"pool","tenant_id":"shop","key_by":"subject",
+  "limits":[{"name":"running","algorithm":"concurrency","limit":1,"lease_ttl":"30s"}]}])";
+
+std::string lease_of(const Answer& answer) {
+  auto from = answer.body.find(R"("lease_id":")") + 12;
+  return answer.body.substr(from, answer.body.find('"', from) - from);
+}
+
+TEST_CASE("every way of not having a good key gets the same answer") {
+  ApiRig rig("");
+  std::string cut = rig.shop_key.substr(0, rig.shop_key.size() - 1);
+  std::string unknown = mint_key("nobody");
+  std::string wrong_secret = mint_key("shop-key");
+  std::string first;
+  for (const std::string& key : {std::string(), std::string("nonsense"), cut, unknown, wrong_secret}) {
+    Answer answer = rig.answers[rig.send("POST", "/v1/check", R"({"subject":"u"})", {{"x-api-key", key}})];
+    CHECK(answer.status == 401);
+    CHECK(answer.headers.find("WWW-Authenticate: ") == 0);
+    if (first.empty()) first = answer.body;
+    CHECK(answer.body == first);
+  }
+}
+
+TEST_CASE("an expired key is refused from the instant it expires") {
+  ApiRig rig("");
+  policy::Snapshot snapshot;
+  auto key = std::make_shared<policy::KeyView>();
+  auto presented = parse_key(rig.shop_key);
+  key->id = "shop-key";
+  key->hash = *parse_key_hash(hash_secret(presented->secret));
+  key->expires_at_us = 1000;
+  snapshot.keys.put(key);
+  CHECK(decide::authenticate(snapshot, rig.shop_key, 999) == key.get());
+  CHECK(decide::authenticate(snapshot, rig.shop_key, 1000) == nullptr);
+}
+
+TEST_CASE("a faulty body names every fault and never reaches the store") {
+  ApiRig rig(kPool);
+  Answer answer = rig.check(R"({"subjct":"u","cost":-1})");
+  CHECK(answer.status == 400);
+  CHECK(answer.type == "application/problem+json");
+  CHECK(answer.has("/subjct"));
+  CHECK(answer.has("/cost"));
+  CHECK(rig.check(R"({"subject":"u","cost":-1})").status == 422);
+  CHECK(rig.store.judgements == 0);
+}
+
+TEST_CASE("text/plain gets a word with the same status and headers") {
+  ApiRig rig(
+      R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"limits":[{"algorithm":"fixed_window","limit":1,"window":"1m"}]}])");
+  auto ask = [&] {
+    return rig.answers[rig.send("POST", "/v1/check", R"({"subject":"u"})",
+                                {{"x-api-key", rig.shop_key}, {"accept", "text/plain"}})];
+  };
+  Answer allowed = ask();
+  CHECK(allowed.status == 200);
+  CHECK(allowed.body == "OK");
+  CHECK(allowed.headers.find("X-RateLimit-Limit: 1") != std::string::npos);
+  Answer denied = ask();
+  CHECK(denied.status == 429);
+  CHECK(denied.body == "Rate limit exceeded");
+}
+
+TEST_CASE("a lease is taken, given back once, and then free again") {
+  ApiRig rig(kPool);
+  Answer taken = rig.check(R"({"plan_id":"pool","subject":"u"})");
+  CHECK(taken.has(R"("lease_expires_at":1800000030)"));
+  CHECK(rig.check(R"({"plan_id":"pool","subject":"u"})").status == 429);
+  const std::string body = R"({"lease_id":")" + lease_of(taken) + "\"}";
+  CHECK(rig.post("/v1/release", body).body == R"({"released":true})");
+  CHECK(rig.post("/v1/release", body).body == R"({"released":false})");
+  CHECK(rig.check(R"({"plan_id":"pool","subject":"u"})").status == 200);
+}
+
+TEST_CASE("a renewed lease lives its ttl anew; one that has expired cannot be renewed") {
+  ApiRig rig(kPool);
+  const std::string body = R"({"lease_id":")" + lease_of(rig.check(R"({"plan_id":"pool","subject":"u"})")) + "\"}";
+  rig.clock.now += 20'000'000;
+  CHECK(rig.post("/v1/renew", body).body == R"({"renewed":true,"lease_expires_at":1800000050})");
+  rig.clock.now += 30'000'000;
+  CHECK(rig.post("/v1/renew", body).body == R"({"renewed":false})");
+}
+
+TEST_CASE("cost 0 reads a concurrency plan without taking a lease") {
+  ApiRig rig(kPool);
+  CHECK_FALSE(rig.check(R"({"plan_id":"pool","subject":"u","cost":0})").has("lease_id"));
+  CHECK(rig.check(R"({"plan_id":"pool","subject":"u"})").status == 200);
+}
+
+TEST_CASE("another tenant's lease is not found, a malformed id is unprocessable") {
+  ApiRig rig(kPool);
+  const std::string body = R"({"lease_id":")" + lease_of(rig.check(R"({"plan_id":"pool","subject":"u"})")) + "\"}";
+  Answer foreign = rig.answers[rig.send("POST", "/v1/release", body, {{"x-api-key", rig.rival_key}})];
+  CHECK(foreign.status == 404);
+  CHECK(rig.post("/v1/release", R"({"lease_id":"nonsense"})").status == 422);
+  CHECK(rig.post("/v1/release", R"({"lease":"x"})").status == 400);
+  CHECK(rig.post("/v1/release", "{").status == 400);
+  CHECK(rig.post("/v1/release", body).body == R"({"released":true})");
+}
+
+TEST_CASE("leases need a key, and a store that answers") {
+  ApiRig rig(kPool);
+  const std::string body = R"({"lease_id":")" + lease_of(rig.check(R"({"plan_id":"pool","subject":"u"})")) + "\"}";
+  CHECK(rig.answers[rig.send("POST", "/v1/release", body, {})].status == 401);
+  rig.store.failing = limiter::StoreError{};
+  CHECK(rig.post("/v1/release", body).status == 503);
+  CHECK(rig.post("/v1/renew", body).status == 503);
+}
+
+TEST_CASE("above max_in_flight checks are refused as overload") {
+  RigOptions options;
+  options.max_in_flight = 1;
+  ApiRig rig(
+      R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"limits":[{"algorithm":"fixed_window","limit":9,"window":"1m"}]}])",
+      "", options);
+  rig.store.hold = true;
+  auto waiting = rig.send("POST", "/v1/check", R"({"subject":"u"})", {{"x-api-key", rig.shop_key}});
+  CHECK_FALSE(rig.answers.contains(waiting));
+  Answer refused = rig.check(R"({"subject":"u"})");
+  CHECK(refused.status == 503);
+  CHECK(refused.has(R"("reason":"overload")"));
+  rig.store.let_go();
+  CHECK(rig.answers[waiting].status == 200);
+  CHECK(rig.in_flight.count() == 0);
+}
+
+TEST_CASE("a request in flight is decided by the snapshot it met") {
+  const std::string members = R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"metadata":{"v":"old"},
+    "limits":[{"algorithm":"fixed_window","limit":9,"window":"1m"}]}])";
+  ApiRig rig(members);
+  rig.store.hold = true;
+  auto waiting = rig.send("POST", "/v1/check", R"({"subject":"u"})", {{"x-api-key", rig.shop_key}});
+  rig.load("");
+  rig.store.let_go();
+  CHECK(rig.answers[waiting].has(R"("metadata":{"v":"old"})"));
+  CHECK(rig.check(R"({"subject":"u"})").has(R"("reason":"no_policy")"));
+}
+
+TEST_CASE("before a snapshot was loaded checks are no_snapshot") {
+  for (bool allow : {false, true}) {
+    RigOptions options;
+    options.allow_without_snapshot = allow;
+    ApiRig rig("", "", options);
+    rig.decider.set_snapshot(nullptr);
+    Answer answer = rig.check(R"({"subject":"u"})");
+    CHECK(answer.status == (allow ? 200 : 503));
+    CHECK(answer.has(R"("reason":"no_snapshot")"));
+    CHECK(rig.post("/v1/release", "{}").status == 503);
+    CHECK(rig.get("/v1/snapshot").body == R"({"loaded":false})");
+  }
+}
+
+TEST_CASE("unknown paths are 404, known paths with another method 405 with what is allowed") {
+  ApiRig rig("");
+  CHECK(rig.get("/v1/nothing").status == 404);
+  Answer wrong = rig.get("/v1/check");
+  CHECK(wrong.status == 405);
+  CHECK(wrong.headers == "Allow: POST\r\n");
+  CHECK(rig.answers[rig.send("TRACE", "/v1/health", "", {})].headers == "Allow: GET, HEAD\r\n");
+}
+
+TEST_CASE("health, snapshot state and the API's description need no key and tell no secret") {
+  ApiRig rig(kPool);
+  CHECK(rig.get("/v1/health").has(R"("status":"ok")"));
+  Answer state = rig.get("/v1/snapshot");
+  CHECK(state.has(R"("revision":1)"));
+  CHECK(state.has(R"("plans":1,"policies":0,"keys":2)"));
+  CHECK_FALSE(state.has("sha256"));
+  CHECK(rig.get("/openapi.json").has("/v1/check"));
+  CHECK(rig.answers[rig.send("HEAD", "/v1/health", "", {})].status == 200);
+}
+
+TEST_CASE("decisions by reason add up to the checks answered") {
+  ApiRig rig(
+      R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"limits":[{"algorithm":"fixed_window","limit":2,"window":"1m"}]}])");
+  for (int i = 0; i < 5; ++i) rig.check(R"({"subject":"u"})");
+  std::string text = rig.metrics.render();
+  CHECK(text.find(R"(sluice_decisions_total{tenant="shop",outcome="allowed",reason="within_limit"} 2)") !=
+        std::string::npos);
+  CHECK(text.find(R"(sluice_decisions_total{tenant="shop",outcome="denied",reason="limit_exceeded"} 3)") !=
+        std::string::npos);
+  CHECK(text.find(R"(sluice_http_requests_total{route="/v1/check",status="429"} 3)") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::agent::api

@@ -1,0 +1,115 @@
+// Which policy or plan answers, with which counter, and what it answers where nothing can be judged.
+#include "tests/unit/agent/api/api_rig.hpp"
+
+namespace sluice::agent::decide {
+namespace {
+
+using api::ApiRig;
+using http::Answer;
+
+// One policy `p` for everything: one unit a minute, with what `more` says.
+std::string one_policy(const std::string& more) {
+  return R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"key_by":"subject",
+    "limits":[{"name":"m","algorithm":"fixed_window","limit":1,"window":"1m"}])" +
+         (more.empty() ? "" : "," + more) + "}]";
+}
+constexpr const char* kCall = R"({"subject":"u"})";
+
+TEST_CASE("no policy allows, or denies where the tenant's default says so") {
+  ApiRig rig("");
+  Answer allowed = rig.check(kCall);
+  CHECK(allowed.status == 200);
+  CHECK(allowed.has(R"("reason":"no_policy")"));
+  CHECK(allowed.headers.empty());
+  ApiRig strict("", R"(,"default":"deny")");
+  Answer denied = strict.check(kCall);
+  CHECK(denied.status == 429);
+  CHECK(denied.has(R"("allowed":false,"action":"deny","reason":"no_policy")"));
+}
+
+TEST_CASE("fail_closed answers 503 with the decision when the store fails") {
+  ApiRig rig(one_policy(""));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::timeout, true};
+  Answer answer = rig.check(kCall);
+  CHECK(answer.status == 503);
+  CHECK(answer.has(R"("allowed":false,"action":"deny","reason":"fail_closed")"));
+  CHECK(answer.headers.find("Retry-After: ") != std::string::npos);
+  CHECK(rig.metrics.render().find("sluice_failure_mode_answers_total{mode=\"fail_closed\"} 1") != std::string::npos);
+}
+
+TEST_CASE("fail_open answers 200 and says so when the store fails") {
+  ApiRig rig(one_policy(R"("failure_mode":"fail_open")"));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::unavailable, false};
+  Answer answer = rig.check(kCall);
+  CHECK(answer.status == 200);
+  CHECK(answer.has(R"("allowed":true,"action":"allow","reason":"fail_open")"));
+  CHECK(rig.metrics.render().find("sluice_failure_mode_answers_total{mode=\"fail_open\"} 1") != std::string::npos);
+}
+
+TEST_CASE("metadata and version of the policy come back with the decision") {
+  ApiRig rig(one_policy(R"("version":7,"metadata":{"team":"orders"})"));
+  Answer answer = rig.check(kCall);
+  CHECK(answer.has(R"("policy_id":"p","policy_version":7)"));
+  CHECK(answer.has(R"("metadata":{"team":"orders"})"));
+}
+
+TEST_CASE("require_key_by refuses a request without the dimension and names it") {
+  ApiRig rig(one_policy(R"("require_key_by":true)"));
+  Answer answer = rig.check(R"({"resource":"r"})");
+  CHECK(answer.status == 422);
+  CHECK(answer.has("/subject"));
+  CHECK(rig.store.judgements == 0);
+}
+
+TEST_CASE("a call by plan uses the plan's own settings and counter") {
+  ApiRig rig(R"("plans":[{"id":"pro","tenant_id":"shop","key_by":"subject","action":"drop",
+    "limits":[{"name":"m","algorithm":"fixed_window","limit":1,"window":"1m"}]}])");
+  const std::string call = R"({"plan_id":"pro","subject":"u"})";
+  Answer first = rig.check(call);
+  CHECK(first.has(R"("plan_id":"pro")"));
+  CHECK_FALSE(first.has("policy_id"));
+  CHECK(rig.check(call).has(R"("action":"drop")"));
+  CHECK(rig.check(R"({"plan_id":"pro","subject":"v"})").status == 200);
+}
+
+TEST_CASE("an unknown plan, a rival's plan and a tenant without plan calls look the same") {
+  const std::string plan =
+      R"("plans":[{"tenant_id":"rival","id":"pro","limits":[{"algorithm":"fixed_window","limit":1,"window":"1m"}]},
+                  {"tenant_id":"shop","id":"own","limits":[{"algorithm":"fixed_window","limit":1,"window":"1m"}]}])";
+  ApiRig rig(plan);
+  Answer unknown = rig.check(R"({"plan_id":"none","subject":"u"})");
+  Answer rivals = rig.check(R"({"plan_id":"pro","subject":"u"})");
+  CHECK(unknown.status == 404);
+  CHECK(unknown.body == rivals.body);
+  ApiRig closed(plan, R"(,"plan_calls":false)");
+  CHECK(closed.check(R"({"plan_id":"own","subject":"u"})").body == unknown.body);
+}
+
+TEST_CASE("explain names every limit in the order of the plan") {
+  ApiRig rig(R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"key_by":"subject","limits":[
+    {"name":"per_ip","algorithm":"fixed_window","limit":5,"window":"1m","key_by":["source_ip"]},
+    {"name":"tokens","algorithm":"token_bucket","unit":"tokens","capacity":100,"refill":"1/s"}]}])");
+  Answer answer = rig.check(R"({"subject":"u","source_ip":"10.0.0.1","costs":{"tokens":30},"explain":true})");
+  CHECK(answer.has(R"("now_us":1800000000000000)"));
+  CHECK(answer.body.find(R"("name":"per_ip")") < answer.body.find(R"("name":"tokens")"));
+  CHECK(answer.has(R"("unit":"tokens","cost":30,"admitted":true,"limit":100,"remaining":70)"));
+}
+
+TEST_CASE("an override gives its subject other numbers") {
+  const std::string members = one_policy("") + R"(,"overrides":[{"id":"vip","tenant_id":"shop","policy_id":"p",
+    "limit_name":"m","identity":{"subject":"vip"},"set":{"limit":500}}])";
+  ApiRig rig(members);
+  auto bundle_override = limiter::OverrideEntry{};
+  Limit limit;
+  limit.name = "m";
+  limit.algorithm = Algorithm::fixed_window;
+  bundle_override.name_id = limiter::name_id(limit);
+  bundle_override.expires_us = 9e18;
+  bundle_override.limit = 500;
+  rig.counters.put_overrides("sl:{shop|subject=vip}:p=p", {&bundle_override, 1});
+  CHECK(rig.check(R"({"subject":"vip"})").has(R"("limit":500,"remaining":499)"));
+  CHECK(rig.check(R"({"subject":"u"})").has(R"("limit":1,"remaining":0)"));
+}
+
+}  // namespace
+}  // namespace sluice::agent::decide

@@ -1,0 +1,106 @@
+#include "agent/policies/bundle_file.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "agent/policies/bundle_source.hpp"
+
+namespace sluice::agent::policies {
+namespace {
+
+// A folder that is gone with the test.
+struct Folder {
+  Folder() {
+    char name[] = "/tmp/sluice-bundle-XXXXXX";
+    REQUIRE(::mkdtemp(name) != nullptr);
+    path = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string write(const std::string& name, std::string_view text) const {
+    std::ofstream(path / name) << text;
+    return path / name;
+  }
+  std::filesystem::path path;
+};
+
+constexpr std::string_view kGood = R"({"format":"sluice/v1","tenants":[{"id":"shop"}]})";
+
+}  // namespace
+
+TEST_CASE("a file is read whole, with which file it is") {
+  Folder folder;
+  std::string text(200'000, 'x');
+  std::string path = folder.write("b.json", text);
+  auto read = read_whole(path, true);
+  REQUIRE(read);
+  REQUIRE(*read);
+  CHECK((*read)->text == text);
+  CHECK((*read)->as == look_at(path));
+}
+
+TEST_CASE("a file that is rewritten or replaced is another") {
+  Folder folder;
+  std::string path = folder.write("b.json", "one");
+  FileIdentity first = look_at(path);
+  CHECK(look_at(path) == first);
+  folder.write("b.json", "three");
+  CHECK(look_at(path) != first);
+  std::filesystem::rename(folder.write("c.json", "one"), path);
+  CHECK(look_at(path) != first);
+  std::filesystem::remove(path);
+  CHECK(look_at(path) == FileIdentity{});
+}
+
+TEST_CASE("a file is another one when only who may read it changed") {
+  Folder folder;
+  std::string path = folder.write("b.json", "one");
+  FileIdentity first = look_at(path);
+  REQUIRE(::chmod(path.c_str(), 0600 ^ (first.mode & 0777)) == 0);
+  CHECK(look_at(path) != first);
+}
+
+TEST_CASE("what cannot be read is said with its reason") {
+  Folder folder;
+  auto missing = read_whole(folder.path / "none.json", true);
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().text == (folder.path / "none.json").string() + " cannot be read: No such file or directory");
+}
+
+TEST_CASE("a pipe nobody writes to is refused at a reload and not waited for") {
+  Folder folder;
+  std::string path = folder.path / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  auto read = read_whole(path, true);
+  REQUIRE_FALSE(read);
+  CHECK(read.error().text.find("is not a regular file") != std::string::npos);
+}
+
+TEST_CASE("a snapshot's chain is the digest of the bytes it was made of") {
+  auto one = load_bundle(kGood, digest_of(kGood), 7, 0);
+  REQUIRE(one);
+  CHECK(one->snapshot->revision == 7);
+  CHECK(one->snapshot->chain == digest_of(kGood));
+  CHECK(digest_of("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST_CASE("a fault is described with as much of its place as is known") {
+  CHECK(describe(Fault{"/plans/0/id", "is wrong", 3, 12}) == "/plans/0/id, line 3, column 12: is wrong");
+  CHECK(describe(Fault{"", "is wrong", 3, 12}) == "line 3, column 12: is wrong");
+  CHECK(describe(Fault{"/plans/0/id", "is wrong"}) == "/plans/0/id: is wrong");
+  CHECK(describe(Fault{"", "is wrong"}) == "is wrong");
+}
+
+TEST_CASE("a refusal says since when, how many faults, the first one and what decides instead") {
+  constexpr std::int64_t kSince = 1'800'000'000'123'456;
+  CHECK(describe_refusal("b.json", {{"/a", "is wrong", 2, 5}}, kSince, 4) ==
+        "the bundle b.json is refused since 2027-01-15T08:00:00Z (1 fault; the first: /a, line 2, column 5: is wrong): "
+        "the policies of revision 4 decide");
+  CHECK(describe_refusal("b.json", {{"/a", "x"}, {"/b", "y"}}, kSince, 4).find("(2 faults; the first: /a: x)") !=
+        std::string::npos);
+}
+
+}  // namespace sluice::agent::policies
