@@ -53,7 +53,7 @@ struct TestStore final : limiter::CounterStore {
   std::vector<std::pair<const limiter::Call*, limiter::JudgeListener*>> held;
 };
 
-using http::Answer;
+using admin::Answer;
 
 class ApiRig {
  public:
