@@ -30,11 +30,11 @@ bool is_among(std::string_view name, std::string_view list) {
   return fmt::format(",{},", list).find(fmt::format(",{},", name)) != std::string::npos;
 }
 
-Call make_call(std::string_view method, std::string_view target) {
+admin::Call make_call(std::string_view method, std::string_view target) {
   const std::size_t question = std::min(target.find('?'), target.size());
   admin::Found found = admin::find_route(method, target.substr(0, question));
   if (found.route == nullptr) throw std::logic_error(fmt::format("there is no route {} {}", method, target));
-  Call call;
+  admin::Call call;
   call.route = found.route;
   call.path_values = std::move(found.path_values);
   call.target = target;
@@ -116,13 +116,13 @@ postgres::DatabaseOptions AdminRig::database_options() const {
 }
 
 admin::Answer AdminRig::ask(std::string_view method, std::string_view target, std::string_view body,
-                           const Headers& headers) {
+                            const Headers& headers) {
   return ask_as(admin_, method, target, body, headers);
 }
 
 admin::Answer AdminRig::ask_as(std::string_view token, std::string_view method, std::string_view target,
-                              std::string_view body, const Headers& headers) {
-  Call call = make_call(method, target);
+                               std::string_view body, const Headers& headers) {
+  admin::Call call = make_call(method, target);
   call.body = body;
   call.authorization = fmt::format("Bearer {}", token);
   call.yaml = call.route->takes_yaml && value_of(headers, "content-type") == "application/yaml";

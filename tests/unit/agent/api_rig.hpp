@@ -53,7 +53,7 @@ struct TestStore final : limiter::CounterStore {
   std::vector<std::pair<const limiter::Call*, limiter::JudgeListener*>> held;
 };
 
-using admin::Answer;
+using http::Answer;
 
 class ApiRig {
  public:

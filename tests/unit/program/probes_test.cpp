@@ -9,7 +9,7 @@ namespace sluice::program {
 namespace {
 
 struct Rig {
-  admin::Answer get(const std::string& path) { return asker.ask("GET", path); }
+  http::Answer get(const std::string& path) { return asker.ask("GET", path); }
 
   bool alive = true;
   std::vector<std::string> degraded;
@@ -53,7 +53,7 @@ TEST_CASE("A loop that is stuck fails liveness only") {
 
 TEST_CASE("Metrics are in Prometheus' text format") {
   Rig rig;
-  const admin::Answer answer = rig.get("/metrics");
+  const http::Answer answer = rig.get("/metrics");
   CHECK(answer.status == 200);
   CHECK(answer.type == "text/plain; version=0.0.4; charset=utf-8");
   CHECK(answer.body == "# TYPE things counter\nthings 3\n");
@@ -63,7 +63,7 @@ TEST_CASE("Everything else is 404 with what there is, and other methods are 405"
   Rig rig;
   CHECK(rig.get("/v1/check").status == 404);
   CHECK(rig.get("/v1/check").has("The admin port has /v1/health, /livez, /readyz and /metrics."));
-  const admin::Answer refused = rig.asker.ask("POST", "/livez");
+  const http::Answer refused = rig.asker.ask("POST", "/livez");
   CHECK(refused.status == 405);
   CHECK(refused.headers == "Allow: GET, HEAD\r\n");
   CHECK(rig.asker.ask("HEAD", "/livez").status == 200);

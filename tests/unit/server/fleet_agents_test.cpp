@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(World, "an agent whose news is not stored yet is kept, though 
   table.take_changed(now);
   now += 1s;
   hear(kPlatform, "p");  // a new run of it, which PostgreSQL does not know yet
-  const SeenAgent gone{.key = key_of(kPlatform, "p"), .scope = {}, .heard_ago = 0s, .gone = true};
+  const fleet::SeenAgent gone{.key = fleet::key_of(kPlatform, "p"), .scope = {}, .heard_ago = 0s, .gone = true};
   table.see({gone}, {}, now);
   CHECK(live() == 2);
   const auto rows = table.take_changed(now);
@@ -113,7 +113,8 @@ TEST_CASE_FIXTURE(World, "an agent that came back after it left is kept, whichev
   hear(kPlatform, "p");
   table.take_changed(now);
   // It left two seconds ago, told another replica so, and reports here since.
-  table.see({SeenAgent{.key = key_of(kPlatform, "p"), .scope = {}, .heard_ago = 2s, .gone = true}}, {}, now);
+  table.see({fleet::SeenAgent{.key = fleet::key_of(kPlatform, "p"), .scope = {}, .heard_ago = 2s, .gone = true}}, {},
+            now);
   CHECK(live() == 1);
 }
 
@@ -127,7 +128,7 @@ TEST_CASE_FIXTURE(World, "an agent whose watch is open is not forgotten") {
   table.take_changed(now);
   table.see({}, {}, now);
   hear(kPlatform, "p");
-  CHECK(table.take_changed(now).at(0).watch == WatchState::unknown);  // it is a new one here
+  CHECK(table.take_changed(now).at(0).watch == fleet::WatchState::unknown);  // it is a new one here
 }
 
 TEST_CASE_FIXTURE(World, "an agent whose news could not be stored for ten minutes is kept until it is") {
