@@ -103,8 +103,7 @@ class App {
     return {config.headers, config.max_in_flight, config.allow_without_snapshot, config.metrics_policy_label};
   }
   void expose_dropped(std::string name, std::string help, const telemetry::LineWriter& lines) {
-    metrics_.add(std::move(name), std::move(help), prometheus::MetricType::Counter,
-                 [&lines] { return static_cast<double>(lines.dropped()); });
+    metrics_.counter(std::move(name), std::move(help), [&lines] { return lines.dropped(); });
   }
   static http::ServerOptions http_options(const Config& config) {
     http::ServerOptions options;
@@ -158,9 +157,9 @@ void App::follow_server(policies::SnapshotSwap::Publish publish) {
                               .collect = [this](sync::ReportQueue& queue) { usage_->collect(queue, now()); },
                               .live_agents = [this](const sync::LiveAgents& live) { live_agents_.set(live); },
                               .degraded = [this] { return degraded_stores(); }};
-  metrics_.add("sluice_sync_usage_dropped_total",
-               "Decisions that no report will tell: too many kinds, or reports, waited.",
-               prometheus::MetricType::Counter, [this] { return static_cast<double>(usage_->dropped()); });
+  metrics_.counter("sluice_sync_usage_dropped_total",
+                   "Decisions that no report will tell: too many kinds, or reports, waited.",
+                   [this] { return usage_->dropped(); });
   if (!config_.server->login_file.empty()) shared_.redis_refused = [this] { server_->redis_refused(); };
   server_.emplace(*config_.server, std::move(hooks), clock_, metrics_, log_, std::move(publish), config_.workers);
   server_->load_first();

@@ -31,7 +31,7 @@ endfunction()
 # Appends to LIST a file in the build folder with this content, named after its first source. It is rewritten only if the
 # content changed.
 function(sluice_unity_file list content)
-  string(REGEX MATCH "([^/]*/[^/]*)\\.cpp" _ "${content}")
+  string(REGEX MATCH "([^/\"]*/[^/]*)\\.cpp" _ "${content}")
   string(REPLACE "/" "_" name "${CMAKE_MATCH_1}")
   set(file ${CMAKE_CURRENT_BINARY_DIR}/unity_${name}.cpp)
   file(CONFIGURE OUTPUT ${file} CONTENT "${content}" @ONLY)

@@ -19,19 +19,21 @@
 #include "common/program/descriptors.hpp"
 #include "common/program/probes.hpp"
 #include "common/program/shutdown.hpp"
+#include "common/telemetry/registry.hpp"
 #include "server/admin/idempotency.hpp"
 #include "server/admin/service.hpp"
+#include "server/counters/metrics.hpp"
 #include "server/counters/publisher.hpp"
-#include "server/dispatch.hpp"
 #include "server/fleet/fleet.hpp"
 #include "server/fleet/fleet_store.hpp"
-#include "server/fleet_metrics.hpp"
+#include "server/fleet/metrics.hpp"
+#include "server/http/dispatch.hpp"
+#include "server/http/headers.hpp"
+#include "server/identity/metrics.hpp"
 #include "server/identity/reviewer.hpp"
-#include "server/identity_metrics.hpp"
 #include "server/injector/injector.hpp"
 #include "server/kubernetes/api_client.hpp"
-#include "server/metrics.hpp"
-#include "server/publisher_metrics.hpp"
+#include "server/postgres/metrics.hpp"
 #include "server/schema.hpp"
 #include "server/serving_certificate.hpp"
 #include "server/sync/metrics.hpp"
@@ -53,27 +55,28 @@ class App {
         log_lines_(STDERR_FILENO),
         log_(log_lines_, config.log_level),
         pool_(config.database, config.max_waiting),
-        metrics_(pool_),
+        calls_(metrics_),
         fleet_(config.database, {.batch_every = config.usage_batch}, clock_, log_),
         executor_(pool_, throttle_, clock_, log_),
-        service_(loop_, pool_, executor_, metrics_, log_, config.call_timeout),
+        service_(loop_, pool_, executor_, calls_, log_, config.call_timeout),
         feed_({.database = config.database}, log_),
         sync_(loop_, feed_, fleet_, throttle_, clock_, log_, sync_options(config)),
-        dispatch_(sync_, service_),
+        dispatch_({{sync::SyncService::kPrefix, sync_}}, service_),
         server_(loop_, http_options(), dispatch_),
         probes_("The admin port", {.alive = [] { return true; },
                                    .degraded = [this] { return degraded(); },
                                    .metrics = [this] { return metrics_.render(); }}),
-        probe_server_(loop_, http::ServerOptions{}, probes_),
+        probe_server_(loop_, sluice::http::ServerOptions{}, probes_),
         shutdown_(loop_, log_, config.drain_timeout),
         tidy_timer_(loop_),
         certificate_(loop_, clock_, log_, metrics_) {
-    metrics_.add("sluice_log_lines_dropped_total", "Log lines that could not be written.",
-                 prometheus::MetricType::Counter, [this] { return static_cast<double>(log_lines_.dropped()); });
-    add_fleet_metrics(metrics_, fleet_);
-    metrics_.add("sluice_auth_failures_throttled_total", "Failed authentications answered 429.",
-                 prometheus::MetricType::Counter, [this] { return static_cast<double>(throttle_.throttled()); });
-    add_sync_metrics(metrics_, feed_, sync_.statistics());
+    metrics_.counter("sluice_log_lines_dropped_total", "Log lines that could not be written.",
+                     [this] { return log_lines_.dropped(); });
+    metrics_.counter("sluice_auth_failures_throttled_total", "Failed authentications answered 429.",
+                     [this] { return throttle_.throttled(); });
+    postgres::add_metrics(metrics_, pool_);
+    fleet::add_metrics(metrics_, fleet_);
+    sync::add_metrics(metrics_, feed_, sync_.statistics());
   }
 
   int run() {
@@ -98,14 +101,14 @@ class App {
   }
 
  private:
-  static http::ServerOptions http_options() {
-    http::ServerOptions options;
-    options.refusal_headers = kEveryHeader;
+  static sluice::http::ServerOptions http_options() {
+    sluice::http::ServerOptions options;
+    options.refusal_headers = http::kCommonHeaders;
     options.max_connections =
         program::connections_per_worker(program::raise_descriptor_limit(), 1, options.max_connections);
     return options;
   }
-  static SyncService::Options sync_options(const Config& config);
+  static sync::SyncService::Options sync_options(const Config& config);
   bool prepare_certificate();
   bool prepare_injector();
   bool start_publisher();
@@ -122,22 +125,23 @@ class App {
   SystemClock clock_;
   telemetry::LineWriter log_lines_;
   telemetry::Log log_;
-  FailureThrottle throttle_;
+  auth::FailureThrottle throttle_;
   boost::asio::io_context loop_{1};
-  Pool pool_;
-  Metrics metrics_;
-  Fleet fleet_;
-  std::unique_ptr<Publisher> publisher_;  // nullptr: no Redis, no overrides
-  Executor executor_;
-  AdminService service_;
-  Feed feed_;
+  postgres::Pool pool_;
+  telemetry::Registry metrics_;
+  admin::CallMetrics calls_;
+  fleet::Fleet fleet_;
+  std::unique_ptr<counters::Publisher> publisher_;  // nullptr: no Redis, no overrides
+  admin::Executor executor_;
+  admin::AdminService service_;
+  sync::Feed feed_;
   std::optional<kubernetes::ApiClient> review_api_;  // of its own: what agents ask for holds up nothing else
-  std::optional<Reviewer> reviewer_;                 // none: without --kubernetes pods have no identity
-  SyncService sync_;
-  Dispatch dispatch_;
-  http::Server server_;
+  std::optional<identity::Reviewer> reviewer_;       // none: without --kubernetes pods have no identity
+  sync::SyncService sync_;
+  http::Dispatch dispatch_;
+  sluice::http::Server server_;
   program::Probes probes_;
-  http::Server probe_server_;
+  sluice::http::Server probe_server_;
   program::Shutdown shutdown_;
   boost::asio::steady_timer tidy_timer_;
   std::unique_ptr<kubernetes::ApiClient> kubernetes_;  // nullptr: --kubernetes off
@@ -165,20 +169,20 @@ bool App::prepare_injector() {
 // Before calls are served; a Redis that is away is waited for.
 bool App::start_publisher() {
   if (!config_.redis) return true;
-  publisher_ = std::make_unique<Publisher>(
-      Publisher::Options{
+  publisher_ = std::make_unique<counters::Publisher>(
+      counters::Publisher::Options{
           .database = config_.database, .redis = *config_.redis, .allow_evicting = config_.allow_evicting},
       clock_, log_);
-  add_publisher_metrics(metrics_, *publisher_);
+  counters::add_metrics(metrics_, *publisher_);
   executor_.publish_through(*publisher_);
   const auto started = publisher_->start();
   if (!started) log_.error("redis_refused", started.error().text, {{"code", started.error().code}});
   return started.has_value();
 }
 
-SyncService::Options App::sync_options(const Config& config) {
-  SyncService::Options options;
-  options.counters = CountersLogin(config.identity.agents_redis_user, config.identity.agents_redis_password_file);
+sync::SyncService::Options App::sync_options(const Config& config) {
+  sync::SyncService::Options options;
+  options.counters = sync::CountersLogin(config.identity.agents_redis_user, config.identity.agents_redis_password_file);
   // Looked at often enough that a stream ends with its identity, and not long after.
   options.watch.review_every =
       std::clamp(config.identity.review.good_for / 8, std::chrono::milliseconds(100), options.watch.review_every);
@@ -192,7 +196,7 @@ void App::start_sync() {
   if (config_.kubernetes.api) {
     review_api_.emplace(loop_, *config_.kubernetes.api);
     reviewer_.emplace(*review_api_, clock_, log_, config_.identity.review);
-    add_identity_metrics(metrics_, *reviewer_);
+    identity::add_metrics(metrics_, *reviewer_);
     sync_.review_through(*reviewer_);
   }
   sync_.start();
@@ -241,14 +245,14 @@ void App::leave() {
 
 // What only grows is removed now and then.
 void App::tidy() {
-  Pool::Job job([retention = config_.analytics_retention](Session& session) {
+  postgres::Pool::Job job([retention = config_.analytics_retention](postgres::Session& session) {
     pqxx::connection* const connection = session.connection();
     if (connection == nullptr) return;
     try {
-      Transaction tx(*connection);
-      tx.enter(Scope::everything("tidy"));
-      forget_old_answers(tx);
-      tidy_fleet(tx, retention);
+      postgres::Transaction tx(*connection);
+      tx.enter(postgres::Scope::everything("tidy"));
+      admin::forget_old_answers(tx);
+      fleet::tidy_fleet(tx, retention);
       tx.commit();
     } catch (const std::exception&) {
       // The next time will do.

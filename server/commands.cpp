@@ -21,16 +21,16 @@ constexpr std::chrono::milliseconds kLookEvery{500};  // for a PostgreSQL that i
 }  // namespace
 
 int run_migrate(const Config& config) {
-  const MigrationOptions options{
-      .owner_url = config.owner_url, .app_role = url_user(config.database.url), .dry_run = config.dry_run};
+  const postgres::MigrationOptions options{
+      .owner_url = config.owner_url, .app_role = postgres::url_user(config.database.url), .dry_run = config.dry_run};
   std::signal(SIGTERM, [](int) { std::_Exit(1); });  // the first process of a container has no handler of its own
   const auto until = std::chrono::steady_clock::now() + config.wait;
-  auto report = migrate(options);
+  auto report = postgres::migrate(options);
   for (bool told = false; !report && report.error().code == "database_away"; told = true) {
     if (std::chrono::steady_clock::now() + kLookEvery > until) break;
     if (!told) fmt::print(stderr, "sluice-server migrate: waiting for PostgreSQL: {}\n", report.error().text);
     std::this_thread::sleep_for(kLookEvery);
-    report = migrate(options);
+    report = postgres::migrate(options);
   }
   if (!report) {
     fmt::print(stderr, "sluice-server migrate: {}: {}\n", report.error().code, report.error().text);
@@ -42,7 +42,7 @@ int run_migrate(const Config& config) {
 }
 
 int run_bootstrap(const Config& config) {
-  const auto token = bootstrap(config.database, config.token_name, config.again);
+  const auto token = auth::bootstrap(config.database, config.token_name, config.again);
   if (!token) {
     fmt::print(stderr, "sluice-server bootstrap: {}: {}\n", token.error().code, token.error().text);
     return 1;

@@ -34,9 +34,10 @@ std::string read_url(ConfigReader& reader, std::string_view flag, bool required)
     if (required) reader.fault_of_secret(flag, "is missing; name PostgreSQL: postgresql://ROLE@HOST/NAME");
     return {};
   }
-  if (const auto wrong = url_fault(given.text)) reader.fault_of_secret(flag, *wrong);
-  if (url_user(given.text).empty()) reader.fault_of_secret(flag, "names no role; write postgresql://ROLE@HOST/NAME");
-  if (is_placeholder(url_password(given.text))) {
+  if (const auto wrong = postgres::url_fault(given.text)) reader.fault_of_secret(flag, *wrong);
+  if (postgres::url_user(given.text).empty())
+    reader.fault_of_secret(flag, "names no role; write postgresql://ROLE@HOST/NAME");
+  if (is_placeholder(postgres::url_password(given.text))) {
     reader.fault_of_secret(flag, "has a placeholder for a password; choose a real one");
   }
   return given.text;
@@ -58,7 +59,7 @@ std::string read_password(ConfigReader& reader) {
 void read_database(ConfigReader& reader, Config& config) {
   config.database.url = read_url(reader, "database-url", true);
   const std::string password = read_password(reader);
-  if (!password.empty()) config.database.url = with_parameter(config.database.url, "password", password);
+  if (!password.empty()) config.database.url = postgres::with_parameter(config.database.url, "password", password);
 }
 
 void read_tuning(ConfigReader& reader, Config& config) {
@@ -143,7 +144,7 @@ void read_command(ConfigReader& reader, const program::Environment& environment,
       config.kubernetes = kubernetes::read_settings(reader, environment);
       read_listeners(reader, config);
       read_analytics(reader, config);
-      config.identity = read_identity(reader);
+      config.identity = identity::read_identity(reader);
       read_log_level(reader, config);
       read_injector(reader, config);
       return;

@@ -37,7 +37,7 @@ struct Config {
   Command command = Command::run;
   std::string text;  // help, version: print this and exit 0
 
-  DatabaseOptions database;
+  postgres::DatabaseOptions database;
   std::size_t max_waiting = 1000;  // calls that wait for a connection
   std::string owner_url;           // "": the schema is not ours to change
 
@@ -45,15 +45,15 @@ struct Config {
   bool allow_evicting = false;
 
   std::string listen;
-  http::CertificateFiles certificate;  // "": no TLS, or the certificate is kubernetes.self_managed
-  std::string tls_ca;                  // the authority of `certificate`; "": not known
+  sluice::http::CertificateFiles certificate;  // "": no TLS, or the certificate is kubernetes.self_managed
+  std::string tls_ca;                          // the authority of `certificate`; "": not known
   std::string admin;
   std::chrono::milliseconds call_timeout{45'000};
   std::chrono::milliseconds drain_timeout{20'000};
   std::chrono::microseconds analytics_retention{0};
   std::chrono::milliseconds usage_batch{60'000};  // how often usage is stored
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
-  IdentitySettings identity;
+  identity::IdentitySettings identity;
   std::optional<injector::InjectorOptions> injector;  // absent: no webhook
   kubernetes::Settings kubernetes;
 

@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
       fmt::print("{}", config->text);
       return 0;
     case Config::Command::routes:
-      fmt::print("{}", sluice::server::describe_routes());
+      fmt::print("{}", sluice::server::admin::describe_routes());
       return 0;
     case Config::Command::reference:
       fmt::print("{}", sluice::program::reference_document(sluice::server::kProgram, sluice::http::AnsweredBy::server));
@@ -38,9 +38,9 @@ int main(int argc, char** argv) {
     case Config::Command::make_secrets:
       return sluice::server::run_make_secrets(*config);
     case Config::Command::audit_verify:
-      return sluice::server::audit_verify({.database_url = config->database.url,
-                                           .head_file = config->head_file,
-                                           .write_head_file = config->write_head_file});
+      return sluice::server::audit::audit_verify({.database_url = config->database.url,
+                                                  .head_file = config->head_file,
+                                                  .write_head_file = config->write_head_file});
     case Config::Command::run:
       break;
   }

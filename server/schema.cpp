@@ -7,7 +7,8 @@ namespace sluice::server {
 
 bool prepare_schema(const Config& config, telemetry::Log& log) {
   if (!config.owner_url.empty()) {
-    const auto migrated = migrate({.owner_url = config.owner_url, .app_role = url_user(config.database.url)});
+    const auto migrated =
+        postgres::migrate({.owner_url = config.owner_url, .app_role = postgres::url_user(config.database.url)});
     if (migrated) {
       log.info("schema", "The schema is up to date.",
                {{"version", migrated->after}, {"applied", migrated->applied.size()}});
@@ -18,7 +19,7 @@ bool prepare_schema(const Config& config, telemetry::Log& log) {
       return false;
     }
   }
-  const auto schema = check_schema(config.database.url);
+  const auto schema = postgres::check_schema(config.database.url);
   if (schema) return true;
   const bool away = schema.error().code == "database_away";
   log.write(away ? telemetry::LogLevel::warn : telemetry::LogLevel::error, away ? "database_away" : "schema_failed",

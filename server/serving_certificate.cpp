@@ -4,28 +4,22 @@
 #include <iterator>
 #include <utility>
 
+#include "server/kubernetes/metrics.hpp"
+
 namespace sluice::server {
 
 ServingCertificate::ServingCertificate(boost::asio::io_context& loop, const Clock& clock, telemetry::Log& log,
-                                       Metrics& metrics)
+                                       telemetry::Registry& metrics)
     : loop_(loop), clock_(clock), log_(log), metrics_(metrics), from_files_(loop, log) {}
 
-bool ServingCertificate::load(const http::CertificateFiles& files, std::string ca_file) {
+bool ServingCertificate::load(const sluice::http::CertificateFiles& files, std::string ca_file) {
   ca_file_ = std::move(ca_file);
   return from_files_.load(files, metrics_);
 }
 
 void ServingCertificate::keep(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options) {
-  using prometheus::MetricType;
   keeper_.emplace(loop_, api, options, clock_, log_);
-  program::expose_end(metrics_, keeper_->certificates());
-  const auto& counted = keeper_->statistics();
-  metrics_.add("sluice_tls_ca_not_after_seconds", "When the authority in force ends, Unix time.", MetricType::Gauge,
-               [&counted] { return static_cast<double>(counted.ca_not_after.load()); });
-  metrics_.add("sluice_tls_rotations_total", "Certificates that were put in force after the first.",
-               MetricType::Counter, [&counted] { return static_cast<double>(counted.rotations.load()); });
-  metrics_.add("sluice_tls_failures_total", "Looks at the certificate's Secret, or at who trusts it, that failed.",
-               MetricType::Counter, [&counted] { return static_cast<double>(counted.failures.load()); });
+  kubernetes::add_metrics(metrics_, *keeper_);
 }
 
 void ServingCertificate::start(std::function<void()> ready) {
@@ -38,7 +32,7 @@ void ServingCertificate::stop() {
   if (keeper_) keeper_->stop();
 }
 
-const std::shared_ptr<http::Certificates>& ServingCertificate::get() const {
+const std::shared_ptr<sluice::http::Certificates>& ServingCertificate::get() const {
   return keeper_ ? keeper_->certificates() : from_files_.get();
 }
 

@@ -14,19 +14,20 @@
 #include "common/base/clock.hpp"
 #include "common/program/certificate.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/telemetry/registry.hpp"
 #include "server/kubernetes/certificate_keeper.hpp"
-#include "server/metrics.hpp"
 
 namespace sluice::server {
 
 class ServingCertificate {
  public:
   // All of them outlive it.
-  ServingCertificate(boost::asio::io_context& loop, const Clock& clock, telemetry::Log& log, Metrics& metrics);
+  ServingCertificate(boost::asio::io_context& loop, const Clock& clock, telemetry::Log& log,
+                     telemetry::Registry& metrics);
 
   // One of the two, once, before the loop runs and before anything listens; without it there is no TLS.
   // From files; false: they are faulty, which was logged. `ca_file`: the authority's certificate; "": not known.
-  bool load(const http::CertificateFiles& files, std::string ca_file);
+  bool load(const sluice::http::CertificateFiles& files, std::string ca_file);
   // Kept by the server itself, with `api`, which outlives it.
   void keep(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options);
 
@@ -35,7 +36,7 @@ class ServingCertificate {
   void stop();
 
   // For listeners; nullptr: no TLS. Before `ready` it sends away who connects.
-  const std::shared_ptr<http::Certificates>& get() const;
+  const std::shared_ptr<sluice::http::Certificates>& get() const;
 
   // The authorities (PEM) whom to trust for this server to be trusted: where one is being replaced, both. Read anew
   // where it is a file. "": not known.
@@ -48,7 +49,7 @@ class ServingCertificate {
   boost::asio::io_context& loop_;
   const Clock& clock_;
   telemetry::Log& log_;
-  Metrics& metrics_;
+  telemetry::Registry& metrics_;
   program::Certificate from_files_;
   std::string ca_file_;
   std::optional<kubernetes::CertificateKeeper> keeper_;

@@ -9,43 +9,43 @@
 namespace sluice::agent::policies {
 
 void ServerSource::add_metrics() {
-  using prometheus::MetricType;
   const auto locked = [this](auto read) {
     return [this, read] {
       const std::lock_guard lock(mutex_);
       return static_cast<double>(read());
     };
   };
-  metrics_.add("sluice_sync_connected", "1 while the server's stream of changes is heard, else 0.", MetricType::Gauge,
-               locked([this] { return connected_ ? 1 : 0; }));
-  metrics_.add("sluice_sync_invalidations_total", "Changes that the server told of.", MetricType::Counter,
-               locked([this] { return counters_.invalidations; }));
-  metrics_.add("sluice_sync_folded_total", "Changes that needed no fetch of their own.", MetricType::Counter,
-               locked([this] { return counters_.folded; }));
-  std::vector<telemetry::Metrics::Labelled> results;
+  metrics_.gauge("sluice_sync_connected", "1 while the server's stream of changes is heard, else 0.",
+                 locked([this] { return connected_ ? 1 : 0; }));
+  metrics_.counter("sluice_sync_invalidations_total", "Changes that the server told of.",
+                   locked([this] { return counters_.invalidations; }));
+  metrics_.counter("sluice_sync_folded_total", "Changes that needed no fetch of their own.",
+                   locked([this] { return counters_.folded; }));
+  std::vector<telemetry::Registry::Labelled> results;
   for (std::size_t i = 0; i < follow::kFetchResults; ++i) {
     results.push_back({std::string(to_string(static_cast<follow::FetchResult>(i))),
                        locked([this, i] { return counters_.results[i]; })});
   }
-  metrics_.add("sluice_sync_fetches_total", "Requests for policies, by what became of them.", MetricType::Counter,
-               "result", std::move(results));
-  metrics_.add("sluice_sync_refused_total", "States of the server that this agent did not take.", MetricType::Counter,
-               locked([this] { return counters_.results[static_cast<std::size_t>(follow::FetchResult::refused)]; }));
-  metrics_.add("sluice_sync_streams_lost_total", "Streams of changes that ended, or could not be opened.",
-               MetricType::Counter, locked([this] { return counters_.streams_lost; }));
-  metrics_.add("sluice_sync_reports_total", "Reports that the server has answered.", MetricType::Counter,
-               locked([this] { return counters_.reports; }));
-  metrics_.add("sluice_sync_report_errors_total", "Reports that failed; they are sent again.", MetricType::Counter,
-               locked([this] { return counters_.reports_failed; }));
-  metrics_.add("sluice_sync_snapshot_age_seconds",
-               "Time since the server has confirmed the policies in force; -1 before there are any.", MetricType::Gauge,
-               locked([this] {
-                 if (!shown_confirmed_at_) return -1.0;
-                 return std::chrono::duration<double>(std::chrono::steady_clock::now() - *shown_confirmed_at_).count();
-               }));
+  metrics_.counter("sluice_sync_fetches_total", "Requests for policies, by what became of them.", "result",
+                   std::move(results));
+  metrics_.counter("sluice_sync_refused_total", "States of the server that this agent did not take.", locked([this] {
+                     return counters_.results[static_cast<std::size_t>(follow::FetchResult::refused)];
+                   }));
+  metrics_.counter("sluice_sync_streams_lost_total", "Streams of changes that ended, or could not be opened.",
+                   locked([this] { return counters_.streams_lost; }));
+  metrics_.counter("sluice_sync_reports_total", "Reports that the server has answered.",
+                   locked([this] { return counters_.reports; }));
+  metrics_.counter("sluice_sync_report_errors_total", "Reports that failed; they are sent again.",
+                   locked([this] { return counters_.reports_failed; }));
+  metrics_.gauge(
+      "sluice_sync_snapshot_age_seconds",
+      "Time since the server has confirmed the policies in force; -1 before there are any.", locked([this] {
+        if (!shown_confirmed_at_) return -1.0;
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - *shown_confirmed_at_).count();
+      }));
   if (!keeper_) return;
-  metrics_.add("sluice_sync_last_known_good_errors_total", "Policies that could not be kept on the disk.",
-               MetricType::Counter, [this] { return static_cast<double>(keeper_->errors()); });
+  metrics_.counter("sluice_sync_last_known_good_errors_total", "Policies that could not be kept on the disk.",
+                   [this] { return keeper_->errors(); });
 }
 
 }  // namespace sluice::agent::policies

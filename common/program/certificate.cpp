@@ -10,7 +10,12 @@ http::CertificateFiles read_certificate(ConfigReader& reader) {
   return files;
 }
 
-bool Certificate::load(const http::CertificateFiles& files) {
+void expose_end(telemetry::Registry& metrics, std::shared_ptr<const http::Certificates> certificates) {
+  metrics.gauge("sluice_tls_certificate_not_after_seconds", "Expiry of the TLS certificate in force, in Unix time.",
+                [shown = std::move(certificates)] { return shown->not_after().time_since_epoch().count(); });
+}
+
+bool Certificate::load(const http::CertificateFiles& files, telemetry::Registry& metrics) {
   if (files.chain.empty()) return true;
   auto loaded = http::Certificates::load(files);
   if (!loaded) {
@@ -18,6 +23,7 @@ bool Certificate::load(const http::CertificateFiles& files) {
     return false;
   }
   certificates_ = std::move(*loaded);
+  expose_end(metrics, certificates_);
   watch_files();
   return true;
 }

@@ -4,24 +4,17 @@
 // Label values come from this program and from the administrator's bundle, never from a request.
 #pragma once
 
-#include <prometheus/collectable.h>
-#include <prometheus/metric_family.h>
-#include <prometheus/metric_type.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <mutex>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/base/clock.hpp"
 #include "common/telemetry/counters.hpp"
 #include "common/telemetry/decision_metrics.hpp"
 #include "common/telemetry/histogram.hpp"
-#include "common/telemetry/process_metrics.hpp"
+#include "common/telemetry/registry.hpp"
 #include "common/telemetry/worker_metrics.hpp"
 
 namespace sluice::telemetry {
@@ -37,7 +30,7 @@ struct MetricsOptions {
 // The result of reading the bundle file. unchanged: it has the same bytes as the one in force.
 enum class BundleLoad : std::uint8_t { loaded, unchanged, refused };
 
-class Metrics {
+class Metrics : public Registry {
  public:
   // `clock` measures the age of the snapshot; it outlives the metrics.
   Metrics(MetricsOptions options, const Clock& clock);
@@ -48,7 +41,6 @@ class Metrics {
   CounterVector redis_errors;  // by index into MetricsOptions::redis_error_classes
   HttpCounters http;           // by index into MetricsOptions::routes
   WorkerSlots workers;
-  ProcessMetrics process;
 
   // Counts a decision that the failure mode made instead of the counter store.
   void count_failure_mode_answer(FailureMode mode) noexcept {
@@ -67,20 +59,6 @@ class Metrics {
   // epoch.
   void set_snapshot(std::int64_t revision, std::int64_t as_of_us) noexcept;
 
-  // Exposes a value that another part of the program keeps, such as the lines dropped by a LineWriter. `read` may be
-  // called from any thread until this object is destroyed.
-  void add(std::string name, std::string help, prometheus::MetricType type, std::function<double()> read);
-  // The same with one label: a sample for each of its values.
-  struct Labelled {
-    std::string label_value;
-    std::function<double()> read;
-  };
-  void add(std::string name, std::string help, prometheus::MetricType type, std::string label,
-           std::vector<Labelled> samples);
-
-  // All metrics in Prometheus' text format 0.0.4.
-  std::string render() const;
-
  private:
   CounterVector failure_mode_answers_;
   CounterVector overrides_published_;
@@ -89,19 +67,6 @@ class Metrics {
   std::atomic<std::int64_t> revision_{0};
   std::atomic<std::int64_t> as_of_us_{0};  // 0: no snapshot yet
   const Clock& clock_;
-  const bool redis_;
-
-  struct Extra {
-    std::string name;
-    std::string help;
-    prometheus::MetricType type;
-    std::string label;  // "": none
-    std::vector<Labelled> samples;
-  };
-  mutable std::mutex mutex_;  // guards extras_
-  std::vector<Extra> extras_;
-
-  void collect_own(std::vector<prometheus::MetricFamily>& families) const;
 };
 
 }  // namespace sluice::telemetry

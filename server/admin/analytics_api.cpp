@@ -11,10 +11,10 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 #include "server/admin/paging.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 #include "server/store/statement.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 constexpr std::chrono::hours kDefaultWindow{1};
@@ -43,7 +43,7 @@ Window read_window(const Context& context) {
   window.until = instant("until", WallTime(Micros(context.now_us)));
   window.since = std::chrono::floor<Unit>(instant("since", window.until - kDefaultWindow));
   if (faults.empty() && window.until <= window.since) faults.push_back({"?since", "since must be before until"});
-  if (!faults.empty()) refuse_faults(400, std::move(faults));
+  if (!faults.empty()) http::refuse_faults(400, std::move(faults));
   return window;
 }
 
@@ -51,7 +51,7 @@ std::string window_document(const Window& window) {
   return fmt::format(R"("since":"{}","until":"{}")", format_timestamp(window.since), format_timestamp(window.until));
 }
 
-void filter(const Call& call, const Window& window, std::string_view time, Statement& statement) {
+void filter(const Call& call, const Window& window, std::string_view time, store::Statement& statement) {
   statement.add(fmt::format(" WHERE {} >= $::timestamptz", time), format_timestamp(window.since));
   statement.add(fmt::format(" AND {} < $::timestamptz", time), format_timestamp(window.until));
   for (const std::string_view name : {"tenant_id", "policy_id", "outcome"}) {
@@ -84,7 +84,7 @@ std::vector<Dimension> read_dimensions(const Call& call) {
     begin = end + 1;
   }
   const auto [tenant, policy, outcome, minute, hour, day] = given;
-  if (minute + hour + day > 1) refuse_fault(400, "?by", "by one of minute, hour and day, not by several");
+  if (minute + hour + day > 1) http::refuse_fault(400, "?by", "by one of minute, hour and day, not by several");
   std::vector<Dimension> dimensions;
   for (const std::size_t unit : {3U, 4U, 5U}) {
     if (given[unit]) dimensions.push_back({"at", fmt::format("date_trunc('{}', minute)", kChoices[unit]), true});
@@ -98,13 +98,13 @@ std::vector<Dimension> read_dimensions(const Call& call) {
 std::string names_of(const std::vector<Dimension>& dimensions, bool as_text) {
   std::vector<std::string> names;
   for (const Dimension& dimension : dimensions) {
-    names.push_back(as_text && dimension.is_time ? as_timestamp("at") : std::string(dimension.name));
+    names.push_back(as_text && dimension.is_time ? store::as_timestamp("at") : std::string(dimension.name));
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 // Begins behind the last row of the page before: its values are what the cursor holds.
-void behind(const Page& page, const std::vector<Dimension>& dimensions, Statement& statement) {
+void behind(const store::Page& page, const std::vector<Dimension>& dimensions, store::Statement& statement) {
   if (page.after_tenant_id.empty()) return;
   std::vector<std::string> values;
   for (std::string_view rest = page.after_id; values.size() < dimensions.size();) {
@@ -121,7 +121,7 @@ void behind(const Page& page, const std::vector<Dimension>& dimensions, Statemen
 }
 
 // Pages are of one window: where it ends "now" is the first page's.
-Window window_of(const Context& context, const Page& page) {
+Window window_of(const Context& context, const store::Page& page) {
   if (page.after_tenant_id.empty()) return read_window<std::chrono::minutes>(context);
   const std::size_t separator = page.after_tenant_id.find(kBetween);
   if (separator == std::string::npos) refuse_cursor();
@@ -133,7 +133,7 @@ Window window_of(const Context& context, const Page& page) {
 
 // What shadow policies would have done is no decision, and is told apart.
 std::string totals(Context& context, const Window& window) {
-  Statement statement(
+  store::Statement statement(
       R"(SELECT coalesce(sum(count) FILTER (WHERE outcome NOT IN ('shadow_denied', 'shadow_allowed')), 0),
  coalesce(sum(count) FILTER (WHERE outcome = 'shadow_denied'), 0),
  coalesce(sum(count) FILTER (WHERE outcome = 'shadow_allowed'), 0) FROM usage)");
@@ -164,10 +164,10 @@ std::string cursor_of(const Window& window, const pqxx::row& row, std::size_t di
 }  // namespace
 
 Answer list_analytics(Context& context) {
-  const Page page = read_page(context.call);
+  const store::Page page = read_page(context.call);
   const std::vector<Dimension> dimensions = read_dimensions(context.call);
   const Window window = window_of(context, page);
-  Statement statement(fmt::format("SELECT {}, count FROM (SELECT ", names_of(dimensions, true)));
+  store::Statement statement(fmt::format("SELECT {}, count FROM (SELECT ", names_of(dimensions, true)));
   for (const Dimension& dimension : dimensions) statement.add(fmt::format("{} AS {}, ", dimension.sql, dimension.name));
   statement.add("sum(count) AS count FROM usage");
   filter(context.call, window, "minute", statement);
@@ -193,12 +193,12 @@ Answer list_analytics(Context& context) {
 }
 
 Answer list_throttled_subjects(Context& context) {
-  const Page page = read_page(context.call);
+  const store::Page page = read_page(context.call);
   if (page.limit > kMostSubjects) {
-    refuse_fault(400, "?limit", fmt::format("limit is a whole number from 1 to {}", kMostSubjects));
+    http::refuse_fault(400, "?limit", fmt::format("limit is a whole number from 1 to {}", kMostSubjects));
   }
   const Window window = read_window<std::chrono::hours>(context);
-  Statement statement("SELECT tenant_id, policy_id, subject, sum(count) AS count FROM usage_subjects");
+  store::Statement statement("SELECT tenant_id, policy_id, subject, sum(count) AS count FROM usage_subjects");
   filter(context.call, window, "hour", statement);
   statement.add(" GROUP BY tenant_id, policy_id, subject ORDER BY 4 DESC, tenant_id, policy_id, subject");
   const pqxx::result rows = statement.add(fmt::format(" LIMIT {}", page.limit)).run(context.tx);
@@ -213,4 +213,4 @@ Answer list_throttled_subjects(Context& context) {
   return answer;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

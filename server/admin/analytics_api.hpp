@@ -3,7 +3,7 @@
 
 #include "server/admin/call.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // Counts by tenant, policy, outcome and time, and their totals.
 Answer list_analytics(Context& context);
@@ -11,4 +11,4 @@ Answer list_analytics(Context& context);
 // The subjects that were throttled most.
 Answer list_throttled_subjects(Context& context);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -12,16 +12,16 @@
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/overrides_api.hpp"
 #include "server/admin/references.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 bool read_flag(const Call& call, std::string_view name) {
   const std::string_view text = call.parameter(name);
   if (text == "true") return true;
   if (!text.empty() && text != "false") {
-    refuse_fault(400, fmt::format("?{}", name), fmt::format("{} is true or false, not {}", name, quoted(text)));
+    http::refuse_fault(400, fmt::format("?{}", name), fmt::format("{} is true or false, not {}", name, quoted(text)));
   }
   return false;
 }
@@ -46,35 +46,37 @@ class Writer {
 
   // What is removed first makes room for what comes; what refers goes before what it refers to.
   void write(const std::optional<std::string>& setting) {
-    remove(Kind::override_);
-    for (const Kind kind : {Kind::organization, Kind::tenant, Kind::plan, Kind::policy, Kind::key}) {
+    remove(store::Kind::override_);
+    for (const store::Kind kind :
+         {store::Kind::organization, store::Kind::tenant, store::Kind::plan, store::Kind::policy, store::Kind::key}) {
       create(kind);
       update(kind);
     }
-    create(Kind::override_);
-    update(Kind::override_);
-    for (const Kind kind : {Kind::policy, Kind::plan, Kind::key, Kind::tenant}) remove(kind);
+    create(store::Kind::override_);
+    update(store::Kind::override_);
+    for (const store::Kind kind : {store::Kind::policy, store::Kind::plan, store::Kind::key, store::Kind::tenant})
+      remove(kind);
     if (setting) update_setting(*setting);
     check_unindexed();
   }
 
   const std::string& changes() const { return changes_; }
-  ChangeLog& log() { return log_; }
+  store::ChangeLog& log() { return log_; }
 
  private:
-  void add(std::string_view action, const ObjectKey& key, const std::string& diff = {}) {
-    changes_ +=
-        fmt::format(R"({}{{"action":"{}","kind":"{}",)", changes_.empty() ? "" : ",", action, info(key.kind).name);
-    if (info(key.kind).in_tenant) changes_ += fmt::format(R"("tenant_id":"{}",)", key.tenant_id);
+  void add(std::string_view action, const store::ObjectKey& key, const std::string& diff = {}) {
+    changes_ += fmt::format(R"({}{{"action":"{}","kind":"{}",)", changes_.empty() ? "" : ",", action,
+                            store::info(key.kind).name);
+    if (store::info(key.kind).in_tenant) changes_ += fmt::format(R"("tenant_id":"{}",)", key.tenant_id);
     changes_ += fmt::format(R"("id":"{}"{}{}}})", key.id, diff.empty() ? "" : R"(,"diff":)", diff);
   }
 
-  void create(Kind kind) {
+  void create(store::Kind kind) {
     KindChanges& changes = plan_.of(kind);
-    const std::vector<std::int64_t> versions = insert_all(tx_, kind, changes.create);
+    const std::vector<std::int64_t> versions = store::insert_all(tx_, kind, changes.create);
     Faults taken;
     for (std::size_t i = 0; i < versions.size(); ++i) {
-      RowDraft& row = changes.create[i];
+      store::RowDraft& row = changes.create[i];
       if (versions[i] == 0) {
         taken.push_back(taken_by_another(kind, row.key, changes.create_index[i]));
         continue;
@@ -90,24 +92,24 @@ class Writer {
   }
 
   // Why a row could not be made: somebody was quicker; or whoever has the id is not in scope.
-  Fault taken_by_another(Kind kind, const ObjectKey& key, std::size_t index) {
-    if (find(tx_, kind, key.tenant_id, key.id)) throw Raced();
-    if (kind == Kind::override_) {
+  Fault taken_by_another(store::Kind kind, const store::ObjectKey& key, std::size_t index) {
+    if (store::find(tx_, kind, key.tenant_id, key.id)) throw Raced();
+    if (kind == store::Kind::override_) {
       return {"/overrides",
               fmt::format("override {} of tenant {} replaces numbers of a limit and for an identity for which an "
                           "override outside of the bundle does, or did until a moment ago",
                           key.id, key.tenant_id)};
     }
-    if (info(kind).local_id) throw Raced();
-    return {fmt::format("/{}/{}/id", info(kind).table, index),
+    if (store::info(kind).local_id) throw Raced();
+    return {fmt::format("/{}/{}/id", store::info(kind).table, index),
             fmt::format("the id {} is taken: choose another", quoted(key.id))};
   }
 
-  void update(Kind kind) {
+  void update(store::Kind kind) {
     KindChanges& changes = plan_.of(kind);
-    const std::vector<std::int64_t> versions = update_all(tx_, kind, changes.update);
+    const std::vector<std::int64_t> versions = store::update_all(tx_, kind, changes.update);
     for (std::size_t i = 0; i < versions.size(); ++i) {
-      RowDraft& row = changes.update[i];
+      store::RowDraft& row = changes.update[i];
       add("update", row.key, diff_of(changes.before[i].document, row.document));
       log_.add({.action = "update",
                 .key = row.key,
@@ -117,14 +119,14 @@ class Writer {
     }
   }
 
-  void remove(Kind kind) {
+  void remove(store::Kind kind) {
     KindChanges& changes = plan_.of(kind);
     // Of tokens for a tenant the bundle knows nothing.
-    if (kind == Kind::tenant) {
-      for (const StoredObject& tenant : changes.remove) refuse_referenced(tx_, tenant.key);
+    if (kind == store::Kind::tenant) {
+      for (const store::StoredObject& tenant : changes.remove) refuse_referenced(tx_, tenant.key);
     }
-    remove_rows(tx_, kind, changes.remove);
-    for (StoredObject& object : changes.remove) {
+    store::remove_rows(tx_, kind, changes.remove);
+    for (store::StoredObject& object : changes.remove) {
       add("delete", object.key);
       log_.add({.action = "delete",
                 .key = object.key,
@@ -135,9 +137,9 @@ class Writer {
   }
 
   void update_setting(const std::string& document) {
-    const auto before = find(tx_, Kind::setting, "", "global", Lock::update);
+    const auto before = store::find(tx_, store::Kind::setting, "", "global", store::Lock::update);
     if (!before || before->document == document) return;
-    const StoredObject after = sluice::server::update(tx_, *before, document);
+    const store::StoredObject after = store::update(tx_, *before, document);
     add("update", after.key, diff_of(before->document, document));
     log_.add({.action = "update",
               .key = after.key,
@@ -148,7 +150,7 @@ class Writer {
 
   // The bundle alone was counted when it was compiled; here counts what stays beside it.
   void check_unindexed() {
-    const KindChanges& changes = plan_.of(Kind::policy);
+    const KindChanges& changes = plan_.of(store::Kind::policy);
     if (changes.create.empty() && changes.update.empty()) return;
     std::vector<std::string> tenants;
     for (const Tenant& tenant : body_.bundle.tenants) tenants.push_back(tenant.id);
@@ -156,7 +158,7 @@ class Writer {
     for (const auto& row :
          tx_.exec("SELECT tenant_id, count(*) FROM policies WHERE unindexed AND tenant_id = ANY ($1::text[]) "
                   "GROUP BY tenant_id HAVING count(*) > $2 ORDER BY tenant_id",
-                  text_array(tenants), policy::kMaxUnindexedPolicies)) {
+                  postgres::text_array(tenants), policy::kMaxUnindexedPolicies)) {
       faults.push_back(
           {"/policies", fmt::format("tenant {} would have {} policies whose scope no index can use, and so are "
                                     "asked for every request; there may be {}: name another dimension",
@@ -165,10 +167,10 @@ class Writer {
     if (!faults.empty()) body_.refuse(std::move(faults));
   }
 
-  Transaction& tx_;
+  postgres::Transaction& tx_;
   const BundleBody& body_;
   ApplyPlan plan_;
-  ChangeLog log_;
+  store::ChangeLog log_;
   std::string changes_;  // items of a JSON list
 };
 
@@ -181,7 +183,7 @@ Answer apply_bundle(Context& context) {
   const std::optional<std::string> setting = std::move(wanted.setting);
   ApplyPlan plan = plan_apply(context, body, std::move(wanted), options);
   const std::size_t unchanged = plan.unchanged;
-  const KindChanges& overrides = plan.of(Kind::override_);
+  const KindChanges& overrides = plan.of(store::Kind::override_);
   const bool publishes = !overrides.create.empty() || !overrides.update.empty() || !overrides.remove.empty();
   if (publishes) require_publisher(context);
   // A dry run does it all, so that nothing can be wrong only later; and then takes it back.
@@ -196,10 +198,10 @@ Answer apply_bundle(Context& context) {
   Answer answer;
   answer.body = fmt::format(R"({{"dry_run":{},"changes":[)", options.dry_run);
   answer.body.append(writer.changes()).append(fmt::format(R"(],"unchanged":{},"warnings":)", unchanged));
-  http::write_faults(body.warnings, answer.body);
+  sluice::http::write_faults(body.warnings, answer.body);
   if (publishes && !options.dry_run) answer.published = true;
   answer.body += context.log.empty() ? R"(,"revision":null})" : "}";
   return answer;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -10,22 +10,22 @@
 
 #include "server/admin/apply_wanted.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // Of one kind. `update` replaces `before`, one by one.
 struct KindChanges {
-  std::vector<RowDraft> create;
+  std::vector<store::RowDraft> create;
   std::vector<std::size_t> create_index;  // in the bundle's list
-  std::vector<RowDraft> update;
-  std::vector<StoredObject> before;
-  std::vector<StoredObject> remove;
+  std::vector<store::RowDraft> update;
+  std::vector<store::StoredObject> before;
+  std::vector<store::StoredObject> remove;
 };
 
 struct ApplyPlan {
-  KindChanges& of(Kind kind) { return kinds[static_cast<std::size_t>(kind)]; }
-  const KindChanges& of(Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
+  KindChanges& of(store::Kind kind) { return kinds[static_cast<std::size_t>(kind)]; }
+  const KindChanges& of(store::Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
 
-  std::array<KindChanges, kKinds> kinds;
+  std::array<KindChanges, store::kKinds> kinds;
   std::size_t unchanged = 0;
 };
 
@@ -35,4 +35,4 @@ struct ApplyPlan {
 // somebody else was quicker.
 ApplyPlan plan_apply(Context& context, const BundleBody& body, WantedState wanted, const ApplyOptions& options);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -12,9 +12,9 @@
 #include "common/json/edit.hpp"
 #include "common/policy/snapshot.hpp"
 #include "server/admin/drafts.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 using Places = std::unordered_set<std::string>;
@@ -34,12 +34,12 @@ struct Kept {
 
 class Check {
  public:
-  Check(Transaction& tx, const BundleBody& body, const ApplyPlan& plan) : tx_(tx), body_(body) {
-    add(updated_plans_, plan.of(Kind::plan).update);
-    add(removed_plans_, plan.of(Kind::plan).remove);
-    add(updated_policies_, plan.of(Kind::policy).update);
-    add(removed_policies_, plan.of(Kind::policy).remove);
-    add(gone_overrides_, plan.of(Kind::override_).remove);
+  Check(postgres::Transaction& tx, const BundleBody& body, const ApplyPlan& plan) : tx_(tx), body_(body) {
+    add(updated_plans_, plan.of(store::Kind::plan).update);
+    add(removed_plans_, plan.of(store::Kind::plan).remove);
+    add(updated_policies_, plan.of(store::Kind::policy).update);
+    add(removed_policies_, plan.of(store::Kind::policy).remove);
+    add(gone_overrides_, plan.of(store::Kind::override_).remove);
     for (const Policy& policy : body.bundle.policies) {
       own_policies_.insert(place_of(policy.tenant_id, policy.id));
       if (updated_plans_.contains(place_of(policy.tenant_id, policy.plan_id))) {
@@ -52,9 +52,9 @@ class Check {
       }
     }
     for (const Override& item : body.bundle.overrides) gone_overrides_.insert(place_of(item.tenant_id, item.id));
-    for (const Kind kind : {Kind::plan, Kind::policy}) {
-      for (const StoredObject& object : plan.of(kind).before) tenants_.insert(object.key.tenant_id);
-      for (const StoredObject& object : plan.of(kind).remove) tenants_.insert(object.key.tenant_id);
+    for (const store::Kind kind : {store::Kind::plan, store::Kind::policy}) {
+      for (const store::StoredObject& object : plan.of(kind).before) tenants_.insert(object.key.tenant_id);
+      for (const store::StoredObject& object : plan.of(kind).remove) tenants_.insert(object.key.tenant_id);
     }
   }
 
@@ -113,7 +113,7 @@ class Check {
     }
   }
 
-  std::string tenants() const { return text_array({tenants_.begin(), tenants_.end()}); }
+  std::string tenants() const { return postgres::text_array({tenants_.begin(), tenants_.end()}); }
 
   template <class Item, class Write>
   void append_own(std::string& out, const std::vector<Item>& items, Write write, const Places& concerned) {
@@ -167,7 +167,7 @@ class Check {
     return true;
   }
 
-  Transaction& tx_;
+  postgres::Transaction& tx_;
   const BundleBody& body_;
   Places updated_plans_;
   Places removed_plans_;
@@ -183,6 +183,8 @@ class Check {
 
 }  // namespace
 
-void check_referrers(Transaction& tx, const BundleBody& body, const ApplyPlan& plan) { Check(tx, body, plan).run(); }
+void check_referrers(postgres::Transaction& tx, const BundleBody& body, const ApplyPlan& plan) {
+  Check(tx, body, plan).run();
+}
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

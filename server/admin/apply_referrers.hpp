@@ -5,10 +5,10 @@
 
 #include "server/admin/apply_plan.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // Refuses a plan that removes what a policy or an override outside of the bundle refers to, or changes it so that such
 // a one would be refused if it came today. REQUIRES: what is to be changed is locked.
-void check_referrers(Transaction& tx, const BundleBody& body, const ApplyPlan& plan);
+void check_referrers(postgres::Transaction& tx, const BundleBody& body, const ApplyPlan& plan);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

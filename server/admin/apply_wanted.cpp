@@ -13,18 +13,18 @@
 #include "common/json/fields.hpp"
 #include "server/admin/drafts.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
-using ById = std::unordered_map<std::string, StoredObject>;
+using ById = std::unordered_map<std::string, store::StoredObject>;
 
 template <class Item>
-ById stored(Transaction& tx, Kind kind, const std::vector<Item>& items) {
-  std::vector<ObjectKey> keys;
+ById stored(postgres::Transaction& tx, store::Kind kind, const std::vector<Item>& items) {
+  std::vector<store::ObjectKey> keys;
   keys.reserve(items.size());
   for (const Item& item : items) keys.push_back({.kind = kind, .organization_id = {}, .tenant_id = {}, .id = item.id});
   ById found;
-  for (StoredObject& object : find_all(tx, kind, keys)) {
+  for (store::StoredObject& object : store::find_all(tx, kind, keys)) {
     std::string id = object.key.id;
     found.emplace(std::move(id), std::move(object));
   }
@@ -42,10 +42,10 @@ class Reader {
     read_tenants();
     // What belongs to tenants that are not the caller's is of no interest.
     if (!faults_.empty()) body_.refuse(std::move(faults_));
-    for (const Plan& plan : bundle_.plans) add_local(Kind::plan, plan, canonical(plan, write_plan), {});
+    for (const Plan& plan : bundle_.plans) add_local(store::Kind::plan, plan, canonical(plan, write_plan), {});
     for (Policy policy : bundle_.policies) {
       policy.version = 1;  // versions are the store's
-      add_local(Kind::policy, policy, canonical(policy, write_policy), policy_columns(policy));
+      add_local(store::Kind::policy, policy, canonical(policy, write_policy), policy_columns(policy));
     }
     read_keys();
     read_overrides();
@@ -60,11 +60,11 @@ class Reader {
 
   void read_mode() {
     if (!body_.has_mode()) return;
-    const auto now = find(context_.tx, Kind::setting, "", "global");
+    const auto now = store::find(context_.tx, store::Kind::setting, "", "global");
     std::string document = fmt::format(R"({{"mode":"{}"}})", to_string(bundle_.mode));
     if (!now || now->document == document) return;
-    const Principal& caller = context_.principal;
-    if (caller.reach() == Level::platform && allows(caller.role, Permission::operate)) {
+    const auth::Principal& caller = context_.principal;
+    if (caller.reach() == auth::Level::platform && auth::allows(caller.role, auth::Permission::operate)) {
       wanted_.setting = std::move(document);
     } else {
       faults_.push_back({"/mode",
@@ -74,9 +74,10 @@ class Reader {
   }
 
   void read_organizations() {
-    const ById known = stored(context_.tx, Kind::organization, bundle_.organizations);
-    const Principal& caller = context_.principal;
-    const bool may_create = allows(caller.role, Permission::manage_organizations) && caller.reach() == Level::platform;
+    const ById known = stored(context_.tx, store::Kind::organization, bundle_.organizations);
+    const auth::Principal& caller = context_.principal;
+    const bool may_create =
+        auth::allows(caller.role, auth::Permission::manage_organizations) && caller.reach() == auth::Level::platform;
     for (std::size_t i = 0; i < bundle_.organizations.size(); ++i) {
       const Organization& item = bundle_.organizations[i];
       std::string document = canonical(item, write_organization);
@@ -84,15 +85,17 @@ class Reader {
       if (found == known.end() && !may_create) {
         fault("organizations", i, "id",
               fmt::format("there is no organization {}, and only {} can make one", quoted(item.id),
-                          roles_with(Permission::manage_organizations)));
-      } else if (found != known.end() && found->second.document != document && caller.reach() < Level::organization) {
+                          auth::roles_with(auth::Permission::manage_organizations)));
+      } else if (found != known.end() && found->second.document != document &&
+                 caller.reach() < auth::Level::organization) {
         fault("organizations", i, "name",
               fmt::format("organization {} differs, and the token is limited to tenants: leave "
                           "organizations out, or as they are",
                           quoted(item.id)));
       }
-      wanted_.of(Kind::organization)
-          .push_back({.key = {Kind::organization, item.id, "", item.id}, .document = std::move(document), .extra = {}});
+      wanted_.of(store::Kind::organization)
+          .push_back(
+              {.key = {store::Kind::organization, item.id, "", item.id}, .document = std::move(document), .extra = {}});
     }
   }
 
@@ -100,7 +103,7 @@ class Reader {
     for (const Organization& item : bundle_.organizations) {
       if (item.id == id) return true;
     }
-    return find(context_.tx, Kind::organization, "", id).has_value();
+    return store::find(context_.tx, store::Kind::organization, "", id).has_value();
   }
 
   // Of a tenant that does not say it; "" where nothing tells.
@@ -117,26 +120,26 @@ class Reader {
 
   void read_tenants() {
     if (!options_.organization_id.empty()) default_organization();
-    const ById known = stored(context_.tx, Kind::tenant, bundle_.tenants);
+    const ById known = stored(context_.tx, store::Kind::tenant, bundle_.tenants);
     for (std::size_t i = 0; i < bundle_.tenants.size(); ++i) {
       Tenant item = bundle_.tenants[i];
       const auto found = known.find(item.id);
-      const StoredObject* const before = found == known.end() ? nullptr : &found->second;
+      const store::StoredObject* const before = found == known.end() ? nullptr : &found->second;
       if (item.organization_id.empty()) {
         item.organization_id = before != nullptr ? before->key.organization_id : default_organization();
       }
       check_tenant(i, item, before);
       organizations_.emplace(item.id, item.organization_id);
       wanted_.tenant_ids.push_back(item.id);
-      wanted_.of(Kind::tenant)
-          .push_back({.key = {Kind::tenant, item.organization_id, item.id, item.id},
+      wanted_.of(store::Kind::tenant)
+          .push_back({.key = {store::Kind::tenant, item.organization_id, item.id, item.id},
                       .document = canonical(item, write_tenant),
                       .extra = {}});
     }
   }
 
-  void check_tenant(std::size_t i, const Tenant& item, const StoredObject* before) {
-    if (before == nullptr && context_.principal.reach() < Level::organization) {
+  void check_tenant(std::size_t i, const Tenant& item, const store::StoredObject* before) {
+    if (before == nullptr && context_.principal.reach() < auth::Level::organization) {
       fault("tenants", i, "id", fmt::format("there is no tenant {} among those of the token", quoted(item.id)));
     } else if (item.organization_id.empty()) {
       fault("tenants", i, "organization_id", "organization_id is missing: every tenant belongs to an organization");
@@ -154,14 +157,14 @@ class Reader {
   }
 
   template <class Item>
-  void add_local(Kind kind, const Item& item, std::string document, std::vector<ExtraColumn> extra) {
+  void add_local(store::Kind kind, const Item& item, std::string document, std::vector<store::ExtraColumn> extra) {
     wanted_.of(kind).push_back({.key = {kind, organizations_.at(item.tenant_id), item.tenant_id, item.id},
                                 .document = std::move(document),
                                 .extra = std::move(extra)});
   }
 
   void read_keys() {
-    const ById known = stored(context_.tx, Kind::key, bundle_.keys);
+    const ById known = stored(context_.tx, store::Kind::key, bundle_.keys);
     for (std::size_t i = 0; i < bundle_.keys.size(); ++i) {
       const ApiKey& item = bundle_.keys[i];
       const auto found = known.find(item.id);
@@ -170,7 +173,7 @@ class Reader {
               fmt::format("key {} belongs to tenant {}, and does not move to another", quoted(item.id),
                           found->second.key.tenant_id));
       }
-      add_local(Kind::key, item, canonical(item, write_key), {});
+      add_local(store::Kind::key, item, canonical(item, write_key), {});
     }
   }
 
@@ -196,7 +199,7 @@ class Reader {
       const auto write = [algorithm](json::Writer& out, const Override& written) {
         write_override(out, written, algorithm);
       };
-      add_local(Kind::override_, item, canonical(item, write), override_columns(item));
+      add_local(store::Kind::override_, item, canonical(item, write), override_columns(item));
     }
   }
 
@@ -216,4 +219,4 @@ WantedState wanted_by(Context& context, const BundleBody& body, const ApplyOptio
   return Reader(context, body, options).read();
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

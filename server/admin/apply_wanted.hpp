@@ -13,13 +13,13 @@
 #include "server/admin/call.hpp"
 #include "server/store/bulk.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // A key of an object within its kind, for maps.
 inline std::string place_of(std::string_view tenant_id, std::string_view id) {
   return std::string(tenant_id).append("/").append(id);
 }
-inline std::string place_of(const ObjectKey& key) { return place_of(key.tenant_id, key.id); }
+inline std::string place_of(const store::ObjectKey& key) { return place_of(key.tenant_id, key.id); }
 
 struct ApplyOptions {
   bool dry_run = false;
@@ -30,14 +30,14 @@ struct ApplyOptions {
 class WantedState {
  public:
   // By kind, in the order of the bundle's lists.
-  std::vector<RowDraft>& of(Kind kind) { return rows_[static_cast<std::size_t>(kind)]; }
-  const std::vector<RowDraft>& of(Kind kind) const { return rows_[static_cast<std::size_t>(kind)]; }
+  std::vector<store::RowDraft>& of(store::Kind kind) { return rows_[static_cast<std::size_t>(kind)]; }
+  const std::vector<store::RowDraft>& of(store::Kind kind) const { return rows_[static_cast<std::size_t>(kind)]; }
 
   std::vector<std::string> tenant_ids;
   std::optional<std::string> setting;  // the document of the global setting, where it shall change
 
  private:
-  std::array<std::vector<RowDraft>, kKinds> rows_;
+  std::array<std::vector<store::RowDraft>, store::kKinds> rows_;
 };
 
 // Refuses, naming all faults at once: what only others may found, change or see; what would move to another owner. A
@@ -45,4 +45,4 @@ class WantedState {
 // only one.
 WantedState wanted_by(Context& context, const BundleBody& body, const ApplyOptions& options);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -10,10 +10,10 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 #include "server/admin/paging.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 #include "server/store/statement.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 // A query parameter that must equal a column.
@@ -41,7 +41,7 @@ class Order {
     if (organization_.empty()) organization_ = context.principal.organization_id;
   }
 
-  void behind(const Page& page, Statement& statement) const {
+  void behind(const store::Page& page, store::Statement& statement) const {
     if (!organization_.empty()) statement.add(" AND organization_id = $", organization_);
     if (page.after_id.empty()) return;
     const std::size_t separator = page.after_id.find(':');
@@ -70,14 +70,14 @@ class Order {
   std::string organization_;  // "": of all
 };
 
-void filter(const Call& call, Statement& statement) {
+void filter(const Call& call, store::Statement& statement) {
   Faults faults;
   const auto since = instant(call, "since", faults);
   const auto until = instant(call, "until", faults);
-  if (const auto kind = call.parameter("kind"); !kind.empty() && !kind_from(kind)) {
-    faults.push_back({"?kind", fmt::format("there is no kind {}; there are {}", quoted(kind), kind_names())});
+  if (const auto kind = call.parameter("kind"); !kind.empty() && !store::kind_from(kind)) {
+    faults.push_back({"?kind", fmt::format("there is no kind {}; there are {}", quoted(kind), store::kind_names())});
   }
-  if (!faults.empty()) refuse_faults(400, std::move(faults));
+  if (!faults.empty()) http::refuse_faults(400, std::move(faults));
   if (since) statement.add(" AND made_at >= $::timestamptz", *since);
   if (until) statement.add(" AND made_at < $::timestamptz", *until);
   for (const auto& [parameter, sql] : kEqual) {
@@ -108,7 +108,7 @@ const std::string& columns() {
   static const std::string names = fmt::format(
       "organization_id, seq, {}, actor_id, actor_role, source, request_id, action, kind, tenant_id, object_id, "
       "version, before, after, revision, encode(hash, 'hex')",
-      as_timestamp("made_at"));
+      store::as_timestamp("made_at"));
   return names;
 }
 
@@ -149,9 +149,9 @@ std::string entry(const pqxx::row& row) {
 }  // namespace
 
 Answer list_audit(Context& context) {
-  const Page page = read_page(context.call);
+  const store::Page page = read_page(context.call);
   const Order order(context);
-  Statement statement(fmt::format("SELECT {} FROM audit WHERE true", columns()));
+  store::Statement statement(fmt::format("SELECT {} FROM audit WHERE true", columns()));
   filter(context.call, statement);
   order.behind(page, statement);
   const pqxx::result rows = statement.add(order.sql()).add(fmt::format(" LIMIT {}", page.limit + 1)).run(context.tx);
@@ -172,10 +172,10 @@ Answer list_audit(Context& context) {
 }
 
 Answer get_revision(Context& context) {
-  const Revision newest = head(context.tx);
+  const store::Revision newest = store::head(context.tx);
   Answer answer;
   answer.body = fmt::format(R"({{"revision":{},"chain":"{}","at":"{}"}})", newest.number, newest.chain, newest.made_at);
   return answer;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

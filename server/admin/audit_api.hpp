@@ -3,7 +3,7 @@
 
 #include "server/admin/call.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // The audit trail in scope, newest first.
 Answer list_audit(Context& context);
@@ -11,4 +11,4 @@ Answer list_audit(Context& context);
 // The newest revision and the chain that names its history.
 Answer get_revision(Context& context);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -7,20 +7,20 @@
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
 #include "server/admin/places.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 #include "server/identity/binding.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 // "shop", "shop-checkout"
-std::string binding_id(Transaction& tx, std::string_view, const json::Value& body) {
-  return made_id(tx, Kind::binding, "",
+std::string binding_id(postgres::Transaction& tx, std::string_view, const json::Value& body) {
+  return made_id(tx, store::Kind::binding, "",
                  fmt::format("{} {}", body.text_of("namespace"), body.text_of("service_account")));
 }
 
 // A service account has one binding: which of two would hold is nobody's guess.
-void check_free(Transaction& tx, const Binding& binding) {
+void check_free(postgres::Transaction& tx, const identity::Binding& binding) {
   const pqxx::result rows =
       tx.exec("SELECT id FROM bindings WHERE namespace = $1 AND service_account = $2 AND id <> $3", binding.namespace_,
               binding.service_account, binding.id);
@@ -28,25 +28,25 @@ void check_free(Transaction& tx, const Binding& binding) {
   const std::string text =
       fmt::format("binding {} is for service account {} of namespace {} already: change that one, or delete it",
                   quoted(rows[0][0].c_str()), quoted(binding.service_account), quoted(binding.namespace_));
-  throw Refusal(409, "exists", text, {{"/service_account", text}});
+  throw http::Refusal(409, "exists", text, {{"/service_account", text}});
 }
 
-Draft draft_binding(Transaction& tx, const std::string& body) {
+Draft draft_binding(postgres::Transaction& tx, const std::string& body) {
   json::Tree tree;
   const json::Value value = tree.parse(body).value();
   Faults faults;
-  Binding binding = read_binding(value, faults);
+  identity::Binding binding = identity::read_binding(value, faults);
   check_places(tx, value, binding.organization_id, binding.tenant_ids, faults);
-  if (!faults.empty()) refuse_faults(422, std::move(faults));
+  if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   check_free(tx, binding);
-  return {.key = {Kind::binding, binding.organization_id, "", binding.id},
-          .document = write_binding(binding),
+  return {.key = {store::Kind::binding, binding.organization_id, "", binding.id},
+          .document = identity::write_binding(binding),
           .extra = {},
           .warnings = {}};
 }
 
 }  // namespace
 
-const Resource kBindings{Kind::binding, "/v1/admin/bindings", &draft_binding, &binding_id};
+const Resource kBindings{store::Kind::binding, "/v1/admin/bindings", &draft_binding, &binding_id};
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -6,8 +6,8 @@
 
 #include "server/admin/objects_api.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 extern const Resource kBindings;
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

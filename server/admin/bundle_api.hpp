@@ -3,7 +3,7 @@
 
 #include "server/admin/call.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // GET export?organization_id=&tenant_id=&include=overrides: what the caller's scope holds, as a bundle. Lists every
 // kind, also where there is none of it, so that apply with prune makes exactly this state. REQUIRES: one state.
@@ -22,4 +22,4 @@ Answer validate_body(Context& context);
 // merge patch of an update. A bundle that changes nothing makes no revision. What prune removes: apply_plan.hpp.
 Answer apply_bundle(Context& context);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -7,9 +7,9 @@
 #include "common/policy/match_expr.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/policy/warnings.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 BundleBody::BundleBody(const Call& call, std::int64_t now_us) : call_(call) {
   {
@@ -28,21 +28,21 @@ BundleBody::BundleBody(const Call& call, std::int64_t now_us) : call_(call) {
 json::Value BundleBody::parse(json::Tree& tree) {
   if (call_.yaml) {
     auto converted = json_of_yaml(call_.body);
-    if (!converted) refuse_faults(400, {std::move(converted.error())});
+    if (!converted) http::refuse_faults(400, {std::move(converted.error())});
     yaml_ = std::move(*converted);
   }
   const auto document = tree.parse(call_.yaml ? yaml_.json : call_.body);
   if (!document) {
     Faults faults{document.error()};
     if (call_.yaml) yaml_.locate(faults);
-    refuse_faults(400, std::move(faults));
+    http::refuse_faults(400, std::move(faults));
   }
   return *document;
 }
 
 void BundleBody::note_lists(const json::Value& document) {
-  for (const Kind kind : kBundleKinds) {
-    const json::Value* const list = document.find(info(kind).table);
+  for (const store::Kind kind : kBundleKinds) {
+    const json::Value* const list = document.find(store::info(kind).table);
     listed_[static_cast<std::size_t>(kind)] = list != nullptr && list->type() == json::Type::array;
   }
   const json::Value* const mode = document.find("mode");
@@ -59,7 +59,7 @@ void BundleBody::locate(Faults& faults) const {
 
 void BundleBody::refuse(Faults faults) const {
   locate(faults);
-  refuse_faults(422, std::move(faults));
+  http::refuse_faults(422, std::move(faults));
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

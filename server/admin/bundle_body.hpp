@@ -12,7 +12,7 @@
 #include "server/admin/yaml.hpp"
 #include "server/store/kind.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 class BundleBody {
  public:
@@ -26,7 +26,7 @@ class BundleBody {
   BundleBody(const Call& call, std::int64_t now_us);
 
   // Whether the bundle has a list of this kind, be it an empty one.
-  bool lists(Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }
+  bool lists(store::Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }
   bool has_mode() const { return has_mode_; }
 
   // Gives faults their lines and columns in what was sent.
@@ -42,12 +42,12 @@ class BundleBody {
 
   const Call& call_;
   YamlDocument yaml_;
-  std::array<bool, kKinds> listed_{};
+  std::array<bool, store::kKinds> listed_{};
   bool has_mode_ = false;
 };
 
 // What lists of a bundle are called, which is what their tables are.
-inline constexpr std::array kBundleKinds{Kind::organization, Kind::tenant, Kind::plan,
-                                         Kind::policy,       Kind::key,    Kind::override_};
+inline constexpr std::array kBundleKinds{store::Kind::organization, store::Kind::tenant, store::Kind::plan,
+                                         store::Kind::policy,       store::Kind::key,    store::Kind::override_};
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -6,37 +6,38 @@
 
 #include "common/json/edit.hpp"
 #include "common/json/tree.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 constexpr std::size_t kRows = 1000;  // read at once
 
-std::vector<Filter> filters_of(const BundlePart& part, Kind kind) {
-  std::vector<Filter> filters;
+std::vector<store::Filter> filters_of(const BundlePart& part, store::Kind kind) {
+  std::vector<store::Filter> filters;
   if (!part.organization_id.empty()) filters.push_back({"organization_id = $", part.organization_id});
-  if (!part.tenant_id.empty() && kind != Kind::organization) filters.push_back({"tenant_id = $", part.tenant_id});
+  if (!part.tenant_id.empty() && kind != store::Kind::organization)
+    filters.push_back({"tenant_id = $", part.tenant_id});
   // Whoever reads the export would drop what is over by now.
-  if (kind == Kind::override_) filters.push_back({"coalesce(expires_at, 'infinity') > $::timestamptz", "now"});
+  if (kind == store::Kind::override_) filters.push_back({"coalesce(expires_at, 'infinity') > $::timestamptz", "now"});
   return filters;
 }
 
-void append_list(Transaction& tx, const BundlePart& part, Kind kind, std::string& out) {
-  const std::vector<Filter> filters = filters_of(part, kind);
-  out += fmt::format(",\n\"{}\":[", info(kind).table);
-  Page page{.limit = kRows, .after_tenant_id = {}, .after_id = {}};
+void append_list(postgres::Transaction& tx, const BundlePart& part, store::Kind kind, std::string& out) {
+  const std::vector<store::Filter> filters = filters_of(part, kind);
+  out += fmt::format(",\n\"{}\":[", store::info(kind).table);
+  store::Page page{.limit = kRows, .after_tenant_id = {}, .after_id = {}};
   for (bool first = true;;) {
-    const std::vector<StoredObject> found = list(tx, kind, filters, page);
+    const std::vector<store::StoredObject> found = store::list(tx, kind, filters, page);
     const std::size_t rows = std::min(found.size(), kRows);
     for (std::size_t i = 0; i < rows; ++i) {
       out += first ? "\n" : ",\n";
       first = false;
-      out += bundle_document(found[i].key.kind, found[i].version, found[i].document);
+      out += store::bundle_document(found[i].key.kind, found[i].version, found[i].document);
     }
     if (out.size() > json::kMaxBytes) {
-      throw Refusal(
+      throw http::Refusal(
           422, "too-large",
           fmt::format("The bundle would be larger than the {} MiB that a bundle may have: export one organization or "
                       "one tenant at a time.",
@@ -51,17 +52,19 @@ void append_list(Transaction& tx, const BundlePart& part, Kind kind, std::string
 
 }  // namespace
 
-std::string bundle_text(Transaction& tx, const BundlePart& part) {
+std::string bundle_text(postgres::Transaction& tx, const BundlePart& part) {
   std::string out = R"({"format":"sluice/v1")";
   json::Tree tree;
-  const auto settings = find(tx, Kind::setting, "", "global");
+  const auto settings = store::find(tx, store::Kind::setting, "", "global");
   const auto global = tree.parse(settings ? std::string_view(settings->document) : std::string_view("{}"));
   const std::string_view mode = global ? global->text_of("mode") : std::string_view();
   if (!mode.empty() && mode != "enforce") out += fmt::format(R"(,"mode":"{}")", mode);
-  for (const Kind kind : {Kind::organization, Kind::tenant, Kind::plan, Kind::policy}) append_list(tx, part, kind, out);
-  if (part.keys) append_list(tx, part, Kind::key, out);
-  if (part.overrides) append_list(tx, part, Kind::override_, out);
+  for (const store::Kind kind :
+       {store::Kind::organization, store::Kind::tenant, store::Kind::plan, store::Kind::policy})
+    append_list(tx, part, kind, out);
+  if (part.keys) append_list(tx, part, store::Kind::key, out);
+  if (part.overrides) append_list(tx, part, store::Kind::override_, out);
   return out += "}\n";
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

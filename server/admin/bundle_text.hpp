@@ -7,7 +7,7 @@
 
 #include "server/postgres/transaction.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // What of the store is wanted.
 struct BundlePart {
@@ -19,6 +19,6 @@ struct BundlePart {
 
 // One object a line; every kind that is wanted has its list, also where it is empty. Policies have the store's version.
 // Refuses what would be larger than a bundle may be.
-std::string bundle_text(Transaction& tx, const BundlePart& part);
+std::string bundle_text(postgres::Transaction& tx, const BundlePart& part);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,13 +12,17 @@
 
 #include "server/auth/roles.hpp"
 #include "server/counters/rules.hpp"
+#include "server/http/answer.hpp"
 #include "server/postgres/transaction.hpp"
 #include "server/store/change_log.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
+class Publisher;
+}
+
+namespace sluice::server::admin {
 
 struct Route;
-class Publisher;
 class TenantSnapshots;
 
 // Everything of a request that outlives the connection's buffers.
@@ -43,11 +48,10 @@ struct Call {
   }
 };
 
-struct Answer {
-  unsigned status = 200;
-  std::string body;
-  std::string headers;  // whole lines
-  std::string_view content_type = "application/json";
+struct Answer : http::Answer {
+  Answer() = default;
+  Answer(http::Answer plain) : http::Answer(std::move(plain)) {}  // NOLINT(google-explicit-constructor)
+
   // Of an answer that shows a secret: what a replay of the call shows instead.
   std::optional<std::string> body_without_secret;
   // Of an answer that says whether Redis knows: whether it knew what was written before. What this call wrote is seen
@@ -57,19 +61,23 @@ struct Answer {
   std::chrono::milliseconds wait{0};
 };
 
+// Everything that was read before it may be stale: the whole call is to be done again. Answered 409 when that does not
+// help.
+struct Raced : std::exception {};
+
 // What a handler works with. Everything it changes through `log` becomes one revision after it returns.
 struct Context {
   const Call& call;
-  const Principal& principal;
-  Transaction& tx;
-  ChangeLog& log;
+  const auth::Principal& principal;
+  postgres::Transaction& tx;
+  store::ChangeLog& log;
   std::int64_t now_us;
   TenantSnapshots& snapshots;
-  Publisher* publisher = nullptr;    // to Redis; nullptr: the server was told of none
-  std::vector<CounterRef> resets{};  // counters to be reset after the commit
+  counters::Publisher* publisher = nullptr;    // to Redis; nullptr: the server was told of none
+  std::vector<counters::CounterRef> resets{};  // counters to be reset after the commit
 };
 
 // Throws Refusal, Raced, or what libpqxx throws; nothing of what it did remains then.
 using RouteHandler = Answer (*)(Context&);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -13,10 +13,10 @@
 #include "common/json/text.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/overrides_api.hpp"
-#include "server/admin/refusal.hpp"
 #include "server/counters/publisher.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 constexpr std::size_t kMaxTextBytes = 256;
@@ -32,8 +32,8 @@ struct Subject {
   bool names(const DimensionRef& dimension) const {
     return std::ranges::find(given, dimension, [](const auto& pair) { return pair.first; }) != given.end();
   }
-  Identity identity() const {
-    Identity known;
+  counters::Identity identity() const {
+    counters::Identity known;
     for (const auto& [dimension, value] : given) {
       if (value) known.emplace_back(dimension, *value);
     }
@@ -89,7 +89,7 @@ Subject read_subject(Context& context) {
   subject.tenant_id = read_optional_id(fields, "tenant_id");
   subject.policy_id = read_optional_id(fields, "policy_id");
   subject.plan_id = read_optional_id(fields, "plan_id");
-  if (subject.tenant_id.empty()) subject.tenant_id = tenant_of(context, Kind::override_);
+  if (subject.tenant_id.empty()) subject.tenant_id = tenant_of(context, store::Kind::override_);
   if (subject.tenant_id.empty()) fields.require("tenant_id", "whose policy or plan it is");
   if (!fields.present("plan_id")) {
     fields.require("policy_id", "counters belong to a policy, or with plan_id to the calls that name a plan");
@@ -99,28 +99,30 @@ Subject read_subject(Context& context) {
   }
   read_identity(fields, subject);
   fields.reject_unknown();
-  if (faults.count() != 0) refuse_faults(422, faults.take());
+  if (faults.count() != 0) http::refuse_faults(422, faults.take());
   return subject;
 }
 
-StoredObject require_stored(Context& context, Kind kind, const std::string& tenant, const std::string& id) {
-  auto found = find(context.tx, kind, tenant, id);
-  if (!found) refuse_unknown(info(kind).name, id);
+store::StoredObject require_stored(Context& context, store::Kind kind, const std::string& tenant,
+                                   const std::string& id) {
+  auto found = store::find(context.tx, kind, tenant, id);
+  if (!found) http::refuse_unknown(store::info(kind).name, id);
   return std::move(*found);
 }
 
-Rules load_rules(Context& context, Subject& subject) {
+counters::Rules load_rules(Context& context, Subject& subject) {
   subject.organization_id =
-      require_stored(context, Kind::tenant, subject.tenant_id, subject.tenant_id).key.organization_id;
-  RulesDraft draft(subject.organization_id, subject.tenant_id);
+      require_stored(context, store::Kind::tenant, subject.tenant_id, subject.tenant_id).key.organization_id;
+  counters::RulesDraft draft(subject.organization_id, subject.tenant_id);
   std::string plan_id = subject.plan_id;
   if (!subject.policy_id.empty()) {
-    const StoredObject policy = require_stored(context, Kind::policy, subject.tenant_id, subject.policy_id);
-    plan_id = member_of(policy.document, "plan_id");
+    const store::StoredObject policy =
+        require_stored(context, store::Kind::policy, subject.tenant_id, subject.policy_id);
+    plan_id = counters::member_of(policy.document, "plan_id");
     draft.add_policy(subject.policy_id, policy.document);
   }
   if (!plan_id.empty()) {
-    draft.add_plan(plan_id, require_stored(context, Kind::plan, subject.tenant_id, plan_id).document);
+    draft.add_plan(plan_id, require_stored(context, store::Kind::plan, subject.tenant_id, plan_id).document);
   }
   return draft.compile(context.now_us);
 }
@@ -128,7 +130,7 @@ Rules load_rules(Context& context, Subject& subject) {
 // What was asked for, by the rules that are in force.
 struct Question {
   Subject subject;
-  Rules rules;
+  counters::Rules rules;
   const policy::Rulebook* rulebook;
   std::vector<bool> groups;  // of the rulebook's program: whether the identity names its counter
 
@@ -163,12 +165,12 @@ void check_identity(Question& question) {
     faults.push_back({fmt::format("/identity/{}", to_string(dimension)),
                       fmt::format("is no dimension of the key, which has {}", list_of(known))});
   }
-  if (!faults.empty()) refuse_faults(422, std::move(faults));
+  if (!faults.empty()) http::refuse_faults(422, std::move(faults));
 }
 
 Question read_question(Context& context) {
   Subject subject = read_subject(context);
-  Rules rules = load_rules(context, subject);
+  counters::Rules rules = load_rules(context, subject);
   const policy::Rulebook* const rulebook = rules.find(subject.policy_id, subject.plan_id);
   Question question{std::move(subject), std::move(rules), rulebook, {}};
   check_identity(question);
@@ -185,7 +187,7 @@ std::string limit_json(const Limit& limit, const LimitReport& report) {
 }  // namespace
 
 Answer read_counters(Context& context) {
-  RedisLink& link = require_publisher(context).link();
+  counters::RedisLink& link = require_publisher(context).link();
   const Question question = read_question(context);
   const limiter::Program& program = *question.rulebook->program;
   limiter::Call call;
@@ -194,9 +196,9 @@ Answer read_counters(Context& context) {
   for (std::size_t g = 0; g < program.groups.size(); ++g) call.keys.push_back(question.key_of(g));
   const auto outcome = link.judge(call);
   if (!outcome) {
-    throw Refusal(503, "counters-unavailable",
-                  fmt::format("Redis could not be asked ({}); try again.", to_string(outcome.error().fault)), {},
-                  "Retry-After: 1\r\n");
+    throw http::Refusal(503, "counters-unavailable",
+                        fmt::format("Redis could not be asked ({}); try again.", to_string(outcome.error().fault)), {},
+                        "Retry-After: 1\r\n");
   }
   std::vector<std::string> limits(program.limits.size());  // in the order of the plan
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
@@ -227,7 +229,8 @@ Answer reset_counters(Context& context) {
   }
   const std::string document = subject.document();
   context.log.add({.action = "reset",
-                   .key = {Kind::counter, subject.organization_id, subject.tenant_id, random_id(Kind::counter)},
+                   .key = {store::Kind::counter, subject.organization_id, subject.tenant_id,
+                           store::random_id(store::Kind::counter)},
                    .version = 1,
                    .before = std::nullopt,
                    .after = document});
@@ -237,4 +240,4 @@ Answer reset_counters(Context& context) {
   return answer;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

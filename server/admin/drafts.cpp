@@ -19,9 +19,9 @@
 #include "common/policy/scope.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/policy/warnings.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 constexpr std::size_t kMaxConflicts = 20;  // of the policies in the same place, how many are looked at
@@ -46,7 +46,7 @@ BodyIds ids_of(const std::string& body) {
 // A bundle in the making: the body first in its list, and around it what belongs to it.
 class Surroundings {
  public:
-  Surroundings(Transaction& tx, std::string_view list, const std::string& body) : tx_(tx), list_(list) {
+  Surroundings(postgres::Transaction& tx, std::string_view list, const std::string& body) : tx_(tx), list_(list) {
     add(list, body);
   }
 
@@ -60,20 +60,21 @@ class Surroundings {
 
   // The organization as the documents of tenants name it.
   void add_tenant(const std::string& tenant_id) {
-    const auto tenant = find(tx_, Kind::tenant, tenant_id, tenant_id, Lock::none);
+    const auto tenant = store::find(tx_, store::Kind::tenant, tenant_id, tenant_id, store::Lock::none);
     if (!tenant) return;
     organization_id_ = tenant->key.organization_id;
     add("organizations", fmt::format(R"({{"id":{}}})", json::string_literal(organization_id_)));
     add("tenants", tenant->document);
   }
   void add_policy(const std::string& tenant_id, std::string_view policy_id) {
-    const auto policy = find(tx_, Kind::policy, tenant_id, policy_id, Lock::share);
+    const auto policy = store::find(tx_, store::Kind::policy, tenant_id, policy_id, store::Lock::share);
     if (!policy) return;
     add("policies", policy->document);
     if (const std::string plan_id = ids_of(policy->document).plan_id; !plan_id.empty()) add_plan(tenant_id, plan_id);
   }
   void add_plan(const std::string& tenant_id, std::string_view plan_id) {
-    if (const auto plan = find(tx_, Kind::plan, tenant_id, plan_id, Lock::share)) add("plans", plan->document);
+    if (const auto plan = store::find(tx_, store::Kind::plan, tenant_id, plan_id, store::Lock::share))
+      add("plans", plan->document);
   }
 
   const std::string& organization_id() const { return organization_id_; }
@@ -89,7 +90,7 @@ class Surroundings {
   }
   [[noreturn]] void refuse(Faults faults) const;
 
-  Transaction& tx_;
+  postgres::Transaction& tx_;
   const std::string_view list_;
   std::array<std::string, kLists.size()> lists_;
   std::string organization_id_;
@@ -120,7 +121,7 @@ void Surroundings::refuse(Faults faults) const {
       elsewhere.push_back({"", fmt::format("this would break {}: {}", fault.pointer, fault.text)});
     }
   }
-  refuse_faults(422, mine.empty() ? std::move(elsewhere) : std::move(mine));
+  http::refuse_faults(422, mine.empty() ? std::move(elsewhere) : std::move(mine));
 }
 
 // Of the whole bundle's warnings, those about the body.
@@ -137,26 +138,27 @@ Faults warnings_about(const Bundle& bundle, std::string_view list) {
 
 std::string digest_text(const std::string& text) {
   const Sha256Digest digest = sha256(text);
-  return bytea({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  return postgres::bytea({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 // Every request asks every policy without an indexable dimension: there may be few.
-void check_unindexed(Transaction& tx, const Policy& item) {
+void check_unindexed(postgres::Transaction& tx, const Policy& item) {
   if (policy::is_indexable(policy::compile_scope(item.scope))) return;
   // Two that count at the same time would both find room for one more.
-  find(tx, Kind::tenant, "", item.tenant_id, Lock::update);
+  store::find(tx, store::Kind::tenant, "", item.tenant_id, store::Lock::update);
   const pqxx::result rows =
       tx.exec("SELECT count(*) FROM policies WHERE tenant_id = $1 AND unindexed AND id <> $2", item.tenant_id, item.id);
   if (rows[0][0].as<std::size_t>() < policy::kMaxUnindexedPolicies) return;
-  refuse_fault(422, "/scope",
-               fmt::format("tenant {} has {} policies already whose scope no index can use (none but org, tenant and "
-                           "\"*\"), and so are asked for every request: name another dimension",
-                           quoted(item.tenant_id), policy::kMaxUnindexedPolicies));
+  http::refuse_fault(
+      422, "/scope",
+      fmt::format("tenant {} has {} policies already whose scope no index can use (none but org, tenant and "
+                  "\"*\"), and so are asked for every request: name another dimension",
+                  quoted(item.tenant_id), policy::kMaxUnindexedPolicies));
 }
 
 // Policies that would conflict with this one: read beside it, so that the warnings name them. Those of the body's own
 // place come behind the body, as a conflict is reported where it is found second.
-Faults policy_warnings(Transaction& tx, const Policy& item) {
+Faults policy_warnings(postgres::Transaction& tx, const Policy& item) {
   const pqxx::result rows = tx.exec(
       fmt::format(
           "SELECT id FROM policies WHERE tenant_id = $1 AND place = $2::bytea AND id <> $3 AND coalesce(document "
@@ -188,7 +190,7 @@ const Limit& overridden_limit(const Bundle& bundle, const Override& item) {
 }
 
 // There is one override of a limit for an identity; one that has ended stands in the way until it is removed.
-void check_target(Transaction& tx, const Override& item, const std::string& target) {
+void check_target(postgres::Transaction& tx, const Override& item, const std::string& target) {
   const pqxx::result rows = tx.exec(
       "SELECT id, coalesce(expires_at <= now(), false) FROM overrides WHERE tenant_id = $1 AND target = $2::bytea "
       "AND id <> $3",
@@ -198,18 +200,18 @@ void check_target(Transaction& tx, const Override& item, const std::string& targ
       "override {} replaces numbers of the same limit for the same identity: {}", quoted(rows[0][0].c_str()),
       rows[0][1].as<bool>() ? "it has ended and is about to be removed, so try again in some seconds"
                             : "change that one, or delete it");
-  throw Refusal(409, "exists", text, {{"/identity", text}});
+  throw http::Refusal(409, "exists", text, {{"/identity", text}});
 }
 
 }  // namespace
 
-std::vector<ExtraColumn> policy_columns(const Policy& policy) {
+std::vector<store::ExtraColumn> policy_columns(const Policy& policy) {
   const bool indexable = policy::is_indexable(policy::compile_scope(policy.scope));
   return {{"place", "bytea", digest_text(policy::place_of(policy))},
           {"unindexed", "boolean", indexable ? "false" : "true"}};
 }
 
-std::vector<ExtraColumn> override_columns(const Override& item) {
+std::vector<store::ExtraColumn> override_columns(const Override& item) {
   return {{"target", "bytea", digest_text(target_of(item))},
           {"expires_at", "timestamptz",
            item.expires_at ? std::optional(format_timestamp(*item.expires_at)) : std::nullopt}};
@@ -220,37 +222,37 @@ std::optional<std::string> reserved_id_fault(const Override& item) {
   return "an override cannot be called \"clear\": POST /v1/admin/overrides/clear removes many; choose another id";
 }
 
-Draft draft_organization(Transaction& tx, const std::string& body) {
+Draft draft_organization(postgres::Transaction& tx, const std::string& body) {
   const Bundle bundle = Surroundings(tx, "organizations", body).read();
   const Organization& item = bundle.organizations.front();
-  return {.key = {Kind::organization, item.id, "", item.id},
+  return {.key = {store::Kind::organization, item.id, "", item.id},
           .document = canonical(item, write_organization),
           .extra = {},
           .warnings = {}};
 }
 
-Draft draft_tenant(Transaction& tx, const std::string& body) {
+Draft draft_tenant(postgres::Transaction& tx, const std::string& body) {
   Surroundings surroundings(tx, "tenants", body);
   json::Tree tree;
   const auto value = tree.parse(body);
   const json::Value* const given = value ? value->find("organization_id") : nullptr;
   // To a bundle's reader a tenant may be of nobody.
   if (value && (given == nullptr || given->type() == json::Type::null)) {
-    refuse_fault(422, "/organization_id", "organization_id is missing: every tenant belongs to an organization");
+    http::refuse_fault(422, "/organization_id", "organization_id is missing: every tenant belongs to an organization");
   }
   const std::string_view organization = value ? value->text_of("organization_id") : std::string_view();
-  if (const auto found = find(tx, Kind::organization, "", organization)) {
+  if (const auto found = store::find(tx, store::Kind::organization, "", organization)) {
     surroundings.add("organizations", found->document);
   }
   const Bundle bundle = surroundings.read();
   const Tenant& item = bundle.tenants.front();
-  return {.key = {Kind::tenant, item.organization_id, item.id, item.id},
+  return {.key = {store::Kind::tenant, item.organization_id, item.id, item.id},
           .document = canonical(item, write_tenant),
           .extra = {},
           .warnings = {}};
 }
 
-Draft draft_plan(Transaction& tx, const std::string& body) {
+Draft draft_plan(postgres::Transaction& tx, const std::string& body) {
   Surroundings surroundings(tx, "plans", body);
   const BodyIds ids = ids_of(body);
   surroundings.add_tenant(ids.tenant_id);
@@ -263,13 +265,13 @@ Draft draft_plan(Transaction& tx, const std::string& body) {
                    "overrides");
   const Bundle bundle = surroundings.read();
   const Plan& item = bundle.plans.front();
-  return {.key = {Kind::plan, surroundings.organization_id(), item.tenant_id, item.id},
+  return {.key = {store::Kind::plan, surroundings.organization_id(), item.tenant_id, item.id},
           .document = canonical(item, write_plan),
           .extra = {},
           .warnings = warnings_about(bundle, "plans")};
 }
 
-Draft draft_policy(Transaction& tx, const std::string& body) {
+Draft draft_policy(postgres::Transaction& tx, const std::string& body) {
   Surroundings surroundings(tx, "policies", body);
   const BodyIds ids = ids_of(body);
   surroundings.add_tenant(ids.tenant_id);
@@ -288,24 +290,24 @@ Draft draft_policy(Transaction& tx, const std::string& body) {
   check_unindexed(tx, item);
   Faults warnings = warnings_about(bundle, "policies");
   for (Fault& conflict : policy_warnings(tx, item)) warnings.push_back(std::move(conflict));
-  return {.key = {Kind::policy, surroundings.organization_id(), item.tenant_id, item.id},
+  return {.key = {store::Kind::policy, surroundings.organization_id(), item.tenant_id, item.id},
           .document = canonical(item, write_policy),
           .extra = policy_columns(item),
           .warnings = std::move(warnings)};
 }
 
-Draft draft_key(Transaction& tx, const std::string& body) {
+Draft draft_key(postgres::Transaction& tx, const std::string& body) {
   Surroundings surroundings(tx, "keys", body);
   surroundings.add_tenant(ids_of(body).tenant_id);
   const Bundle bundle = surroundings.read();
   const ApiKey& item = bundle.keys.front();
-  return {.key = {Kind::key, surroundings.organization_id(), item.tenant_id, item.id},
+  return {.key = {store::Kind::key, surroundings.organization_id(), item.tenant_id, item.id},
           .document = canonical(item, write_key),
           .extra = {},
           .warnings = {}};
 }
 
-Draft draft_override(Transaction& tx, const std::string& body) {
+Draft draft_override(postgres::Transaction& tx, const std::string& body) {
   Surroundings surroundings(tx, "overrides", body);
   const BodyIds ids = ids_of(body);
   surroundings.add_tenant(ids.tenant_id);
@@ -321,15 +323,15 @@ Draft draft_override(Transaction& tx, const std::string& body) {
   }
   const Bundle bundle = surroundings.read();
   const Override& item = bundle.overrides.front();
-  if (auto reserved = reserved_id_fault(item)) refuse_fault(422, "/id", std::move(*reserved));
+  if (auto reserved = reserved_id_fault(item)) http::refuse_fault(422, "/id", std::move(*reserved));
   check_target(tx, item, digest_text(target_of(item)));
   const Limit& limit = overridden_limit(bundle, item);
   return {
-      .key = {Kind::override_, surroundings.organization_id(), item.tenant_id, item.id},
+      .key = {store::Kind::override_, surroundings.organization_id(), item.tenant_id, item.id},
       .document = canonical(item, [&limit](json::Writer& out,
                                            const Override& written) { write_override(out, written, limit.algorithm); }),
       .extra = override_columns(item),
       .warnings = {}};
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

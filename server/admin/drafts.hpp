@@ -15,13 +15,13 @@
 #include "server/postgres/transaction.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // What shall be stored.
 struct Draft {
-  ObjectKey key;
+  store::ObjectKey key;
   std::string document;
-  std::vector<ExtraColumn> extra;
+  std::vector<store::ExtraColumn> extra;
   Faults warnings;  // pointers into the document
 };
 
@@ -31,12 +31,12 @@ inline constexpr std::array<std::string_view, 6> kReadOnly{"version",    "revisi
 
 // `body`: an object, without what is read-only, in which `tenant_id` and `id` stand where the kind has them.
 // Each refuses a faulty body, naming every fault, and locks what it refers to until the end of the transaction.
-Draft draft_organization(Transaction& tx, const std::string& body);
-Draft draft_tenant(Transaction& tx, const std::string& body);
-Draft draft_plan(Transaction& tx, const std::string& body);
-Draft draft_policy(Transaction& tx, const std::string& body);
-Draft draft_override(Transaction& tx, const std::string& body);
-Draft draft_key(Transaction& tx, const std::string& body);  // with its key_hash
+Draft draft_organization(postgres::Transaction& tx, const std::string& body);
+Draft draft_tenant(postgres::Transaction& tx, const std::string& body);
+Draft draft_plan(postgres::Transaction& tx, const std::string& body);
+Draft draft_policy(postgres::Transaction& tx, const std::string& body);
+Draft draft_override(postgres::Transaction& tx, const std::string& body);
+Draft draft_key(postgres::Transaction& tx, const std::string& body);  // with its key_hash
 
 // The canonical form that is stored. `write`: write_plan and the like.
 template <class Item, class Write>
@@ -47,10 +47,10 @@ std::string canonical(const Item& item, Write write) {
 }
 
 // What is stored beside the documents.
-std::vector<ExtraColumn> policy_columns(const Policy& policy);
-std::vector<ExtraColumn> override_columns(const Override& item);
+std::vector<store::ExtraColumn> policy_columns(const Policy& policy);
+std::vector<store::ExtraColumn> override_columns(const Override& item);
 
 // What is wrong with an id that no call could name, as a path of that name is another call's.
 std::optional<std::string> reserved_id_fault(const Override& item);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -7,27 +7,28 @@
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
-#include "common/http/problem.hpp"
 #include "server/admin/idempotency.hpp"
 #include "server/admin/routes.hpp"
 #include "server/auth/authenticate.hpp"
 #include "server/counters/affected.hpp"
 #include "server/counters/outbox.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 constexpr int kAttempts = 4;
 
 Answer unavailable(const Call& call, std::string detail, std::string_view type = "unavailable") {
-  return problem(Refusal(503, std::string(type), std::move(detail), {}, "Retry-After: 1\r\n"), call.request_id);
+  return http::problem(http::Refusal(503, std::string(type), std::move(detail), {}, "Retry-After: 1\r\n"),
+                       call.request_id);
 }
 
 Answer raced(const Call& call) {
-  return problem(Refusal(409, "raced",
-                         "Another call changed the same at the same time, or the id is taken; look, and try "
-                         "again."),
-                 call.request_id);
+  return http::problem(
+      http::Refusal(409, "raced",
+                    "Another call changed the same at the same time, or the id is taken; look, and try "
+                    "again."),
+      call.request_id);
 }
 
 // One more member of an answer's body, whatever of it is shown.
@@ -41,7 +42,7 @@ void add_member(Answer& answer, std::string_view name, std::string_view value) {
 }
 
 // The revision a change became, where a reader of the answer finds it.
-void add_revision(Answer& answer, const Revision& revision) {
+void add_revision(Answer& answer, const store::Revision& revision) {
   answer.headers += fmt::format("Sluice-Revision: {}\r\n", revision.number);
   add_member(answer, "revision", std::to_string(revision.number));
 }
@@ -52,51 +53,40 @@ Answer told(Answer answer, bool published) {
   return answer;
 }
 
-void check_permission(const Principal& principal, const Route& route) {
-  if (!allows(principal.role, route.permission)) {
-    throw Refusal(403, "forbidden",
-                  fmt::format("This needs the permission {}, which {} does not have; these roles do: {}.",
-                              to_string(route.permission), to_string(principal.role), roles_with(route.permission)));
+void check_permission(const auth::Principal& principal, const Route& route) {
+  if (!auth::allows(principal.role, route.permission)) {
+    throw http::Refusal(
+        403, "forbidden",
+        fmt::format("This needs the permission {}, which {} does not have; these roles do: {}.",
+                    to_string(route.permission), to_string(principal.role), auth::roles_with(route.permission)));
   }
   if (principal.reach() < route.level) {
-    throw Refusal(403, "forbidden",
-                  route.level == Level::platform
-                      ? "This is about the whole platform; the token is limited to an organization."
-                      : "This is about the whole organization; the token is limited to tenants.");
+    throw http::Refusal(403, "forbidden",
+                        route.level == auth::Level::platform
+                            ? "This is about the whole platform; the token is limited to an organization."
+                            : "This is about the whole organization; the token is limited to tenants.");
   }
 }
 
 }  // namespace
 
-Answer problem(const Refusal& refusal, std::string_view request_id) {
-  Answer answer;
-  answer.status = refusal.status;
-  answer.content_type = http::kProblemType;
-  answer.headers = refusal.headers;
-  const std::string type = refusal.type.empty() ? "about:blank" : "/problems/" + refusal.type;
-  http::write_problem({.status = refusal.status,
-                       .type = type,
-                       .title = {},
-                       .detail = refusal.detail,
-                       .request_id = request_id,
-                       .errors = refusal.faults},
-                      answer.body);
-  return answer;
+Answer Executor::run(postgres::Session& session, const Call& call) {
+  return with_retries(session, call, &Executor::attempt);
 }
 
-Answer Executor::run(Session& session, const Call& call) { return with_retries(session, call, &Executor::attempt); }
-
-Answer Executor::admit(Session& session, const Call& call) { return with_retries(session, call, &Executor::look); }
+Answer Executor::admit(postgres::Session& session, const Call& call) {
+  return with_retries(session, call, &Executor::look);
+}
 
 Answer Executor::look(pqxx::connection& connection, const Call& call) {
-  Transaction tx(connection);
+  postgres::Transaction tx(connection);
   identify(tx, call);
   Answer answer;
   answer.status = kGoOn;
   return answer;
 }
 
-Answer Executor::with_retries(Session& session, const Call& call,
+Answer Executor::with_retries(postgres::Session& session, const Call& call,
                               Answer (Executor::*step)(pqxx::connection&, const Call&)) {
   for (int attempts = 1;; ++attempts) {
     pqxx::connection* const connection = session.connection();
@@ -104,34 +94,34 @@ Answer Executor::with_retries(Session& session, const Call& call,
     const bool last = attempts == kAttempts;
     try {
       return (this->*step)(*connection, call);
-    } catch (const Refusal& refusal) {
-      return problem(refusal, call.request_id);
+    } catch (const http::Refusal& refusal) {
+      return http::problem(refusal, call.request_id);
     } catch (const Raced&) {
       if (last) return raced(call);
     } catch (const std::exception& error) {
-      const FailureClass failure = classify(error);
+      const postgres::FailureClass failure = postgres::classify(error);
       pool_.count_failure(failure);
-      if (failure == FailureClass::away) session.drop();
+      if (failure == postgres::FailureClass::away) session.drop();
       // A connection may have been lost while nobody used it: nothing was committed, and a new one may well work.
-      const bool again = failure == FailureClass::conflict || failure == FailureClass::away;
-      if (last && failure == FailureClass::conflict) return raced(call);
+      const bool again = failure == postgres::FailureClass::conflict || failure == postgres::FailureClass::away;
+      if (last && failure == postgres::FailureClass::conflict) return raced(call);
       if (last || !again) return failed(error, call);
     }
   }
 }
 
-Principal Executor::identify(Transaction& tx, const Call& call) {
+auth::Principal Executor::identify(postgres::Transaction& tx, const Call& call) {
   const std::int64_t now_us = clock_.now_us();
-  auto principal = authenticate(tx, call.authorization, now_us);
+  auto principal = auth::authenticate(tx, call.authorization, now_us);
   if (!principal) {
     const auto wait = throttle_.failed(call.source, now_us);
     if (wait.count() > 0) {
-      throw Refusal(429, "too-many-failures",
-                    "Too many failed authentications from this address; a good token still works.", {},
-                    fmt::format("Retry-After: {}\r\n", wait.count()));
+      throw http::Refusal(429, "too-many-failures",
+                          "Too many failed authentications from this address; a good token still works.", {},
+                          fmt::format("Retry-After: {}\r\n", wait.count()));
     }
-    throw Refusal(401, "unauthorized", "A valid admin token is needed: Authorization: Bearer sla_….", {},
-                  "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
+    throw http::Refusal(401, "unauthorized", "A valid admin token is needed: Authorization: Bearer sla_….", {},
+                        "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
   }
   tx.enter(principal->scope());
   check_permission(*principal, *call.route);
@@ -141,13 +131,13 @@ Principal Executor::identify(Transaction& tx, const Call& call) {
 // A call that was committed.
 struct Executor::Performed {
   Answer answer;
-  Principal principal;
-  bool idempotent = false;           // the answer was kept
-  std::vector<CounterRef> counters;  // of which Redis is yet to be told
+  auth::Principal principal;
+  bool idempotent = false;                     // the answer was kept
+  std::vector<counters::CounterRef> counters;  // of which Redis is yet to be told
 };
 
 Executor::Performed Executor::perform(pqxx::connection& connection, const Call& call) {
-  Transaction tx(connection);
+  postgres::Transaction tx(connection);
   if (call.route->one_state) tx.see_one_state();
   Performed done{.answer = {}, .principal = identify(tx, call), .idempotent = false, .counters = {}};
   const bool idempotent = !call.idempotency_key.empty() && call.route->changes();
@@ -157,17 +147,17 @@ Executor::Performed Executor::perform(pqxx::connection& connection, const Call& 
       return done;
     }
   }
-  ChangeLog log;
+  store::ChangeLog log;
   Context context{call, done.principal, tx, log, clock_.now_us(), snapshots_, publisher_};
   done.answer = call.route->handler(context);
   if (!log.empty()) {
-    done.counters = affected_counters(tx, log.changes(), context.now_us);
+    done.counters = counters::affected_counters(tx, log.changes(), context.now_us);
     std::ranges::move(context.resets, std::back_inserter(done.counters));
-    enqueue(tx, done.counters);
-    const Revision revision = log.record(tx, {.id = done.principal.token_id,
-                                              .role = std::string(to_string(done.principal.role)),
-                                              .source = call.source,
-                                              .request_id = call.request_id});
+    counters::enqueue(tx, done.counters);
+    const store::Revision revision = log.record(tx, {.id = done.principal.token_id,
+                                                     .role = std::string(to_string(done.principal.role)),
+                                                     .source = call.source,
+                                                     .request_id = call.request_id});
     add_revision(done.answer, revision);
   }
   if (idempotent) finish_idempotent(tx, done.principal, call, told(done.answer, done.counters.empty()));
@@ -180,40 +170,42 @@ Answer Executor::attempt(pqxx::connection& connection, const Call& call) {
   const Performed done = perform(connection, call);
   if (done.counters.empty() || publisher_ == nullptr) return told(done.answer, done.counters.empty());
   Answer answer = told(done.answer, true);
-  const bool published = publisher_->publish(connection, done.principal.scope(), done.counters, [&](Transaction& tx) {
-    if (done.idempotent && done.answer.published) finish_idempotent(tx, done.principal, call, answer);
-  });
+  const bool published =
+      publisher_->publish(connection, done.principal.scope(), done.counters, [&](postgres::Transaction& tx) {
+        if (done.idempotent && done.answer.published) finish_idempotent(tx, done.principal, call, answer);
+      });
   return published ? answer : told(done.answer, false);
 }
 
 Answer Executor::failed(const std::exception& error, const Call& call) {
-  const FailureClass failure = classify(error);
-  const std::string what = describe(error);
-  log_.write(failure == FailureClass::other ? telemetry::LogLevel::error : telemetry::LogLevel::warn,
+  const postgres::FailureClass failure = postgres::classify(error);
+  const std::string what = postgres::describe(error);
+  log_.write(failure == postgres::FailureClass::other ? telemetry::LogLevel::error : telemetry::LogLevel::warn,
              "database_failure", "A call could not be completed.",
              {{"class", to_string(failure)}, {"error", what}, {"request_id", call.request_id}});
   switch (failure) {
-    case FailureClass::in_doubt:
+    case postgres::FailureClass::in_doubt:
       return unavailable(call,
                          "PostgreSQL was lost while committing: the change may or may not be there. Repeat the call "
                          "with the same Idempotency-Key, or look.",
                          "in-doubt");
-    case FailureClass::timeout:
+    case postgres::FailureClass::timeout:
       return unavailable(call, "Another change held a lock for too long; nothing was changed.", "busy");
-    case FailureClass::referenced:
-      return problem(Refusal(409, "referenced",
-                             "Something that refers to it, or that it refers to, was changed at the same "
-                             "time; look, and try again."),
-                     call.request_id);
-    case FailureClass::away:
-    case FailureClass::full:
+    case postgres::FailureClass::referenced:
+      return http::problem(http::Refusal(409, "referenced",
+                                         "Something that refers to it, or that it refers to, was changed at the same "
+                                         "time; look, and try again."),
+                           call.request_id);
+    case postgres::FailureClass::away:
+    case postgres::FailureClass::full:
       return unavailable(call, "PostgreSQL cannot serve this now; nothing was changed.");
-    case FailureClass::conflict:
-    case FailureClass::other:
+    case postgres::FailureClass::conflict:
+    case postgres::FailureClass::other:
       break;
   }
-  return problem(Refusal(500, "internal", "Something unexpected went wrong; the log has it under the request id."),
-                 call.request_id);
+  return http::problem(
+      http::Refusal(500, "internal", "Something unexpected went wrong; the log has it under the request id."),
+      call.request_id);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -13,10 +13,10 @@
 #include "common/policy/selection.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/object_parts.hpp"
-#include "server/admin/refusal.hpp"
 #include "server/admin/tenant_snapshots.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 using policy::Selection;
@@ -36,7 +36,7 @@ void read_request(const json::Value& value, ExplainQuestion& question) {
   if (found.empty()) return;
   Faults faults;
   for (const RequestFault& fault : found) faults.push_back({"/request" + fault.pointer, fault.text});
-  refuse_faults(found.front().status, std::move(faults));
+  http::refuse_faults(found.front().status, std::move(faults));
 }
 
 void read_explain_question(Context& context, const json::Value& body, ExplainQuestion& question) {
@@ -49,18 +49,19 @@ void read_explain_question(Context& context, const json::Value& body, ExplainQue
                  "a check request as agents take it: {\"subject\":\"user:42\",\"resource\":\"GET:/orders\"}");
   const json::Value* const request = fields.take("request");
   fields.reject_unknown();
-  if (faults.count() > 0) refuse_faults(422, faults.take());
-  question.tenant_id = body_tenant(context, body, Kind::policy);
+  if (faults.count() > 0) http::refuse_faults(422, faults.take());
+  question.tenant_id = body_tenant(context, body, store::Kind::policy);
   if (question.tenant_id.empty())
-    refuse_fault(422, "/tenant_id", "tenant_id is missing: whose policies shall judge it?");
+    http::refuse_fault(422, "/tenant_id", "tenant_id is missing: whose policies shall judge it?");
   read_request(*request, question);
 }
 
 void check_key(Context& context, const ExplainQuestion& question) {
   if (question.key_id.empty()) return;
-  const auto key = find(context.tx, Kind::key, "", question.key_id);
+  const auto key = store::find(context.tx, store::Kind::key, "", question.key_id);
   if (key && key->key.tenant_id == question.tenant_id) return;
-  refuse_fault(422, "/key_id", fmt::format("tenant {} has no key {}", question.tenant_id, quoted(question.key_id)));
+  http::refuse_fault(422, "/key_id",
+                     fmt::format("tenant {} has no key {}", question.tenant_id, quoted(question.key_id)));
 }
 
 // In the agent's words where the answer does not depend on counters.
@@ -126,7 +127,7 @@ void append_rulebook(std::string& out, const Selection& selection, const policy:
 }
 
 std::string answer_of(const Selection& selection, const policy::TenantView& tenant, const ExplainQuestion& question,
-                      const Revision& revision) {
+                      const store::Revision& revision) {
   std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
                                 json::string_literal(question.tenant_id), revision.number,
                                 allowed_text(selection, tenant), reason_of(selection), selection.mode == Mode::shadow);
@@ -143,10 +144,10 @@ Answer explain_request(Context& context) {
   const json::Value body = read_body(context.call, tree);
   ExplainQuestion question;
   read_explain_question(context, body, question);
-  const auto tenant = find(context.tx, Kind::tenant, "", question.tenant_id);
-  if (!tenant) refuse_unknown("tenant", question.tenant_id);
+  const auto tenant = store::find(context.tx, store::Kind::tenant, "", question.tenant_id);
+  if (!tenant) http::refuse_unknown("tenant", question.tenant_id);
   check_key(context, question);
-  const Revision revision = head(context.tx);
+  const store::Revision revision = store::head(context.tx);
   const auto snapshot = context.snapshots.of(context.tx, *tenant, revision, context.now_us);
   const policy::TenantView& view = *snapshot->tenants.find(question.tenant_id);
   const Selection selection = policy::select(*snapshot, view, question.key_id, question.request, context.now_us);
@@ -155,4 +156,4 @@ Answer explain_request(Context& context) {
   return answer;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -4,11 +4,11 @@
 #include "common/json/fields.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/bundle_text.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 #include "server/store/change_log.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 BundlePart read_selection(Context& context) {
@@ -16,16 +16,17 @@ BundlePart read_selection(Context& context) {
                     .tenant_id = std::string(context.call.parameter("tenant_id"))};
   const std::string_view include = context.call.parameter("include");
   if (!include.empty() && include != "overrides") {
-    refuse_fault(400, "?include", fmt::format("include is overrides, or left out, not {}", quoted(include)));
+    http::refuse_fault(400, "?include", fmt::format("include is overrides, or left out, not {}", quoted(include)));
   }
   chosen.overrides = !include.empty();
-  if (!chosen.organization_id.empty() && !find(context.tx, Kind::organization, "", chosen.organization_id)) {
-    refuse_unknown("organization", chosen.organization_id);
+  if (!chosen.organization_id.empty() &&
+      !store::find(context.tx, store::Kind::organization, "", chosen.organization_id)) {
+    http::refuse_unknown("organization", chosen.organization_id);
   }
   if (chosen.tenant_id.empty()) return chosen;
-  const auto tenant = find(context.tx, Kind::tenant, "", chosen.tenant_id);
+  const auto tenant = store::find(context.tx, store::Kind::tenant, "", chosen.tenant_id);
   if (!tenant || (!chosen.organization_id.empty() && tenant->key.organization_id != chosen.organization_id)) {
-    refuse_unknown("tenant", chosen.tenant_id);
+    http::refuse_unknown("tenant", chosen.tenant_id);
   }
   chosen.organization_id = tenant->key.organization_id;
   return chosen;
@@ -35,7 +36,7 @@ BundlePart read_selection(Context& context) {
 
 Answer export_bundle(Context& context) {
   const BundlePart chosen = read_selection(context);
-  const Revision revision = head(context.tx);
+  const store::Revision revision = store::head(context.tx);
   const std::string tag = fmt::format("\"{}\"", revision.number);
   Answer answer;
   answer.headers = fmt::format("ETag: {}\r\nSluice-Revision: {}\r\n", tag, revision.number);
@@ -47,4 +48,4 @@ Answer export_bundle(Context& context) {
   return answer;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -7,11 +7,11 @@
 
 #include "common/base/duration.hpp"
 #include "server/admin/paging.hpp"
-#include "server/admin/refusal.hpp"
 #include "server/fleet/agent_table.hpp"
+#include "server/http/refusal.hpp"
 #include "server/store/statement.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 using namespace std::chrono_literals;
@@ -22,11 +22,11 @@ constexpr std::array<std::string_view, 2> kStatuses{"live", "missing"};
 std::string seconds(std::chrono::seconds time) { return fmt::format("interval '{} s'", time.count()); }
 
 // Of a row of agents `a`.
-std::string is_known() { return fmt::format("NOT a.gone AND a.heard_at > now() - {}", seconds(kRememberedFor)); }
-std::string is_live() { return fmt::format("a.heard_at > now() - {}", seconds(kLiveFor)); }
+std::string is_known() { return fmt::format("NOT a.gone AND a.heard_at > now() - {}", seconds(fleet::kRememberedFor)); }
+std::string is_live() { return fmt::format("a.heard_at > now() - {}", seconds(fleet::kLiveFor)); }
 // A replica says every few seconds that it has a watch open; one that was killed does not.
 std::string is_connected() {
-  return fmt::format("coalesce(a.watch <> '' AND a.watch_at > now() - {}, false)", seconds(kLiveFor));
+  return fmt::format("coalesce(a.watch <> '' AND a.watch_at > now() - {}, false)", seconds(fleet::kLiveFor));
 }
 
 // `h`: the row of revisions that the agent is at, if it is of this history; `n`: the one behind it; `r`: the newest.
@@ -48,10 +48,10 @@ std::string agent_document() {
   'refusal', CASE WHEN jsonb_typeof(a.state -> 'refusal') = 'object'
                   THEN (a.state -> 'refusal') || jsonb_build_object('at', {}) END,
   'scope', json_build_object('organization_id', nullif(a.organization_id, ''), 'tenant_ids', a.tenant_ids)))",
-      is_connected(), is_live(), as_timestamp("a.reported_at"), as_timestamp("a.refused_at"));
+      is_connected(), is_live(), store::as_timestamp("a.reported_at"), store::as_timestamp("a.refused_at"));
 }
 
-void filter(const Call& call, Statement& statement) {
+void filter(const Call& call, store::Statement& statement) {
   if (const auto organization = call.parameter("organization_id"); !organization.empty()) {
     statement.add(" AND a.organization_id = $", std::string(organization));
   }
@@ -72,7 +72,7 @@ std::int64_t revision_of_path(const Call& call) {
   const std::string& text = call.path_values.at(0);
   std::int64_t revision = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
-  if (error != std::errc{} || end != text.data() + text.size() || revision < 0) refuse_unknown("revision", text);
+  if (error != std::errc{} || end != text.data() + text.size() || revision < 0) http::refuse_unknown("revision", text);
   return revision;
 }
 
@@ -81,20 +81,21 @@ std::chrono::milliseconds read_wait(const Call& call) {
   if (text.empty()) return 0ms;
   const auto wait = parse_duration(text);
   if (!wait || *wait > kLongestWait) {
-    refuse_fault(400, "?wait", fmt::format("wait is a duration from 0s to {}s, such as 10s", kLongestWait.count()));
+    http::refuse_fault(400, "?wait",
+                       fmt::format("wait is a duration from 0s to {}s, such as 10s", kLongestWait.count()));
   }
   return std::chrono::duration_cast<std::chrono::milliseconds>(*wait);
 }
 
 // Agents that serve something of what the caller reaches. Those that also serve what is beyond it are counted, not
 // shown: row-level security would leave them out, and a change would be called enforced that is not yet.
-Statement overlapping(const Principal& caller, std::string_view what) {
-  Statement statement{std::string(what)};
+store::Statement overlapping(const auth::Principal& caller, std::string_view what) {
+  store::Statement statement{std::string(what)};
   statement.add(kFrom).add("WHERE ").add(is_known());
   if (caller.organization_id.empty()) return statement;
   statement.add(" AND (a.organization_id = '' OR (a.organization_id = $", caller.organization_id);
   if (!caller.tenant_ids.empty()) {
-    statement.add(" AND (a.tenant_ids = '{}' OR a.tenant_ids && $::text[])", text_array(caller.tenant_ids));
+    statement.add(" AND (a.tenant_ids = '{}' OR a.tenant_ids && $::text[])", postgres::text_array(caller.tenant_ids));
   }
   statement.add("))");
   return statement;
@@ -116,10 +117,11 @@ struct Enforcement {
 };
 
 Enforcement enforcement_of(Context& context, std::int64_t revision) {
-  context.tx.enter(Scope::everything(context.principal.token_id));
+  context.tx.enter(postgres::Scope::everything(context.principal.token_id));
   std::string what = "SELECT count(*)";
   for (const std::string_view name : kClasses) what += fmt::format(", count(*) FILTER (WHERE class = '{}')", name);
-  Statement statement = overlapping(context.principal, what + " FROM (SELECT " + class_of(revision) + " AS class");
+  store::Statement statement =
+      overlapping(context.principal, what + " FROM (SELECT " + class_of(revision) + " AS class");
   const pqxx::result rows = statement.add(") AS classes").run(context.tx);
   context.tx.enter(context.principal.scope());
   Enforcement found;
@@ -136,8 +138,9 @@ Enforcement enforcement_of(Context& context, std::int64_t revision) {
 }  // namespace
 
 Answer list_agents(Context& context) {
-  const Page page = read_page(context.call);
-  Statement statement(fmt::format("SELECT a.scope, a.agent_id, {}{}WHERE {}", agent_document(), kFrom, is_known()));
+  const store::Page page = read_page(context.call);
+  store::Statement statement(
+      fmt::format("SELECT a.scope, a.agent_id, {}{}WHERE {}", agent_document(), kFrom, is_known()));
   filter(context.call, statement);
   if (!page.after_id.empty()) {
     statement.add(" AND (a.agent_id, a.scope) > ($, ", page.after_id).add("$)", page.after_tenant_id);
@@ -166,9 +169,9 @@ Answer get_enforcement(Context& context) {
       fmt::format(
           "SELECT encode(n.chain, 'hex'), {}, r.revision FROM revision AS r JOIN revisions AS n ON n.revision = "
           "$1 AND n.revision <= r.revision",
-          as_timestamp("n.made_at")),
+          store::as_timestamp("n.made_at")),
       revision);
-  if (rows.empty()) refuse_unknown("revision", context.call.path_values.at(0));
+  if (rows.empty()) http::refuse_unknown("revision", context.call.path_values.at(0));
   const Enforcement enforcement = enforcement_of(context, revision);
   Answer answer;
   answer.body = fmt::format(
@@ -178,4 +181,4 @@ Answer get_enforcement(Context& context) {
   return answer;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -3,7 +3,7 @@
 
 #include "server/admin/call.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // Agents whose scope is within the caller's, by id.
 Answer list_agents(Context& context);
@@ -11,4 +11,4 @@ Answer list_agents(Context& context);
 // A revision, and whether every agent whose scope overlaps the caller's enforces it; with `wait`, answered when all do.
 Answer get_enforcement(Context& context);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -4,10 +4,10 @@
 #include <pqxx/pqxx>
 
 #include "common/base/crypto.hpp"
-#include "server/admin/refusal.hpp"
 #include "server/admin/routes.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 std::string fingerprint(const Call& call) {
@@ -20,7 +20,7 @@ std::string fingerprint(const Call& call) {
 
 }  // namespace
 
-std::optional<Answer> begin_idempotent(Transaction& tx, const Principal& principal, const Call& call) {
+std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call) {
   const std::string mine = fingerprint(call);
   const pqxx::result taken = tx.exec(
       "INSERT INTO idempotency (actor_id, key, fingerprint) VALUES ($1, $2, decode($3, 'hex')) ON CONFLICT (actor_id, "
@@ -33,7 +33,7 @@ std::optional<Answer> begin_idempotent(Transaction& tx, const Principal& princip
       principal.token_id, call.idempotency_key);
   if (rows.empty()) throw Raced();  // it was forgotten in between
   if (rows[0][0].c_str() != mine) {
-    throw Refusal(
+    throw http::Refusal(
         422, "idempotency-key-reused",
         "This Idempotency-Key belongs to another request: use a new key for each request, and the old one only to "
         "repeat the very same.");
@@ -46,14 +46,15 @@ std::optional<Answer> begin_idempotent(Transaction& tx, const Principal& princip
   return answer;
 }
 
-void finish_idempotent(Transaction& tx, const Principal& principal, const Call& call, const Answer& answer) {
+void finish_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call,
+                       const Answer& answer) {
   tx.exec("UPDATE idempotency SET status = $3, headers = $4, body = $5 WHERE actor_id = $1 AND key = $2",
           principal.token_id, call.idempotency_key, answer.status, answer.headers,
           answer.body_without_secret.value_or(answer.body));
 }
 
-void forget_old_answers(Transaction& tx) {
+void forget_old_answers(postgres::Transaction& tx) {
   tx.exec_text(fmt::format("DELETE FROM idempotency WHERE made_at < now() - interval '{}'", kIdempotencyLifetime));
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

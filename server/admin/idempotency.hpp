@@ -9,18 +9,19 @@
 
 #include "server/admin/call.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 inline constexpr std::string_view kIdempotencyLifetime = "24 hours";
 
 // Takes the key for this call: nothing where it is new, else the answer that was given. Refuses a key that another
 // request was made with.
-std::optional<Answer> begin_idempotent(Transaction& tx, const Principal& principal, const Call& call);
+std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call);
 
 // Keeps the answer.
-void finish_idempotent(Transaction& tx, const Principal& principal, const Call& call, const Answer& answer);
+void finish_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call,
+                       const Answer& answer);
 
 // Removes what is older than its lifetime. Needs no scope.
-void forget_old_answers(Transaction& tx);
+void forget_old_answers(postgres::Transaction& tx);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

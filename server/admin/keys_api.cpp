@@ -4,15 +4,17 @@
 #include "common/json/edit.hpp"
 #include "common/json/text.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 constexpr std::string_view kHash = "key_hash";
 
-std::string key_id(Transaction&, std::string_view, const json::Value&) { return random_id(Kind::key); }
+std::string key_id(postgres::Transaction&, std::string_view, const json::Value&) {
+  return store::random_id(store::Kind::key);
+}
 
 // The hash of `before`, or that of a new secret.
-std::optional<Secret> complete_key(std::string& body, const StoredObject* before) {
+std::optional<Secret> complete_key(std::string& body, const store::StoredObject* before) {
   json::Tree tree;
   json::Tree old_tree;
   const json::Value given = tree.parse(body).value();
@@ -34,6 +36,6 @@ std::optional<Secret> complete_key(std::string& body, const StoredObject* before
 
 }  // namespace
 
-const Resource kKeys{Kind::key, "/v1/admin/keys", &draft_key, &key_id, &complete_key};
+const Resource kKeys{store::Kind::key, "/v1/admin/keys", &draft_key, &key_id, &complete_key};
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -7,8 +7,8 @@
 
 #include "server/admin/objects_api.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 extern const Resource kKeys;
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

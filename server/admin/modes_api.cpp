@@ -11,35 +11,35 @@
 #include "server/admin/drafts.hpp"
 #include "server/admin/object_parts.hpp"
 #include "server/admin/paging.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 constexpr std::string_view kGlobal = "global";
 
-Mode mode_of(const StoredObject& object) {
+Mode mode_of(const store::StoredObject& object) {
   json::Tree tree;
   const auto document = tree.parse(object.document);
   return document ? mode_from(document->text_of("mode")).value_or(Mode::enforce) : Mode::enforce;
 }
 
-StoredObject global_setting(Context& context, Lock lock) {
-  auto found = find(context.tx, Kind::setting, "", kGlobal, lock);
-  if (!found) refuse_unknown("setting", kGlobal);
+store::StoredObject global_setting(Context& context, store::Lock lock) {
+  auto found = store::find(context.tx, store::Kind::setting, "", kGlobal, lock);
+  if (!found) http::refuse_unknown("setting", kGlobal);
   return std::move(*found);
 }
 
-std::string mode_document(const StoredObject& tenant, Mode global) {
+std::string mode_document(const store::StoredObject& tenant, Mode global) {
   const Mode mode = mode_of(tenant);
   return fmt::format(R"({{"tenant_id":"{}","organization_id":"{}","mode":"{}","effective":"{}","version":{}}})",
                      tenant.key.id, tenant.key.organization_id, to_string(mode), to_string(std::max(mode, global)),
                      tenant.version);
 }
 
-Answer show_mode(Context& context, const StoredObject& tenant) {
+Answer show_mode(Context& context, const store::StoredObject& tenant) {
   Answer answer;
-  answer.body = mode_document(tenant, mode_of(global_setting(context, Lock::none)));
+  answer.body = mode_document(tenant, mode_of(global_setting(context, store::Lock::none)));
   answer.headers = fmt::format("ETag: {}\r\n", etag(tenant));
   return answer;
 }
@@ -55,14 +55,14 @@ Mode read_mode(const Call& call) {
   fields.require("mode", kModeNames);
   const auto mode = fields.choice("mode", &mode_from, kModeNames);
   fields.reject_unknown();
-  if (faults.count() > 0) refuse_faults(422, faults.take());
+  if (faults.count() > 0) http::refuse_faults(422, faults.take());
   return *mode;
 }
 
 }  // namespace
 
 Answer list_modes(Context& context) {
-  std::vector<Filter> filters;
+  std::vector<store::Filter> filters;
   if (const auto value = context.call.parameter("organization_id"); !value.empty()) {
     filters.push_back({"organization_id = $", std::string(value)});
   }
@@ -70,39 +70,41 @@ Answer list_modes(Context& context) {
     check_choice("mode", value, kModeChoices);
     filters.push_back({"coalesce(document ->> 'mode', 'enforce') = $", std::string(value)});
   }
-  const Page page = read_page(context.call);
-  const StoredObject global = global_setting(context, Lock::none);
-  std::vector<StoredObject> tenants = list(context.tx, Kind::tenant, filters, page);
+  const store::Page page = read_page(context.call);
+  const store::StoredObject global = global_setting(context, store::Lock::none);
+  std::vector<store::StoredObject> tenants = store::list(context.tx, store::Kind::tenant, filters, page);
   const std::string next = cut_page(tenants, page);
   std::vector<std::string> items;
-  for (const StoredObject& tenant : tenants) items.push_back(mode_document(tenant, mode_of(global)));
+  for (const store::StoredObject& tenant : tenants) items.push_back(mode_document(tenant, mode_of(global)));
   Answer answer;
   answer.body = fmt::format(R"({{"global":{},)", show(global).body) + list_document(items, next).substr(1);
   return answer;
 }
 
-Answer get_global_mode(Context& context) { return show(global_setting(context, Lock::none)); }
+Answer get_global_mode(Context& context) { return show(global_setting(context, store::Lock::none)); }
 
 Answer put_global_mode(Context& context) {
   const Mode mode = read_mode(context.call);
-  const StoredObject before = global_setting(context, Lock::update);
+  const store::StoredObject before = global_setting(context, store::Lock::update);
   check_conditions(context.call, &before);
   const Draft draft{
       .key = before.key, .document = fmt::format(R"({{"mode":"{}"}})", to_string(mode)), .extra = {}, .warnings = {}};
   return store(context, draft, before, "mode");
 }
 
-Answer get_tenant_mode(Context& context) { return show_mode(context, require(context, Kind::tenant, Lock::none)); }
+Answer get_tenant_mode(Context& context) {
+  return show_mode(context, require(context, store::Kind::tenant, store::Lock::none));
+}
 
 Answer put_tenant_mode(Context& context) {
   const Mode mode = read_mode(context.call);
-  const StoredObject before = require(context, Kind::tenant, Lock::update);
+  const store::StoredObject before = require(context, store::Kind::tenant, store::Lock::update);
   check_conditions(context.call, &before);
   json::Tree tree;
   const json::NamedText changed{"mode", json::string_literal(to_string(mode))};
   const Draft draft = draft_tenant(context.tx, json::edited(tree.parse(before.document).value(), {}, {&changed, 1}));
   store(context, draft, before, "mode");
-  return show_mode(context, require(context, Kind::tenant, Lock::none));
+  return show_mode(context, require(context, store::Kind::tenant, store::Lock::none));
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

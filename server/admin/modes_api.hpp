@@ -7,7 +7,7 @@
 
 #include "server/admin/call.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // The global mode, and the tenants in scope with theirs and the one that results, page by page.
 Answer list_modes(Context& context);
@@ -17,4 +17,4 @@ Answer put_global_mode(Context& context);
 Answer get_tenant_mode(Context& context);
 Answer put_tenant_mode(Context& context);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -7,10 +7,10 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 #include "server/admin/references.hpp"
-#include "server/admin/refusal.hpp"
 #include "server/admin/routes.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 // Does a list of entity tags name this one? Ours are all strong; a proxy that compresses makes them weak, which only a
@@ -31,30 +31,31 @@ bool names(std::string_view list, const std::string& tag, Comparison comparison)
 
 }  // namespace
 
-std::string etag(const StoredObject& object) { return fmt::format("\"{}\"", object.version); }
+std::string etag(const store::StoredObject& object) { return fmt::format("\"{}\"", object.version); }
 
-std::string tenant_of(const Context& context, Kind kind) {
-  if (!info(kind).in_tenant) return {};
+std::string tenant_of(const Context& context, store::Kind kind) {
+  if (!store::info(kind).in_tenant) return {};
   if (const std::string_view given = context.call.parameter("tenant_id"); !given.empty()) return std::string(given);
   return context.principal.tenant_ids.size() == 1 ? context.principal.tenant_ids.front() : std::string();
 }
 
-std::string required_tenant(const Context& context, Kind kind) {
+std::string required_tenant(const Context& context, store::Kind kind) {
   std::string tenant = tenant_of(context, kind);
-  if (info(kind).local_id && tenant.empty()) {
-    refuse_fault(422, "?tenant_id",
-                 fmt::format("tenant_id is missing: the ids of {} are unique within a tenant only", info(kind).table));
+  if (store::info(kind).local_id && tenant.empty()) {
+    http::refuse_fault(
+        422, "?tenant_id",
+        fmt::format("tenant_id is missing: the ids of {} are unique within a tenant only", store::info(kind).table));
   }
   return tenant;
 }
 
 json::Value read_body(const Call& call, json::Tree& tree) {
   const auto body = tree.parse(call.body);
-  if (!body) refuse_faults(400, {body.error()});
+  if (!body) http::refuse_faults(400, {body.error()});
   if (body->type() != json::Type::object) {
-    refuse_fault(400, "", fmt::format("the body must be a JSON object, not {}", json::describe(body->type())));
+    http::refuse_fault(400, "", fmt::format("the body must be a JSON object, not {}", json::describe(body->type())));
   }
-  if (Faults faults = json::nul_faults(*body); !faults.empty()) refuse_faults(422, std::move(faults));
+  if (Faults faults = json::nul_faults(*body); !faults.empty()) http::refuse_faults(422, std::move(faults));
   return *body;
 }
 
@@ -69,31 +70,31 @@ std::vector<std::string_view> unshown(const json::Value& body, std::string_view 
   return names;
 }
 
-StoredObject require(Context& context, Kind kind, Lock lock) {
+store::StoredObject require(Context& context, store::Kind kind, store::Lock lock) {
   const std::string& id = context.call.path_values.front();
-  auto found = find(context.tx, kind, required_tenant(context, kind), id, lock);
-  if (!found) refuse_unknown(info(kind).name, id);
+  auto found = store::find(context.tx, kind, required_tenant(context, kind), id, lock);
+  if (!found) http::refuse_unknown(store::info(kind).name, id);
   return std::move(*found);
 }
 
-void check_conditions(const Call& call, const StoredObject* found) {
+void check_conditions(const Call& call, const store::StoredObject* found) {
   if (!call.if_match.empty() && (found == nullptr || !names(call.if_match, etag(*found), Comparison::strong))) {
-    throw Refusal(
+    throw http::Refusal(
         412, "precondition-failed",
         found == nullptr
             ? "There is no such object, so If-Match cannot hold."
             : fmt::format("It has version {} by now; read it again, and repeat your change on that.", found->version));
   }
   if (!call.if_none_match.empty() && found != nullptr && names(call.if_none_match, etag(*found), Comparison::weak)) {
-    throw Refusal(412, "precondition-failed", "It exists already, and If-None-Match says it must not.");
+    throw http::Refusal(412, "precondition-failed", "It exists already, and If-None-Match says it must not.");
   }
 }
 
-bool is_known(const Call& call, const StoredObject& found) {
+bool is_known(const Call& call, const store::StoredObject& found) {
   return names(call.if_none_match, etag(found), Comparison::weak);
 }
 
-Answer show(const StoredObject& object, const Faults& warnings) {
+Answer show(const store::StoredObject& object, const Faults& warnings) {
   Answer answer;
   answer.body = object.document;
   answer.body.pop_back();
@@ -112,20 +113,20 @@ Answer show(const StoredObject& object, const Faults& warnings) {
   return answer;
 }
 
-std::string body_tenant(const Context& context, const json::Value& body, Kind kind) {
-  if (!info(kind).in_tenant) return {};
+std::string body_tenant(const Context& context, const json::Value& body, store::Kind kind) {
+  if (!store::info(kind).in_tenant) return {};
   const std::string_view asked = context.call.parameter("tenant_id");
   const std::string_view said = body.text_of("tenant_id");
   if (said.empty()) return tenant_of(context, kind);
   if (!asked.empty() && asked != said) {
-    refuse_fault(
+    http::refuse_fault(
         422, "/tenant_id",
         fmt::format("the body says {}, the query {}: let them agree, or leave one out", quoted(said), quoted(asked)));
   }
   return std::string(said);
 }
 
-std::string placed(const json::Value& body, Kind kind, const std::string& tenant_id, const std::string& id) {
+std::string placed(const json::Value& body, store::Kind kind, const std::string& tenant_id, const std::string& id) {
   Faults faults;
   std::vector<json::NamedText> added;
   const auto place = [&](std::string_view name, const std::string& value) {
@@ -139,14 +140,14 @@ std::string placed(const json::Value& body, Kind kind, const std::string& tenant
                                     quoted(given->text()), quoted(value))});
     }
   };
-  if (info(kind).in_tenant) place("tenant_id", tenant_id);
+  if (store::info(kind).in_tenant) place("tenant_id", tenant_id);
   place("id", id);
-  if (!faults.empty()) refuse_faults(422, std::move(faults));
+  if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   return json::edited(body, kReadOnly, added);
 }
 
 Answer insert_draft(Context& context, const Draft& draft, std::string_view collection, std::string_view action) {
-  const StoredObject made = insert(context.tx, draft.key, draft.document, draft.extra);
+  const store::StoredObject made = store::insert(context.tx, draft.key, draft.document, draft.extra);
   context.log.add({.action = std::string(action),
                    .key = made.key,
                    .version = made.version,
@@ -154,18 +155,20 @@ Answer insert_draft(Context& context, const Draft& draft, std::string_view colle
                    .after = made.document});
   Answer answer = show(made, draft.warnings);
   answer.status = 201;
-  const std::string tenant = info(made.key.kind).local_id ? fmt::format("?tenant_id={}", made.key.tenant_id) : "";
+  const std::string tenant =
+      store::info(made.key.kind).local_id ? fmt::format("?tenant_id={}", made.key.tenant_id) : "";
   answer.headers += fmt::format("Location: {}/{}{}\r\n", collection, made.key.id, tenant);
   return answer;
 }
 
-Answer store(Context& context, const Draft& draft, const StoredObject& before, std::string_view action) {
+Answer store(Context& context, const Draft& draft, const store::StoredObject& before, std::string_view action) {
   if (draft.key.organization_id != before.key.organization_id || draft.key.tenant_id != before.key.tenant_id) {
-    refuse_fault(422, info(before.key.kind).in_tenant ? "/tenant_id" : "/organization_id",
-                 fmt::format("a {} does not move to another owner: make a new one there", info(before.key.kind).name));
+    http::refuse_fault(
+        422, store::info(before.key.kind).in_tenant ? "/tenant_id" : "/organization_id",
+        fmt::format("a {} does not move to another owner: make a new one there", store::info(before.key.kind).name));
   }
   if (draft.document == before.document) return show(before, draft.warnings);
-  const StoredObject after = update(context.tx, before, draft.document, draft.extra);
+  const store::StoredObject after = store::update(context.tx, before, draft.document, draft.extra);
   context.log.add({.action = std::string(action),
                    .key = after.key,
                    .version = after.version,
@@ -174,9 +177,9 @@ Answer store(Context& context, const Draft& draft, const StoredObject& before, s
   return show(after, draft.warnings);
 }
 
-Answer remove_object(Context& context, const StoredObject& before) {
+Answer remove_object(Context& context, const store::StoredObject& before) {
   refuse_referenced(context.tx, before.key);
-  remove(context.tx, before.key);
+  store::remove(context.tx, before.key);
   context.log.add({.action = "delete",
                    .key = before.key,
                    .version = before.version + 1,
@@ -193,4 +196,4 @@ void show_secret(Answer& answer, std::string_view member, std::string_view secre
   answer.body += fmt::format(R"(,"{}":{}}})", member, json::string_literal(secret));
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -13,15 +13,15 @@
 #include "server/admin/drafts.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // The tenant a call is about: of the query, else the only one of the caller's token; "" for kinds without.
-std::string tenant_of(const Context& context, Kind kind);
+std::string tenant_of(const Context& context, store::Kind kind);
 // The one the body names, else as tenant_of; refuses a body and a query that name two.
-std::string body_tenant(const Context& context, const json::Value& body, Kind kind);
+std::string body_tenant(const Context& context, const json::Value& body, store::Kind kind);
 
 // As tenant_of, for a path whose ids are unique within a tenant only: refuses 422 where nothing says which.
-std::string required_tenant(const Context& context, Kind kind);
+std::string required_tenant(const Context& context, store::Kind kind);
 
 // The body as an object; refuses what is no JSON or no object.
 json::Value read_body(const Call& call, json::Tree& tree);
@@ -29,32 +29,32 @@ json::Value read_body(const Call& call, json::Tree& tree);
 bool is_given(const json::Value& body, std::string_view name);
 // The body without what is read-only, and with its place in it: what the path and the query say, where the body does
 // not say it. Refuses a body that says something else.
-std::string placed(const json::Value& body, Kind kind, const std::string& tenant_id, const std::string& id);
+std::string placed(const json::Value& body, store::Kind kind, const std::string& tenant_id, const std::string& id);
 
 // What an answer that is repeated shows in place of a secret: a body may bring that back, but no secret of its own.
 std::vector<std::string_view> unshown(const json::Value& body, std::string_view secret);
 
 // The object a path names; refuses 404 where it is not in the caller's scope.
-StoredObject require(Context& context, Kind kind, Lock lock);
+store::StoredObject require(Context& context, store::Kind kind, store::Lock lock);
 
 // Refuses 412 where If-Match or If-None-Match do not fit; `found` is nullptr where there is no object.
-void check_conditions(const Call& call, const StoredObject* found);
+void check_conditions(const Call& call, const store::StoredObject* found);
 // Whether a reader has the object as it is: If-None-Match names it.
-bool is_known(const Call& call, const StoredObject& found);
+bool is_known(const Call& call, const store::StoredObject& found);
 
 // Stores a draft under a key that is free, and records it.
 Answer insert_draft(Context& context, const Draft& draft, std::string_view collection,
                     std::string_view action = "create");
 // Stores a draft in place of `before` and records it, unless nothing changes.
-Answer store(Context& context, const Draft& draft, const StoredObject& before, std::string_view action);
+Answer store(Context& context, const Draft& draft, const store::StoredObject& before, std::string_view action);
 // Removes a row that is locked, and records it. Refuses 409 where something refers to it.
-Answer remove_object(Context& context, const StoredObject& before);
+Answer remove_object(Context& context, const store::StoredObject& before);
 
 // The object's document with what the store adds, its ETag, and `warnings` where there are some.
-Answer show(const StoredObject& object, const Faults& warnings = {});
-std::string etag(const StoredObject& object);
+Answer show(const store::StoredObject& object, const Faults& warnings = {});
+std::string etag(const store::StoredObject& object);
 
 // Puts a secret into an answer: shown this once, null where the call is repeated.
 void show_secret(Answer& answer, std::string_view member, std::string_view secret);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

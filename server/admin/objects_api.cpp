@@ -9,9 +9,9 @@
 #include "common/json/fields.hpp"
 #include "common/json/merge_patch.hpp"
 #include "server/admin/paging.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 // "Pro plan!" → "pro-plan"; "" where nothing is left.
@@ -30,18 +30,18 @@ std::string slug(std::string_view name) {
   return id;
 }
 
-template <Kind kind>
-std::string id_from_name(Transaction& tx, std::string_view tenant_id, const json::Value& body) {
+template <store::Kind kind>
+std::string id_from_name(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
   return made_id(tx, kind, tenant_id, body.text_of("name"));
 }
 
 // The shorthand rule gets an id made from its content, by whoever reads it.
-std::string policy_id(Transaction& tx, std::string_view tenant_id, const json::Value& body) {
+std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
   json::FaultList ignored;
   const json::Place root;
   json::Fields fields(body, root, ignored);
   const bool shorthand = !fields.present("limits") && has_flat_limit(fields);
-  return shorthand ? std::string() : id_from_name<Kind::policy>(tx, tenant_id, body);
+  return shorthand ? std::string() : id_from_name<store::Kind::policy>(tx, tenant_id, body);
 }
 
 Answer with(Answer answer, const std::optional<Secret>& secret) {
@@ -51,26 +51,27 @@ Answer with(Answer answer, const std::optional<Secret>& secret) {
 
 }  // namespace
 
-std::string made_id(Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name) {
+std::string made_id(postgres::Transaction& tx, store::Kind kind, std::string_view tenant_id, std::string_view name) {
   std::string id = slug(name);
-  if (id.empty() || find(tx, kind, tenant_id, id)) id = random_id(kind);
+  if (id.empty() || store::find(tx, kind, tenant_id, id)) id = store::random_id(kind);
   return id;
 }
 
-const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &draft_organization,
-                              &id_from_name<Kind::organization>};
-const Resource kTenants{Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<Kind::tenant>};
-const Resource kPlans{Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<Kind::plan>};
-const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id};
-const Resource kOverrides{Kind::override_, "/v1/admin/overrides", &draft_override, &id_from_name<Kind::override_>};
+const Resource kOrganizations{store::Kind::organization, "/v1/admin/organizations", &draft_organization,
+                              &id_from_name<store::Kind::organization>};
+const Resource kTenants{store::Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<store::Kind::tenant>};
+const Resource kPlans{store::Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<store::Kind::plan>};
+const Resource kPolicies{store::Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id};
+const Resource kOverrides{store::Kind::override_, "/v1/admin/overrides", &draft_override,
+                          &id_from_name<store::Kind::override_>};
 
-Answer list_objects(Context& context, Kind kind, const std::vector<Filter>& filters) {
-  const Page page = read_page(context.call);
-  std::vector<StoredObject> found = list(context.tx, kind, filters, page);
+Answer list_objects(Context& context, store::Kind kind, const std::vector<store::Filter>& filters) {
+  const store::Page page = read_page(context.call);
+  std::vector<store::StoredObject> found = store::list(context.tx, kind, filters, page);
   const std::string next = cut_page(found, page);
   std::vector<std::string> items;
   items.reserve(found.size());
-  for (const StoredObject& object : found) items.push_back(show(object).body);
+  for (const store::StoredObject& object : found) items.push_back(show(object).body);
   Answer answer;
   answer.body = list_document(items, next);
   return answer;
@@ -84,17 +85,17 @@ Answer create_object(Context& context, const Resource& resource) {
   std::string text = placed(body, resource.kind, tenant, id);
   const auto secret = resource.complete == nullptr ? std::nullopt : resource.complete(text, nullptr);
   const Draft draft = resource.draft(context.tx, text);
-  if (find(context.tx, resource.kind, draft.key.tenant_id, draft.key.id)) {
-    throw Refusal(409, "exists",
-                  fmt::format("{} {} exists already: choose another id, or replace it with PUT.",
-                              info(resource.kind).name, quoted(draft.key.id)));
+  if (store::find(context.tx, resource.kind, draft.key.tenant_id, draft.key.id)) {
+    throw http::Refusal(409, "exists",
+                        fmt::format("{} {} exists already: choose another id, or replace it with PUT.",
+                                    store::info(resource.kind).name, quoted(draft.key.id)));
   }
   check_conditions(context.call, nullptr);
   return with(insert_draft(context, draft, resource.collection), secret);
 }
 
-Answer get_object(Context& context, Kind kind) {
-  const StoredObject found = require(context, kind, Lock::none);
+Answer get_object(Context& context, store::Kind kind) {
+  const store::StoredObject found = require(context, kind, store::Lock::none);
   if (!is_known(context.call, found)) return show(found);
   Answer answer;
   answer.status = 304;
@@ -107,7 +108,7 @@ Answer put_object(Context& context, const Resource& resource) {
   const json::Value body = read_body(context.call, tree);
   const std::string& id = context.call.path_values.front();
   const std::string tenant = body_tenant(context, body, resource.kind);
-  const auto before = find(context.tx, resource.kind, tenant, id, Lock::update);
+  const auto before = store::find(context.tx, resource.kind, tenant, id, store::Lock::update);
   check_conditions(context.call, before ? &*before : nullptr);
   std::string text = placed(body, resource.kind, tenant, id);
   const auto secret =
@@ -121,7 +122,7 @@ Answer patch_object(Context& context, const Resource& resource) {
   json::Tree tree;
   json::Tree old_tree;
   const json::Value patch = read_body(context.call, tree);
-  const StoredObject before = require(context, resource.kind, Lock::update);
+  const store::StoredObject before = require(context, resource.kind, store::Lock::update);
   check_conditions(context.call, &before);
   const auto old = old_tree.parse(before.document);
   json::Tree merged_tree;
@@ -131,10 +132,10 @@ Answer patch_object(Context& context, const Resource& resource) {
   return store(context, draft, before, "update");
 }
 
-Answer delete_object(Context& context, Kind kind) {
-  const StoredObject before = require(context, kind, Lock::update);
+Answer delete_object(Context& context, store::Kind kind) {
+  const store::StoredObject before = require(context, kind, store::Lock::update);
   check_conditions(context.call, &before);
   return remove_object(context, before);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -11,7 +11,7 @@
 #include "server/admin/drafts.hpp"
 #include "server/admin/object_parts.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // What one answer shows, and none after it.
 struct Secret {
@@ -21,18 +21,18 @@ struct Secret {
 
 // An id for a body without one, made of what people call it ("Pro plan!" → "pro-plan"); a random one where nothing is
 // left of that, or somebody has it.
-std::string made_id(Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
+std::string made_id(postgres::Transaction& tx, store::Kind kind, std::string_view tenant_id, std::string_view name);
 
 // How one kind is served.
 struct Resource {
-  Kind kind;
+  store::Kind kind;
   std::string_view collection;  // "/v1/admin/plans"
-  Draft (*draft)(Transaction& tx, const std::string& body);
+  Draft (*draft)(postgres::Transaction& tx, const std::string& body);
   // An id for a body without one; "" where its reader makes one from the content.
-  std::string (*make_id)(Transaction& tx, std::string_view tenant_id, const json::Value& body);
+  std::string (*make_id)(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body);
   // Adds to the body, which is placed already, what the server makes itself where the body has none; a secret, if it
   // made one. `before`: what is to be replaced. nullptr: it makes nothing.
-  std::optional<Secret> (*complete)(std::string& body, const StoredObject* before) = nullptr;
+  std::optional<Secret> (*complete)(std::string& body, const store::StoredObject* before) = nullptr;
 };
 
 extern const Resource kOrganizations;
@@ -41,11 +41,11 @@ extern const Resource kPlans;
 extern const Resource kPolicies;
 extern const Resource kOverrides;
 
-Answer list_objects(Context& context, Kind kind, const std::vector<Filter>& filters);
+Answer list_objects(Context& context, store::Kind kind, const std::vector<store::Filter>& filters);
 Answer create_object(Context& context, const Resource& resource);
-Answer get_object(Context& context, Kind kind);
+Answer get_object(Context& context, store::Kind kind);
 Answer put_object(Context& context, const Resource& resource);
 Answer patch_object(Context& context, const Resource& resource);
-Answer delete_object(Context& context, Kind kind);
+Answer delete_object(Context& context, store::Kind kind);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

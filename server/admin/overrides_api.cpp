@@ -10,10 +10,10 @@
 #include "common/json/text.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/paging.hpp"
-#include "server/admin/refusal.hpp"
 #include "server/counters/outbox.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 constexpr Micros kLongestTtl = std::chrono::days(36'500);
@@ -64,16 +64,18 @@ Answer write_override(Context& context, Write write) {
   Answer answer;
   try {
     answer = write(changed, kOverrides);
-  } catch (Refusal& refusal) {
+  } catch (http::Refusal& refusal) {
     if (refusal.status != 422 || faults.empty()) throw;
     for (Fault& fault : refusal.faults) faults.push_back(std::move(fault));
   }
-  if (!faults.empty()) refuse_faults(422, std::move(faults));
+  if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   return answer;
 }
 
 // Whether Redis knows of what was written before this call.
-bool is_published(Context& context, const StoredObject& item) { return unpublished(context.tx, {&item, 1}).empty(); }
+bool is_published(Context& context, const store::StoredObject& item) {
+  return counters::unpublished(context.tx, {&item, 1}).empty();
+}
 
 // What `clear` is to remove.
 struct Cleared {
@@ -92,43 +94,44 @@ Cleared read_cleared(Context& context) {
   Cleared cleared{.tenant_id = read_optional_id(fields, "tenant_id"),
                   .policy_id = read_optional_id(fields, "policy_id"),
                   .plan_id = read_optional_id(fields, "plan_id")};
-  if (cleared.tenant_id.empty()) cleared.tenant_id = tenant_of(context, Kind::override_);
+  if (cleared.tenant_id.empty()) cleared.tenant_id = tenant_of(context, store::Kind::override_);
   if (cleared.tenant_id.empty()) fields.require("tenant_id", "whose overrides are removed");
   if (!cleared.policy_id.empty() && !cleared.plan_id.empty()) {
     fields.fault("plan_id", "policy_id and plan_id are both given: an override belongs to one of them");
   }
   fields.reject_unknown();
-  if (faults.count() != 0) refuse_faults(422, faults.take());
+  if (faults.count() != 0) http::refuse_faults(422, faults.take());
   return cleared;
 }
 
-void require_known(Context& context, Kind kind, const std::string& tenant, const std::string& id) {
-  if (!id.empty() && !find(context.tx, kind, tenant, id)) refuse_unknown(info(kind).name, id);
+void require_known(Context& context, store::Kind kind, const std::string& tenant, const std::string& id) {
+  if (!id.empty() && !store::find(context.tx, kind, tenant, id)) http::refuse_unknown(store::info(kind).name, id);
 }
 
 }  // namespace
 
-Publisher& require_publisher(Context& context) {
+counters::Publisher& require_publisher(Context& context) {
   if (context.publisher != nullptr) return *context.publisher;
-  throw Refusal(503, "no-counters",
-                "This server was told of no Redis, so it has no counters and no overrides: start it with --counters "
-                "redis://HOST:PORT/DB, the Redis that the agents count in.");
+  throw http::Refusal(
+      503, "no-counters",
+      "This server was told of no Redis, so it has no counters and no overrides: start it with --counters "
+      "redis://HOST:PORT/DB, the Redis that the agents count in.");
 }
 
 Answer list_overrides(Context& context) {
   require_publisher(context);
-  std::vector<Filter> filters;
+  std::vector<store::Filter> filters;
   for (const auto& [parameter, sql] : {std::pair{"tenant_id", "tenant_id = $"}, std::pair{"policy_id", "policy_id = $"},
                                        std::pair{"plan_id", "plan_id = $"}}) {
     const std::string_view value = context.call.parameter(parameter);
     if (!value.empty()) filters.push_back({sql, std::string(value)});
   }
-  const Page page = read_page(context.call);
-  std::vector<StoredObject> found = list(context.tx, Kind::override_, filters, page);
+  const store::Page page = read_page(context.call);
+  std::vector<store::StoredObject> found = store::list(context.tx, store::Kind::override_, filters, page);
   const std::string next = cut_page(found, page);
-  const auto waiting = unpublished(context.tx, found);
+  const auto waiting = counters::unpublished(context.tx, found);
   std::vector<std::string> items;
-  for (const StoredObject& item : found) {
+  for (const store::StoredObject& item : found) {
     std::string body = show(item).body;
     body.pop_back();
     const bool published = !waiting.contains({item.key.tenant_id, item.key.id});
@@ -141,8 +144,9 @@ Answer list_overrides(Context& context) {
 
 Answer get_override(Context& context) {
   require_publisher(context);
-  Answer answer = get_object(context, Kind::override_);
-  if (answer.status == 200) answer.published = is_published(context, require(context, Kind::override_, Lock::none));
+  Answer answer = get_object(context, store::Kind::override_);
+  if (answer.status == 200)
+    answer.published = is_published(context, require(context, store::Kind::override_, store::Lock::none));
   return answer;
 }
 
@@ -155,19 +159,21 @@ Answer create_override(Context& context) {
 Answer put_override(Context& context) {
   Answer answer = write_override(context, &put_object);
   // Where nothing changed an earlier change may still wait.
-  answer.published = !context.log.empty() || is_published(context, require(context, Kind::override_, Lock::none));
+  answer.published =
+      !context.log.empty() || is_published(context, require(context, store::Kind::override_, store::Lock::none));
   return answer;
 }
 
 Answer patch_override(Context& context) {
   Answer answer = write_override(context, &patch_object);
-  answer.published = !context.log.empty() || is_published(context, require(context, Kind::override_, Lock::none));
+  answer.published =
+      !context.log.empty() || is_published(context, require(context, store::Kind::override_, store::Lock::none));
   return answer;
 }
 
 Answer delete_override(Context& context) {
   require_publisher(context);
-  delete_object(context, Kind::override_);
+  delete_object(context, store::Kind::override_);
   Answer answer;
   answer.body = "{}";
   answer.published = true;
@@ -177,14 +183,14 @@ Answer delete_override(Context& context) {
 Answer clear_overrides(Context& context) {
   require_publisher(context);
   const Cleared wanted = read_cleared(context);
-  require_known(context, Kind::tenant, wanted.tenant_id, wanted.tenant_id);
-  require_known(context, Kind::policy, wanted.tenant_id, wanted.policy_id);
-  require_known(context, Kind::plan, wanted.tenant_id, wanted.plan_id);
-  std::vector<Filter> filters{{"tenant_id = $", wanted.tenant_id}};
+  require_known(context, store::Kind::tenant, wanted.tenant_id, wanted.tenant_id);
+  require_known(context, store::Kind::policy, wanted.tenant_id, wanted.policy_id);
+  require_known(context, store::Kind::plan, wanted.tenant_id, wanted.plan_id);
+  std::vector<store::Filter> filters{{"tenant_id = $", wanted.tenant_id}};
   if (!wanted.policy_id.empty()) filters.push_back({"policy_id = $", wanted.policy_id});
   if (!wanted.plan_id.empty()) filters.push_back({"plan_id = $", wanted.plan_id});
-  const std::vector<StoredObject> removed = remove_all(context.tx, Kind::override_, filters);
-  for (const StoredObject& item : removed) {
+  const std::vector<store::StoredObject> removed = store::remove_all(context.tx, store::Kind::override_, filters);
+  for (const store::StoredObject& item : removed) {
     context.log.add({.action = "delete",
                      .key = item.key,
                      .version = item.version + 1,
@@ -197,4 +203,4 @@ Answer clear_overrides(Context& context) {
   return answer;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

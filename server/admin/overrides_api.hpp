@@ -4,7 +4,7 @@
 
 #include "server/admin/call.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 Answer list_overrides(Context& context);
 Answer create_override(Context& context);
@@ -16,6 +16,6 @@ Answer delete_override(Context& context);
 Answer clear_overrides(Context& context);
 
 // Refuses 503 where the server was told of no Redis: nothing of overrides and counters works without.
-Publisher& require_publisher(Context& context);
+counters::Publisher& require_publisher(Context& context);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -11,16 +11,16 @@
 #include "common/base/utf8.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
-Page read_page(const Call& call) {
-  Page page{.limit = kDefaultPage, .after_tenant_id = {}, .after_id = {}};
+store::Page read_page(const Call& call) {
+  store::Page page{.limit = kDefaultPage, .after_tenant_id = {}, .after_id = {}};
   if (const std::string_view limit = call.parameter("limit"); !limit.empty()) {
     const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), page.limit);
     if (error != std::errc{} || end != limit.data() + limit.size() || page.limit < 1 || page.limit > kMaxPage) {
-      refuse_fault(400, "?limit", fmt::format("limit is a whole number from 1 to {}", kMaxPage));
+      http::refuse_fault(400, "?limit", fmt::format("limit is a whole number from 1 to {}", kMaxPage));
     }
   }
   if (const std::string_view cursor = call.parameter("cursor"); !cursor.empty()) {
@@ -40,18 +40,18 @@ std::string cursor_behind(std::string_view tenant_id, std::string_view id) {
   return to_base64url(as_bytes(fmt::format("{}\n{}", tenant_id, id)));
 }
 
-std::string cut_page(std::vector<StoredObject>& found, const Page& page) {
+std::string cut_page(std::vector<store::StoredObject>& found, const store::Page& page) {
   if (found.size() <= page.limit) return {};
   found.resize(page.limit);
   return cursor_behind(found.back().key.tenant_id, found.back().key.id);
 }
 
-void refuse_cursor() { refuse_fault(400, "?cursor", "cursor is the text `next` of the page before, unchanged"); }
+void refuse_cursor() { http::refuse_fault(400, "?cursor", "cursor is the text `next` of the page before, unchanged"); }
 
 void check_choice(std::string_view parameter, std::string_view value, std::span<const std::string_view> choices) {
   if (std::ranges::find(choices, value) != choices.end()) return;
-  refuse_fault(400, fmt::format("?{}", parameter),
-               fmt::format("{} is one of {}, not {}", parameter, fmt::join(choices, ", "), quoted(value)));
+  http::refuse_fault(400, fmt::format("?{}", parameter),
+                     fmt::format("{} is one of {}, not {}", parameter, fmt::join(choices, ", "), quoted(value)));
 }
 
 std::string list_document(const std::vector<std::string>& items, const std::string& next) {
@@ -64,4 +64,4 @@ std::string list_document(const std::vector<std::string>& items, const std::stri
   return body.append(next.empty() ? "null" : json::string_literal(next)).append("}");
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -10,19 +10,19 @@
 #include "server/admin/call.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 inline constexpr std::size_t kDefaultPage = 100;
 inline constexpr std::size_t kMaxPage = 1000;
 
 // From `limit` and `cursor` of the query. Refuses what is no page.
-Page read_page(const Call& call);
+store::Page read_page(const Call& call);
 
 // An opaque text that names the place behind an object.
 std::string cursor_behind(std::string_view tenant_id, std::string_view id);
 
 // Takes away what is beyond the page; the cursor of the next one, "" where there is none.
-std::string cut_page(std::vector<StoredObject>& found, const Page& page);
+std::string cut_page(std::vector<store::StoredObject>& found, const store::Page& page);
 
 // 400 for a cursor that is none of ours.
 [[noreturn]] void refuse_cursor();
@@ -34,4 +34,4 @@ inline constexpr std::array<std::string_view, 3> kModeChoices{"enforce", "shadow
 // {"items":[…],"next":…}: `items` are JSON texts, `next` a cursor or "".
 std::string list_document(const std::vector<std::string>& items, const std::string& next);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

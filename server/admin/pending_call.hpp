@@ -13,28 +13,28 @@
 #include "server/admin/call.hpp"
 #include "server/admin/routes.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 struct PendingCall {
   using Time = std::chrono::steady_clock::time_point;
   enum class Stage : std::uint8_t { waiting, running, given_up };
 
-  explicit PendingCall(http::Reply its_reply) : reply(std::move(its_reply)) {}
-  explicit PendingCall(http::Admission its_admission) : reply(std::move(its_admission)) {}
+  explicit PendingCall(sluice::http::Reply its_reply) : reply(std::move(its_reply)) {}
+  explicit PendingCall(sluice::http::Admission its_admission) : reply(std::move(its_admission)) {}
   // The same call, to be made once more; what it was before is of no use.
   explicit PendingCall(PendingCall& before)
       : reply(std::move(before.reply)), call(std::move(before.call)), arrived(before.arrived) {
     before.answered = true;
   }
 
-  std::variant<http::Reply, http::Admission> reply;
+  std::variant<sluice::http::Reply, sluice::http::Admission> reply;
   Call call;
   Time arrived = std::chrono::steady_clock::now();
   Time begin = arrived;  // of this time that it is made
   bool answered = false;
   std::atomic<Stage> stage{Stage::waiting};
 
-  bool asks_for_body() const { return std::holds_alternative<http::Admission>(reply); }
+  bool asks_for_body() const { return std::holds_alternative<sluice::http::Admission>(reply); }
   bool changes() const { return !asks_for_body() && call.route->changes(); }
   // Which of the two comes first: the call begins, or it is given up and never will.
   bool leave_queue(Stage next) {
@@ -43,4 +43,4 @@ struct PendingCall {
   }
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

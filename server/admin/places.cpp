@@ -11,22 +11,23 @@
 #include "common/json/fields.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 // The organizations of those tenants that are there, locked so that they stay.
-std::map<std::string, std::string, std::less<>> organizations_of(Transaction& tx,
+std::map<std::string, std::string, std::less<>> organizations_of(postgres::Transaction& tx,
                                                                  const std::vector<std::string>& tenants) {
   std::map<std::string, std::string, std::less<>> found;
-  const pqxx::result rows = tx.exec(
-      "SELECT id, organization_id FROM tenants WHERE id = ANY ($1::text[]) ORDER BY id FOR SHARE", text_array(tenants));
+  const pqxx::result rows =
+      tx.exec("SELECT id, organization_id FROM tenants WHERE id = ANY ($1::text[]) ORDER BY id FOR SHARE",
+              postgres::text_array(tenants));
   for (const auto& row : rows) found.emplace(row[0].c_str(), row[1].c_str());
   return found;
 }
 
 }  // namespace
 
-void check_places(Transaction& tx, const json::Value& body, std::string& organization_id,
+void check_places(postgres::Transaction& tx, const json::Value& body, std::string& organization_id,
                   const std::vector<std::string>& tenant_ids, Faults& faults) {
   const auto found = organizations_of(tx, tenant_ids);
   if (organization_id.empty() && !found.empty()) organization_id = found.begin()->second;
@@ -42,9 +43,9 @@ void check_places(Transaction& tx, const json::Value& body, std::string& organiz
     faults.push_back(
         {fmt::format("/tenant_ids/{}", i), fmt::format("there is no tenant {}{}", quoted(item.text()), where)});
   }
-  if (is_id(organization_id) && !find(tx, Kind::organization, "", organization_id, Lock::share)) {
+  if (is_id(organization_id) && !store::find(tx, store::Kind::organization, "", organization_id, store::Lock::share)) {
     faults.push_back({"/organization_id", fmt::format("there is no organization {}", quoted(organization_id))});
   }
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -4,9 +4,9 @@
 #include "server/postgres/transaction.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // Refuses 409 where something refers to the object, naming up to 20 of them.
-void refuse_referenced(Transaction& tx, const ObjectKey& key);
+void refuse_referenced(postgres::Transaction& tx, const store::ObjectKey& key);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

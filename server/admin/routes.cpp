@@ -18,7 +18,7 @@
 #include "server/admin/tokens_api.hpp"
 #include "server/admin/versions_api.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 // The six routes of a resource differ in nothing but the resource and its filters.
@@ -27,7 +27,7 @@ template <const Resource& resource>
 Answer create(Context& context) {
   return create_object(context, resource);
 }
-template <Kind kind>
+template <store::Kind kind>
 Answer get(Context& context) {
   return get_object(context, kind);
 }
@@ -39,28 +39,28 @@ template <const Resource& resource>
 Answer patch(Context& context) {
   return patch_object(context, resource);
 }
-template <Kind kind>
+template <store::Kind kind>
 Answer remove(Context& context) {
   return delete_object(context, kind);
 }
-template <TokenType type>
+template <auth::TokenType type>
 Answer create_a_token(Context& context) {
   return create_token(context, type);
 }
-template <TokenType type>
+template <auth::TokenType type>
 Answer patch_a_token(Context& context) {
   return patch_token(context, type);
 }
-template <TokenType type>
+template <auth::TokenType type>
 Answer remove_a_token(Context& context) {
   return delete_token(context, type);
 }
 
-template <Kind kind>
+template <store::Kind kind>
 Answer list_past(Context& context) {
   return list_versions(context, kind);
 }
-template <Kind kind>
+template <store::Kind kind>
 Answer get_past(Context& context) {
   return get_version(context, kind);
 }
@@ -84,9 +84,9 @@ constexpr QueryFilter kByPlan{"plan_id", "plan_id = $"};
 constexpr QueryFilter kByMode{"mode", "coalesce(document ->> 'mode', 'enforce') = $", kModeChoices};
 constexpr QueryFilter kByEnabled{"enabled", "coalesce(document ->> 'enabled', 'true') = $", kBooleans};
 
-template <Kind kind, const QueryFilter&... allowed>
+template <store::Kind kind, const QueryFilter&... allowed>
 Answer list(Context& context) {
-  std::vector<Filter> filters;
+  std::vector<store::Filter> filters;
   for (const QueryFilter& filter : std::initializer_list<QueryFilter>{allowed...}) {
     const std::string_view value = context.call.parameter(filter.parameter);
     if (value.empty()) continue;
@@ -103,120 +103,147 @@ constexpr bool kOneState = true;
 constexpr bool kTakesYaml = true;
 
 constexpr std::array kRoutes{
-    Route{"GET", "/v1/admin/organizations", Permission::read, Level::tenant, &list<Kind::organization>, kPage},
-    Route{"POST", "/v1/admin/organizations", Permission::manage_organizations, Level::platform,
+    Route{"GET", "/v1/admin/organizations", auth::Permission::read, auth::Level::tenant,
+          &list<store::Kind::organization>, kPage},
+    Route{"POST", "/v1/admin/organizations", auth::Permission::manage_organizations, auth::Level::platform,
           &create<kOrganizations>},
-    Route{"GET", "/v1/admin/organizations/{id}", Permission::read, Level::tenant, &get<Kind::organization>},
-    Route{"PUT", "/v1/admin/organizations/{id}", Permission::manage_organizations, Level::platform,
+    Route{"GET", "/v1/admin/organizations/{id}", auth::Permission::read, auth::Level::tenant,
+          &get<store::Kind::organization>},
+    Route{"PUT", "/v1/admin/organizations/{id}", auth::Permission::manage_organizations, auth::Level::platform,
           &put<kOrganizations>},
-    Route{"PATCH", "/v1/admin/organizations/{id}", Permission::configure, Level::organization, &patch<kOrganizations>},
-    Route{"DELETE", "/v1/admin/organizations/{id}", Permission::manage_organizations, Level::platform,
-          &remove<Kind::organization>},
+    Route{"PATCH", "/v1/admin/organizations/{id}", auth::Permission::configure, auth::Level::organization,
+          &patch<kOrganizations>},
+    Route{"DELETE", "/v1/admin/organizations/{id}", auth::Permission::manage_organizations, auth::Level::platform,
+          &remove<store::Kind::organization>},
 
-    Route{"GET", "/v1/admin/tenants", Permission::read, Level::tenant, &list<Kind::tenant, kByOrganization>,
-          "limit,cursor,organization_id"},
-    Route{"POST", "/v1/admin/tenants", Permission::configure, Level::organization, &create<kTenants>},
-    Route{"GET", "/v1/admin/tenants/{id}", Permission::read, Level::tenant, &get<Kind::tenant>},
-    Route{"PUT", "/v1/admin/tenants/{id}", Permission::configure, Level::organization, &put<kTenants>},
-    Route{"PATCH", "/v1/admin/tenants/{id}", Permission::configure, Level::tenant, &patch<kTenants>},
-    Route{"DELETE", "/v1/admin/tenants/{id}", Permission::configure, Level::organization, &remove<Kind::tenant>},
+    Route{"GET", "/v1/admin/tenants", auth::Permission::read, auth::Level::tenant,
+          &list<store::Kind::tenant, kByOrganization>, "limit,cursor,organization_id"},
+    Route{"POST", "/v1/admin/tenants", auth::Permission::configure, auth::Level::organization, &create<kTenants>},
+    Route{"GET", "/v1/admin/tenants/{id}", auth::Permission::read, auth::Level::tenant, &get<store::Kind::tenant>},
+    Route{"PUT", "/v1/admin/tenants/{id}", auth::Permission::configure, auth::Level::organization, &put<kTenants>},
+    Route{"PATCH", "/v1/admin/tenants/{id}", auth::Permission::configure, auth::Level::tenant, &patch<kTenants>},
+    Route{"DELETE", "/v1/admin/tenants/{id}", auth::Permission::configure, auth::Level::organization,
+          &remove<store::Kind::tenant>},
 
-    Route{"GET", "/v1/admin/plans", Permission::read, Level::tenant, &list<Kind::plan, kByTenant>,
+    Route{"GET", "/v1/admin/plans", auth::Permission::read, auth::Level::tenant, &list<store::Kind::plan, kByTenant>,
           "limit,cursor,tenant_id"},
-    Route{"POST", "/v1/admin/plans", Permission::configure, Level::tenant, &create<kPlans>, kTenant},
-    Route{"GET", "/v1/admin/plans/{id}", Permission::read, Level::tenant, &get<Kind::plan>, kTenant},
-    Route{"PUT", "/v1/admin/plans/{id}", Permission::configure, Level::tenant, &put<kPlans>, kTenant},
-    Route{"PATCH", "/v1/admin/plans/{id}", Permission::configure, Level::tenant, &patch<kPlans>, kTenant},
-    Route{"DELETE", "/v1/admin/plans/{id}", Permission::configure, Level::tenant, &remove<Kind::plan>, kTenant},
+    Route{"POST", "/v1/admin/plans", auth::Permission::configure, auth::Level::tenant, &create<kPlans>, kTenant},
+    Route{"GET", "/v1/admin/plans/{id}", auth::Permission::read, auth::Level::tenant, &get<store::Kind::plan>, kTenant},
+    Route{"PUT", "/v1/admin/plans/{id}", auth::Permission::configure, auth::Level::tenant, &put<kPlans>, kTenant},
+    Route{"PATCH", "/v1/admin/plans/{id}", auth::Permission::configure, auth::Level::tenant, &patch<kPlans>, kTenant},
+    Route{"DELETE", "/v1/admin/plans/{id}", auth::Permission::configure, auth::Level::tenant,
+          &remove<store::Kind::plan>, kTenant},
 
-    Route{"GET", "/v1/admin/plans/{id}/versions", Permission::read, Level::tenant, &list_past<Kind::plan>, kTenantPage},
-    Route{"GET", "/v1/admin/plans/{id}/versions/{version}", Permission::read, Level::tenant, &get_past<Kind::plan>,
+    Route{"GET", "/v1/admin/plans/{id}/versions", auth::Permission::read, auth::Level::tenant,
+          &list_past<store::Kind::plan>, kTenantPage},
+    Route{"GET", "/v1/admin/plans/{id}/versions/{version}", auth::Permission::read, auth::Level::tenant,
+          &get_past<store::Kind::plan>, kTenant},
+    Route{"POST", "/v1/admin/plans/{id}/rollback", auth::Permission::configure, auth::Level::tenant, &back<kPlans>,
           kTenant},
-    Route{"POST", "/v1/admin/plans/{id}/rollback", Permission::configure, Level::tenant, &back<kPlans>, kTenant},
 
-    Route{"GET", "/v1/admin/policies", Permission::read, Level::tenant,
-          &list<Kind::policy, kByTenant, kByPlan, kByMode, kByEnabled>, "limit,cursor,tenant_id,plan_id,mode,enabled"},
-    Route{"POST", "/v1/admin/policies", Permission::configure, Level::tenant, &create<kPolicies>, kTenant},
-    Route{"GET", "/v1/admin/policies/{id}", Permission::read, Level::tenant, &get<Kind::policy>, kTenant},
-    Route{"PUT", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &put<kPolicies>, kTenant},
-    Route{"PATCH", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &patch<kPolicies>, kTenant},
-    Route{"DELETE", "/v1/admin/policies/{id}", Permission::configure, Level::tenant, &remove<Kind::policy>, kTenant},
-
-    Route{"GET", "/v1/admin/policies/{id}/versions", Permission::read, Level::tenant, &list_past<Kind::policy>,
-          kTenantPage},
-    Route{"GET", "/v1/admin/policies/{id}/versions/{version}", Permission::read, Level::tenant, &get_past<Kind::policy>,
+    Route{"GET", "/v1/admin/policies", auth::Permission::read, auth::Level::tenant,
+          &list<store::Kind::policy, kByTenant, kByPlan, kByMode, kByEnabled>,
+          "limit,cursor,tenant_id,plan_id,mode,enabled"},
+    Route{"POST", "/v1/admin/policies", auth::Permission::configure, auth::Level::tenant, &create<kPolicies>, kTenant},
+    Route{"GET", "/v1/admin/policies/{id}", auth::Permission::read, auth::Level::tenant, &get<store::Kind::policy>,
           kTenant},
-    Route{"POST", "/v1/admin/policies/{id}/rollback", Permission::configure, Level::tenant, &back<kPolicies>, kTenant},
-    Route{"POST", "/v1/admin/policies/{id}/rollout", Permission::operate, Level::tenant, &roll_out, kTenant},
+    Route{"PUT", "/v1/admin/policies/{id}", auth::Permission::configure, auth::Level::tenant, &put<kPolicies>, kTenant},
+    Route{"PATCH", "/v1/admin/policies/{id}", auth::Permission::configure, auth::Level::tenant, &patch<kPolicies>,
+          kTenant},
+    Route{"DELETE", "/v1/admin/policies/{id}", auth::Permission::configure, auth::Level::tenant,
+          &remove<store::Kind::policy>, kTenant},
 
-    Route{"GET", "/v1/admin/keys", Permission::read, Level::tenant, &list<Kind::key, kByTenant, kByName>,
-          "limit,cursor,tenant_id,name"},
-    Route{"POST", "/v1/admin/keys", Permission::configure, Level::tenant, &create<kKeys>},
-    Route{"GET", "/v1/admin/keys/{id}", Permission::read, Level::tenant, &get<Kind::key>},
-    Route{"PUT", "/v1/admin/keys/{id}", Permission::configure, Level::tenant, &put<kKeys>},
-    Route{"PATCH", "/v1/admin/keys/{id}", Permission::configure, Level::tenant, &patch<kKeys>},
-    Route{"DELETE", "/v1/admin/keys/{id}", Permission::configure, Level::tenant, &remove<Kind::key>},
+    Route{"GET", "/v1/admin/policies/{id}/versions", auth::Permission::read, auth::Level::tenant,
+          &list_past<store::Kind::policy>, kTenantPage},
+    Route{"GET", "/v1/admin/policies/{id}/versions/{version}", auth::Permission::read, auth::Level::tenant,
+          &get_past<store::Kind::policy>, kTenant},
+    Route{"POST", "/v1/admin/policies/{id}/rollback", auth::Permission::configure, auth::Level::tenant,
+          &back<kPolicies>, kTenant},
+    Route{"POST", "/v1/admin/policies/{id}/rollout", auth::Permission::operate, auth::Level::tenant, &roll_out,
+          kTenant},
 
-    Route{"GET", "/v1/admin/whoami", Permission::read, Level::tenant, &who_am_i},
-    Route{"GET", "/v1/admin/tokens", Permission::read_tokens, Level::tenant, &list<Kind::token, kByOrganization>,
-          "limit,cursor,organization_id"},
-    Route{"POST", "/v1/admin/tokens", Permission::grant, Level::tenant, &create_a_token<TokenType::admin>},
-    Route{"GET", "/v1/admin/tokens/{id}", Permission::read_tokens, Level::tenant, &get<Kind::token>},
-    Route{"PATCH", "/v1/admin/tokens/{id}", Permission::grant, Level::tenant, &patch_a_token<TokenType::admin>},
-    Route{"DELETE", "/v1/admin/tokens/{id}", Permission::grant, Level::tenant, &remove_a_token<TokenType::admin>},
+    Route{"GET", "/v1/admin/keys", auth::Permission::read, auth::Level::tenant,
+          &list<store::Kind::key, kByTenant, kByName>, "limit,cursor,tenant_id,name"},
+    Route{"POST", "/v1/admin/keys", auth::Permission::configure, auth::Level::tenant, &create<kKeys>},
+    Route{"GET", "/v1/admin/keys/{id}", auth::Permission::read, auth::Level::tenant, &get<store::Kind::key>},
+    Route{"PUT", "/v1/admin/keys/{id}", auth::Permission::configure, auth::Level::tenant, &put<kKeys>},
+    Route{"PATCH", "/v1/admin/keys/{id}", auth::Permission::configure, auth::Level::tenant, &patch<kKeys>},
+    Route{"DELETE", "/v1/admin/keys/{id}", auth::Permission::configure, auth::Level::tenant, &remove<store::Kind::key>},
 
-    Route{"GET", "/v1/admin/agent-tokens", Permission::read_tokens, Level::tenant,
-          &list<Kind::agent_token, kByOrganization>, "limit,cursor,organization_id"},
-    Route{"POST", "/v1/admin/agent-tokens", Permission::grant, Level::tenant, &create_a_token<TokenType::agent>},
-    Route{"GET", "/v1/admin/agent-tokens/{id}", Permission::read_tokens, Level::tenant, &get<Kind::agent_token>},
-    Route{"PATCH", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &patch_a_token<TokenType::agent>},
-    Route{"DELETE", "/v1/admin/agent-tokens/{id}", Permission::grant, Level::tenant, &remove_a_token<TokenType::agent>},
+    Route{"GET", "/v1/admin/whoami", auth::Permission::read, auth::Level::tenant, &who_am_i},
+    Route{"GET", "/v1/admin/tokens", auth::Permission::read_tokens, auth::Level::tenant,
+          &list<store::Kind::token, kByOrganization>, "limit,cursor,organization_id"},
+    Route{"POST", "/v1/admin/tokens", auth::Permission::grant, auth::Level::tenant,
+          &create_a_token<auth::TokenType::admin>},
+    Route{"GET", "/v1/admin/tokens/{id}", auth::Permission::read_tokens, auth::Level::tenant, &get<store::Kind::token>},
+    Route{"PATCH", "/v1/admin/tokens/{id}", auth::Permission::grant, auth::Level::tenant,
+          &patch_a_token<auth::TokenType::admin>},
+    Route{"DELETE", "/v1/admin/tokens/{id}", auth::Permission::grant, auth::Level::tenant,
+          &remove_a_token<auth::TokenType::admin>},
+
+    Route{"GET", "/v1/admin/agent-tokens", auth::Permission::read_tokens, auth::Level::tenant,
+          &list<store::Kind::agent_token, kByOrganization>, "limit,cursor,organization_id"},
+    Route{"POST", "/v1/admin/agent-tokens", auth::Permission::grant, auth::Level::tenant,
+          &create_a_token<auth::TokenType::agent>},
+    Route{"GET", "/v1/admin/agent-tokens/{id}", auth::Permission::read_tokens, auth::Level::tenant,
+          &get<store::Kind::agent_token>},
+    Route{"PATCH", "/v1/admin/agent-tokens/{id}", auth::Permission::grant, auth::Level::tenant,
+          &patch_a_token<auth::TokenType::agent>},
+    Route{"DELETE", "/v1/admin/agent-tokens/{id}", auth::Permission::grant, auth::Level::tenant,
+          &remove_a_token<auth::TokenType::agent>},
 
     // Who gets an organization's policies is shown to it; which namespaces do is the platform's to say.
-    Route{"GET", "/v1/admin/bindings", Permission::read_tokens, Level::tenant,
-          &list<Kind::binding, kByOrganization, kByNamespace>, "limit,cursor,organization_id,namespace"},
-    Route{"POST", "/v1/admin/bindings", Permission::grant, Level::platform, &create<kBindings>},
-    Route{"GET", "/v1/admin/bindings/{id}", Permission::read_tokens, Level::tenant, &get<Kind::binding>},
-    Route{"PUT", "/v1/admin/bindings/{id}", Permission::grant, Level::platform, &put<kBindings>},
-    Route{"PATCH", "/v1/admin/bindings/{id}", Permission::grant, Level::platform, &patch<kBindings>},
-    Route{"DELETE", "/v1/admin/bindings/{id}", Permission::grant, Level::platform, &remove<Kind::binding>},
+    Route{"GET", "/v1/admin/bindings", auth::Permission::read_tokens, auth::Level::tenant,
+          &list<store::Kind::binding, kByOrganization, kByNamespace>, "limit,cursor,organization_id,namespace"},
+    Route{"POST", "/v1/admin/bindings", auth::Permission::grant, auth::Level::platform, &create<kBindings>},
+    Route{"GET", "/v1/admin/bindings/{id}", auth::Permission::read_tokens, auth::Level::tenant,
+          &get<store::Kind::binding>},
+    Route{"PUT", "/v1/admin/bindings/{id}", auth::Permission::grant, auth::Level::platform, &put<kBindings>},
+    Route{"PATCH", "/v1/admin/bindings/{id}", auth::Permission::grant, auth::Level::platform, &patch<kBindings>},
+    Route{"DELETE", "/v1/admin/bindings/{id}", auth::Permission::grant, auth::Level::platform,
+          &remove<store::Kind::binding>},
 
-    Route{"GET", "/v1/admin/modes", Permission::read, Level::tenant, &list_modes, "limit,cursor,organization_id,mode"},
-    Route{"GET", "/v1/admin/modes/global", Permission::read, Level::tenant, &get_global_mode},
-    Route{"PUT", "/v1/admin/modes/global", Permission::operate, Level::platform, &put_global_mode},
-    Route{"GET", "/v1/admin/modes/tenants/{id}", Permission::read, Level::tenant, &get_tenant_mode},
-    Route{"PUT", "/v1/admin/modes/tenants/{id}", Permission::operate, Level::tenant, &put_tenant_mode},
+    Route{"GET", "/v1/admin/modes", auth::Permission::read, auth::Level::tenant, &list_modes,
+          "limit,cursor,organization_id,mode"},
+    Route{"GET", "/v1/admin/modes/global", auth::Permission::read, auth::Level::tenant, &get_global_mode},
+    Route{"PUT", "/v1/admin/modes/global", auth::Permission::operate, auth::Level::platform, &put_global_mode},
+    Route{"GET", "/v1/admin/modes/tenants/{id}", auth::Permission::read, auth::Level::tenant, &get_tenant_mode},
+    Route{"PUT", "/v1/admin/modes/tenants/{id}", auth::Permission::operate, auth::Level::tenant, &put_tenant_mode},
 
-    Route{"GET", "/v1/admin/audit", Permission::read_audit, Level::tenant, &list_audit,
+    Route{"GET", "/v1/admin/audit", auth::Permission::read_audit, auth::Level::tenant, &list_audit,
           "limit,cursor,organization_id,tenant_id,kind,object_id,actor_id,since,until"},
-    Route{"GET", "/v1/admin/revision", Permission::read, Level::tenant, &get_revision},
-    Route{"GET", "/v1/admin/revisions/{revision}", Permission::read, Level::tenant, &get_enforcement, "wait"},
-    Route{"GET", "/v1/admin/agents", Permission::read, Level::tenant, &list_agents,
+    Route{"GET", "/v1/admin/revision", auth::Permission::read, auth::Level::tenant, &get_revision},
+    Route{"GET", "/v1/admin/revisions/{revision}", auth::Permission::read, auth::Level::tenant, &get_enforcement,
+          "wait"},
+    Route{"GET", "/v1/admin/agents", auth::Permission::read, auth::Level::tenant, &list_agents,
           "limit,cursor,organization_id,tenant_id,status"},
-    Route{"GET", "/v1/admin/analytics", Permission::read, Level::tenant, &list_analytics,
+    Route{"GET", "/v1/admin/analytics", auth::Permission::read, auth::Level::tenant, &list_analytics,
           "limit,cursor,tenant_id,policy_id,outcome,since,until,by"},
-    Route{"GET", "/v1/admin/analytics/subjects", Permission::read, Level::tenant, &list_throttled_subjects,
+    Route{"GET", "/v1/admin/analytics/subjects", auth::Permission::read, auth::Level::tenant, &list_throttled_subjects,
           "limit,tenant_id,policy_id,since,until"},
 
-    Route{"GET", "/v1/admin/export", Permission::read, Level::tenant, &export_bundle,
+    Route{"GET", "/v1/admin/export", auth::Permission::read, auth::Level::tenant, &export_bundle,
           "organization_id,tenant_id,include", 1 << 20, kOneState},
-    Route{"POST", "/v1/admin/apply", Permission::configure, Level::tenant, &apply_bundle,
+    Route{"POST", "/v1/admin/apply", auth::Permission::configure, auth::Level::tenant, &apply_bundle,
           "dry_run,prune,organization_id", json::kMaxBytes, !kOneState, kTakesYaml},
-    Route{"POST", "/v1/admin/validate", Permission::read, Level::tenant, &validate_body, kTenant, json::kMaxBytes,
-          !kOneState, kTakesYaml},
-    Route{"POST", "/v1/admin/explain", Permission::read, Level::tenant, &explain_request, kTenant, 1 << 20, kOneState},
+    Route{"POST", "/v1/admin/validate", auth::Permission::read, auth::Level::tenant, &validate_body, kTenant,
+          json::kMaxBytes, !kOneState, kTakesYaml},
+    Route{"POST", "/v1/admin/explain", auth::Permission::read, auth::Level::tenant, &explain_request, kTenant, 1 << 20,
+          kOneState},
 
-    Route{"GET", "/v1/admin/overrides", Permission::read, Level::tenant, &list_overrides,
+    Route{"GET", "/v1/admin/overrides", auth::Permission::read, auth::Level::tenant, &list_overrides,
           "limit,cursor,tenant_id,policy_id,plan_id"},
-    Route{"POST", "/v1/admin/overrides", Permission::operate, Level::tenant, &create_override, kTenant},
-    Route{"POST", "/v1/admin/overrides/clear", Permission::operate, Level::tenant, &clear_overrides},
-    Route{"GET", "/v1/admin/overrides/{id}", Permission::read, Level::tenant, &get_override, kTenant},
-    Route{"PUT", "/v1/admin/overrides/{id}", Permission::operate, Level::tenant, &put_override, kTenant},
-    Route{"PATCH", "/v1/admin/overrides/{id}", Permission::operate, Level::tenant, &patch_override, kTenant},
-    Route{"DELETE", "/v1/admin/overrides/{id}", Permission::operate, Level::tenant, &delete_override, kTenant},
+    Route{"POST", "/v1/admin/overrides", auth::Permission::operate, auth::Level::tenant, &create_override, kTenant},
+    Route{"POST", "/v1/admin/overrides/clear", auth::Permission::operate, auth::Level::tenant, &clear_overrides},
+    Route{"GET", "/v1/admin/overrides/{id}", auth::Permission::read, auth::Level::tenant, &get_override, kTenant},
+    Route{"PUT", "/v1/admin/overrides/{id}", auth::Permission::operate, auth::Level::tenant, &put_override, kTenant},
+    Route{"PATCH", "/v1/admin/overrides/{id}", auth::Permission::operate, auth::Level::tenant, &patch_override,
+          kTenant},
+    Route{"DELETE", "/v1/admin/overrides/{id}", auth::Permission::operate, auth::Level::tenant, &delete_override,
+          kTenant},
 
-    Route{"POST", "/v1/admin/counters/read", Permission::read, Level::tenant, &read_counters},
-    Route{"POST", "/v1/admin/counters/reset", Permission::operate, Level::tenant, &reset_counters},
+    Route{"POST", "/v1/admin/counters/read", auth::Permission::read, auth::Level::tenant, &read_counters},
+    Route{"POST", "/v1/admin/counters/reset", auth::Permission::operate, auth::Level::tenant, &reset_counters},
 };
 
 std::vector<std::string_view> segments(std::string_view path) {
@@ -242,7 +269,7 @@ bool fits(const Route& route, const std::vector<std::string_view>& path, std::ve
       if (wanted[i] != path[i]) return false;
       continue;
     }
-    auto value = http::decode_segment(path[i]);
+    auto value = sluice::http::decode_segment(path[i]);
     if (!value || value->empty()) return false;
     values.push_back(std::move(*value));
   }
@@ -272,4 +299,4 @@ Found find_route(std::string_view method, std::string_view path) {
   return found;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -10,13 +10,13 @@
 
 #include "server/admin/call.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 struct Route {
   std::string_view method;
   std::string_view path;  // a template: "/v1/admin/plans/{id}"
-  Permission permission;
-  Level level;  // what the caller's scope must reach at least
+  auth::Permission permission;
+  auth::Level level;  // what the caller's scope must reach at least
   RouteHandler handler;
   std::string_view parameters = "";  // names allowed in the query, with commas between
   std::size_t max_body = 1 << 20;    // bytes
@@ -35,4 +35,4 @@ struct Found {
 };
 Found find_route(std::string_view method, std::string_view path);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

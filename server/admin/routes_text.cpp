@@ -6,7 +6,7 @@
 
 #include "server/admin/routes.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 std::string describe_routes() {
   std::size_t width = 0;
@@ -14,9 +14,9 @@ std::string describe_routes() {
   std::string text;
   for (const Route& route : routes()) {
     text += fmt::format("{:<7} {:<{}} {:<11} {:<12} {}\n", route.method, route.path, width, to_string(route.permission),
-                        to_string(route.level), roles_with(route.permission));
+                        to_string(route.level), auth::roles_with(route.permission));
   }
   return text;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -5,10 +5,10 @@
 
 #include <string>
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // A line for each route: method, path, permission, how far the caller must reach at least (tenant, organization,
 // platform), and the roles that have the permission; columns with spaces between, the roles last.
 std::string describe_routes();
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

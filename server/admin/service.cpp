@@ -7,16 +7,16 @@
 #include <fmt/core.h>
 #include <boost/asio/post.hpp>
 
-#include "common/base/crypto.hpp"
 #include "common/base/text.hpp"
 #include "common/base/version.hpp"
 #include "common/http/query.hpp"
 #include "common/json/fields.hpp"
 #include "server/admin/embedded.hpp"
-#include "server/admin/refusal.hpp"
 #include "server/admin/routes.hpp"
+#include "server/http/headers.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 using std::chrono::steady_clock;
@@ -43,11 +43,6 @@ constexpr std::string_view kHealth = "/v1/health";
 
 bool is_open(std::string_view path) {
   return path == kHealth || std::ranges::find(kOpenPages, path, &OpenPage::path) != kOpenPages.end();
-}
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-         c == ':' || c == '-';
 }
 
 // Without its parameters, in lower case.
@@ -82,8 +77,8 @@ constexpr std::string_view kNeverEmpty = "limit,mode,enabled,kind,include,since,
 
 // The parameters of the query: each known to the route, each once.
 void read_query(std::string_view query, Call& call) {
-  auto parameters = http::parse_query(query);
-  if (!parameters) throw Refusal(400, "invalid", parameters.error().text);
+  auto parameters = sluice::http::parse_query(query);
+  if (!parameters) throw http::Refusal(400, "invalid", parameters.error().text);
   Faults faults;
   for (auto& [name, value] : *parameters) {
     const std::string pointer = "?" + name;
@@ -100,7 +95,7 @@ void read_query(std::string_view query, Call& call) {
       call.query.emplace_back(std::move(name), std::move(value));
     }
   }
-  if (!faults.empty()) refuse_faults(400, std::move(faults));
+  if (!faults.empty()) http::refuse_faults(400, std::move(faults));
 }
 
 void check_idempotency_key(const Call& call) {
@@ -108,19 +103,20 @@ void check_idempotency_key(const Call& call) {
   const bool good =
       key.size() <= kMaxIdempotencyKey && std::ranges::all_of(key, [](char c) { return c > ' ' && c <= '~'; });
   if (!good) {
-    refuse_fault(400, "Idempotency-Key",
-                 fmt::format("a key is 1 to {} visible ASCII characters, such as a random UUID", kMaxIdempotencyKey));
+    http::refuse_fault(
+        400, "Idempotency-Key",
+        fmt::format("a key is 1 to {} visible ASCII characters, such as a random UUID", kMaxIdempotencyKey));
   }
 }
 
 // Everything of the request that a route and no database is needed for.
-void read_call(const http::Request& request, Found& found, Call& call) {
+void read_call(const sluice::http::Request& request, Found& found, Call& call) {
   if (found.allow.empty()) {
-    throw Refusal(404, "not-found", "There is no such path; /openapi.json lists all of them.");
+    throw http::Refusal(404, "not-found", "There is no such path; /openapi.json lists all of them.");
   }
   if (found.route == nullptr) {
-    throw Refusal(405, "method-not-allowed", fmt::format("This path has {}.", found.allow), {},
-                  fmt::format("Allow: {}\r\n", found.allow));
+    throw http::Refusal(405, "method-not-allowed", fmt::format("This path has {}.", found.allow), {},
+                        fmt::format("Allow: {}\r\n", found.allow));
   }
   call.route = found.route;
   call.path_values = std::move(found.path_values);
@@ -128,10 +124,10 @@ void read_call(const http::Request& request, Found& found, Call& call) {
   const std::string type = media_type(request.header("content-type"));
   call.yaml = call.route->takes_yaml && is_yaml(type);
   if (!request.body.empty() && !call.yaml && !is_json(type, request.method)) {
-    throw Refusal(415, "unsupported-media-type",
-                  call.route->takes_yaml
-                      ? "Bodies are JSON or YAML: content-type: application/json or application/yaml."
-                      : "Bodies are JSON: content-type: application/json.");
+    throw http::Refusal(415, "unsupported-media-type",
+                        call.route->takes_yaml
+                            ? "Bodies are JSON or YAML: content-type: application/json or application/yaml."
+                            : "Bodies are JSON: content-type: application/json.");
   }
   call.target = request.target;
   call.body.assign(request.body.data(), request.body.size());
@@ -144,44 +140,38 @@ void read_call(const http::Request& request, Found& found, Call& call) {
 
 }  // namespace
 
-std::string request_id_of(std::string_view given) {
-  if (!given.empty() && given.size() <= 128 && std::ranges::all_of(given, is_word)) return std::string(given);
-  std::array<std::uint8_t, 12> bytes;
-  random_bytes(bytes);
-  return to_hex(bytes);
-}
-
 std::size_t AdminService::body_limit(std::string_view method, std::string_view path) const {
   const Found found = find_route(method, path);
   return found.route == nullptr ? kDefaultBody : found.route->max_body;
 }
 
-void AdminService::handle(http::Request& request, http::Reply reply) {
+void AdminService::handle(sluice::http::Request& request, sluice::http::Reply reply) {
   const bool reading = request.method == "GET" || request.method == "HEAD";
   for (const OpenPage& page : kOpenPages) {
     if (request.path != page.path || !reading) continue;
-    const std::string headers = std::string(page.headers).append(kEveryHeader);
+    const std::string headers = std::string(page.headers).append(http::kCommonHeaders);
     return reply.send({.status = 200, .content_type = page.content_type, .headers = headers, .body = page.body});
   }
   if (request.path == kHealth && reading) {
-    return reply.send({.headers = kEveryHeader, .body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
+    return reply.send(
+        {.headers = http::kCommonHeaders, .body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
   }
   begin(request, std::make_shared<Pending>(std::move(reply)));
 }
 
-void AdminService::admit(http::Request& head, http::Admission admission) {
+void AdminService::admit(sluice::http::Request& head, sluice::http::Admission admission) {
   begin(head, std::make_shared<Pending>(std::move(admission)));
 }
 
-void AdminService::begin(http::Request& request, std::shared_ptr<Pending> pending) {
-  pending->call.request_id = request_id_of(request.header("x-request-id"));
+void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending> pending) {
+  pending->call.request_id = http::request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
   Found found = find_route(request.method, request.path);
   if (is_open(request.path)) found.allow = "GET, HEAD";
   try {
     read_call(request, found, pending->call);
-  } catch (const Refusal& refusal) {
-    return finish(*pending, problem(refusal, pending->call.request_id));
+  } catch (const http::Refusal& refusal) {
+    return finish(*pending, http::problem(refusal, pending->call.request_id));
   }
   submit(std::move(pending));
 }
@@ -189,7 +179,7 @@ void AdminService::begin(http::Request& request, std::shared_ptr<Pending> pendin
 void AdminService::submit(std::shared_ptr<Pending> pending) {
   watch(pending);
   Pending& waiting = *pending;
-  auto job = [this, pending = std::move(pending)](Session& session) mutable {
+  auto job = [this, pending = std::move(pending)](postgres::Session& session) mutable {
     Answer answer;
     if (pending->leave_queue(Pending::Stage::running)) {
       answer =
@@ -200,10 +190,11 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
     });
   };
   // A job that is not taken stays ours, and so does the call in it.
-  Pool::Job wrapped(std::move(job));
+  postgres::Pool::Job wrapped(std::move(job));
   if (pool_.submit(wrapped)) return;
-  finish(waiting, problem(Refusal(503, "overload", "Too many calls are waiting; try again.", {}, "Retry-After: 1\r\n"),
-                          waiting.call.request_id));
+  finish(waiting, http::problem(http::Refusal(503, "overload", "Too many calls are waiting; try again.", {},
+                                              "Retry-After: 1\r\n"),
+                                waiting.call.request_id));
 }
 
 void AdminService::watch(const std::shared_ptr<Pending>& pending) {
@@ -237,12 +228,13 @@ void AdminService::give_up_late_calls() {
     if (call->begin + call_timeout_ > now) break;
     const bool harmless = call->leave_queue(Pending::Stage::given_up) || !call->changes();
     finish(*call,
-           problem(Refusal(503, harmless ? "busy" : "in-doubt",
-                           harmless ? "PostgreSQL did not answer in time; nothing was changed."
-                                    : "PostgreSQL did not answer in time: the change may or may not come. Repeat the "
-                                      "call with the same Idempotency-Key, or look.",
-                           {}, "Retry-After: 1\r\n"),
-                   call->call.request_id));
+           http::problem(
+               http::Refusal(503, harmless ? "busy" : "in-doubt",
+                             harmless ? "PostgreSQL did not answer in time; nothing was changed."
+                                      : "PostgreSQL did not answer in time: the change may or may not come. Repeat the "
+                                        "call with the same Idempotency-Key, or look.",
+                             {}, "Retry-After: 1\r\n"),
+               call->call.request_id));
   }
   wake_at_next_deadline();
 }
@@ -250,19 +242,18 @@ void AdminService::give_up_late_calls() {
 void AdminService::finish(Pending& pending, const Answer& answer) {
   if (pending.answered) return;  // given up
   pending.answered = true;
-  const std::string headers =
-      fmt::format("{}X-Request-Id: {}\r\n{}", answer.headers, pending.call.request_id, kEveryHeader);
-  const http::Response response{
+  const std::string headers = http::answer_headers(answer.headers, pending.call.request_id);
+  const sluice::http::Response response{
       .status = answer.status, .content_type = answer.content_type, .headers = headers, .body = answer.body};
-  if (auto* const admission = std::get_if<http::Admission>(&pending.reply)) {
+  if (auto* const admission = std::get_if<sluice::http::Admission>(&pending.reply)) {
     if (answer.status == kGoOn) return admission->read_body();
     admission->refuse(response);
   } else {
-    std::get<http::Reply>(pending.reply).send(response);
+    std::get<sluice::http::Reply>(pending.reply).send(response);
   }
   const auto took = steady_clock::now() - pending.arrived;
   const Route* const route = pending.call.route;
-  metrics_.count_request(route, answer.status, took);
+  metrics_.count(route, answer.status, took);
   log_.debug("request", "A call was answered.",
              {{"method", route == nullptr ? "" : route->method},
               {"route", route == nullptr ? "" : route->path},
@@ -271,4 +262,4 @@ void AdminService::finish(Pending& pending, const Answer& answer) {
               {"duration_us", std::chrono::duration_cast<std::chrono::microseconds>(took).count()}});
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

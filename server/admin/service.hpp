@@ -20,17 +20,17 @@
 #include "common/http/server.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/admin/executor.hpp"
+#include "server/admin/metrics.hpp"
 #include "server/admin/pending_call.hpp"
 #include "server/admin/waiting_calls.hpp"
-#include "server/metrics.hpp"
 #include "server/postgres/pool.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
-class AdminService final : public http::Handler {
+class AdminService final : public sluice::http::Handler {
  public:
-  AdminService(boost::asio::io_context& loop, Pool& pool, Executor& executor, Metrics& metrics, telemetry::Log& log,
-               std::chrono::milliseconds call_timeout)
+  AdminService(boost::asio::io_context& loop, postgres::Pool& pool, Executor& executor, CallMetrics& metrics,
+               telemetry::Log& log, std::chrono::milliseconds call_timeout)
       : loop_(loop),
         pool_(pool),
         executor_(executor),
@@ -44,8 +44,8 @@ class AdminService final : public http::Handler {
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   // A large body is read for those only who may make the call.
-  void admit(http::Request& head, http::Admission admission) override;
-  void handle(http::Request& request, http::Reply reply) override;
+  void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
+  void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 
   // The server drains: calls that wait for something are answered as things are.
   void end_waiting() { waiting_.end(); }
@@ -53,7 +53,7 @@ class AdminService final : public http::Handler {
  private:
   using Pending = PendingCall;
 
-  void begin(http::Request& request, std::shared_ptr<Pending> pending);
+  void begin(sluice::http::Request& request, std::shared_ptr<Pending> pending);
   void submit(std::shared_ptr<Pending> pending);
   void watch(const std::shared_ptr<Pending>& pending);
   void wake_at_next_deadline();
@@ -61,9 +61,9 @@ class AdminService final : public http::Handler {
   void finish(Pending& pending, const Answer& answer);
 
   boost::asio::io_context& loop_;
-  Pool& pool_;
+  postgres::Pool& pool_;
   Executor& executor_;
-  Metrics& metrics_;
+  CallMetrics& metrics_;
   telemetry::Log& log_;
   const std::chrono::milliseconds call_timeout_;
   std::deque<std::weak_ptr<Pending>> calls_;  // on their way, in the order of their arrival
@@ -72,10 +72,4 @@ class AdminService final : public http::Handler {
   bool timer_runs_ = false;
 };
 
-// What every answer says.
-inline constexpr std::string_view kEveryHeader = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
-
-// The caller's X-Request-Id where it is 1 to 128 of A-Z a-z 0-9 . _ : -, else a new random one.
-std::string request_id_of(std::string_view given);
-
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

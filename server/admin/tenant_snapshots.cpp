@@ -7,11 +7,11 @@
 
 #include "server/admin/bundle_text.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
-std::shared_ptr<const policy::Snapshot> compile(Transaction& tx, const StoredObject& tenant, const Revision& revision,
-                                                std::int64_t now_us) {
+std::shared_ptr<const policy::Snapshot> compile(postgres::Transaction& tx, const store::StoredObject& tenant,
+                                                const store::Revision& revision, std::int64_t now_us) {
   const std::string text = bundle_text(
       tx,
       {.organization_id = tenant.key.organization_id, .tenant_id = tenant.key.id, .keys = false, .overrides = false});
@@ -31,8 +31,9 @@ std::shared_ptr<const policy::Snapshot> compile(Transaction& tx, const StoredObj
 
 }  // namespace
 
-std::shared_ptr<const policy::Snapshot> TenantSnapshots::of(Transaction& tx, const StoredObject& tenant,
-                                                            const Revision& revision, std::int64_t now_us) {
+std::shared_ptr<const policy::Snapshot> TenantSnapshots::of(postgres::Transaction& tx,
+                                                            const store::StoredObject& tenant,
+                                                            const store::Revision& revision, std::int64_t now_us) {
   if (auto found = known(tenant.key.id, revision.chain)) return found;
   auto made = compile(tx, tenant, revision, now_us);
   keep({.tenant_id = tenant.key.id, .snapshot = made});
@@ -64,4 +65,4 @@ void TenantSnapshots::keep(Entry entry) {
   dropped.splice(dropped.end(), entries_, at, entries_.end());
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -14,7 +14,7 @@
 #include "server/store/change_log.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 class TenantSnapshots {
  public:
@@ -23,8 +23,8 @@ class TenantSnapshots {
 
   // Plans and policies of a tenant at a revision, without keys and overrides.
   // REQUIRES: the transaction sees one state, that of the revision, and the whole tenant.
-  std::shared_ptr<const policy::Snapshot> of(Transaction& tx, const StoredObject& tenant, const Revision& revision,
-                                             std::int64_t now_us);
+  std::shared_ptr<const policy::Snapshot> of(postgres::Transaction& tx, const store::StoredObject& tenant,
+                                             const store::Revision& revision, std::int64_t now_us);
 
  private:
   struct Entry {
@@ -39,4 +39,4 @@ class TenantSnapshots {
   std::list<Entry> entries_;  // the one asked for last comes first
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

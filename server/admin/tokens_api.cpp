@@ -7,32 +7,32 @@
 #include "common/json/merge_patch.hpp"
 #include "server/admin/object_parts.hpp"
 #include "server/admin/places.hpp"
-#include "server/admin/refusal.hpp"
 #include "server/auth/token_store.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
-void refuse_beyond(const Principal& giver, const TokenDocument& token) {
-  if (const auto fault = grant_fault(giver, principal_of(token))) {
-    throw Refusal(403, "forbidden", fmt::format("A token never hands out more than it has: {}.", *fault));
+void refuse_beyond(const auth::Principal& giver, const auth::TokenDocument& token) {
+  if (const auto fault = auth::grant_fault(giver, auth::principal_of(token))) {
+    throw http::Refusal(403, "forbidden", fmt::format("A token never hands out more than it has: {}.", *fault));
   }
 }
 
-TokenDocument read_new(Context& context, const json::Value& body, TokenType type) {
+auth::TokenDocument read_new(Context& context, const json::Value& body, auth::TokenType type) {
   Faults faults;
-  TokenDocument token = read_token(body, type, context.principal, faults);
+  auth::TokenDocument token = auth::read_token(body, type, context.principal, faults);
   if (is_given(body, "id")) faults.push_back({"/id", "a token's id is made by the server: leave it out"});
   if (token.expires_at && token.expires_at->time_since_epoch().count() <= context.now_us) {
     faults.push_back({"/expires_at", "this is past: the token would open nothing"});
   }
   check_places(context.tx, body, token.organization_id, token.tenant_ids, faults);
-  if (!faults.empty()) refuse_faults(422, std::move(faults));
+  if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   return token;
 }
 
 // What stays as it was made.
-void check_unchanged(const TokenDocument& before, const TokenDocument& after, Faults& faults) {
+void check_unchanged(const auth::TokenDocument& before, const auth::TokenDocument& after, Faults& faults) {
   const auto check = [&faults](bool same, std::string_view name) {
     if (same) return;
     faults.push_back({fmt::format("/{}", name),
@@ -47,48 +47,49 @@ void check_unchanged(const TokenDocument& before, const TokenDocument& after, Fa
 
 // A token that is about to be changed, and who else could do without it.
 struct Target {
-  StoredObject object;
-  TokenDocument token;
+  store::StoredObject object;
+  auth::TokenDocument token;
   bool is_last;  // of the live platform_admins
 };
 
-Target lock_target(Context& context, TokenType type) {
+Target lock_target(Context& context, auth::TokenType type) {
   // All of them are locked before the one, in one order: two who revoke each other's tokens must not both succeed.
   std::vector<std::string> admins;
-  const bool everywhere = context.principal.reach() == Level::platform;
-  if (everywhere && type == TokenType::admin) admins = lock_platform_admins(context.tx, context.now_us);
-  StoredObject object = require(context, kind_of(type), Lock::update);
+  const bool everywhere = context.principal.reach() == auth::Level::platform;
+  if (everywhere && type == auth::TokenType::admin) admins = auth::lock_platform_admins(context.tx, context.now_us);
+  store::StoredObject object = require(context, auth::kind_of(type), store::Lock::update);
   check_conditions(context.call, &object);
-  TokenDocument token = stored_token(object.document, type);
+  auth::TokenDocument token = auth::stored_token(object.document, type);
   refuse_beyond(context.principal, token);
   const bool is_last = admins.size() == 1 && admins.front() == object.key.id;
   return {.object = std::move(object), .token = std::move(token), .is_last = is_last};
 }
 
 [[noreturn]] void refuse_last() {
-  throw Refusal(409, "last-admin",
-                "This is the last live platform_admin token: make another one first, or nobody could make any more.");
+  throw http::Refusal(
+      409, "last-admin",
+      "This is the last live platform_admin token: make another one first, or nobody could make any more.");
 }
 
 }  // namespace
 
-Answer create_token(Context& context, TokenType type) {
+Answer create_token(Context& context, auth::TokenType type) {
   json::Tree tree;
   json::Tree edited_tree;
   const json::Value body = read_body(context.call, tree);
   const std::string text = json::edited(body, unshown(body, "token"), {});
-  const TokenDocument token = read_new(context, edited_tree.parse(text).value(), type);
+  const auth::TokenDocument token = read_new(context, edited_tree.parse(text).value(), type);
   refuse_beyond(context.principal, token);
-  const MintedToken made = insert_token(context.tx, context.log, token, type);
+  const auth::MintedToken made = auth::insert_token(context.tx, context.log, token, type);
   Answer answer = show(made.object);
   show_secret(answer, "token", made.text);
   answer.status = 201;
-  answer.headers += fmt::format("Location: /v1/admin/{}/{}\r\n", type == TokenType::admin ? "tokens" : "agent-tokens",
-                                made.object.key.id);
+  answer.headers += fmt::format("Location: /v1/admin/{}/{}\r\n",
+                                type == auth::TokenType::admin ? "tokens" : "agent-tokens", made.object.key.id);
   return answer;
 }
 
-Answer patch_token(Context& context, TokenType type) {
+Answer patch_token(Context& context, auth::TokenType type) {
   json::Tree patch_tree;
   json::Tree old_tree;
   json::Tree merged_tree;
@@ -99,29 +100,29 @@ Answer patch_token(Context& context, TokenType type) {
   const json::Value body = merged_tree.parse(whole).value();
   const std::string text = json::edited(body, unshown(body, "token"), {});
   Faults faults;
-  const TokenDocument token = read_token(edited_tree.parse(text).value(), type, {}, faults);
+  const auth::TokenDocument token = auth::read_token(edited_tree.parse(text).value(), type, {}, faults);
   check_unchanged(target.token, token, faults);
-  if (!faults.empty()) refuse_faults(422, std::move(faults));
-  if (target.is_last && !is_live(token, context.now_us)) refuse_last();
-  const Draft draft{.key = target.object.key, .document = write_token(token), .extra = {}, .warnings = {}};
+  if (!faults.empty()) http::refuse_faults(422, std::move(faults));
+  if (target.is_last && !auth::is_live(token, context.now_us)) refuse_last();
+  const Draft draft{.key = target.object.key, .document = auth::write_token(token), .extra = {}, .warnings = {}};
   return store(context, draft, target.object, token.revoked && !target.token.revoked ? "revoke" : "update");
 }
 
-Answer delete_token(Context& context, TokenType type) {
+Answer delete_token(Context& context, auth::TokenType type) {
   const Target target = lock_target(context, type);
   if (target.is_last) refuse_last();
   return remove_object(context, target.object);
 }
 
 Answer who_am_i(Context& context) {
-  const Principal& caller = context.principal;
-  const auto token = find(context.tx, Kind::token, "", caller.token_id);
-  if (!token) refuse_unknown("token", caller.token_id);  // deleted since it was proved
+  const auth::Principal& caller = context.principal;
+  const auto token = store::find(context.tx, store::Kind::token, "", caller.token_id);
+  if (!token) http::refuse_unknown("token", caller.token_id);  // deleted since it was proved
   Answer answer = show(*token);
   answer.body.pop_back();
   answer.body += R"(,"permissions":[)";
   bool first = true;
-  for (const std::string_view name : permissions_of(caller.role)) {
+  for (const std::string_view name : auth::permissions_of(caller.role)) {
     answer.body += fmt::format(R"({}"{}")", first ? "" : ",", name);
     first = false;
   }
@@ -129,4 +130,4 @@ Answer who_am_i(Context& context) {
   return answer;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -8,13 +8,13 @@
 #include "server/admin/call.hpp"
 #include "server/auth/token_document.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
-Answer create_token(Context& context, TokenType type);
-Answer patch_token(Context& context, TokenType type);
-Answer delete_token(Context& context, TokenType type);
+Answer create_token(Context& context, auth::TokenType type);
+Answer patch_token(Context& context, auth::TokenType type);
+Answer delete_token(Context& context, auth::TokenType type);
 
 // The caller's own token, and what its role may do.
 Answer who_am_i(Context& context);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -11,16 +11,16 @@
 #include "server/admin/bundle_body.hpp"
 #include "server/admin/keys_api.hpp"
 #include "server/admin/objects_api.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 Answer valid(std::string_view canonical, const Faults& warnings) {
   Answer answer;
   answer.body.reserve(canonical.size() + 256);
   answer.body.append(R"({"valid":true,"canonical":)").append(canonical).append(R"(,"warnings":)");
-  http::write_faults(warnings, answer.body);
+  sluice::http::write_faults(warnings, answer.body);
   answer.body += '}';
   return answer;
 }
@@ -32,7 +32,7 @@ Answer validate_bundle(Context& context) {
 
 const Resource* resource_of(std::string_view kind) {
   for (const Resource* known : {&kPlans, &kPolicies, &kTenants, &kOrganizations, &kKeys}) {
-    if (info(known->kind).name == kind) return known;
+    if (store::info(known->kind).name == kind) return known;
   }
   return nullptr;
 }
@@ -65,7 +65,7 @@ ValidateQuestion read_validate_question(Context& context, const json::Value& bod
       fields.fault("object", json::wrong_type_text("object", *object, "an object"));
   }
   fields.reject_unknown();
-  if (faults.count() > 0) refuse_faults(422, faults.take());
+  if (faults.count() > 0) http::refuse_faults(422, faults.take());
   question.tenant_id = body_tenant(context, body, question.resource->kind);
   if (question.tenant_id.empty()) question.tenant_id = body_tenant(context, question.object, question.resource->kind);
   return question;
@@ -79,7 +79,7 @@ Answer draft(Context& context, const ValidateQuestion& question) {
   std::string text = placed(object, resource->kind, tenant_id, id);
   std::optional<Secret> secret;
   if (resource->complete != nullptr) {
-    const auto before = find(context.tx, resource->kind, tenant_id, id);
+    const auto before = store::find(context.tx, resource->kind, tenant_id, id);
     secret = resource->complete(text, before ? &*before : nullptr);
   }
   const Draft made = resource->draft(context.tx, text);
@@ -93,7 +93,7 @@ Answer validate_object(Context& context, const json::Value& body) {
   const ValidateQuestion question = read_validate_question(context, body);
   try {
     return draft(context, question);
-  } catch (Refusal& refusal) {
+  } catch (http::Refusal& refusal) {
     for (Fault& fault : refusal.faults) {
       if (!fault.pointer.starts_with('?')) fault.pointer.insert(0, "/object");
     }
@@ -113,4 +113,4 @@ Answer validate_body(Context& context) {
   return validate_bundle(context);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -11,10 +11,10 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 #include "server/admin/paging.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 #include "server/store/statement.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
@@ -27,19 +27,19 @@ std::optional<std::int64_t> number_from(std::string_view text) {
 }
 
 // The object whose past a path names; it may be gone, its tenant may not.
-ObjectKey past_of(Context& context, Kind kind) {
+store::ObjectKey past_of(Context& context, store::Kind kind) {
   const std::string tenant_id = required_tenant(context, kind);
   const std::string& id = context.call.path_values.front();
-  const auto tenant = find(context.tx, Kind::tenant, "", tenant_id);
-  if (!tenant) refuse_unknown(info(kind).name, id);
+  const auto tenant = store::find(context.tx, store::Kind::tenant, "", tenant_id);
+  if (!tenant) http::refuse_unknown(store::info(kind).name, id);
   return {.kind = kind, .organization_id = tenant->key.organization_id, .tenant_id = tenant_id, .id = id};
 }
 
 // Versions up to `newest`, from that on back.
-pqxx::result versions(Transaction& tx, const ObjectKey& key, std::int64_t newest, std::size_t limit) {
-  Statement statement(
-      fmt::format("SELECT version, revision, {}, actor_id, document FROM versions", as_timestamp("made_at")));
-  statement.add(" WHERE kind = $", std::string(info(key.kind).name))
+pqxx::result versions(postgres::Transaction& tx, const store::ObjectKey& key, std::int64_t newest, std::size_t limit) {
+  store::Statement statement(
+      fmt::format("SELECT version, revision, {}, actor_id, document FROM versions", store::as_timestamp("made_at")));
+  statement.add(" WHERE kind = $", std::string(store::info(key.kind).name))
       .add(" AND organization_id = $", key.organization_id);
   statement.add(" AND tenant_id = $", key.tenant_id).add(" AND id = $", key.id);
   statement.add(" AND version <= $::bigint ORDER BY version DESC", std::to_string(newest));
@@ -61,7 +61,7 @@ std::int64_t read_version(const Call& call) {
   fields.require("version", "the one to write anew, as versions lists them");
   const auto version = fields.integer("version", 1, kNewest);
   fields.reject_unknown();
-  if (faults.count() > 0) refuse_faults(422, faults.take());
+  if (faults.count() > 0) http::refuse_faults(422, faults.take());
   return *version;
 }
 
@@ -75,19 +75,19 @@ std::string read_percent(const Call& call) {
   fields.require("percent", "the share of subjects, from 0 to 100");
   fields.number("percent", 0, 100, 2);
   fields.reject_unknown();
-  if (faults.count() > 0) refuse_faults(422, faults.take());
+  if (faults.count() > 0) http::refuse_faults(422, faults.take());
   return std::string(body.find("percent")->text());
 }
 
 }  // namespace
 
-Answer list_versions(Context& context, Kind kind) {
-  const Page page = read_page(context.call);
+Answer list_versions(Context& context, store::Kind kind) {
+  const store::Page page = read_page(context.call);
   const auto behind = page.after_id.empty() ? kNewest : number_from(page.after_id);
   if (!behind) refuse_cursor();
-  const ObjectKey key = past_of(context, kind);
+  const store::ObjectKey key = past_of(context, kind);
   const pqxx::result rows = versions(context.tx, key, *behind == kNewest ? kNewest : *behind - 1, page.limit + 1);
-  if (rows.empty() && page.after_id.empty()) refuse_unknown(info(kind).name, key.id);
+  if (rows.empty() && page.after_id.empty()) http::refuse_unknown(store::info(kind).name, key.id);
   std::vector<std::string> items;
   std::string next;
   for (const auto& row : rows) {
@@ -102,13 +102,13 @@ Answer list_versions(Context& context, Kind kind) {
   return answer;
 }
 
-Answer get_version(Context& context, Kind kind) {
-  const ObjectKey key = past_of(context, kind);
+Answer get_version(Context& context, store::Kind kind) {
+  const store::ObjectKey key = past_of(context, kind);
   const std::string& text = context.call.path_values.back();
   const auto version = number_from(text);
   const pqxx::result rows = version ? versions(context.tx, key, *version, 1) : pqxx::result();
   if (rows.empty() || rows[0][0].as<std::int64_t>() != *version) {
-    refuse_unknown(fmt::format("version {} of {}", quoted(text), info(kind).name), key.id);
+    http::refuse_unknown(fmt::format("version {} of {}", quoted(text), store::info(kind).name), key.id);
   }
   Answer answer;
   answer.body = version_document(rows[0]);
@@ -117,17 +117,19 @@ Answer get_version(Context& context, Kind kind) {
 
 Answer roll_back(Context& context, const Resource& resource) {
   const std::int64_t version = read_version(context.call);
-  const ObjectKey key = past_of(context, resource.kind);
-  const auto before = find(context.tx, key.kind, key.tenant_id, key.id, Lock::update);
+  const store::ObjectKey key = past_of(context, resource.kind);
+  const auto before = store::find(context.tx, key.kind, key.tenant_id, key.id, store::Lock::update);
   const pqxx::result rows = versions(context.tx, key, version, 1);
-  if (!before && rows.empty()) refuse_unknown(info(key.kind).name, key.id);
+  if (!before && rows.empty()) http::refuse_unknown(store::info(key.kind).name, key.id);
   check_conditions(context.call, before ? &*before : nullptr);
   if (rows.empty() || rows[0][0].as<std::int64_t>() != version) {
-    refuse_fault(422, "/version",
-                 fmt::format("there is no version {} of {} {}", version, info(key.kind).name, quoted(key.id)));
+    http::refuse_fault(
+        422, "/version",
+        fmt::format("there is no version {} of {} {}", version, store::info(key.kind).name, quoted(key.id)));
   }
   if (rows[0][4].is_null()) {
-    refuse_fault(422, "/version", fmt::format("version {} is the removal: name one before it, or delete it", version));
+    http::refuse_fault(422, "/version",
+                       fmt::format("version {} is the removal: name one before it, or delete it", version));
   }
   const Draft draft = resource.draft(context.tx, rows[0][4].c_str());
   if (!before) return insert_draft(context, draft, resource.collection, "rollback");
@@ -136,11 +138,11 @@ Answer roll_back(Context& context, const Resource& resource) {
 
 Answer roll_out(Context& context) {
   const json::NamedText percent{"rollout_percent", read_percent(context.call)};
-  const StoredObject before = require(context, Kind::policy, Lock::update);
+  const store::StoredObject before = require(context, store::Kind::policy, store::Lock::update);
   check_conditions(context.call, &before);
   json::Tree tree;
   const Draft draft = draft_policy(context.tx, json::edited(tree.parse(before.document).value(), {}, {&percent, 1}));
   return store(context, draft, before, "rollout");
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 using std::chrono::steady_clock;
 
@@ -42,4 +42,4 @@ void WaitingCalls::make_due() {
   wake_at_next();
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

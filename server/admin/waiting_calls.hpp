@@ -16,7 +16,7 @@
 #include "server/admin/call.hpp"
 #include "server/admin/pending_call.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 class WaitingCalls {
  public:
@@ -52,4 +52,4 @@ class WaitingCalls {
   bool ended_ = false;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -17,7 +17,7 @@
 #include "common/json/tree.hpp"
 #include "server/admin/yaml_scalar.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 constexpr std::string_view kCore = "tag:yaml.org,2002:";
@@ -273,4 +273,4 @@ std::expected<YamlDocument, Fault> json_of_yaml(std::string_view text) {
   }
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

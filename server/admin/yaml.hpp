@@ -16,7 +16,7 @@
 #include "common/base/error.hpp"
 #include "common/base/text_position.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // The parser takes up to a hundred times the size of a text in flow style, and half a second for each MiB.
 inline constexpr std::size_t kMaxYamlBytes = std::size_t{4} << 20;
@@ -34,4 +34,4 @@ struct YamlDocument {
 // The fault has its line and column.
 std::expected<YamlDocument, Fault> json_of_yaml(std::string_view text);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

@@ -11,7 +11,7 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 
-namespace sluice::server {
+namespace sluice::server::admin {
 namespace {
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -85,4 +85,4 @@ std::expected<std::string, std::string> json_of_plain(std::string_view text) {
   return json;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

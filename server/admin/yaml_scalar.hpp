@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-namespace sluice::server {
+namespace sluice::server::admin {
 
 // JSON text for a plain scalar. Numbers keep the digits they are written with; "+1", "01" and ".5" lose or gain what
 // JSON wants so, hexadecimal and octal ones become decimal. Refused, with a sentence: what JSON has no number for.
 std::expected<std::string, std::string> json_of_plain(std::string_view text);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::admin

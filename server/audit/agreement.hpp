@@ -12,7 +12,7 @@
 
 #include "server/store/kind.hpp"
 
-namespace sluice::server {
+namespace sluice::server::audit {
 
 // Quick: compares sums of hashes with a random seed, so that each table is read once and nothing is joined. A
 // difference goes unseen once in 2^63 times, and nobody can aim at that without knowing the seed.
@@ -21,6 +21,6 @@ bool tables_agree(pqxx::transaction_base& work);
 // Which rows differ, a few lines of each kind of fault; nothing where all agree. Joins everything with everything.
 std::vector<std::string> agreement_faults(pqxx::transaction_base& work);
 // A part of it: the objects of one kind against their newest versions.
-std::vector<std::string> object_faults(pqxx::transaction_base& work, Kind kind);
+std::vector<std::string> object_faults(pqxx::transaction_base& work, store::Kind kind);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

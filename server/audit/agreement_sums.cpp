@@ -9,7 +9,7 @@
 #include "server/audit/agreement.hpp"
 #include "server/store/kind.hpp"
 
-namespace sluice::server {
+namespace sluice::server::audit {
 namespace {
 
 constexpr std::uint64_t kModulus = std::uint64_t{1} << 63;
@@ -51,8 +51,8 @@ struct Hashes {
 
 std::uint64_t documents_now(pqxx::transaction_base& work, const HashSum& hash) {
   std::uint64_t total = 0;
-  for (std::uint8_t i = 0; i < static_cast<std::uint8_t>(Kind::setting); ++i) {
-    const KindInfo& kind = info(static_cast<Kind>(i));
+  for (std::uint8_t i = 0; i < static_cast<std::uint8_t>(store::Kind::setting); ++i) {
+    const store::KindInfo& kind = store::info(static_cast<store::Kind>(i));
     if (kind.name == "key") continue;
     const std::string columns =
         fmt::format("'{}'::text, tenant_id, id, version, organization_id, document::text", kind.name);
@@ -89,7 +89,8 @@ bool sums_agree(pqxx::transaction_base& work) {
 }  // namespace
 
 bool tables_agree(pqxx::transaction_base& work) {
-  return sums_agree(work) && object_faults(work, Kind::key).empty() && object_faults(work, Kind::setting).empty();
+  return sums_agree(work) && object_faults(work, store::Kind::key).empty() &&
+         object_faults(work, store::Kind::setting).empty();
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-namespace sluice::server {
+namespace sluice::server::audit {
 namespace {
 
 std::string rows_text(std::int64_t first, std::int64_t last) {
@@ -21,9 +21,9 @@ ChainCheck::Kept::Kept(const TrailRow& row) : fields(row.fields), hash(row.hash)
 }
 
 Sha256Digest ChainCheck::Kept::hash_at(std::int64_t seq, const Sha256Digest& before) const {
-  AuditRow row = fields;
+  store::AuditRow row = fields;
   row.seq = seq;
-  return chained(before, row);
+  return store::chained(before, row);
 }
 
 ChainCheck::ChainCheck(std::string organization_id, std::optional<ChainHead> saved) : saved_(saved) {
@@ -55,7 +55,7 @@ void ChainCheck::check(const TrailRow& row) {
     return fail(ChainFault::Kind::repeated, seq,
                 fmt::format("row {} does not belong: the chain is at row {}", seq, wanted));
   }
-  if (!row.in_form || chained(report_.end.hash, row.fields) != row.hash) {
+  if (!row.in_form || store::chained(report_.end.hash, row.fields) != row.hash) {
     fail(ChainFault::Kind::changed, seq, fmt::format("row {} was changed: its hash does not fit it", seq));
     report_.stray = Stray{.tenant_id = std::string(row.fields.tenant_id),
                           .kind = std::string(row.fields.kind),
@@ -113,4 +113,4 @@ ChainReport ChainCheck::finish(const std::optional<ChainHead>& kept) {
   return std::move(report_);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "server/audit/chain.hpp"
 #include "server/audit/trail_reader.hpp"
+#include "server/store/chain.hpp"
 
-namespace sluice::server {
+namespace sluice::server::audit {
 
 // The end of a chain.
 struct ChainHead {
@@ -76,7 +76,7 @@ class ChainCheck {
     Sha256Digest hash_at(std::int64_t seq, const Sha256Digest& before) const;
 
     std::array<std::string, 11> texts;
-    AuditRow fields;
+    store::AuditRow fields;
     Sha256Digest hash;
   };
 
@@ -90,4 +90,4 @@ class ChainCheck {
   std::optional<Kept> changed_;  // until it is known where it belongs
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

@@ -11,7 +11,7 @@
 #include "server/postgres/failure.hpp"
 #include "server/postgres/pool.hpp"
 
-namespace sluice::server {
+namespace sluice::server::audit {
 namespace {
 
 using std::chrono::steady_clock;
@@ -79,7 +79,7 @@ int audit_verify(const AuditVerifyOptions& options, std::ostream& out, std::ostr
       if (!saved) return fail(saved.error(), errors);
       wanted.saved = std::move(*saved);
     }
-    const auto connection = connect({.url = options.database_url});
+    const auto connection = postgres::connect({.url = options.database_url});
     const VerifyReport report = verify(*connection, wanted);
     print(report, out);
     if (!report.good()) return kBroken;
@@ -87,8 +87,8 @@ int audit_verify(const AuditVerifyOptions& options, std::ostream& out, std::ostr
     const auto written = write_saved_heads(options.write_head_file, ends_of(report));
     return written ? kGood : fail(written.error(), errors);
   } catch (const std::exception& error) {
-    return fail({.code = std::string(to_string(classify(error))), .text = describe(error)}, errors);
+    return fail({.code = std::string(to_string(postgres::classify(error))), .text = postgres::describe(error)}, errors);
   }
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

@@ -4,7 +4,7 @@
 #include <iosfwd>
 #include <string>
 
-namespace sluice::server {
+namespace sluice::server::audit {
 
 struct AuditVerifyOptions {
   std::string database_url;     // of the application or the owner
@@ -17,4 +17,4 @@ struct AuditVerifyOptions {
 int audit_verify(const AuditVerifyOptions& options);
 int audit_verify(const AuditVerifyOptions& options, std::ostream& out, std::ostream& errors);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

@@ -18,7 +18,7 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 
-namespace sluice::server {
+namespace sluice::server::audit {
 namespace {
 
 constexpr std::size_t kMaxDigits = 64;
@@ -128,4 +128,4 @@ Result<> write_saved_heads(const std::string& path, const SavedHeads& heads) {
   return std::unexpected(std::move(error));
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

@@ -11,7 +11,7 @@
 #include "common/base/error.hpp"
 #include "server/audit/chain_check.hpp"
 
-namespace sluice::server {
+namespace sluice::server::audit {
 
 using SavedHeads = std::map<std::string, ChainHead, std::less<>>;  // by organization
 
@@ -23,4 +23,4 @@ std::string saved_heads_document(const SavedHeads& heads);
 // Whole or not at all; a file that is there is replaced. Error: head_file_unwritable.
 Result<> write_saved_heads(const std::string& path, const SavedHeads& heads);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

@@ -8,7 +8,7 @@
 
 #include "common/json/text.hpp"
 
-namespace sluice::server {
+namespace sluice::server::audit {
 
 // In quotes, with everything escaped that a terminal would obey.
 inline std::string shown(std::string_view text) {
@@ -17,4 +17,4 @@ inline std::string shown(std::string_view text) {
   return out;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

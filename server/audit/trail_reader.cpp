@@ -4,7 +4,7 @@
 
 #include <pqxx/except>
 
-namespace sluice::server {
+namespace sluice::server::audit {
 namespace {
 
 // The order is next()'s. libpqxx writes it behind COPY as it is.
@@ -98,4 +98,4 @@ const TrailRow* TrailReader::next() {
   return &row_;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

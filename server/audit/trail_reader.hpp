@@ -12,12 +12,12 @@
 #include <pqxx/stream_from>
 #include <pqxx/transaction_base>
 
-#include "server/audit/chain.hpp"
+#include "server/store/chain.hpp"
 
-namespace sluice::server {
+namespace sluice::server::audit {
 
 struct TrailRow {
-  AuditRow fields;  // views, valid until the next row is read
+  store::AuditRow fields;  // views, valid until the next row is read
   Sha256Digest hash{};
   // Whether its columns hold what record() can have written: `fields` does not tell an empty text from none, and has no
   // place for a time at infinity or a hash of another length.
@@ -45,4 +45,4 @@ class TrailReader {
   TrailRow row_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

@@ -11,7 +11,7 @@
 #include "server/audit/shown.hpp"
 #include "server/audit/trail_reader.hpp"
 
-namespace sluice::server {
+namespace sluice::server::audit {
 namespace {
 
 using Snapshot = pqxx::transaction<pqxx::repeatable_read, pqxx::read_only>;
@@ -133,4 +133,4 @@ VerifyReport verify(pqxx::connection& connection, const VerifyOptions& options) 
   return report;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

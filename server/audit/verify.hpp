@@ -16,7 +16,7 @@
 #include "server/audit/chain_check.hpp"
 #include "server/audit/saved_heads.hpp"
 
-namespace sluice::server {
+namespace sluice::server::audit {
 
 struct VerifyOptions {
   SavedHeads saved;                                      // each chain must pass through its saved head
@@ -35,4 +35,4 @@ struct VerifyReport {
 
 VerifyReport verify(pqxx::connection& connection, const VerifyOptions& options = {});
 
-}  // namespace sluice::server
+}  // namespace sluice::server::audit

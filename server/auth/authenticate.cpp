@@ -6,7 +6,7 @@
 #include "server/auth/token_document.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::auth {
 
 // RFC 6750 section 2.1; the scheme's case does not matter.
 std::string_view bearer(std::string_view authorization) {
@@ -19,7 +19,7 @@ std::string_view bearer(std::string_view authorization) {
   return authorization.substr(kScheme.size());
 }
 
-std::optional<Principal> authenticate(Transaction& tx, std::string_view authorization, std::int64_t now_us) {
+std::optional<Principal> authenticate(postgres::Transaction& tx, std::string_view authorization, std::int64_t now_us) {
   const auto presented = parse_key(bearer(authorization), CredentialKind::admin_token);
   if (!presented) return std::nullopt;
   tx.present(presented->id);
@@ -27,11 +27,11 @@ std::optional<Principal> authenticate(Transaction& tx, std::string_view authoriz
   const std::optional<KeyHash> hash = rows.empty() ? std::nullopt : parse_key_hash(rows[0][0].c_str());
   const bool good = verify(hash ? *hash : dummy_key_hash(), presented->secret);
   if (!hash || !good) return std::nullopt;
-  const auto found = find(tx, Kind::token, "", presented->id);
+  const auto found = store::find(tx, store::Kind::token, "", presented->id);
   if (!found) return std::nullopt;
   const TokenDocument token = stored_token(found->document, TokenType::admin);
   if (!is_live(token, now_us)) return std::nullopt;
   return principal_of(token);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

@@ -8,7 +8,7 @@
 #include "server/postgres/transaction.hpp"
 #include "server/store/change_log.hpp"
 
-namespace sluice::server {
+namespace sluice::server::auth {
 namespace {
 
 constexpr std::int64_t kAdvisoryLock = 0x736c75626f6f74;  // "sluboot"
@@ -28,13 +28,13 @@ Result<TokenDocument> first_token(const std::string& name) {
 // Throws what libpqxx throws.
 Result<std::string> make_token(pqxx::connection& connection, const TokenDocument& token, bool again,
                                std::int64_t now_us) {
-  Transaction tx(connection);
-  tx.enter(Scope::everything("bootstrap"));
+  postgres::Transaction tx(connection);
+  tx.enter(postgres::Scope::everything("bootstrap"));
   tx.exec("SELECT pg_advisory_xact_lock($1)", kAdvisoryLock);
   if (!again && !lock_platform_admins(tx, now_us).empty()) {
     return failure("already_bootstrapped", "there is a live platform_admin token already; --again makes one more");
   }
-  ChangeLog log;
+  store::ChangeLog log;
   MintedToken made = insert_token(tx, log, token, TokenType::admin);
   log.record(tx, {.id = "bootstrap", .role = "platform_admin", .source = "", .request_id = ""});
   tx.commit();
@@ -43,7 +43,8 @@ Result<std::string> make_token(pqxx::connection& connection, const TokenDocument
 
 }  // namespace
 
-Result<std::string> bootstrap(const DatabaseOptions& options, const std::string& name, bool again, const Clock& clock) {
+Result<std::string> bootstrap(const postgres::DatabaseOptions& options, const std::string& name, bool again,
+                              const Clock& clock) {
   const auto token = first_token(name);
   if (!token) return std::unexpected(token.error());
   try {
@@ -51,8 +52,9 @@ Result<std::string> bootstrap(const DatabaseOptions& options, const std::string&
   } catch (const pqxx::undefined_table&) {
     return failure("schema_missing", "the database has no schema yet: run sluice-server migrate first");
   } catch (const std::exception& error) {
-    return failure(classify(error) == FailureClass::away ? "database_away" : "bootstrap_failed", describe(error));
+    return failure(postgres::classify(error) == postgres::FailureClass::away ? "database_away" : "bootstrap_failed",
+                   postgres::describe(error));
   }
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

@@ -7,13 +7,13 @@
 #include "common/base/error.hpp"
 #include "server/postgres/pool.hpp"
 
-namespace sluice::server {
+namespace sluice::server::auth {
 
 // Makes a platform_admin token, recorded like every change (the actor is "bootstrap"), and gives its text: it is shown
 // nowhere else. Of several calls at once one makes it.
 // Errors: database_away, schema_missing, already_bootstrapped (a live one exists and `again` is false), invalid_name,
 // bootstrap_failed.
-Result<std::string> bootstrap(const DatabaseOptions& options, const std::string& name, bool again,
+Result<std::string> bootstrap(const postgres::DatabaseOptions& options, const std::string& name, bool again,
                               const Clock& clock = SystemClock());
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

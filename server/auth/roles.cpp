@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace sluice::server {
+namespace sluice::server::auth {
 namespace {
 
 constexpr std::array kRoles{Role::platform_admin, Role::org_admin, Role::operator_role, Role::auditor};
@@ -72,7 +72,7 @@ std::vector<std::string_view> permissions_of(Role role) {
   return names;
 }
 
-Scope Principal::scope() const {
+postgres::Scope Principal::scope() const {
   return {.organization = organization_id.empty() ? "*" : organization_id, .tenants = tenant_ids, .actor = token_id};
 }
 
@@ -93,4 +93,4 @@ std::optional<std::string> grant_fault(const Principal& giver, const Principal& 
   return std::nullopt;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

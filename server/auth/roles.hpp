@@ -9,7 +9,7 @@
 
 #include "server/postgres/transaction.hpp"
 
-namespace sluice::server {
+namespace sluice::server::auth {
 
 enum class Role : std::uint8_t { platform_admin, org_admin, operator_role, auditor };
 
@@ -52,11 +52,11 @@ struct Principal {
     if (organization_id.empty()) return Level::platform;
     return tenant_ids.empty() ? Level::organization : Level::tenant;
   }
-  Scope scope() const;
+  postgres::Scope scope() const;
 };
 
 // Why `giver` may not hand out a token of this role and scope; nothing where it may. A token never grants more than it
 // has.
 std::optional<std::string> grant_fault(const Principal& giver, const Principal& token);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

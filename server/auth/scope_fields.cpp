@@ -7,7 +7,7 @@
 #include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
 
-namespace sluice::server {
+namespace sluice::server::auth {
 namespace {
 
 constexpr std::size_t kMaxTenants = 1000;
@@ -39,4 +39,4 @@ std::vector<std::string> read_tenant_ids(json::Fields& fields, std::string_view 
   return ids;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

@@ -11,7 +11,7 @@
 
 #include "common/json/fields.hpp"
 
-namespace sluice::server {
+namespace sluice::server::auth {
 
 // Adds every fault of form; nothing where the member is absent. Whether what it names exists is for the caller to
 // check.
@@ -19,4 +19,4 @@ std::optional<std::string> read_organization_id(json::Fields& fields);
 // `holder`: "a token", for texts.
 std::vector<std::string> read_tenant_ids(json::Fields& fields, std::string_view holder);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace sluice::server {
+namespace sluice::server::auth {
 
 std::chrono::seconds FailureThrottle::failed(std::string_view source, std::int64_t now_us) {
   const std::lock_guard lock(mutex_);
@@ -47,4 +47,4 @@ void FailureThrottle::make_room(std::int64_t now_us) {
   if (buckets_.size() >= kSources) buckets_.erase(buckets_.begin());
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace sluice::server {
+namespace sluice::server::auth {
 
 class FailureThrottle {
  public:
@@ -41,4 +41,4 @@ class FailureThrottle {
   std::uint64_t throttled_ = 0;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

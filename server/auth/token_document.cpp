@@ -8,7 +8,7 @@
 #include "common/json/writer.hpp"
 #include "server/auth/scope_fields.hpp"
 
-namespace sluice::server {
+namespace sluice::server::auth {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 256;
@@ -121,4 +121,4 @@ bool is_live(const TokenDocument& token, std::int64_t now_us) {
   return !token.revoked && (!token.expires_at || token.expires_at->time_since_epoch().count() > now_us);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

@@ -13,7 +13,7 @@
 #include "common/json/tree.hpp"
 #include "server/auth/roles.hpp"
 
-namespace sluice::server {
+namespace sluice::server::auth {
 
 struct TokenDocument {
   std::string id;
@@ -44,4 +44,4 @@ Principal principal_of(const TokenDocument& token);
 
 bool is_live(const TokenDocument& token, std::int64_t now_us);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

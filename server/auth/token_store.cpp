@@ -4,24 +4,24 @@
 
 #include "common/domain/credential.hpp"
 
-namespace sluice::server {
+namespace sluice::server::auth {
 
-MintedToken insert_token(Transaction& tx, ChangeLog& log, TokenDocument token, TokenType type) {
-  const Kind kind = kind_of(type);
+MintedToken insert_token(postgres::Transaction& tx, store::ChangeLog& log, TokenDocument token, TokenType type) {
+  const store::Kind kind = kind_of(type);
   const CredentialKind credential =
       type == TokenType::admin ? CredentialKind::admin_token : CredentialKind::agent_token;
-  token.id = random_id(kind);
+  token.id = store::random_id(kind);
   std::string text = mint_key(token.id, credential);
   const std::string hash = hash_secret(split_key(text, credential)->secret);
-  StoredObject made =
-      insert(tx, {.kind = kind, .organization_id = token.organization_id, .tenant_id = {}, .id = token.id},
-             write_token(token), {{"secret_hash", "text", hash}});
+  store::StoredObject made =
+      store::insert(tx, {.kind = kind, .organization_id = token.organization_id, .tenant_id = {}, .id = token.id},
+                    write_token(token), {{"secret_hash", "text", hash}});
   log.add(
       {.action = "create", .key = made.key, .version = made.version, .before = std::nullopt, .after = made.document});
   return {.object = std::move(made), .text = std::move(text)};
 }
 
-std::vector<std::string> lock_platform_admins(Transaction& tx, std::int64_t now_us) {
+std::vector<std::string> lock_platform_admins(postgres::Transaction& tx, std::int64_t now_us) {
   const pqxx::result rows = tx.exec_text(
       "SELECT id, document FROM tokens WHERE organization_id = '' AND document ->> 'role' = 'platform_admin' ORDER BY "
       "id "
@@ -33,4 +33,4 @@ std::vector<std::string> lock_platform_admins(Transaction& tx, std::int64_t now_
   return ids;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::auth

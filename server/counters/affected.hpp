@@ -9,9 +9,10 @@
 #include "server/postgres/transaction.hpp"
 #include "server/store/change_log.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 
 // REQUIRES: the changes are in the tables already. Throws what libpqxx and Rules throw.
-std::vector<CounterRef> affected_counters(Transaction& tx, const std::vector<Change>& changes, std::int64_t now_us);
+std::vector<CounterRef> affected_counters(postgres::Transaction& tx, const std::vector<store::Change>& changes,
+                                          std::int64_t now_us);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

@@ -5,15 +5,15 @@
 
 #include "server/store/change_log.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 
-std::size_t remove_expired(Transaction& tx, std::size_t most) {
+std::size_t remove_expired(postgres::Transaction& tx, std::size_t most) {
   const pqxx::result rows = tx.exec_text(fmt::format(
       "SELECT tenant_id, id FROM overrides WHERE expires_at <= now() ORDER BY tenant_id, id LIMIT {} FOR UPDATE",
       most));
-  ChangeLog log;
+  store::ChangeLog log;
   for (const auto& row : rows) {
-    const auto ended = find(tx, Kind::override_, row[0].c_str(), row[1].c_str());
+    const auto ended = find(tx, store::Kind::override_, row[0].c_str(), row[1].c_str());
     if (!ended) continue;
     remove(tx, ended->key);
     log.add({.action = "expire",
@@ -27,4 +27,4 @@ std::size_t remove_expired(Transaction& tx, std::size_t most) {
   return log.changes().size();
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

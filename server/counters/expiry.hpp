@@ -5,9 +5,9 @@
 
 #include "server/postgres/transaction.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 
 // At most `most` of them; the caller commits. How many were removed. Throws what libpqxx throws.
-std::size_t remove_expired(Transaction& tx, std::size_t most);
+std::size_t remove_expired(postgres::Transaction& tx, std::size_t most);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

@@ -2,7 +2,7 @@
 
 #include "common/redis/handshake.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 namespace {
 
 // No tenant's: their tags hold a '|'. One tag, so that RENAME works in a cluster.
@@ -36,4 +36,4 @@ Result<> Marker::end() {
   return {};
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

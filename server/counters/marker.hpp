@@ -9,7 +9,7 @@
 #include "common/base/error.hpp"
 #include "server/counters/redis_link.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 
 class Marker {
  public:
@@ -30,4 +30,4 @@ class Marker {
   RedisLink& link_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

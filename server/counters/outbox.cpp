@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <pqxx/pqxx>
 
-namespace sluice::server {
+namespace sluice::server::counters {
 namespace {
 
 // A lock for each identity of a tenant; of two that share one the other waits.
@@ -33,7 +33,7 @@ std::vector<Identities> by_tenant(const pqxx::result& rows) {
 
 }  // namespace
 
-void enqueue(Transaction& tx, std::span<const CounterRef> counters) {
+void enqueue(postgres::Transaction& tx, std::span<const CounterRef> counters) {
   if (counters.empty()) return;
   std::vector<std::string> columns[7];
   for (const CounterRef& counter : counters) {
@@ -47,11 +47,12 @@ void enqueue(Transaction& tx, std::span<const CounterRef> counters) {
   tx.exec(
       "INSERT INTO outbox (organization_id, tenant_id, policy_id, plan_id, identity, state_key, reset) SELECT * FROM "
       "unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[])",
-      text_array(columns[0]), text_array(columns[1]), text_array(columns[2]), text_array(columns[3]),
-      text_array(columns[4]), text_array(columns[5]), text_array(columns[6]));
+      postgres::text_array(columns[0]), postgres::text_array(columns[1]), postgres::text_array(columns[2]),
+      postgres::text_array(columns[3]), postgres::text_array(columns[4]), postgres::text_array(columns[5]),
+      postgres::text_array(columns[6]));
 }
 
-std::vector<Identities> identities_of(Transaction& tx, std::span<const CounterRef> counters) {
+std::vector<Identities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters) {
   std::vector<std::string> organizations;
   std::vector<std::string> tenants;
   std::vector<std::string> identities;
@@ -63,10 +64,10 @@ std::vector<Identities> identities_of(Transaction& tx, std::span<const CounterRe
   return by_tenant(
       tx.exec("SELECT DISTINCT tenant, organization, hashtextextended(identity, 0) FROM unnest($1::text[], $2::text[], "
               "$3::text[]) AS c (tenant, organization, identity)",
-              text_array(tenants), text_array(organizations), text_array(identities)));
+              postgres::text_array(tenants), postgres::text_array(organizations), postgres::text_array(identities)));
 }
 
-std::vector<Identities> identities_waiting(Transaction& tx, std::int64_t& seq, std::size_t most) {
+std::vector<Identities> identities_waiting(postgres::Transaction& tx, std::int64_t& seq, std::size_t most) {
   const pqxx::result rows = tx.exec(
       fmt::format(
           "SELECT tenant_id, organization_id, identity_hash, max(seq) FROM (SELECT * FROM outbox WHERE seq > $1 "
@@ -78,7 +79,7 @@ std::vector<Identities> identities_waiting(Transaction& tx, std::int64_t& seq, s
 }
 
 // In one order, so that two publishers never wait for each other.
-void lock(Transaction& tx, const Identities& identities) {
+void lock(postgres::Transaction& tx, const Identities& identities) {
   tx.exec(
       fmt::format("SELECT pg_advisory_xact_lock(number) FROM (SELECT DISTINCT {} AS number FROM unnest($2::bigint[]) "
                   "AS i (hash) ORDER BY number) n",
@@ -86,7 +87,7 @@ void lock(Transaction& tx, const Identities& identities) {
       identities.tenant_id, number_array(identities.hashes));
 }
 
-void lock_free(Transaction& tx, Identities& identities) {
+void lock_free(postgres::Transaction& tx, Identities& identities) {
   const pqxx::result rows = tx.exec(
       fmt::format("SELECT hash FROM unnest($2::bigint[]) AS i (hash) WHERE pg_try_advisory_xact_lock({})", kLockNumber),
       identities.tenant_id, number_array(identities.hashes));
@@ -94,7 +95,7 @@ void lock_free(Transaction& tx, Identities& identities) {
   for (const auto& row : rows) identities.hashes.push_back(row[0].as<std::int64_t>());
 }
 
-std::vector<OutboxRow> waiting(Transaction& tx, const Identities& identities) {
+std::vector<OutboxRow> waiting(postgres::Transaction& tx, const Identities& identities) {
   std::vector<OutboxRow> found;
   for (const auto& row :
        tx.exec("SELECT seq, organization_id, tenant_id, policy_id, plan_id, identity, state_key, reset "
@@ -112,18 +113,19 @@ std::vector<OutboxRow> waiting(Transaction& tx, const Identities& identities) {
   return found;
 }
 
-void remove(Transaction& tx, const std::vector<std::int64_t>& seqs) {
+void remove(postgres::Transaction& tx, const std::vector<std::int64_t>& seqs) {
   if (!seqs.empty()) tx.exec("DELETE FROM outbox WHERE seq = ANY ($1::bigint[])", number_array(seqs));
 }
 
-std::int64_t count_waiting(Transaction& tx) {
+std::int64_t count_waiting(postgres::Transaction& tx) {
   return tx.exec_text("SELECT count(*) FROM outbox")[0][0].as<std::int64_t>();
 }
 
-std::set<std::pair<std::string, std::string>> unpublished(Transaction& tx, std::span<const StoredObject> overrides) {
+std::set<std::pair<std::string, std::string>> unpublished(postgres::Transaction& tx,
+                                                          std::span<const store::StoredObject> overrides) {
   std::vector<std::string> tenants;
   std::vector<std::string> ids;
-  for (const StoredObject& item : overrides) {
+  for (const store::StoredObject& item : overrides) {
     tenants.push_back(item.key.tenant_id);
     ids.push_back(item.key.id);
   }
@@ -131,10 +133,10 @@ std::set<std::pair<std::string, std::string>> unpublished(Transaction& tx, std::
       "SELECT DISTINCT o.tenant_id, o.id FROM unnest($1::text[], $2::text[]) AS asked (tenant_id, id) "
       "JOIN overrides o USING (tenant_id, id) JOIN outbox w USING (tenant_id, identity_hash) "
       "WHERE NOT w.reset AND (w.policy_id = o.policy_id OR w.plan_id = o.plan_id)",
-      text_array(tenants), text_array(ids));
+      postgres::text_array(tenants), postgres::text_array(ids));
   std::set<std::pair<std::string, std::string>> found;
   for (const auto& row : rows) found.emplace(row[0].c_str(), row[1].c_str());
   return found;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

@@ -17,9 +17,9 @@
 #include "server/postgres/transaction.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 
-void enqueue(Transaction& tx, std::span<const CounterRef> counters);
+void enqueue(postgres::Transaction& tx, std::span<const CounterRef> counters);
 
 struct OutboxRow {
   std::int64_t seq = 0;
@@ -34,21 +34,22 @@ struct Identities {
 };
 
 // Of these counters, tenant by tenant.
-std::vector<Identities> identities_of(Transaction& tx, std::span<const CounterRef> counters);
+std::vector<Identities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters);
 // Of the oldest rows behind `seq`; moves `seq` behind them. Empty: there are no more.
-std::vector<Identities> identities_waiting(Transaction& tx, std::int64_t& seq, std::size_t most);
+std::vector<Identities> identities_waiting(postgres::Transaction& tx, std::int64_t& seq, std::size_t most);
 
 // Until the end of the transaction nobody else publishes these.
-void lock(Transaction& tx, const Identities& identities);
+void lock(postgres::Transaction& tx, const Identities& identities);
 // The same for those that nobody else is publishing: the others are taken out.
-void lock_free(Transaction& tx, Identities& identities);
+void lock_free(postgres::Transaction& tx, Identities& identities);
 
-std::vector<OutboxRow> waiting(Transaction& tx, const Identities& identities);
-void remove(Transaction& tx, const std::vector<std::int64_t>& seqs);
+std::vector<OutboxRow> waiting(postgres::Transaction& tx, const Identities& identities);
+void remove(postgres::Transaction& tx, const std::vector<std::int64_t>& seqs);
 
-std::int64_t count_waiting(Transaction& tx);
+std::int64_t count_waiting(postgres::Transaction& tx);
 
 // Of these overrides, tenant and id of those that Redis was not told of yet.
-std::set<std::pair<std::string, std::string>> unpublished(Transaction& tx, std::span<const StoredObject> overrides);
+std::set<std::pair<std::string, std::string>> unpublished(postgres::Transaction& tx,
+                                                          std::span<const store::StoredObject> overrides);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

@@ -9,12 +9,12 @@
 #include <fmt/ranges.h>
 #include <pqxx/pqxx>
 
-namespace sluice::server {
+namespace sluice::server::counters {
 namespace {
 
 using Ids = std::set<std::string>;
 
-std::string array(const Ids& ids) { return text_array({ids.begin(), ids.end()}); }
+std::string array(const Ids& ids) { return postgres::text_array({ids.begin(), ids.end()}); }
 
 void add_unless_empty(Ids& ids, const char* id) {
   if (*id != '\0') ids.insert(id);
@@ -28,7 +28,7 @@ struct Wanted {
 };
 
 // The live overrides of the identities, and what they belong to.
-Rules load_rules(Transaction& tx, const Identities& identities, Wanted wanted, std::int64_t now_us) {
+Rules load_rules(postgres::Transaction& tx, const Identities& identities, Wanted wanted, std::int64_t now_us) {
   RulesDraft draft(identities.organization_id, identities.tenant_id);
   const pqxx::result overrides = tx.exec(
       "SELECT document, coalesce(policy_id, ''), coalesce(plan_id, '') FROM overrides WHERE tenant_id = $1 AND "
@@ -100,7 +100,8 @@ void Published::add(Published more) {
   std::ranges::move(more.uncertain, std::back_inserter(uncertain));
 }
 
-Published publish_waiting(Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us) {
+Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Identities& identities,
+                          std::int64_t now_us) {
   const std::vector<OutboxRow> rows = waiting(tx, identities);
   Published out;
   if (rows.empty()) return out;
@@ -138,7 +139,7 @@ Published publish_waiting(Transaction& tx, RedisLink& link, const Identities& id
   return out;
 }
 
-Published publish_live(Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us) {
+Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us) {
   const Rules rules = load_rules(tx, identities, {.policies = {}, .plans = {}, .all_on_plans = true}, now_us);
   std::vector<KeyWrite> writes;
   std::vector<CounterRef> named;
@@ -158,7 +159,7 @@ Published publish_live(Transaction& tx, RedisLink& link, const Identities& ident
   return out;
 }
 
-std::vector<Identities> tenants_with_overrides(Transaction& tx) {
+std::vector<Identities> tenants_with_overrides(postgres::Transaction& tx) {
   std::vector<Identities> found;
   for (const auto& row : tx.exec_text("SELECT DISTINCT tenant_id, organization_id FROM overrides ORDER BY tenant_id")) {
     found.push_back({.organization_id = row[1].c_str(), .tenant_id = row[0].c_str(), .hashes = {}});
@@ -166,7 +167,7 @@ std::vector<Identities> tenants_with_overrides(Transaction& tx) {
   return found;
 }
 
-void read_live_identities(Transaction& tx, Identities& tenant) {
+void read_live_identities(postgres::Transaction& tx, Identities& tenant) {
   tenant.hashes.clear();
   for (const auto& row :
        tx.exec("SELECT DISTINCT identity_hash FROM overrides WHERE tenant_id = $1 AND (expires_at IS NULL "
@@ -176,4 +177,4 @@ void read_live_identities(Transaction& tx, Identities& tenant) {
   }
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

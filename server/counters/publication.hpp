@@ -9,7 +9,7 @@
 #include "server/counters/outbox.hpp"
 #include "server/counters/redis_link.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 
 struct Published {
   std::size_t written = 0;  // counter keys
@@ -21,13 +21,14 @@ struct Published {
 };
 
 // What waits for these identities; what was written is removed from the outbox.
-Published publish_waiting(Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us);
+Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Identities& identities,
+                          std::int64_t now_us);
 
 // Every key that has live overrides of these identities; what failed is put into the outbox.
-Published publish_live(Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us);
+Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us);
 
 // Identities that have live overrides, tenant by tenant.
-std::vector<Identities> tenants_with_overrides(Transaction& tx);
-void read_live_identities(Transaction& tx, Identities& tenant);
+std::vector<Identities> tenants_with_overrides(postgres::Transaction& tx);
+void read_live_identities(postgres::Transaction& tx, Identities& tenant);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

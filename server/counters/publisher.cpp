@@ -11,7 +11,7 @@
 #include "server/counters/expiry.hpp"
 #include "server/postgres/failure.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 namespace {
 
 using namespace std::chrono_literals;
@@ -24,7 +24,7 @@ constexpr std::size_t kAtOnce = 500;            // rows, or identities, of one t
 constexpr std::size_t kBeforeTheAnswer = 1000;  // counters that a call publishes itself; more is the thread's
 constexpr std::int64_t kRepublishLock = 0x736c75696365'02;
 
-Scope everything() { return Scope::everything("sluice-server"); }
+postgres::Scope everything() { return postgres::Scope::everything("sluice-server"); }
 
 bool keeps(const std::string& maxmemory_policy) { return maxmemory_policy == "noeviction"; }
 
@@ -86,15 +86,15 @@ bool Publisher::wait(std::chrono::nanoseconds time) {
   return !stopping_;
 }
 
-bool Publisher::publish(pqxx::connection& connection, const Scope& scope, std::span<const CounterRef> counters,
-                        const std::function<void(Transaction&)>& done) {
+bool Publisher::publish(pqxx::connection& connection, const postgres::Scope& scope,
+                        std::span<const CounterRef> counters, const std::function<void(postgres::Transaction&)>& done) {
   if (!may_publish()) return false;
   if (counters.size() > kBeforeTheAnswer) {
     wake();
     return false;
   }
   try {
-    Transaction tx(connection);
+    postgres::Transaction tx(connection);
     tx.enter(scope);
     bool all = true;
     for (const Identities& identities : identities_of(tx, counters)) {
@@ -107,7 +107,7 @@ bool Publisher::publish(pqxx::connection& connection, const Scope& scope, std::s
     tx.commit();
     return all;
   } catch (const std::exception& error) {
-    log_.warn("publish_failed", "Overrides are published later.", {{"error", describe(error)}});
+    log_.warn("publish_failed", "Overrides are published later.", {{"error", postgres::describe(error)}});
     return false;
   }
 }
@@ -138,13 +138,13 @@ void Publisher::run() {
 // False: something failed, and is tried again after a while.
 bool Publisher::turn() {
   try {
-    if (!connection_ || !connection_->is_open()) connection_ = connect(options_.database);
+    if (!connection_ || !connection_->is_open()) connection_ = postgres::connect(options_.database);
     const bool good = serve(*connection_);
     tidy(*connection_);
     return good;
   } catch (const std::exception& error) {
     log_.warn("publisher_failed", "The publisher begins anew.",
-              {{"class", to_string(classify(error))}, {"error", describe(error)}});
+              {{"class", to_string(postgres::classify(error))}, {"error", postgres::describe(error)}});
     connection_.reset();
     return false;
   }
@@ -161,8 +161,8 @@ bool Publisher::serve(pqxx::connection& connection) {
   return publish_outbox(connection);
 }
 
-Published Publisher::guarded(Published (*publish)(Transaction&, RedisLink&, const Identities&, std::int64_t),
-                             Transaction& tx, const Identities& identities) {
+Published Publisher::guarded(Published (*publish)(postgres::Transaction&, RedisLink&, const Identities&, std::int64_t),
+                             postgres::Transaction& tx, const Identities& identities) {
   try {
     return publish(tx, link_, identities, clock_.now_us());
   } catch (const RulesFault& fault) {
@@ -195,7 +195,7 @@ void Publisher::see_policy(const std::string& maxmemory_policy) {
 }
 
 void Publisher::tidy(pqxx::connection& connection) {
-  Transaction tx(connection);
+  postgres::Transaction tx(connection);
   tx.enter(everything());
   statistics_.waiting = count_waiting(tx);
   if (steady_clock::now() - tidied_ >= kTidyEvery) {
@@ -216,7 +216,7 @@ bool Publisher::republish(pqxx::connection& connection, const Marker::Look& look
   bool all = marker_.begin(look).has_value();
   std::vector<Identities> tenants;
   {
-    Transaction tx(connection);
+    postgres::Transaction tx(connection);
     tx.enter(everything());
     tenants = tenants_with_overrides(tx);
   }
@@ -231,7 +231,7 @@ bool Publisher::republish(pqxx::connection& connection, const Marker::Look& look
 
 bool Publisher::republish_tenant(pqxx::connection& connection, Identities tenant) {
   {
-    Transaction tx(connection);
+    postgres::Transaction tx(connection);
     tx.enter(everything());
     read_live_identities(tx, tenant);
   }
@@ -241,7 +241,7 @@ bool Publisher::republish_tenant(pqxx::connection& connection, Identities tenant
     const auto end =
         tenant.hashes.begin() + static_cast<std::ptrdiff_t>(std::min(from + kAtOnce, tenant.hashes.size()));
     const Identities part{tenant.organization_id, tenant.tenant_id, {begin, end}};
-    Transaction tx(connection);
+    postgres::Transaction tx(connection);
     tx.enter(everything());
     lock(tx, part);
     Published published = guarded(&publish_live, tx, part);
@@ -262,7 +262,7 @@ void Publisher::enqueue_uncertain(pqxx::connection& connection) {
     uncertain.swap(uncertain_);
   }
   if (uncertain.empty()) return;
-  Transaction tx(connection);
+  postgres::Transaction tx(connection);
   tx.enter(everything());
   enqueue(tx, uncertain);
   tx.commit();
@@ -271,7 +271,7 @@ void Publisher::enqueue_uncertain(pqxx::connection& connection) {
 bool Publisher::publish_outbox(pqxx::connection& connection) {
   bool good = true;
   for (std::int64_t seq = 0;;) {
-    Transaction tx(connection);
+    postgres::Transaction tx(connection);
     tx.enter(everything());
     std::vector<Identities> waiting = identities_waiting(tx, seq, kAtOnce);
     if (waiting.empty() || stopping()) return good;
@@ -301,4 +301,4 @@ std::vector<std::string> Publisher::degraded() const {
   return {};
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

@@ -26,12 +26,12 @@
 #include "server/counters/redis_link.hpp"
 #include "server/postgres/pool.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 
 class Publisher {
  public:
   struct Options {
-    DatabaseOptions database;
+    postgres::DatabaseOptions database;
     redis::Options redis;
     bool allow_evicting = false;  // publish although Redis may drop what is published
     std::chrono::milliseconds look_every{1'000};
@@ -51,8 +51,8 @@ class Publisher {
 
   // Publishes what a transaction has enqueued and committed: false where some of it is left to later. `done` is called
   // in the transaction that takes it out of the outbox. Never throws.
-  bool publish(pqxx::connection& connection, const Scope& scope, std::span<const CounterRef> counters,
-               const std::function<void(Transaction&)>& done);
+  bool publish(pqxx::connection& connection, const postgres::Scope& scope, std::span<const CounterRef> counters,
+               const std::function<void(postgres::Transaction&)>& done);
 
   RedisLink& link() { return link_; }
 
@@ -75,8 +75,8 @@ class Publisher {
   bool serve(pqxx::connection& connection);
   bool stopping();
   // As publish_waiting() or publish_live(); rules that do not compile count as failed.
-  Published guarded(Published (*publish)(Transaction&, RedisLink&, const Identities&, std::int64_t), Transaction& tx,
-                    const Identities& identities);
+  Published guarded(Published (*publish)(postgres::Transaction&, RedisLink&, const Identities&, std::int64_t),
+                    postgres::Transaction& tx, const Identities& identities);
   void tidy(pqxx::connection& connection);
   bool republish(pqxx::connection& connection, const Marker::Look& look);
   bool republish_tenant(pqxx::connection& connection, Identities tenant);
@@ -106,4 +106,4 @@ class Publisher {
   TimedJoinThread thread_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

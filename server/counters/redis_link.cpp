@@ -6,7 +6,7 @@
 
 #include <boost/asio/post.hpp>
 
-namespace sluice::server {
+namespace sluice::server::counters {
 namespace {
 
 constexpr std::size_t kWritesInFlight =
@@ -223,4 +223,4 @@ Result<std::optional<std::string>> RedisLink::ask(std::vector<std::string> words
   return question.wait();
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

@@ -25,7 +25,7 @@
 #include "common/redis/client.hpp"
 #include "common/telemetry/log.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 
 // What shall be so of one counter key.
 struct KeyWrite {
@@ -83,4 +83,4 @@ class RedisLink {
   std::thread thread_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

@@ -10,7 +10,7 @@
 #include "common/policy/counter_key.hpp"
 #include "common/policy/match_expr.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 namespace {
 
 [[noreturn]] void fail(const Faults& faults) {
@@ -112,4 +112,4 @@ Identity parse_identity(const std::string& text) {
   return identity;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

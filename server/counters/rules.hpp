@@ -17,7 +17,7 @@
 #include "common/policy/snapshot.hpp"
 #include "server/store/kind.hpp"
 
-namespace sluice::server {
+namespace sluice::server::counters {
 
 // One counter's key, and whose it is.
 struct CounterRef {
@@ -94,4 +94,4 @@ std::string identity_text(const Override& item);
 // As identity_text() wrote it; a dimension that is null is left out. Throws RulesFault.
 Identity parse_identity(const std::string& text);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::counters

@@ -7,9 +7,9 @@
 
 #include "common/base/crypto.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 
-AgentScope scope_of(const AgentCaller& caller) {
+AgentScope scope_of(const sync::AgentCaller& caller) {
   AgentScope scope{.organization_id = caller.organization_id, .tenant_ids = caller.tenant_ids};
   std::ranges::sort(scope.tenant_ids);
   return scope;
@@ -21,10 +21,10 @@ std::string scope_text(const AgentScope& scope) {
   return fmt::format("{}/{}", scope.organization_id, std::string_view(digest).substr(0, 16));
 }
 
-AgentKey key_of(const AgentCaller& caller, std::string_view agent_id) {
+AgentKey key_of(const sync::AgentCaller& caller, std::string_view agent_id) {
   // Pods of two namespaces may have one name.
   const std::string within = caller.namespace_.empty() ? "" : caller.namespace_ + "/";
   return {.scope = scope_text(scope_of(caller)), .agent_id = within + std::string(agent_id)};
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

@@ -12,7 +12,7 @@
 
 #include "server/sync/fleet_port.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 
 // Ordered byte by byte, as PostgreSQL orders them: rows are locked in this order.
 struct AgentKey {
@@ -38,11 +38,11 @@ struct AgentScope {
   bool operator==(const AgentScope&) const = default;
 };
 
-AgentScope scope_of(const AgentCaller& caller);
+AgentScope scope_of(const sync::AgentCaller& caller);
 
 // "", "acme", "acme/<16 hex>": bounded, however many tenants there are.
 std::string scope_text(const AgentScope& scope);
 
-AgentKey key_of(const AgentCaller& caller, std::string_view agent_id);
+AgentKey key_of(const sync::AgentCaller& caller, std::string_view agent_id);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

@@ -5,7 +5,7 @@
 
 #include "server/fleet/state_text.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 namespace {
 
 using std::chrono::duration_cast;
@@ -19,7 +19,7 @@ microseconds age(FleetTime then, FleetTime now) {
 
 }  // namespace
 
-AgentTable::Agent* AgentTable::meet(const AgentCaller& caller, std::string_view agent_id, FleetTime now) {
+AgentTable::Agent* AgentTable::meet(const sync::AgentCaller& caller, std::string_view agent_id, FleetTime now) {
   const AgentKey key = key_of(caller, agent_id);
   auto found = agents_.find(key);
   if (found == agents_.end()) {
@@ -35,7 +35,7 @@ AgentTable::Agent* AgentTable::meet(const AgentCaller& caller, std::string_view 
   return &agent;
 }
 
-bool AgentTable::report(const AgentCaller& caller, const sync::AgentState& state, FleetTime now) {
+bool AgentTable::report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state, FleetTime now) {
   Agent* const agent = meet(caller, state.agent_id, now);
   if (agent == nullptr) return false;
   agent->state = state_text(state);
@@ -46,8 +46,8 @@ bool AgentTable::report(const AgentCaller& caller, const sync::AgentState& state
   return true;
 }
 
-bool AgentTable::watch_began(const AgentCaller& caller, std::string_view agent_id,
-                             const std::optional<sync::Position>& held, FleetTime now) {
+bool AgentTable::watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
+                             const std::optional<sluice::sync::Position>& held, FleetTime now) {
   Agent* const agent = meet(caller, agent_id, now);
   if (agent == nullptr) return false;
   ++agent->watches;
@@ -58,7 +58,7 @@ bool AgentTable::watch_began(const AgentCaller& caller, std::string_view agent_i
   return true;
 }
 
-void AgentTable::watch_ended(const AgentCaller& caller, std::string_view agent_id) {
+void AgentTable::watch_ended(const sync::AgentCaller& caller, std::string_view agent_id) {
   const auto found = agents_.find(key_of(caller, agent_id));
   if (found == agents_.end() || found->second.watches == 0) return;
   Agent& agent = found->second;
@@ -152,8 +152,8 @@ const AgentTable::Counts& AgentTable::counts(FleetTime now) {
   return counts_;
 }
 
-sync::LiveAgents AgentTable::live_agents(const AgentCaller& caller, FleetTime now) {
+sluice::sync::LiveAgents AgentTable::live_agents(const sync::AgentCaller& caller, FleetTime now) {
   return counts(now).live.of(scope_of(caller), tenants_of_);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

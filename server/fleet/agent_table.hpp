@@ -17,7 +17,7 @@
 #include "server/fleet/agent_key.hpp"
 #include "server/fleet/live_counts.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 
 inline constexpr std::chrono::seconds kLiveFor{15};        // after its last report an agent is missing
 inline constexpr std::chrono::minutes kRememberedFor{10};  // a missing one is forgotten
@@ -34,7 +34,7 @@ struct AgentRow {
   AgentScope scope;
   std::string token_id;
   std::string state;  // JSON; "": it has not reported yet
-  std::optional<sync::Position> enforced;
+  std::optional<sluice::sync::Position> enforced;
   std::optional<std::chrono::microseconds> reported_ago;
   std::chrono::microseconds heard_ago{0};
   WatchState watch = WatchState::unknown;
@@ -59,10 +59,10 @@ class AgentTable {
   explicit AgentTable(std::size_t most = kMost) : most_(most) {}
 
   // False: there are too many, and this one is not among them.
-  bool report(const AgentCaller& caller, const sync::AgentState& state, FleetTime now);
-  bool watch_began(const AgentCaller& caller, std::string_view agent_id, const std::optional<sync::Position>& held,
-                   FleetTime now);
-  void watch_ended(const AgentCaller& caller, std::string_view agent_id);
+  bool report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state, FleetTime now);
+  bool watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
+                   const std::optional<sluice::sync::Position>& held, FleetTime now);
+  void watch_ended(const sync::AgentCaller& caller, std::string_view agent_id);
   void end_watches();  // all: this replica ends
 
   // What changed, whose last-heard moved, whose open watch is to be said again; in the order of keys. It counts as
@@ -79,14 +79,14 @@ class AgentTable {
   };
   // As of at most half a second ago.
   const Counts& counts(FleetTime now);
-  sync::LiveAgents live_agents(const AgentCaller& caller, FleetTime now);
+  sluice::sync::LiveAgents live_agents(const sync::AgentCaller& caller, FleetTime now);
 
  private:
   struct Agent {
     AgentScope scope;
     std::string token_id;
     std::string state;
-    std::optional<sync::Position> enforced;
+    std::optional<sluice::sync::Position> enforced;
     std::optional<FleetTime> reported;
     FleetTime heard;
     std::size_t watches = 0;
@@ -102,7 +102,7 @@ class AgentTable {
     FleetTime heard;
   };
 
-  Agent* meet(const AgentCaller& caller, std::string_view agent_id, FleetTime now);
+  Agent* meet(const sync::AgentCaller& caller, std::string_view agent_id, FleetTime now);
   void forget(FleetTime now);
 
   std::size_t most_;
@@ -113,4 +113,4 @@ class AgentTable {
   std::optional<FleetTime> counted_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

@@ -11,7 +11,7 @@
 #include "server/postgres/failure.hpp"
 #include "server/postgres/transaction.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 namespace {
 
 using std::chrono::steady_clock;
@@ -22,11 +22,11 @@ std::string random_name() {
   return to_hex(bytes);
 }
 
-Scope everything() { return Scope::everything("sluice-server"); }
+postgres::Scope everything() { return postgres::Scope::everything("sluice-server"); }
 
 }  // namespace
 
-Fleet::Fleet(DatabaseOptions database, Options options, const Clock& clock, telemetry::Log& log)
+Fleet::Fleet(postgres::DatabaseOptions database, Options options, const Clock& clock, telemetry::Log& log)
     : database_(std::move(database)),
       options_(std::move(options)),
       clock_(clock),
@@ -60,7 +60,8 @@ void Fleet::tell_to_stop() {
   changed_.notify_all();
 }
 
-std::int64_t Fleet::report(const AgentCaller& caller, std::string_view /*source*/, sync::ReportDocument report) {
+std::int64_t Fleet::report(const sync::AgentCaller& caller, std::string_view /*source*/,
+                           sluice::sync::ReportDocument report) {
   statistics_.received += report.reports.size();
   const FleetTime now = options_.now();
   const std::lock_guard lock(mutex_);
@@ -73,20 +74,20 @@ std::int64_t Fleet::report(const AgentCaller& caller, std::string_view /*source*
   return taken.stored;
 }
 
-void Fleet::watch_began(const AgentCaller& caller, std::string_view agent_id,
-                        const std::optional<sync::Position>& held) {
+void Fleet::watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
+                        const std::optional<sluice::sync::Position>& held) {
   const std::lock_guard lock(mutex_);
   if (!agents_.watch_began(caller, agent_id, held, options_.now())) ++statistics_.unknown;
 }
 
-void Fleet::watch_ended(const AgentCaller& caller, std::string_view agent_id) {
+void Fleet::watch_ended(const sync::AgentCaller& caller, std::string_view agent_id) {
   const std::lock_guard lock(mutex_);
   agents_.watch_ended(caller, agent_id);
 }
 
-sync::LiveAgents Fleet::live_agents(const AgentCaller& caller) {
+sluice::sync::LiveAgents Fleet::live_agents(const sync::AgentCaller& caller) {
   const std::lock_guard lock(mutex_);
-  sync::LiveAgents live = agents_.live_agents(caller, options_.now());
+  sluice::sync::LiveAgents live = agents_.live_agents(caller, options_.now());
   note_counts();
   return live;
 }
@@ -123,7 +124,7 @@ bool Fleet::wait() {
 void Fleet::turn(bool last) {
   const Time now = steady_clock::now();
   try {
-    if (!connection_ || !connection_->is_open()) connection_ = connect(database_);
+    if (!connection_ || !connection_->is_open()) connection_ = postgres::connect(database_);
     if (last || now >= next_state_) store_state(*connection_);
     if (!last && now >= next_read_) read_others(*connection_);
     if (last || now >= next_batch_) store_batch(*connection_);
@@ -150,7 +151,7 @@ void Fleet::failed(const std::exception& error) {
   ++statistics_.failures;
   if (!failing_) {
     log_.warn("fleet_failed", "What agents report is stored later.",
-              {{"class", to_string(classify(error))}, {"error", describe(error)}});
+              {{"class", to_string(postgres::classify(error))}, {"error", postgres::describe(error)}});
   }
   failing_ = true;
   connection_.reset();
@@ -164,7 +165,7 @@ void Fleet::store_state(pqxx::connection& connection) {
   }
   if (rows.empty()) return;
   try {
-    Transaction tx(connection);
+    postgres::Transaction tx(connection);
     tx.enter(everything());
     ++statistics_.statements;
     store_agents(tx, rows, replica_);
@@ -182,7 +183,7 @@ void Fleet::read_others(pqxx::connection& connection) {
     const std::lock_guard lock(mutex_);
     organizations = agents_.counts(options_.now()).live.organizations_to_know();
   }
-  Transaction tx(connection);
+  postgres::Transaction tx(connection);
   tx.enter(everything());
   ++statistics_.statements;
   const std::vector<SeenAgent> seen = read_agents(tx);
@@ -205,7 +206,7 @@ void Fleet::store_batch(pqxx::connection& connection) {
   if (taken.empty()) return;
   UsageBatch batch;
   try {
-    Transaction tx(connection);
+    postgres::Transaction tx(connection);
     tx.enter(everything());
     statistics_.statements += kUsageStatements;
     batch = store_usage(tx, taken, WallTime(Micros(clock_.now_us())));
@@ -225,4 +226,4 @@ void Fleet::store_batch(pqxx::connection& connection) {
   statistics_.waiting_rows = static_cast<std::int64_t>(usage_.rows());
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

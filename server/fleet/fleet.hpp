@@ -27,9 +27,9 @@
 #include "server/postgres/pool.hpp"
 #include "server/sync/fleet_port.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 
-class Fleet final : public FleetPort {
+class Fleet final : public sync::FleetPort {
  public:
   struct Options {
     std::chrono::milliseconds store_every{1'000};   // agents' state
@@ -39,7 +39,7 @@ class Fleet final : public FleetPort {
     std::function<FleetTime()> now = [] { return std::chrono::steady_clock::now(); };
   };
 
-  Fleet(DatabaseOptions database, Options options, const Clock& clock, telemetry::Log& log);
+  Fleet(postgres::DatabaseOptions database, Options options, const Clock& clock, telemetry::Log& log);
   ~Fleet();  // as stop()
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
@@ -49,11 +49,12 @@ class Fleet final : public FleetPort {
   bool stop_within(std::chrono::milliseconds patience);
   void stop();
 
-  std::int64_t report(const AgentCaller& caller, std::string_view source, sync::ReportDocument report) override;
-  void watch_began(const AgentCaller& caller, std::string_view agent_id,
-                   const std::optional<sync::Position>& held) override;
-  void watch_ended(const AgentCaller& caller, std::string_view agent_id) override;
-  sync::LiveAgents live_agents(const AgentCaller& caller) override;
+  std::int64_t report(const sync::AgentCaller& caller, std::string_view source,
+                      sluice::sync::ReportDocument report) override;
+  void watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
+                   const std::optional<sluice::sync::Position>& held) override;
+  void watch_ended(const sync::AgentCaller& caller, std::string_view agent_id) override;
+  sluice::sync::LiveAgents live_agents(const sync::AgentCaller& caller) override;
   std::size_t live() const override;
 
   struct Statistics {
@@ -85,7 +86,7 @@ class Fleet final : public FleetPort {
   void note_counts();
   void failed(const std::exception& error);
 
-  const DatabaseOptions database_;
+  const postgres::DatabaseOptions database_;
   const Options options_;
   const Clock& clock_;
   telemetry::Log& log_;
@@ -106,4 +107,4 @@ class Fleet final : public FleetPort {
   TimedJoinThread thread_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

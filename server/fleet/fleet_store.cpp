@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 #include <pqxx/pqxx>
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 namespace {
 
 // An agent may be cut off for long and then send again what was stored: its mark outlives that.
@@ -23,7 +23,7 @@ class Columns {
   Columns& number(std::size_t column, Number value) {
     return text(column, fmt::format("{}", value));
   }
-  std::string array(std::size_t column) const { return text_array(columns_[column]); }
+  std::string array(std::size_t column) const { return postgres::text_array(columns_[column]); }
 
  private:
   std::vector<std::vector<std::string>> columns_;
@@ -115,7 +115,7 @@ ORDER BY begin, tenant COLLATE "C", policy COLLATE "C", name COLLATE "C", organi
 ON CONFLICT ({1}, tenant_id, policy_id, {2}, organization_id)
 DO UPDATE SET count = least(u.count::numeric + excluded.count, 1152921504606846976)::bigint)";
 
-void add_usage(Transaction& tx, std::string_view table, std::string_view time, std::string_view name,
+void add_usage(postgres::Transaction& tx, std::string_view table, std::string_view time, std::string_view name,
                const std::vector<UsageRow>& rows) {
   if (rows.empty()) return;
   Columns columns(6);
@@ -141,7 +141,7 @@ Columns boots_of(std::span<const TakenReports> taken) {
 
 }  // namespace
 
-void store_agents(Transaction& tx, const std::vector<AgentRow>& rows, const std::string& replica) {
+void store_agents(postgres::Transaction& tx, const std::vector<AgentRow>& rows, const std::string& replica) {
   Columns columns(14);
   for (const AgentRow& row : rows) {
     columns.text(0, row.key.scope)
@@ -164,7 +164,7 @@ void store_agents(Transaction& tx, const std::vector<AgentRow>& rows, const std:
           columns.array(11), columns.array(12), columns.array(13), replica);
 }
 
-std::vector<SeenAgent> read_agents(Transaction& tx) {
+std::vector<SeenAgent> read_agents(postgres::Transaction& tx) {
   const pqxx::result rows =
       tx.exec_text(fmt::format("SELECT scope, agent_id, organization_id, array_to_string(tenant_ids, ','), "
                                "greatest(0, extract(epoch FROM now() - heard_at) * 1000000)::bigint, gone FROM agents "
@@ -181,23 +181,23 @@ std::vector<SeenAgent> read_agents(Transaction& tx) {
   return agents;
 }
 
-TenantsOf read_tenants(Transaction& tx, const std::vector<std::string>& organizations) {
+TenantsOf read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations) {
   TenantsOf tenants;
   const pqxx::result rows = tx.exec("SELECT organization_id, id FROM tenants WHERE organization_id = ANY ($1::text[])",
-                                    text_array(organizations));
+                                    postgres::text_array(organizations));
   for (const auto& row : rows) tenants[row[0].c_str()].emplace_back(row[1].c_str());
   return tenants;
 }
 
-UsageBatch store_usage(Transaction& tx, std::span<const TakenReports> taken, WallTime now) {
+UsageBatch store_usage(postgres::Transaction& tx, std::span<const TakenReports> taken, WallTime now) {
   const Columns boots = boots_of(taken);
   std::vector<std::int64_t> marks;
   for (const auto& row : tx.exec(kLockMarks, boots.array(0), boots.array(1), boots.array(2))) {
     marks.push_back(row[0].as<std::int64_t>());
   }
   OrganizationOf organization_of;
-  for (const auto& row :
-       tx.exec("SELECT id, organization_id FROM tenants WHERE id = ANY ($1::text[])", text_array(tenants_in(taken)))) {
+  for (const auto& row : tx.exec("SELECT id, organization_id FROM tenants WHERE id = ANY ($1::text[])",
+                                 postgres::text_array(tenants_in(taken)))) {
     organization_of.emplace(row[0].c_str(), row[1].c_str());
   }
   UsageBatch batch = aggregate(taken, marks, organization_of, now);
@@ -209,7 +209,7 @@ UsageBatch store_usage(Transaction& tx, std::span<const TakenReports> taken, Wal
   return batch;
 }
 
-void tidy_fleet(Transaction& tx, std::chrono::microseconds retention) {
+void tidy_fleet(postgres::Transaction& tx, std::chrono::microseconds retention) {
   const std::string age = fmt::format("{} microseconds", retention.count());
   tx.exec("DELETE FROM usage WHERE minute < now() - $1::interval", age);
   tx.exec("DELETE FROM usage_subjects WHERE hour < now() - $1::interval", age);
@@ -218,4 +218,4 @@ void tidy_fleet(Transaction& tx, std::chrono::microseconds retention) {
   tx.exec_text(fmt::format("DELETE FROM report_marks WHERE heard_at < now() - interval '{}'", kMarksLast));
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

@@ -1,6 +1,6 @@
 #include "server/fleet/live_counts.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 
 void LiveCounts::add(const AgentScope& agent) {
   ++total_;
@@ -13,8 +13,8 @@ void LiveCounts::add(const AgentScope& agent) {
   for (const std::string& tenant : agent.tenant_ids) ++organization.listed[tenant];
 }
 
-sync::LiveAgents LiveCounts::of(const AgentScope& caller, const TenantsOf& tenants_of) const {
-  sync::LiveAgents live;
+sluice::sync::LiveAgents LiveCounts::of(const AgentScope& caller, const TenantsOf& tenants_of) const {
+  sluice::sync::LiveAgents live;
   const auto name_listed = [&](const Organization& organization) {
     for (const auto& [tenant, count] : organization.listed) live[tenant] = platform_ + organization.whole + count;
   };
@@ -53,4 +53,4 @@ std::vector<std::string> LiveCounts::organizations_to_know() const {
   return ids;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

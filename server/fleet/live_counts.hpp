@@ -13,7 +13,7 @@
 
 #include "server/fleet/agent_key.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 
 // The tenants of organizations, as far as they are needed.
 using TenantsOf = std::map<std::string, std::vector<std::string>, std::less<>>;
@@ -25,7 +25,7 @@ class LiveCounts {
   // "*" is every tenant of the caller's scope that is not named. For a caller of the platform the tenants of an
   // organization that has agents of its own must be named: those that `tenants_of` does not know count as if it had
   // none.
-  sync::LiveAgents of(const AgentScope& caller, const TenantsOf& tenants_of) const;
+  sluice::sync::LiveAgents of(const AgentScope& caller, const TenantsOf& tenants_of) const;
 
   // Organizations whose tenants of() must know for callers of the platform.
   std::vector<std::string> organizations_to_know() const;
@@ -43,4 +43,4 @@ class LiveCounts {
   std::map<std::string, Organization, std::less<>> organizations_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

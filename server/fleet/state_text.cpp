@@ -7,7 +7,7 @@
 #include "common/base/utf8.hpp"
 #include "common/json/text.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 namespace {
 
 // What an agent may say of itself is bounded by its parser; what is kept of thousands of agents is bounded closer. Cut
@@ -22,7 +22,7 @@ std::string storable(std::string_view text) {
   return made;
 }
 
-std::string state_text(const sync::AgentState& state) {
+std::string state_text(const sluice::sync::AgentState& state) {
   std::string text =
       fmt::format(R"({{"pod":{},"boot_id":{},"version":{},"degraded":[)", json::string_literal(state.pod),
                   json::string_literal(state.boot_id), json::string_literal(state.version));
@@ -32,9 +32,9 @@ std::string state_text(const sync::AgentState& state) {
   }
   text += "],\"refusal\":";
   if (!state.refusal) return text += "null}";
-  const sync::SnapshotRefusal& refusal = *state.refusal;
+  const sluice::sync::SnapshotRefusal& refusal = *state.refusal;
   return text += fmt::format(R"({{"revision":{},"chain":"{}","code":{},"text":{}}}}})", refusal.refused.revision,
                              refusal.refused.chain, json::string_literal(refusal.code), kept(refusal.text));
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

@@ -8,14 +8,14 @@
 
 #include "common/sync/report.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 
 inline constexpr std::size_t kMaxKeptText = 256;  // bytes of a reason or a refusal's text that are kept
 
 // {"pod","boot_id","version","degraded":[…],"refusal":{"revision","chain","code","text"}|null}
-std::string state_text(const sync::AgentState& state);
+std::string state_text(const sluice::sync::AgentState& state);
 
 // Without the character NUL, which PostgreSQL cannot store.
 std::string storable(std::string_view text);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

@@ -8,7 +8,7 @@
 
 #include "server/fleet/state_text.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 namespace {
 
 using Key = std::tuple<std::int64_t, std::string, std::string, std::string, std::string>;
@@ -32,7 +32,7 @@ class Aggregation {
 
   void add(const TakenReports& taken, std::int64_t mark) {
     std::int64_t number = mark;
-    for (const sync::UsageReport& report : taken.reports) {
+    for (const sluice::sync::UsageReport& report : taken.reports) {
       if (report.number <= mark) {
         ++batch_.skipped;
         continue;
@@ -51,16 +51,16 @@ class Aggregation {
   }
 
  private:
-  void add(const AgentScope& scope, const sync::UsageReport& report) {
+  void add(const AgentScope& scope, const sluice::sync::UsageReport& report) {
     const auto begin = std::chrono::floor<std::chrono::minutes>(std::min(report.from, now_));
     const auto hour = std::chrono::floor<std::chrono::hours>(begin);
     const auto seconds = [](auto time) {
       return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
     };
-    for (const sync::UsageCount& count : report.counts) {
+    for (const sluice::sync::UsageCount& count : report.counts) {
       add(minutes_, scope, {seconds(begin), count.tenant_id, count.policy_id, count.outcome, {}, count.count});
     }
-    for (const sync::ThrottledSubject& subject : report.subjects) {
+    for (const sluice::sync::ThrottledSubject& subject : report.subjects) {
       add(hours_, scope,
           {seconds(hour), subject.tenant_id, subject.policy_id, storable(subject.subject), {}, subject.count});
     }
@@ -106,7 +106,7 @@ UsageBatch aggregate(std::span<const TakenReports> taken, std::span<const std::i
 std::vector<std::string> tenants_in(std::span<const TakenReports> taken) {
   std::set<std::string> tenants;
   for (const TakenReports& each : taken) {
-    for (const sync::UsageReport& report : each.reports) {
+    for (const sluice::sync::UsageReport& report : each.reports) {
       for (const auto& count : report.counts) tenants.insert(count.tenant_id);
       for (const auto& subject : report.subjects) tenants.insert(subject.tenant_id);
     }
@@ -114,4 +114,4 @@ std::vector<std::string> tenants_in(std::span<const TakenReports> taken) {
   return {tenants.begin(), tenants.end()};
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

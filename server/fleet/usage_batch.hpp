@@ -14,7 +14,7 @@
 #include "common/domain/plan.hpp"
 #include "server/fleet/usage_pending.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 
 // `name`: the outcome of decisions, or a throttled subject. `begin`: of the minute or the hour, Unix time in seconds.
 struct UsageRow {
@@ -47,4 +47,4 @@ UsageBatch aggregate(std::span<const TakenReports> taken, std::span<const std::i
 // Tenants that reports name, each once, in order.
 std::vector<std::string> tenants_in(std::span<const TakenReports> taken);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

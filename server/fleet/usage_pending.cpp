@@ -4,21 +4,23 @@
 #include <iterator>
 #include <utility>
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 namespace {
 
-std::size_t rows_of(const sync::UsageReport& report) { return report.counts.size() + report.subjects.size() + 1; }
+std::size_t rows_of(const sluice::sync::UsageReport& report) {
+  return report.counts.size() + report.subjects.size() + 1;
+}
 
-std::size_t rows_of(const std::vector<sync::UsageReport>& reports) {
+std::size_t rows_of(const std::vector<sluice::sync::UsageReport>& reports) {
   std::size_t rows = 0;
-  for (const sync::UsageReport& report : reports) rows += rows_of(report);
+  for (const sluice::sync::UsageReport& report : reports) rows += rows_of(report);
   return rows;
 }
 
 }  // namespace
 
-UsagePending::Taken UsagePending::add(const AgentCaller& caller, const std::string& agent_id,
-                                      const std::string& boot_id, std::vector<sync::UsageReport> reports,
+UsagePending::Taken UsagePending::add(const sync::AgentCaller& caller, const std::string& agent_id,
+                                      const std::string& boot_id, std::vector<sluice::sync::UsageReport> reports,
                                       FleetTime now) {
   Taken taken;
   const AgentBoot key{.agent = key_of(caller, agent_id), .boot_id = boot_id};
@@ -34,7 +36,7 @@ UsagePending::Taken UsagePending::add(const AgentCaller& caller, const std::stri
   }
   Boot& boot = found->second;
   boot.heard = now;
-  for (sync::UsageReport& report : reports) {
+  for (sluice::sync::UsageReport& report : reports) {
     if (report.number <= boot.taken) {
       ++taken.replayed;
       continue;
@@ -96,4 +98,4 @@ void UsagePending::forget(FleetTime now) {
   });
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

@@ -15,13 +15,13 @@
 #include "server/fleet/agent_key.hpp"
 #include "server/fleet/agent_table.hpp"
 
-namespace sluice::server {
+namespace sluice::server::fleet {
 
 // Reports of one boot, in the order of their numbers, above all that were taken before.
 struct TakenReports {
   AgentBoot from;
   AgentScope scope;
-  std::vector<sync::UsageReport> reports;
+  std::vector<sluice::sync::UsageReport> reports;
 };
 
 // How far a boot's reports are stored.
@@ -44,8 +44,8 @@ class UsagePending {
     std::size_t over_bounds = 0;  // not taken
   };
   // REQUIRES: numbers increase.
-  Taken add(const AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,
-            std::vector<sync::UsageReport> reports, FleetTime now);
+  Taken add(const sync::AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,
+            std::vector<sluice::sync::UsageReport> reports, FleetTime now);
 
   // All that wait, in the order of boots, to be stored now; then one of settled() and put_back() is called with it.
   std::vector<TakenReports> take();
@@ -65,7 +65,7 @@ class UsagePending {
     std::int64_t taken = 0;
     std::int64_t stored = 0;
     FleetTime heard;
-    std::vector<sync::UsageReport> waiting;
+    std::vector<sluice::sync::UsageReport> waiting;
     bool on_the_way = false;
   };
 
@@ -75,4 +75,4 @@ class UsagePending {
   std::map<AgentBoot, Boot> boots_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::fleet

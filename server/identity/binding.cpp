@@ -10,7 +10,7 @@
 #include "common/json/writer.hpp"
 #include "server/auth/scope_fields.hpp"
 
-namespace sluice::server {
+namespace sluice::server::identity {
 namespace {
 
 constexpr std::size_t kMaxLabel = 63;  // RFC 1123, as Kubernetes has it
@@ -67,8 +67,8 @@ Binding read(json::Fields& fields) {
   }
   read_namespace(fields, binding);
   read_account(fields, binding);
-  binding.organization_id = read_organization_id(fields).value_or("");
-  binding.tenant_ids = read_tenant_ids(fields, "a binding");
+  binding.organization_id = auth::read_organization_id(fields).value_or("");
+  binding.tenant_ids = auth::read_tenant_ids(fields, "a binding");
   std::ranges::sort(binding.tenant_ids);
   return binding;
 }
@@ -129,4 +129,4 @@ const Binding* Bindings::find(std::string_view namespace_, std::string_view serv
   return nullptr;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

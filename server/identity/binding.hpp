@@ -15,7 +15,7 @@
 #include "common/base/error.hpp"
 #include "common/json/tree.hpp"
 
-namespace sluice::server {
+namespace sluice::server::identity {
 
 inline constexpr std::string_view kAnyServiceAccount = "*";
 
@@ -61,4 +61,4 @@ class Bindings {
   std::map<std::string, std::int64_t, std::less<>> changed_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice::server {
+namespace sluice::server::identity {
 namespace {
 
 using namespace std::chrono_literals;
@@ -29,4 +29,4 @@ IdentitySettings read_identity(program::ConfigReader& reader) {
   return settings;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

@@ -7,7 +7,7 @@
 #include "common/program/flags.hpp"
 #include "server/identity/reviewer.hpp"
 
-namespace sluice::server {
+namespace sluice::server::identity {
 
 using program::FlagSpec;
 
@@ -33,4 +33,4 @@ struct IdentitySettings {
 
 IdentitySettings read_identity(program::ConfigReader& reader);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

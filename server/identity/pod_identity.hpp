@@ -8,7 +8,7 @@
 
 #include "common/domain/plan.hpp"
 
-namespace sluice::server {
+namespace sluice::server::identity {
 
 struct PodIdentity {
   std::string namespace_;
@@ -20,4 +20,4 @@ struct PodIdentity {
   bool operator==(const PodIdentity&) const = default;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

@@ -13,7 +13,7 @@
 #include "common/base/crypto.hpp"
 #include "server/identity/token_review.hpp"
 
-namespace sluice::server {
+namespace sluice::server::identity {
 
 // A review with its end.
 struct KnownReview {
@@ -60,4 +60,4 @@ class ReviewCache {
   std::unordered_map<Sha256Digest, KnownReviewPtr, DigestHash> known_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

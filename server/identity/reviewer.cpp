@@ -5,7 +5,7 @@
 
 #include "server/identity/token_claims.hpp"
 
-namespace sluice::server {
+namespace sluice::server::identity {
 
 using std::chrono::steady_clock;
 
@@ -74,4 +74,4 @@ void Reviewer::note(const Review& review) {
   degraded_.clear();
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

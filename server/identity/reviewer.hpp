@@ -22,7 +22,7 @@
 #include "server/identity/review_cache.hpp"
 #include "server/kubernetes/api_client.hpp"
 
-namespace sluice::server {
+namespace sluice::server::identity {
 
 struct ReviewOptions {
   std::string audience = "sluice";
@@ -77,4 +77,4 @@ class Reviewer {
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

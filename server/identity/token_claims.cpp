@@ -7,7 +7,7 @@
 #include "common/base/crypto.hpp"
 #include "common/json/tree.hpp"
 
-namespace sluice::server {
+namespace sluice::server::identity {
 namespace {
 
 constexpr std::size_t kParts = 3;
@@ -69,4 +69,4 @@ std::optional<TokenClaims> read_claims(std::string_view token) {
   return claims;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

@@ -11,7 +11,7 @@
 
 #include "common/domain/plan.hpp"
 
-namespace sluice::server {
+namespace sluice::server::identity {
 
 struct TokenClaims {
   std::vector<std::string> audiences;
@@ -23,4 +23,4 @@ struct TokenClaims {
 // Nothing where it has not the form of a signed token: three parts in base64url, the first two JSON objects.
 std::optional<TokenClaims> read_claims(std::string_view token);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

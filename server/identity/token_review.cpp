@@ -9,7 +9,7 @@
 #include "common/json/tree.hpp"
 #include "common/json/writer.hpp"
 
-namespace sluice::server {
+namespace sluice::server::identity {
 namespace {
 
 constexpr std::size_t kMostShown = 300;  // of what the API server says
@@ -108,4 +108,4 @@ Review judge_token_review(const Result<kubernetes::ApiResponse>& answer, std::st
   return judge_status(status, audience);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

@@ -11,7 +11,7 @@
 #include "server/identity/pod_identity.hpp"
 #include "server/kubernetes/api_client.hpp"
 
-namespace sluice::server {
+namespace sluice::server::identity {
 
 inline constexpr const char* kTokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
 
@@ -33,4 +33,4 @@ std::string write_token_review(std::string_view token, std::string_view audience
 // checked.
 Review judge_token_review(const Result<kubernetes::ApiResponse>& answer, std::string_view audience);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::identity

@@ -29,7 +29,7 @@ void read_listener(ConfigReader& reader, InjectorOptions& options) {
   const auto webhook = reader.address(kWebhook.name);
   if (!webhook || webhook->port() == 0) return;
   for (const std::string_view other : {"listen", "admin"}) {
-    const auto address = http::parse_address(reader.value(other).text);
+    const auto address = sluice::http::parse_address(reader.value(other).text);
     if (address && address->port() == webhook->port()) {
       reader.fault(kWebhook.name, fmt::format("has the port of --{}; choose another port", other));
     }

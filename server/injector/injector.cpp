@@ -17,7 +17,7 @@ Injector::Injector(boost::asio::io_context& loop, const InjectorOptions& options
       server_ca_(std::move(server_ca)),
       counters_ca_(options.counters_ca_file),
       webhook_([this]() -> const InjectorSettings& { return settings(); }, log),
-      server_(loop, http::ServerOptions{}, webhook_),
+      server_(loop, sluice::http::ServerOptions{}, webhook_),
       timer_(loop) {
   if (api != nullptr) missed_ = std::make_unique<MissedPods>(loop, *api, settings_, clock, log, options.missed_every);
 }
@@ -28,24 +28,21 @@ const InjectorSettings& Injector::settings() {
   return settings_;
 }
 
-void Injector::add_metrics(Metrics& metrics) {
-  metrics.add(webhook_.reviews);
-  metrics.add(webhook_.skipped);
-  metrics.add(webhook_.duration);
+void Injector::add_metrics(telemetry::Registry& registry) const {
+  registry.add(webhook_.reviews);
+  registry.add(webhook_.skipped);
+  registry.add(webhook_.duration);
   if (!missed_) return;
-  using prometheus::MetricType;
   const MissedPods::Statistics& seen = missed_->statistics();
-  metrics.add("sluice_injector_missed_pods", "Pods of labelled namespaces without the agent, at the last look.",
-              MetricType::Gauge, [&seen] { return static_cast<double>(seen.missed.load()); });
-  metrics.add("sluice_injector_looks_total", "Looks for such pods that came to their end.", MetricType::Counter,
-              [&seen] { return static_cast<double>(seen.looks.load()); });
-  metrics.add("sluice_injector_look_failures_total", "Looks that the Kubernetes API did not let end.",
-              MetricType::Counter, [&seen] { return static_cast<double>(seen.failures.load()); });
-  metrics.add("sluice_injector_events_total", "Events SidecarMissing this server wrote.", MetricType::Counter,
-              [&seen] { return static_cast<double>(seen.events.load()); });
+  registry.gauge("sluice_injector_missed_pods", "Pods of labelled namespaces without the agent, at the last look.",
+                 seen.missed);
+  registry.counter("sluice_injector_looks_total", "Looks for such pods that came to their end.", seen.looks);
+  registry.counter("sluice_injector_look_failures_total", "Looks that the Kubernetes API did not let end.",
+                   seen.failures);
+  registry.counter("sluice_injector_events_total", "Events SidecarMissing this server wrote.", seen.events);
 }
 
-Result<std::uint16_t> Injector::start(std::shared_ptr<const http::Certificates> certificates) {
+Result<std::uint16_t> Injector::start(std::shared_ptr<const sluice::http::Certificates> certificates) {
   auto port = server_.listen_tls(listen_, false, std::move(certificates));
   if (!port) return port;
   load_again();

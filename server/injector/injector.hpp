@@ -15,12 +15,12 @@
 #include "common/base/error.hpp"
 #include "common/http/server.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/telemetry/registry.hpp"
 #include "server/injector/flags.hpp"
 #include "server/injector/missed_pods.hpp"
 #include "server/injector/pem_file.hpp"
 #include "server/injector/webhook.hpp"
 #include "server/kubernetes/api_client.hpp"
-#include "server/metrics.hpp"
 
 namespace sluice::server::injector {
 
@@ -32,11 +32,11 @@ class Injector {
   Injector(boost::asio::io_context& loop, const InjectorOptions& options, kubernetes::Api* api, ServerCa server_ca,
            const Clock& clock, telemetry::Log& log);
 
-  void add_metrics(Metrics& metrics);  // before the first scrape
+  void add_metrics(telemetry::Registry& registry) const;  // this object outlives every scrape
   // Reads --inject-counters-ca. Error: as of PemFile.
   Result<> load();
   // Error: as of http::Server.
-  Result<std::uint16_t> start(std::shared_ptr<const http::Certificates> certificates);
+  Result<std::uint16_t> start(std::shared_ptr<const sluice::http::Certificates> certificates);
   void drain(std::function<void()> drained);
 
  private:
@@ -50,7 +50,7 @@ class Injector {
   const PemFile counters_ca_;
   bool faulty_ = false;  // the file, at the last look
   Webhook webhook_;
-  http::Server server_;
+  sluice::http::Server server_;
   boost::asio::steady_timer timer_;
   std::unique_ptr<MissedPods> missed_;  // nullptr: no Kubernetes API
 };

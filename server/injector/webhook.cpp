@@ -28,7 +28,7 @@ struct Refusal {
 };
 
 // Why a request is not looked at, before its body is; nothing where it is.
-std::optional<Refusal> refuse_head(const http::Request& head) {
+std::optional<Refusal> refuse_head(const sluice::http::Request& head) {
   if (head.path != Webhook::kPath) return Refusal{404, "NotFound", "The injector has POST /v1/inject only."};
   if (head.method != "POST") {
     return Refusal{405, "MethodNotAllowed", "The injector takes POST only.", "Allow: POST\r\n"};
@@ -67,7 +67,7 @@ std::size_t Webhook::body_limit(std::string_view method, std::string_view path) 
   return method == "POST" && path == kPath ? std::numeric_limits<std::size_t>::max() / 2 : kSmallBody;
 }
 
-void Webhook::admit(http::Request& head, http::Admission admission) {
+void Webhook::admit(sluice::http::Request& head, sluice::http::Admission admission) {
   const std::string_view length = head.header("content-length");
   std::size_t bytes = 0;
   const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), bytes);
@@ -84,13 +84,13 @@ void Webhook::admit(http::Request& head, http::Admission admission) {
                     .body = write_status(refusal.status, refusal.reason, refusal.text)});
 }
 
-void Webhook::handle(http::Request& request, http::Reply reply) {
+void Webhook::handle(sluice::http::Request& request, sluice::http::Reply reply) {
   const auto begin = steady_clock::now();
   answer(request, reply);
   duration.observe(steady_clock::now() - begin);
 }
 
-void Webhook::answer(http::Request& request, http::Reply& reply) {
+void Webhook::answer(sluice::http::Request& request, sluice::http::Reply& reply) {
   const auto refuse = [&](const Refusal& refusal) {
     reviews.count(kRefused);
     log_.warn("review_refused", refusal.text, {{"status", refusal.status}});

@@ -17,7 +17,7 @@
 
 namespace sluice::server::injector {
 
-class Webhook final : public http::Handler {
+class Webhook final : public sluice::http::Handler {
  public:
   static constexpr std::string_view kPath = "/v1/inject";
   // No pod that large is stored: etcd takes 1.5 MiB.
@@ -29,15 +29,15 @@ class Webhook final : public http::Handler {
 
   // More than is taken, so that what is too large is refused here, in words that the API server passes on.
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
-  void admit(http::Request& head, http::Admission admission) override;
-  void handle(http::Request& request, http::Reply reply) override;
+  void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
+  void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 
   telemetry::CounterVector reviews;  // by result
   telemetry::CounterVector skipped;  // by reason
   telemetry::DurationHistogram duration;
 
  private:
-  void answer(http::Request& request, http::Reply& reply);
+  void answer(sluice::http::Request& request, sluice::http::Reply& reply);
   void count(const Injection& made);
 
   const Settings settings_;

@@ -57,7 +57,7 @@ class CertificateKeeper {
   void look();  // starts a round now, unless one is running
 
   // For listeners, from the start on: without a certificate until the first is there.
-  const std::shared_ptr<http::Certificates>& certificates() const { return certificates_; }
+  const std::shared_ptr<sluice::http::Certificates>& certificates() const { return certificates_; }
   // The authorities to trust, PEM; "" before the first certificate.
   const std::string& ca_pem() const { return trusted_; }
   // Why the last round failed, as text for people.
@@ -98,7 +98,7 @@ class CertificateKeeper {
   telemetry::Log& log_;
   boost::asio::steady_timer timer_;
   Backoff backoff_;
-  const std::shared_ptr<http::Certificates> certificates_ = http::Certificates::without_files();
+  const std::shared_ptr<sluice::http::Certificates> certificates_ = sluice::http::Certificates::without_files();
   std::shared_ptr<int> life_ = std::make_shared<int>();  // answers that come after its end are not taken
   std::function<void()> first_;
   bool stopped_ = false;

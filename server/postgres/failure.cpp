@@ -4,7 +4,7 @@
 
 #include <pqxx/except>
 
-namespace sluice::server {
+namespace sluice::server::postgres {
 
 std::string_view to_string(FailureClass failure) {
   static constexpr std::array<std::string_view, kFailureClasses> kNames{"away",       "in_doubt", "timeout", "conflict",
@@ -43,4 +43,4 @@ std::string describe(const std::exception& error) {
   return text;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::postgres

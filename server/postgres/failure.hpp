@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace sluice::server {
+namespace sluice::server::postgres {
 
 enum class FailureClass : std::uint8_t {
   away,        // no connection, it was lost before COMMIT was sent, or PostgreSQL is starting or stopping
@@ -32,4 +32,4 @@ FailureClass classify_state(std::string_view sqlstate);
 // For a log line: what libpqxx said, on one line, without values from rows.
 std::string describe(const std::exception& error);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::postgres

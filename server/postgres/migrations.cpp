@@ -9,7 +9,7 @@
 #include "server/postgres/failure.hpp"
 #include "server/postgres/migrations/embedded.hpp"
 
-namespace sluice::server {
+namespace sluice::server::postgres {
 namespace {
 
 constexpr std::array kMigrations{
@@ -130,4 +130,4 @@ Result<int> check_schema(const std::string& app_url) {
   }
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::postgres

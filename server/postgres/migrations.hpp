@@ -12,7 +12,7 @@
 
 #include "common/base/error.hpp"
 
-namespace sluice::server {
+namespace sluice::server::postgres {
 
 struct Migration {
   int version = 0;
@@ -41,4 +41,4 @@ Result<MigrationReport> migrate(const MigrationOptions& options);
 // Can this program work with the schema there? Errors: database_away, schema_missing, schema_old, schema_new.
 Result<int> check_schema(const std::string& app_url);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::postgres

@@ -9,7 +9,7 @@
 
 #include "server/postgres/url.hpp"
 
-namespace sluice::server {
+namespace sluice::server::postgres {
 namespace {
 
 using std::chrono::steady_clock;
@@ -151,4 +151,4 @@ void Session::drop() {
   pool_.connected_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::postgres

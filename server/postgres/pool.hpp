@@ -23,7 +23,7 @@
 
 #include "server/postgres/failure.hpp"
 
-namespace sluice::server {
+namespace sluice::server::postgres {
 
 struct DatabaseOptions {
   std::string url;  // libpq's: "postgresql://…" or "host=… user=…"
@@ -114,4 +114,4 @@ class Pool {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::postgres

@@ -6,7 +6,7 @@
 
 #include "common/base/crypto.hpp"
 
-namespace sluice::server {
+namespace sluice::server::postgres {
 
 void Transaction::set(std::string_view name, std::string_view value, std::string& sql) {
   sql.append(fmt::format("SET LOCAL sluice.{} TO {};", name, work_.quote(std::string(value))));
@@ -54,4 +54,4 @@ std::string text_array(const std::vector<std::string>& texts) {
   return literal += '}';
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::postgres

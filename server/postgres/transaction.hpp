@@ -12,7 +12,7 @@
 #include <pqxx/result>
 #include <pqxx/transaction>
 
-namespace sluice::server {
+namespace sluice::server::postgres {
 
 // What a transaction may see and change.
 struct Scope {
@@ -69,4 +69,4 @@ std::string bytea(std::string_view bytes);
 // A list of texts as the literal of an array.
 std::string text_array(const std::vector<std::string>& texts);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::postgres

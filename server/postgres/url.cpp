@@ -4,7 +4,7 @@
 
 #include <libpq-fe.h>
 
-namespace sluice::server {
+namespace sluice::server::postgres {
 namespace {
 
 struct FreeOptions {
@@ -69,4 +69,4 @@ std::string with_default(const std::string& url, std::string_view name, std::str
   return value_of(url, name).empty() ? with_parameter(url, name, value) : url;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::postgres

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace sluice::server {
+namespace sluice::server::postgres {
 
 // What is wrong with a URL, as libpq sees it; nothing for a good one.
 std::optional<std::string> url_fault(const std::string& url);
@@ -21,4 +21,4 @@ std::string with_parameter(const std::string& url, std::string_view name, std::s
 // The same, but one that it has already stays as it is.
 std::string with_default(const std::string& url, std::string_view name, std::string_view value);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::postgres

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
-namespace sluice::server {
+namespace sluice::server::store {
 namespace {
 
 // Of one statement: it stays far from its time-out, and its text from the largest that PostgreSQL takes.
@@ -33,7 +33,7 @@ class Columns {
     literal += '"';
   }
 
-  pqxx::result run(Transaction& tx, const std::string& sql) {
+  pqxx::result run(postgres::Transaction& tx, const std::string& sql) {
     for (std::string& literal : literals_) literal += '}';
     return tx.exec(sql, pqxx::prepare::make_dynamic_params(literals_));
   }
@@ -113,7 +113,7 @@ Columns columns_of(std::span<const RowDraft> rows) {
 }
 
 // Runs a statement that returns tenant_id, id and version of the rows it wrote.
-std::vector<std::int64_t> write(Transaction& tx, const std::string& sql, std::span<const RowDraft> rows) {
+std::vector<std::int64_t> write(postgres::Transaction& tx, const std::string& sql, std::span<const RowDraft> rows) {
   std::vector<std::int64_t> versions;
   versions.reserve(rows.size());
   in_parts(rows, [&](std::span<const RowDraft> part) {
@@ -138,7 +138,7 @@ std::string drafts_table(const RowDraft& first) {
 
 }  // namespace
 
-std::vector<StoredObject> find_all(Transaction& tx, Kind kind, std::span<const ObjectKey> keys) {
+std::vector<StoredObject> find_all(postgres::Transaction& tx, Kind kind, std::span<const ObjectKey> keys) {
   std::vector<StoredObject> found;
   const std::string sql =
       fmt::format("SELECT {} FROM {} t JOIN {} ON {}", kRead, info(kind).table, kWanted, same_row(kind));
@@ -147,7 +147,8 @@ std::vector<StoredObject> find_all(Transaction& tx, Kind kind, std::span<const O
   return found;
 }
 
-std::vector<StoredObject> find_of_tenants(Transaction& tx, Kind kind, const std::vector<std::string>& tenant_ids) {
+std::vector<StoredObject> find_of_tenants(postgres::Transaction& tx, Kind kind,
+                                          const std::vector<std::string>& tenant_ids) {
   std::vector<StoredObject> found;
   const std::string sql = fmt::format("SELECT {} FROM {} t WHERE t.tenant_id = $1 AND t.id > $2 ORDER BY t.id LIMIT {}",
                                       kRead, info(kind).table, kRows);
@@ -163,7 +164,7 @@ std::vector<StoredObject> find_of_tenants(Transaction& tx, Kind kind, const std:
   return found;
 }
 
-bool lock_all(Transaction& tx, Kind kind, std::span<const StoredObject> rows, Lock lock) {
+bool lock_all(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows, Lock lock) {
   std::vector<StoredObject> sorted(rows.size());
   std::ranges::transform(rows, sorted.begin(), [](const StoredObject& row) {
     return StoredObject{.key = row.key, .version = row.version, .document = {}, .created_at = {}, .updated_at = {}};
@@ -184,7 +185,7 @@ bool lock_all(Transaction& tx, Kind kind, std::span<const StoredObject> rows, Lo
   return same;
 }
 
-std::vector<std::int64_t> insert_all(Transaction& tx, Kind kind, std::span<const RowDraft> rows) {
+std::vector<std::int64_t> insert_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows) {
   if (rows.empty()) return {};
   std::string names;
   std::string values;
@@ -202,7 +203,7 @@ std::vector<std::int64_t> insert_all(Transaction& tx, Kind kind, std::span<const
       rows);
 }
 
-std::vector<std::int64_t> update_all(Transaction& tx, Kind kind, std::span<const RowDraft> rows) {
+std::vector<std::int64_t> update_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows) {
   if (rows.empty()) return {};
   std::string changes;
   for (const ExtraColumn& column : rows.front().extra) {
@@ -216,9 +217,9 @@ std::vector<std::int64_t> update_all(Transaction& tx, Kind kind, std::span<const
       rows);
 }
 
-void remove_rows(Transaction& tx, Kind kind, std::span<const StoredObject> rows) {
+void remove_rows(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows) {
   const std::string sql = fmt::format("DELETE FROM {} t USING {} WHERE {}", info(kind).table, kWanted, same_row(kind));
   in_parts(rows, [&](std::span<const StoredObject> part) { keys_of(part).run(tx, sql); });
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::store

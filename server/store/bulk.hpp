@@ -11,15 +11,16 @@
 
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::store {
 
 // Rows of these keys that are there, in the order of (tenant_id, id). REQUIRES: the keys are of one kind.
-std::vector<StoredObject> find_all(Transaction& tx, Kind kind, std::span<const ObjectKey> keys);
+std::vector<StoredObject> find_all(postgres::Transaction& tx, Kind kind, std::span<const ObjectKey> keys);
 // All rows of some tenants, in the order of (tenant_id, id).
-std::vector<StoredObject> find_of_tenants(Transaction& tx, Kind kind, const std::vector<std::string>& tenant_ids);
+std::vector<StoredObject> find_of_tenants(postgres::Transaction& tx, Kind kind,
+                                          const std::vector<std::string>& tenant_ids);
 
 // Locks rows in the order of (tenant_id, id). False where one is not there any more, or has another version.
-bool lock_all(Transaction& tx, Kind kind, std::span<const StoredObject> rows, Lock lock);
+bool lock_all(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows, Lock lock);
 
 // What is to be written. All rows of one call have the same extra columns.
 struct RowDraft {
@@ -29,9 +30,9 @@ struct RowDraft {
 };
 
 // Versions, in the order of the rows; 0: the key is taken, maybe by a row that is not in scope.
-std::vector<std::int64_t> insert_all(Transaction& tx, Kind kind, std::span<const RowDraft> rows);
+std::vector<std::int64_t> insert_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows);
 // REQUIRES: all are locked. Versions, in the order of the rows.
-std::vector<std::int64_t> update_all(Transaction& tx, Kind kind, std::span<const RowDraft> rows);
-void remove_rows(Transaction& tx, Kind kind, std::span<const StoredObject> rows);
+std::vector<std::int64_t> update_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows);
+void remove_rows(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::store

@@ -8,10 +8,10 @@
 #include <pqxx/pqxx>
 
 #include "common/base/crypto.hpp"
-#include "server/audit/chain.hpp"
+#include "server/store/chain.hpp"
 #include "server/store/statement.hpp"
 
-namespace sluice::server {
+namespace sluice::server::store {
 namespace {
 
 // Of one statement: it stays far from its time-out, and its text from the largest that PostgreSQL takes.
@@ -30,13 +30,13 @@ Sha256Digest digest_from(const char* hex) {
 }
 
 // Locks the end of an organization's chain; begins the chain where there is none.
-AuditHead lock_head(Transaction& tx, const std::string& organization) {
+AuditHead lock_head(postgres::Transaction& tx, const std::string& organization) {
   static const std::string kLock =
       "SELECT seq, encode(hash, 'hex') FROM audit_heads WHERE organization_id = $1 FOR UPDATE";
   pqxx::result rows = tx.exec(kLock, organization);
   if (rows.empty()) {
     tx.exec("INSERT INTO audit_heads (organization_id, seq, hash) VALUES ($1, 0, $2::bytea) ON CONFLICT DO NOTHING",
-            organization, bytea(std::string(32, '\0')));
+            organization, postgres::bytea(std::string(32, '\0')));
     rows = tx.exec(kLock, organization);
   }
   return {.seq = rows[0][0].as<std::int64_t>(), .hash = digest_from(rows[0][1].c_str())};
@@ -64,13 +64,13 @@ struct Stamp {
 };
 
 // The one row that puts all writers in order.
-Stamp next_revision(Transaction& tx, const Sha256Digest& changes) {
+Stamp next_revision(postgres::Transaction& tx, const Sha256Digest& changes) {
   static const std::string kNext =
       "UPDATE revision SET revision = revision + 1, chain = sha256(chain || $1::bytea), made_at = clock_timestamp() "
       "RETURNING revision, encode(chain, 'hex'), " +
       as_timestamp("made_at") + ", (extract(epoch FROM made_at) * 1000000)::bigint";
   const std::string_view bytes(reinterpret_cast<const char*>(changes.data()), changes.size());
-  const pqxx::result rows = tx.exec(kNext, bytea(bytes));
+  const pqxx::result rows = tx.exec(kNext, postgres::bytea(bytes));
   return {
       .revision = {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str(), .made_at = rows[0][2].c_str()},
       .made_at_us = rows[0][3].as<std::int64_t>()};
@@ -80,7 +80,7 @@ Stamp next_revision(Transaction& tx, const Sha256Digest& changes) {
 class ArrayColumns {
  public:
   void add(std::size_t column, std::string text) { texts_[column].push_back(std::move(text)); }
-  std::string array(std::size_t column) { return text_array(texts_[column]); }
+  std::string array(std::size_t column) { return postgres::text_array(texts_[column]); }
 
  private:
   std::map<std::size_t, std::vector<std::string>> texts_;
@@ -117,7 +117,7 @@ WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS
 SELECT pg_notify('sluice_revision', $2::text))";
 
 // `before_these`: how many changes of the revision were written already.
-void write(Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<const Change> changes,
+void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<const Change> changes,
            std::size_t before_these, std::map<std::string, AuditHead>& heads) {
   ArrayColumns columns;
   for (const Change& change : changes) {
@@ -156,7 +156,7 @@ void write(Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<co
 
 }  // namespace
 
-Revision ChangeLog::record(Transaction& tx, const Actor& actor) {
+Revision ChangeLog::record(postgres::Transaction& tx, const Actor& actor) {
   std::map<std::string, AuditHead> heads;  // by organization: the order of their locks
   for (const Change& change : changes_) heads.try_emplace(change.key.organization_id);
   for (auto& [organization, head] : heads) head = lock_head(tx, organization);
@@ -174,7 +174,7 @@ Revision ChangeLog::record(Transaction& tx, const Actor& actor) {
   return stamp.revision;
 }
 
-Revision head(Transaction& tx) {
+Revision head(postgres::Transaction& tx) {
   const pqxx::result rows =
       tx.exec_text("SELECT revision, encode(chain, 'hex'), " + as_timestamp("made_at") + " FROM revision");
   return {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str(), .made_at = rows[0][2].c_str()};
@@ -193,4 +193,4 @@ std::string redacted(const Change& change, const std::string& document) {
   return text.replace(value, end - value, "fingerprint:" + document.substr(digest, 8));
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::store

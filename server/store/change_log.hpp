@@ -16,7 +16,7 @@
 #include "server/postgres/transaction.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::store {
 
 // Who changes something, as the audit trail keeps it.
 struct Actor {
@@ -48,16 +48,16 @@ class ChangeLog {
   void add(Change change) { changes_.push_back(std::move(change)); }
 
   // Writes all of it as one revision; the caller commits. REQUIRES: not empty.
-  Revision record(Transaction& tx, const Actor& actor);
+  Revision record(postgres::Transaction& tx, const Actor& actor);
 
  private:
   std::vector<Change> changes_;
 };
 
 // The newest revision.
-Revision head(Transaction& tx);
+Revision head(postgres::Transaction& tx);
 
 // A document as the audit trail shows it: hashes of secrets become fingerprints.
 std::string redacted(const Change& change, const std::string& document);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::store

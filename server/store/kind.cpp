@@ -6,7 +6,7 @@
 
 #include "common/base/crypto.hpp"
 
-namespace sluice::server {
+namespace sluice::server::store {
 namespace {
 
 constexpr std::array<KindInfo, kKinds> kInfos{{{"override", "overrides", true, true},
@@ -44,4 +44,4 @@ std::string random_id(Kind kind) {
   return fmt::format("{}-{}", info(kind).name, to_hex(bytes));
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::store

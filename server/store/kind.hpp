@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace sluice::server {
+namespace sluice::server::store {
 
 // In the order in which a transaction locks rows: what refers comes before what it refers to. A counter is in Redis and
 // has no row; each time it is reset is an object of its own to versions, changes and audit.
@@ -41,4 +41,4 @@ std::string kind_names();  // "override, policy, …"
 // A new id: "key-3f9a0c41d2e7".
 std::string random_id(Kind kind);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::store

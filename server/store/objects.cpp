@@ -5,7 +5,7 @@
 
 #include "server/store/statement.hpp"
 
-namespace sluice::server {
+namespace sluice::server::store {
 namespace {
 
 const std::string kColumns = fmt::format("organization_id, tenant_id, id, version, document, {}, {}",
@@ -45,7 +45,7 @@ std::string bundle_document(Kind kind, std::int64_t version, std::string_view do
   return fmt::format(R"({},"version":{}}})", document, version);
 }
 
-std::optional<StoredObject> find(Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
+std::optional<StoredObject> find(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock) {
   Statement statement(fmt::format("SELECT {} FROM {}", kColumns, info(kind).table));
   where_key(statement,
@@ -55,7 +55,8 @@ std::optional<StoredObject> find(Transaction& tx, Kind kind, std::string_view te
   return read(kind, rows[0]);
 }
 
-std::vector<StoredObject> list(Transaction& tx, Kind kind, const std::vector<Filter>& filters, const Page& page) {
+std::vector<StoredObject> list(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters,
+                               const Page& page) {
   Statement statement(fmt::format("SELECT {} FROM {} WHERE ", kColumns, info(kind).table));
   if (info(kind).local_id) {
     statement.add("(tenant_id, id) > ($, ", page.after_tenant_id).add("$)", page.after_id);
@@ -70,7 +71,7 @@ std::vector<StoredObject> list(Transaction& tx, Kind kind, const std::vector<Fil
   return found;
 }
 
-StoredObject insert(Transaction& tx, const ObjectKey& key, const std::string& document,
+StoredObject insert(postgres::Transaction& tx, const ObjectKey& key, const std::string& document,
                     const std::vector<ExtraColumn>& extra) {
   std::string names = "organization_id, tenant_id, id, version, document";
   for (const ExtraColumn& column : extra) names.append(", ").append(column.name);
@@ -83,7 +84,7 @@ StoredObject insert(Transaction& tx, const ObjectKey& key, const std::string& do
   return read(key.kind, statement.add(" RETURNING ").add(kColumns).run(tx)[0]);
 }
 
-StoredObject update(Transaction& tx, const StoredObject& before, const std::string& document,
+StoredObject update(postgres::Transaction& tx, const StoredObject& before, const std::string& document,
                     const std::vector<ExtraColumn>& extra) {
   Statement statement(
       fmt::format("UPDATE {} SET version = version + 1, updated_at = now()", info(before.key.kind).table));
@@ -95,7 +96,7 @@ StoredObject update(Transaction& tx, const StoredObject& before, const std::stri
   return read(before.key.kind, statement.add(" RETURNING ").add(kColumns).run(tx)[0]);
 }
 
-std::vector<StoredObject> remove_all(Transaction& tx, Kind kind, const std::vector<Filter>& filters) {
+std::vector<StoredObject> remove_all(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters) {
   Statement statement(fmt::format("DELETE FROM {} WHERE true", info(kind).table));
   for (const Filter& filter : filters) statement.add(" AND ").add(filter.sql, filter.value);
   std::vector<StoredObject> removed;
@@ -103,10 +104,10 @@ std::vector<StoredObject> remove_all(Transaction& tx, Kind kind, const std::vect
   return removed;
 }
 
-void remove(Transaction& tx, const ObjectKey& key) {
+void remove(postgres::Transaction& tx, const ObjectKey& key) {
   Statement statement(fmt::format("DELETE FROM {}", info(key.kind).table));
   where_key(statement, key);
   statement.run(tx);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::store

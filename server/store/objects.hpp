@@ -13,7 +13,7 @@
 #include "server/postgres/transaction.hpp"
 #include "server/store/kind.hpp"
 
-namespace sluice::server {
+namespace sluice::server::store {
 
 struct ObjectKey {
   Kind kind = Kind::policy;
@@ -43,7 +43,7 @@ enum class Lock : std::uint8_t {
 };
 
 // Nothing where there is none in scope. `tenant_id` counts for kinds whose ids are unique in a tenant only.
-std::optional<StoredObject> find(Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
+std::optional<StoredObject> find(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock = Lock::none);
 
 // A condition on a column or on a member of the document, as SQL with one parameter: "plan_id = $", "document ->>
@@ -60,7 +60,8 @@ struct Page {
 };
 
 // Ordered by tenant and id. One more than the limit where there is a next page.
-std::vector<StoredObject> list(Transaction& tx, Kind kind, const std::vector<Filter>& filters, const Page& page);
+std::vector<StoredObject> list(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters,
+                               const Page& page);
 
 // Columns that a kind has beside those of all; empty for most.
 struct ExtraColumn {
@@ -70,13 +71,13 @@ struct ExtraColumn {
 };
 
 // Writes a new row. Its version follows the last one that any object of this key ever had.
-StoredObject insert(Transaction& tx, const ObjectKey& key, const std::string& document,
+StoredObject insert(postgres::Transaction& tx, const ObjectKey& key, const std::string& document,
                     const std::vector<ExtraColumn>& extra = {});
 // Replaces the document of a row that is locked; its version counts up by one.
-StoredObject update(Transaction& tx, const StoredObject& before, const std::string& document,
+StoredObject update(postgres::Transaction& tx, const StoredObject& before, const std::string& document,
                     const std::vector<ExtraColumn>& extra = {});
-void remove(Transaction& tx, const ObjectKey& key);
+void remove(postgres::Transaction& tx, const ObjectKey& key);
 // All that fit; what they were.
-std::vector<StoredObject> remove_all(Transaction& tx, Kind kind, const std::vector<Filter>& filters);
+std::vector<StoredObject> remove_all(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::store

@@ -12,7 +12,7 @@
 
 #include "server/postgres/transaction.hpp"
 
-namespace sluice::server {
+namespace sluice::server::store {
 
 class Statement {
  public:
@@ -32,7 +32,7 @@ class Statement {
     return *this;
   }
   // Throws what libpqxx throws.
-  pqxx::result run(Transaction& tx) const {
+  pqxx::result run(postgres::Transaction& tx) const {
     std::vector<const char*> parameters;
     for (const auto& value : values_) parameters.push_back(value ? value->c_str() : nullptr);
     return tx.exec(text_, pqxx::prepare::make_dynamic_params(parameters));
@@ -48,4 +48,4 @@ inline std::string as_timestamp(std::string_view column) {
   return std::string("to_char(").append(column).append(R"(, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))");
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::store

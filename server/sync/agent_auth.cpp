@@ -3,20 +3,22 @@
 #include "common/domain/credential.hpp"
 #include "server/auth/authenticate.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 Proof prove(const AgentTokens& tokens, std::string_view authorization, std::int64_t now_us) {
-  const auto presented = parse_key(bearer(authorization), CredentialKind::agent_token);
+  const auto presented = parse_key(auth::bearer(authorization), CredentialKind::agent_token);
   if (!presented) return {};
   const auto found = tokens.find(presented->id);
   const bool known = found != tokens.end();
   const bool good = verify(known ? found->second->hash : dummy_key_hash(), presented->secret);
-  if (!known || !good || !is_live(found->second->document, now_us)) return {.token = nullptr, .unknown_id = !known};
+  if (!known || !good || !auth::is_live(found->second->document, now_us))
+    return {.token = nullptr, .unknown_id = !known};
   return {.token = found->second, .unknown_id = false};
 }
 
-std::shared_ptr<const AgentToken> pass_of(const Bindings& bindings, const PodIdentity& pod, std::string_view bearer) {
-  const Binding* const binding = bindings.find(pod.namespace_, pod.service_account);
+std::shared_ptr<const AgentToken> pass_of(const identity::Bindings& bindings, const identity::PodIdentity& pod,
+                                          std::string_view bearer) {
+  const identity::Binding* const binding = bindings.find(pod.namespace_, pod.service_account);
   if (binding == nullptr) return nullptr;
   auto pass = std::make_shared<AgentToken>();
   pass->caller = {.token_id = "binding:" + binding->id,
@@ -32,4 +34,4 @@ std::shared_ptr<const AgentToken> pass_of(const Bindings& bindings, const PodIde
   return pass;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

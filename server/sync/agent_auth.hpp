@@ -9,7 +9,7 @@
 
 #include "server/sync/world.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 struct Proof {
   std::shared_ptr<const AgentToken> token;  // nullptr: none that opens anything
@@ -20,6 +20,7 @@ struct Proof {
 Proof prove(const AgentTokens& tokens, std::string_view authorization, std::int64_t now_us);
 
 // What lets a pod in whose token Kubernetes has proved: the binding it falls under. nullptr: there is none.
-std::shared_ptr<const AgentToken> pass_of(const Bindings& bindings, const PodIdentity& pod, std::string_view bearer);
+std::shared_ptr<const AgentToken> pass_of(const identity::Bindings& bindings, const identity::PodIdentity& pod,
+                                          std::string_view bearer);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

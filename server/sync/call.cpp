@@ -1,21 +1,21 @@
 #include "server/sync/call.hpp"
 
-#include "server/admin/refusal.hpp"
-#include "server/admin/service.hpp"
+#include "server/http/headers.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
-void SyncCall::read(const http::Request& request) {
-  request_id = request_id_of(request.header("x-request-id"));
+void SyncCall::read(const sluice::http::Request& request) {
+  request_id = http::request_id_of(request.header("x-request-id"));
   shown.source = request.peer;
   route = sync_route_of(request.method, request.path);
   if (route == SyncRoute::snapshot || route == SyncRoute::watch) positions = positions_of(route, request.query);
   agent_id = agent_id_of(request.header("sluice-agent"));
   if (agent_id.empty() && route == SyncRoute::watch) {
-    refuse_fault(400, "Sluice-Agent", "a watch names its agent: Sluice-Agent: <agent_id>");
+    http::refuse_fault(400, "Sluice-Agent", "a watch names its agent: Sluice-Agent: <agent_id>");
   }
   shown.authorization = request.header("authorization");
   gzip = takes_gzip(request.header("accept-encoding"));
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -15,16 +15,16 @@
 #include "server/sync/callers.hpp"
 #include "server/sync/request.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 struct SyncCall {
   enum class Asked : std::uint8_t { no, waiting, yes, failed };
-  using Where = std::variant<http::Reply, http::Admission>;  // an admission: its body is yet to be read
+  using Where = std::variant<sluice::http::Reply, sluice::http::Admission>;  // an admission: its body is yet to be read
 
   SyncCall(boost::asio::io_context& loop, Where its_answer) : answer(std::move(its_answer)), timer(loop) {}
 
   // Everything of a request that outlives the connection's buffers, but for its body. Throws Refusal.
-  void read(const http::Request& request);
+  void read(const sluice::http::Request& request);
 
   Where answer;
   SyncRoute route = SyncRoute::snapshot;
@@ -39,4 +39,4 @@ struct SyncCall {
   boost::asio::steady_timer timer;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

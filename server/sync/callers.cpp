@@ -7,16 +7,16 @@
 
 #include "common/base/text.hpp"
 #include "common/json/fields.hpp"
-#include "server/admin/refusal.hpp"
 #include "server/auth/authenticate.hpp"
+#include "server/http/refusal.hpp"
 #include "server/sync/agent_auth.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 namespace {
 
 constexpr std::string_view kNeeded = "A valid agent token is needed: Authorization: Bearer slg_….";
 
-Refusal too_many(std::int64_t seconds) {
+http::Refusal too_many(std::int64_t seconds) {
   return {429,
           "too-many-failures",
           "Too many failed authentications from this address; a good token still works.",
@@ -24,7 +24,7 @@ Refusal too_many(std::int64_t seconds) {
           fmt::format("Retry-After: {}\r\n", seconds)};
 }
 
-Refusal unbound(const PodIdentity& pod) {
+http::Refusal unbound(const identity::PodIdentity& pod) {
   return {
       403, "unbound",
       fmt::format("No binding says whose policies service account {} of namespace {} gets. A platform_admin makes "
@@ -37,9 +37,9 @@ Refusal unbound(const PodIdentity& pod) {
 }  // namespace
 
 Callers::Found Callers::find(const World& world, const Shown& shown) {
-  const std::string_view token = bearer(shown.authorization);
+  const std::string_view token = auth::bearer(shown.authorization);
   if (!token.starts_with("sl")) {
-    if (const auto claims = read_claims(token)) return find_pod(world, shown, token, *claims);
+    if (const auto claims = identity::read_claims(token)) return find_pod(world, shown, token, *claims);
   }
   Proof proof = prove(*world.tokens, shown.authorization, clock_.now_us());
   if (proof.token) return {.token = std::move(proof.token), .ask = Ask::nothing};
@@ -49,7 +49,7 @@ Callers::Found Callers::find(const World& world, const Shown& shown) {
 }
 
 Callers::Found Callers::find_pod(const World& world, const Shown& shown, std::string_view token,
-                                 const TokenClaims& claims) {
+                                 const identity::TokenClaims& claims) {
   if (reviewer_ == nullptr) {
     refuse(shown, fmt::format("{} This server was started without --kubernetes, and cannot tell who has the token of a "
                               "service account.",
@@ -61,14 +61,14 @@ Callers::Found Callers::find_pod(const World& world, const Shown& shown, std::st
                               "with that audience.",
                               quoted(audience), fmt::join(claims.audiences, ", ")));
   }
-  const KnownReviewPtr known = shown.review ? shown.review : reviewer_->known(token);
+  const identity::KnownReviewPtr known = shown.review ? shown.review : reviewer_->known(token);
   if (!known) return {.token = nullptr, .ask = Ask::kubernetes};
-  const Review& review = known->review;
-  if (review.outcome == Review::Outcome::away) {
-    throw Refusal(503, "unavailable", fmt::format("Who has this token cannot be told now. {}.", review.why), {},
-                  "Retry-After: 1\r\n");
+  const identity::Review& review = known->review;
+  if (review.outcome == identity::Review::Outcome::away) {
+    throw http::Refusal(503, "unavailable", fmt::format("Who has this token cannot be told now. {}.", review.why), {},
+                        "Retry-After: 1\r\n");
   }
-  if (review.outcome == Review::Outcome::bad) refuse(shown, fmt::format("{}.", review.why));
+  if (review.outcome == identity::Review::Outcome::bad) refuse(shown, fmt::format("{}.", review.why));
   auto pass = pass_of(*world.bindings, review.pod, token);
   if (pass) return {.token = std::move(pass), .ask = Ask::nothing};
   if (!shown.asked_postgres) return {.token = nullptr, .ask = Ask::postgres};
@@ -76,11 +76,11 @@ Callers::Found Callers::find_pod(const World& world, const Shown& shown, std::st
   throw unbound(review.pod);
 }
 
-void Callers::review(const Shown& shown, Reviewer::Told told) {
+void Callers::review(const Shown& shown, identity::Reviewer::Told told) {
   const bool suspect = throttle_.is_suspect(shown.source, clock_.now_us());
   if (suspect && !suspects_.insert(shown.source).second) throw too_many(1);
-  reviewer_->ask(bearer(shown.authorization),
-                 [this, suspect, source = shown.source, told = std::move(told)](KnownReviewPtr known) {
+  reviewer_->ask(auth::bearer(shown.authorization),
+                 [this, suspect, source = shown.source, told = std::move(told)](identity::KnownReviewPtr known) {
                    if (suspect) suspects_.erase(source);
                    told(std::move(known));
                  });
@@ -90,7 +90,7 @@ void Callers::refuse(const Shown& shown, std::string why) {
   ++statistics_.refused;
   const auto wait = throttle_.failed(shown.source, clock_.now_us());
   if (wait.count() > 0) throw too_many(wait.count());
-  throw Refusal(401, "unauthorized", std::move(why), {}, "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
+  throw http::Refusal(401, "unauthorized", std::move(why), {}, "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -21,21 +21,21 @@
 #include "server/sync/statistics.hpp"
 #include "server/sync/world.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 class Callers {
  public:
-  Callers(FailureThrottle& throttle, const Clock& clock, SyncStatistics& statistics)
+  Callers(auth::FailureThrottle& throttle, const Clock& clock, SyncStatistics& statistics)
       : throttle_(throttle), clock_(clock), statistics_(statistics) {}
 
   // Before the first call: from now on tokens of service accounts are taken.
-  void review_through(Reviewer& reviewer) { reviewer_ = &reviewer; }
+  void review_through(identity::Reviewer& reviewer) { reviewer_ = &reviewer; }
 
   // What a call shows, and what was asked for it already.
   struct Shown {
     std::string authorization;
     std::string source;
-    KnownReviewPtr review = nullptr;
+    identity::KnownReviewPtr review = nullptr;
     bool asked_postgres = false;
   };
   enum class Ask : std::uint8_t { nothing, postgres, kubernetes };
@@ -47,17 +47,17 @@ class Callers {
   Found find(const World& world, const Shown& shown);
 
   // What Ask::kubernetes asks for. Throws Refusal: 429.
-  void review(const Shown& shown, Reviewer::Told told);
+  void review(const Shown& shown, identity::Reviewer::Told told);
 
  private:
-  Found find_pod(const World& world, const Shown& shown, std::string_view token, const TokenClaims& claims);
+  Found find_pod(const World& world, const Shown& shown, std::string_view token, const identity::TokenClaims& claims);
   [[noreturn]] void refuse(const Shown& shown, std::string why);
 
-  FailureThrottle& throttle_;
+  auth::FailureThrottle& throttle_;
   const Clock& clock_;
   SyncStatistics& statistics_;
-  Reviewer* reviewer_ = nullptr;
+  identity::Reviewer* reviewer_ = nullptr;
   std::unordered_set<std::string> suspects_;  // of which a question is under way
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -3,7 +3,7 @@
 #include "common/json/writer.hpp"
 #include "common/redis/credentials.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 Result<std::string> CountersLogin::document() const {
   auto password = redis::read_password_file(password_file_);
@@ -16,4 +16,4 @@ Result<std::string> CountersLogin::document() const {
   return out.take();
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -9,7 +9,7 @@
 
 #include "common/base/error.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 class CountersLogin {
  public:
@@ -28,4 +28,4 @@ class CountersLogin {
   std::string password_file_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -6,28 +6,28 @@
 
 #include "common/sync/snapshot_document.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 namespace {
 
 constexpr std::size_t kMemberBytes = 96;  // of an object on the wire, beside its document
 
 // Of a removal only the id is written.
-sync::ObjectChange change_of(const sync::Edit& edit) {
+sluice::sync::ObjectChange change_of(const sluice::sync::Edit& edit) {
   if (edit.object) return {.before = nullptr, .after = edit.object};
-  return {.before = sync::make_object(edit.id, "{}"), .after = nullptr};
+  return {.before = sluice::sync::make_object(edit.id, "{}"), .after = nullptr};
 }
 
 }  // namespace
 
 // What takes long is done without the lock.
-sync::ObjectSet ScopeSets::at(const World& world, const SyncScope& scope, Time now) {
+sluice::sync::ObjectSet ScopeSets::at(const World& world, const SyncScope& scope, Time now) {
   if (scope.whole()) return world.objects;
   const std::optional<Known> known = find(scope, now);
   const std::int64_t head = world.head().revision;
   const bool follows =
       known && known->line == world.line && known->revision <= head && world.history.base().revision <= known->revision;
   if (follows && known->revision == head) return known->objects;
-  sync::ObjectSet objects =
+  sluice::sync::ObjectSet objects =
       follows ? known->objects.with(edits_since(world, scope, known->revision)) : objects_of(world, scope);
   keep(scope, {.line = world.line, .revision = head, .objects = objects, .used = now});
   return objects;
@@ -57,20 +57,20 @@ std::size_t ScopeSets::size() const {
   return sets_.size();
 }
 
-Document make_document(const World& world, const SyncScope& scope, const sync::ObjectSet& objects,
+Document make_document(const World& world, const SyncScope& scope, const sluice::sync::ObjectSet& objects,
                        std::optional<std::int64_t> since) {
   if (since && *since >= world.history.base().revision && *since < world.head().revision) {
-    std::vector<sync::ObjectChange> changes;
+    std::vector<sluice::sync::ObjectChange> changes;
     std::size_t bytes = 0;
-    for (const sync::Edit& edit : edits_since(world, scope, *since)) {
+    for (const sluice::sync::Edit& edit : edits_since(world, scope, *since)) {
       changes.push_back(change_of(edit));
       bytes += kMemberBytes + (edit.object ? edit.object->document().size() : 0);
     }
     if (changes.empty() || bytes < objects.document_bytes() + objects.size() * kMemberBytes) {
-      return {.text = sync::write_delta(*since, world.head(), objects, changes), .whole = false};
+      return {.text = sluice::sync::write_delta(*since, world.head(), objects, changes), .whole = false};
     }
   }
-  return {.text = sync::write_snapshot(world.head(), objects), .whole = true};
+  return {.text = sluice::sync::write_snapshot(world.head(), objects), .whole = true};
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -11,7 +11,7 @@
 #include "common/sync/object_set.hpp"
 #include "server/sync/world.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 // The objects of scopes that are in use: made on first demand, then kept up to date by what was touched.
 //
@@ -22,7 +22,7 @@ class ScopeSets {
   static constexpr std::chrono::minutes kKept{5};  // after its last use
 
   // Costs what changed since the scope was asked for last; of a state from before that, the whole scope.
-  sync::ObjectSet at(const World& world, const SyncScope& scope, Time now);
+  sluice::sync::ObjectSet at(const World& world, const SyncScope& scope, Time now);
 
   void drop_unused(Time now);
   std::size_t size() const;
@@ -31,7 +31,7 @@ class ScopeSets {
   struct Known {
     std::uint64_t line = 0;
     std::int64_t revision = 0;
-    sync::ObjectSet objects;
+    sluice::sync::ObjectSet objects;
     Time used;
   };
   std::optional<Known> find(const SyncScope& scope, Time now);
@@ -49,7 +49,7 @@ struct Document {
 // What leads an agent from the revision `since` (absent: from nothing) to this state. Gives the whole also where a
 // delta would be as large, or where `since` is older than the history.
 // REQUIRES: `objects` are those of the scope in this world; `since` is of its history, or older.
-Document make_document(const World& world, const SyncScope& scope, const sync::ObjectSet& objects,
+Document make_document(const World& world, const SyncScope& scope, const sluice::sync::ObjectSet& objects,
                        std::optional<std::int64_t> since);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -7,7 +7,7 @@
 
 #include "common/http/gzip.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 namespace {
 
 using std::chrono::steady_clock;
@@ -47,7 +47,7 @@ void Documents::build(const World& world, const SyncScope& scope, std::optional<
   Document document = make_document(world, scope, sets_.at(world, scope, steady_clock::now()), since);
   answer.whole = document.whole;
   answer.packed = packed && document.text.size() >= kLeastPacked;
-  answer.body = std::make_shared<const std::string>(answer.packed ? http::gzip(document.text, kGzipLevel)
+  answer.body = std::make_shared<const std::string>(answer.packed ? sluice::http::gzip(document.text, kGzipLevel)
                                                                   : std::move(document.text));
   ++statistics_.built;
   statistics_.built_bytes += answer.body->size();
@@ -126,4 +126,4 @@ void JobThread::work() {
   }
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -24,7 +24,7 @@
 #include "server/sync/document.hpp"
 #include "server/sync/statistics.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 // A thread that does one job after the other.
 class JobThread {
@@ -55,8 +55,8 @@ class Documents {
   static constexpr std::size_t kLeastPacked = 1024;  // smaller ones are not worth it
 
   struct Answer {
-    http::SharedBody body;  // nullptr: it could not be made
-    bool packed = false;    // gzip
+    sluice::http::SharedBody body;  // nullptr: it could not be made
+    bool packed = false;            // gzip
     bool whole = true;
   };
   using Taken = std::move_only_function<void(const Answer&)>;
@@ -103,4 +103,4 @@ class Documents {
   JobThread slow_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

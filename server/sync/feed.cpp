@@ -16,7 +16,7 @@
 #include "server/postgres/failure.hpp"
 #include "server/sync/reader.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 namespace {
 
 using namespace std::chrono_literals;
@@ -33,8 +33,8 @@ std::int64_t now_ms() {
 // A connection that hears of revisions. LISTEN comes before whatever is read through it.
 class Feed::Connection {
  public:
-  Connection(const DatabaseOptions& database, std::function<void()> heard)
-      : connection_(connect(database)), hearing_(*connection_, std::move(heard)) {}
+  Connection(const postgres::DatabaseOptions& database, std::function<void()> heard)
+      : connection_(postgres::connect(database)), hearing_(*connection_, std::move(heard)) {}
 
   pqxx::connection& connection() { return *connection_; }
   int socket() const { return connection_->sock(); }
@@ -184,9 +184,9 @@ bool Feed::advance() {
       connection_ =
           std::make_unique<Connection>(options_.database, [this] { rounds_.invalidated(steady_clock::now()); });
     }
-    Transaction tx(connection_->connection());
+    postgres::Transaction tx(connection_->connection());
     tx.see_one_state();
-    tx.enter(Scope::everything("sluice-server"));
+    tx.enter(postgres::Scope::everything("sluice-server"));
     if (world_) {
       Followed followed = follow(tx, *world_);
       if (followed.course == Course::same) return true;
@@ -209,9 +209,9 @@ bool Feed::advance() {
     ++statistics_.failures;
     connection_.reset();
     // Of one that is away others tell; a bug or a schema that does not fit is told here.
-    if (classify(error) != FailureClass::away) {
+    if (postgres::classify(error) != postgres::FailureClass::away) {
       log_.warn("feed_failed", "Policy sync could not read from PostgreSQL.",
-                {{"class", to_string(classify(error))}, {"error", describe(error)}});
+                {{"class", to_string(postgres::classify(error))}, {"error", postgres::describe(error)}});
     }
     return false;
   }
@@ -271,4 +271,4 @@ std::vector<std::string> Feed::degraded() const {
   return {"policy sync does not follow PostgreSQL: agents are served what is in memory"};
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -28,12 +28,12 @@
 #include "server/postgres/pool.hpp"
 #include "server/sync/world.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 class Feed {
  public:
   struct Options {
-    DatabaseOptions database;
+    postgres::DatabaseOptions database;
     std::chrono::milliseconds look_every{2'000};
   };
   using Listener = std::function<void(WorldPtr)>;  // each new state, in order
@@ -94,7 +94,7 @@ class Feed {
   // The thread's.
   std::unique_ptr<Connection> connection_;
   WorldPtr world_;
-  sync::Coalescer rounds_{kPace};
+  sluice::sync::Coalescer rounds_{kPace};
 
   std::atomic<std::int64_t> busy_since_ms_{0};  // steady clock; 0: no round is going on
   std::atomic<bool> loaded_{false};
@@ -106,4 +106,4 @@ class Feed {
   TimedJoinThread thread_;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -13,7 +13,7 @@
 #include "common/sync/report.hpp"
 #include "common/sync/watch_line.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 // Who proved an agent token, or came by a binding; and how far that reaches.
 struct AgentCaller {
@@ -31,16 +31,17 @@ class FleetPort {
  public:
   // What an agent reports of itself. `source`: the address it came from. The number of its last report (of this agent
   // and boot) that is stored in PostgreSQL.
-  virtual std::int64_t report(const AgentCaller& caller, std::string_view source, sync::ReportDocument report) = 0;
+  virtual std::int64_t report(const AgentCaller& caller, std::string_view source,
+                              sluice::sync::ReportDocument report) = 0;
 
   // A watch was opened, and has ended: an agent may have several for a moment, when it opens the next. `held`: where
   // the agent says that it is; after a restart that may be behind what its run before reported.
   virtual void watch_began(const AgentCaller& caller, std::string_view agent_id,
-                           const std::optional<sync::Position>& held) = 0;
+                           const std::optional<sluice::sync::Position>& held) = 0;
   virtual void watch_ended(const AgentCaller& caller, std::string_view agent_id) = 0;
 
   // As the caller may see it: of the tenants that its token reaches.
-  virtual sync::LiveAgents live_agents(const AgentCaller& caller) = 0;
+  virtual sluice::sync::LiveAgents live_agents(const AgentCaller& caller) = 0;
   // The whole fleet.
   virtual std::size_t live() const = 0;
 
@@ -48,4 +49,4 @@ class FleetPort {
   ~FleetPort() = default;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

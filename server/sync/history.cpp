@@ -4,9 +4,9 @@
 #include <ranges>
 #include <utility>
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
-History::History(sync::Position base, std::size_t most_steps, std::size_t most_touched)
+History::History(sluice::sync::Position base, std::size_t most_steps, std::size_t most_touched)
     : most_steps_(most_steps), most_touched_(most_touched), base_(base), head_(std::move(base)) {}
 
 void History::append(Step step) {
@@ -43,7 +43,7 @@ const Step* History::step_at(std::int64_t revision) const {
   return (*chunk)->steps[static_cast<std::size_t>(revision - first)].get();
 }
 
-History::Place History::find(const sync::Position& position) const {
+History::Place History::find(const sluice::sync::Position& position) const {
   if (position.revision > head_.revision) return Place::above;
   if (position.revision == head_.revision) return position.chain == head_.chain ? Place::head : Place::foreign;
   if (position.revision < base_.revision) return Place::forgotten;
@@ -51,7 +51,7 @@ History::Place History::find(const sync::Position& position) const {
   return chain == position.chain ? Place::within : Place::foreign;
 }
 
-bool History::denies(const sync::Position& position) const {
+bool History::denies(const sluice::sync::Position& position) const {
   const Place place = find(position);
   return place == Place::above || place == Place::foreign;
 }
@@ -66,4 +66,4 @@ bool History::touches(const SyncScope& scope, std::int64_t revision) const {
   return found;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

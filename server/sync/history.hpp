@@ -17,18 +17,18 @@
 #include "common/sync/position.hpp"
 #include "server/sync/scope.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 // An object that a revision wrote or removed.
 struct Touched {
-  sync::ObjectId id;
+  sluice::sync::ObjectId id;
   std::string organization_id;  // whose it was then; "" of the settings
 
-  std::string_view tenant() const { return id.kind == sync::ObjectKind::tenant ? id.id : id.tenant_id; }
+  std::string_view tenant() const { return id.kind == sluice::sync::ObjectKind::tenant ? id.id : id.tenant_id; }
 };
 
 struct Step {
-  sync::Position at;  // after the revision; its chain "" where nobody knows it
+  sluice::sync::Position at;  // after the revision; its chain "" where nobody knows it
   std::vector<Touched> touched;
 };
 
@@ -37,13 +37,14 @@ class History {
   static constexpr std::size_t kMostSteps = 10'000;
   static constexpr std::size_t kMostTouched = 200'000;
 
-  explicit History(sync::Position base, std::size_t most_steps = kMostSteps, std::size_t most_touched = kMostTouched);
+  explicit History(sluice::sync::Position base, std::size_t most_steps = kMostSteps,
+                   std::size_t most_touched = kMostTouched);
 
   // REQUIRES: its revision is the one after head()'s.
   void append(Step step);
 
-  const sync::Position& base() const { return base_; }
-  const sync::Position& head() const { return head_; }
+  const sluice::sync::Position& base() const { return base_; }
+  const sluice::sync::Position& head() const { return head_; }
   std::size_t steps() const { return steps_; }
   std::size_t touched() const { return touched_; }
 
@@ -55,8 +56,8 @@ class History {
     above,      // later than the head
     foreign,    // the same number with another past
   };
-  Place find(const sync::Position& position) const;
-  bool denies(const sync::Position& position) const;  // it is none of here: above, or foreign
+  Place find(const sluice::sync::Position& position) const;
+  bool denies(const sluice::sync::Position& position) const;  // it is none of here: above, or foreign
 
   // The steps after a revision, oldest first; visit(step) says whether to go on. REQUIRES: base's ≤ revision.
   template <class Visit>
@@ -86,11 +87,11 @@ class History {
 
   std::size_t most_steps_;
   std::size_t most_touched_;
-  sync::Position base_;
-  sync::Position head_;
+  sluice::sync::Position base_;
+  sluice::sync::Position head_;
   std::vector<std::shared_ptr<const Chunk>> chunks_;
   std::size_t steps_ = 0;
   std::size_t touched_ = 0;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -1,13 +1,13 @@
-// What policy sync counts, as metrics.
+// The metrics of policy sync.
 #pragma once
 
-#include "server/metrics.hpp"
+#include "common/telemetry/registry.hpp"
 #include "server/sync/feed.hpp"
 #include "server/sync/statistics.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 // REQUIRES: both outlive every scrape.
-void add_sync_metrics(Metrics& metrics, const Feed& feed, const SyncStatistics& statistics);
+void add_metrics(telemetry::Registry& registry, const Feed& feed, const SyncStatistics& statistics);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

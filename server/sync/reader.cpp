@@ -11,37 +11,38 @@
 #include "server/store/kind.hpp"
 #include "server/store/objects.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 namespace {
 
-using sync::ObjectKind;
+using sluice::sync::ObjectKind;
 
-constexpr std::array kSynced{Kind::setting, Kind::organization, Kind::tenant, Kind::plan, Kind::policy, Kind::key};
+constexpr std::array kSynced{store::Kind::setting, store::Kind::organization, store::Kind::tenant,
+                             store::Kind::plan,    store::Kind::policy,       store::Kind::key};
 
 // What else the feed follows of `changes`: tokens and bindings, and nothing of overrides and counters.
 constexpr std::string_view kFollowed =
     "('setting','organization','tenant','plan','policy','key','agent-token','binding')";
 
-std::optional<ObjectKind> object_kind_of(Kind kind) {
+std::optional<ObjectKind> object_kind_of(store::Kind kind) {
   const auto* const found = std::ranges::find(kSynced, kind);
   return found == kSynced.end() ? std::nullopt : std::optional(static_cast<ObjectKind>(found - kSynced.begin()));
 }
 
 // The store calls the settings 'global', and gives a tenant its own id as tenant_id.
-sync::ObjectId wire_id(ObjectKind kind, const char* tenant_id, const char* id) {
+sluice::sync::ObjectId wire_id(ObjectKind kind, const char* tenant_id, const char* id) {
   const bool in_tenant = kind > ObjectKind::tenant;
   return {.kind = kind, .tenant_id = in_tenant ? tenant_id : "", .id = kind == ObjectKind::settings ? "" : id};
 }
 
 // Columns: organization_id, tenant_id, id, version, document.
-std::string columns(Kind kind) {
+std::string columns(store::Kind kind) {
   return fmt::format("SELECT t.organization_id, t.tenant_id, t.id, t.version, t.document{} FROM {} t",
-                     kind == Kind::agent_token ? ", t.secret_hash" : "", info(kind).table);
+                     kind == store::Kind::agent_token ? ", t.secret_hash" : "", store::info(kind).table);
 }
 
-sync::ObjectPtr read_object(Kind store_kind, ObjectKind kind, const pqxx::row& row) {
-  return sync::make_object(wire_id(kind, row[1].c_str(), row[2].c_str()).view(),
-                           bundle_document(store_kind, row[3].as<std::int64_t>(), row[4].c_str()));
+sluice::sync::ObjectPtr read_object(store::Kind store_kind, ObjectKind kind, const pqxx::row& row) {
+  return sluice::sync::make_object(wire_id(kind, row[1].c_str(), row[2].c_str()).view(),
+                                   store::bundle_document(store_kind, row[3].as<std::int64_t>(), row[4].c_str()));
 }
 
 // A token whose hash cannot be read opens nothing.
@@ -49,7 +50,7 @@ std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
   const auto hash = parse_key_hash(row[5].c_str());
   if (!hash) return nullptr;
   auto token = std::make_shared<AgentToken>();
-  token->document = stored_token(row[4].c_str(), TokenType::agent);
+  token->document = auth::stored_token(row[4].c_str(), auth::TokenType::agent);
   token->hash = *hash;
   token->caller = {
       .token_id = row[2].c_str(), .organization_id = row[0].c_str(), .tenant_ids = token->document.tenant_ids};
@@ -57,7 +58,8 @@ std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
   return token;
 }
 
-std::vector<Step> read_steps(Transaction& tx, const sync::Position& from, const sync::Position& head) {
+std::vector<Step> read_steps(postgres::Transaction& tx, const sluice::sync::Position& from,
+                             const sluice::sync::Position& head) {
   std::vector<Step> steps;
   for (std::int64_t revision = from.revision + 1; revision <= head.revision; ++revision) {
     steps.push_back({.at = {.revision = revision, .chain = {}}, .touched = {}});
@@ -77,18 +79,18 @@ std::vector<Step> read_steps(Transaction& tx, const sync::Position& from, const 
 // A change of anything that agents are told of.
 struct ChangeRow {
   std::int64_t revision = 0;
-  Kind kind = Kind::policy;
-  ObjectKey key;
+  store::Kind kind = store::Kind::policy;
+  store::ObjectKey key;
 };
 
-std::vector<ChangeRow> read_changes(Transaction& tx, std::int64_t after, std::size_t most) {
+std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t after, std::size_t most) {
   static const std::string kChanges = fmt::format(
       "SELECT revision, kind, organization_id, tenant_id, id FROM changes WHERE revision > $1 AND kind IN {} "
       "ORDER BY revision DESC, ordinal DESC LIMIT $2",
       kFollowed);
   std::vector<ChangeRow> changes;
   for (const auto& row : tx.exec(kChanges, after, most)) {
-    const Kind kind = *kind_from(row[1].c_str());
+    const store::Kind kind = *store::kind_from(row[1].c_str());
     changes.push_back({.revision = row[0].as<std::int64_t>(),
                        .kind = kind,
                        .key = {kind, row[2].c_str(), row[3].c_str(), row[4].c_str()}});
@@ -106,14 +108,14 @@ void note(const ChangeRow& change, std::vector<Step>& steps, std::int64_t from) 
 }
 
 // What of the past is known: all that is written down without a gap, within bounds.
-History read_history(Transaction& tx, const sync::Position& head) {
+History read_history(postgres::Transaction& tx, const sluice::sync::Position& head) {
   std::int64_t from = std::max<std::int64_t>(0, head.revision - kRecentRevisions);
   const std::vector<ChangeRow> changes = read_changes(tx, from, History::kMostTouched);
   // The oldest of them may not be there in full.
   if (changes.size() == History::kMostTouched) from = changes.front().revision;
   const pqxx::result rows =
       tx.exec("SELECT revision, encode(chain, 'hex') FROM revisions WHERE revision >= $1 ORDER BY revision", from);
-  sync::Position base = head;
+  sluice::sync::Position base = head;
   if (!rows.empty() && rows[rows.size() - 1][0].as<std::int64_t>() == head.revision) {
     auto first = rows.size() - 1;
     while (first > 0 && rows[first - 1][0].as<std::int64_t>() + 1 == rows[first][0].as<std::int64_t>()) --first;
@@ -129,27 +131,27 @@ History read_history(Transaction& tx, const sync::Position& head) {
 }
 
 // The rows of these keys, as they are now.
-pqxx::result read_rows(Transaction& tx, Kind kind, const std::vector<const ObjectKey*>& keys) {
+pqxx::result read_rows(postgres::Transaction& tx, store::Kind kind, const std::vector<const store::ObjectKey*>& keys) {
   std::vector<std::string> tenants;
   std::vector<std::string> ids;
-  for (const ObjectKey* key : keys) {
+  for (const store::ObjectKey* key : keys) {
     tenants.push_back(key->tenant_id);
     ids.push_back(key->id);
   }
   return tx.exec(columns(kind) +
                      " JOIN (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS k (tenant_id, id)) k "
                      "ON t.tenant_id = k.tenant_id AND t.id = k.id",
-                 text_array(tenants), text_array(ids));
+                 postgres::text_array(tenants), postgres::text_array(ids));
 }
 
-using KeysOfKind = std::map<Kind, std::vector<const ObjectKey*>>;
+using KeysOfKind = std::map<store::Kind, std::vector<const store::ObjectKey*>>;
 
-void renew_tokens(Transaction& tx, const KeysOfKind& keys, World& world) {
-  const auto touched = keys.find(Kind::agent_token);
+void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, World& world) {
+  const auto touched = keys.find(store::Kind::agent_token);
   if (touched == keys.end()) return;
   auto tokens = std::make_shared<AgentTokens>(*world.tokens);
-  for (const ObjectKey* key : touched->second) tokens->erase(key->id);
-  for (const auto& row : read_rows(tx, Kind::agent_token, touched->second)) {
+  for (const store::ObjectKey* key : touched->second) tokens->erase(key->id);
+  for (const auto& row : read_rows(tx, store::Kind::agent_token, touched->second)) {
     if (auto token = read_token(row)) tokens->insert_or_assign(row[2].c_str(), std::move(token));
   }
   world.tokens = std::move(tokens);
@@ -167,16 +169,17 @@ SELECT namespace, max(revision) FROM (
 WHERE namespace IS NOT NULL GROUP BY namespace)";
 
 // They are few, and change seldom: all at once.
-std::shared_ptr<const Bindings> read_bindings(Transaction& tx) {
-  auto bindings = std::make_shared<Bindings>();
-  for (const auto& row : tx.exec_text(columns(Kind::binding))) bindings->add(stored_binding(row[4].c_str()));
+std::shared_ptr<const identity::Bindings> read_bindings(postgres::Transaction& tx) {
+  auto bindings = std::make_shared<identity::Bindings>();
+  for (const auto& row : tx.exec_text(columns(store::Kind::binding)))
+    bindings->add(identity::stored_binding(row[4].c_str()));
   for (const auto& row : tx.exec_text(kBindingChanges)) bindings->changed(row[0].c_str(), row[1].as<std::int64_t>());
   return bindings;
 }
 
-void renew_objects(Transaction& tx, const KeysOfKind& keys, World& world) {
-  std::vector<sync::Edit> edits;
-  std::vector<sync::ObjectId> ids;  // of removals; not moved once it is full
+void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, World& world) {
+  std::vector<sluice::sync::Edit> edits;
+  std::vector<sluice::sync::ObjectId> ids;  // of removals; not moved once it is full
   std::size_t most = 0;
   for (const auto& [kind, touched] : keys) most += touched.size();
   ids.reserve(most);
@@ -184,14 +187,14 @@ void renew_objects(Transaction& tx, const KeysOfKind& keys, World& world) {
     const auto kind = object_kind_of(store_kind);
     if (!kind) continue;
     // First all are gone; of several edits with one id the last holds.
-    for (const ObjectKey* key : touched) {
+    for (const store::ObjectKey* key : touched) {
       ids.push_back(wire_id(*kind, key->tenant_id.c_str(), key->id.c_str()));
-      edits.push_back(sync::Edit::removal(ids.back().view()));
+      edits.push_back(sluice::sync::Edit::removal(ids.back().view()));
     }
     std::shared_ptr<TenantOwners> owners;
     if (*kind == ObjectKind::tenant) {
       owners = std::make_shared<TenantOwners>(*world.owners);
-      for (const ObjectKey* key : touched) owners->erase(key->id);
+      for (const store::ObjectKey* key : touched) owners->erase(key->id);
     }
     for (const auto& row : read_rows(tx, store_kind, touched)) {
       edits.emplace_back(read_object(store_kind, *kind, row));
@@ -204,36 +207,36 @@ void renew_objects(Transaction& tx, const KeysOfKind& keys, World& world) {
 
 }  // namespace
 
-World read_world(Transaction& tx) {
+World read_world(postgres::Transaction& tx) {
   const pqxx::result at = tx.exec_text("SELECT revision, encode(chain, 'hex') FROM revision");
   World world(read_history(tx, {.revision = at[0][0].as<std::int64_t>(), .chain = at[0][1].c_str()}));
-  std::vector<sync::Edit> edits;
+  std::vector<sluice::sync::Edit> edits;
   auto owners = std::make_shared<TenantOwners>();
-  for (const Kind kind : kSynced) {
+  for (const store::Kind kind : kSynced) {
     for (const auto& row : tx.exec_text(columns(kind))) {
       edits.emplace_back(read_object(kind, *object_kind_of(kind), row));
-      if (kind == Kind::tenant) owners->emplace(row[2].c_str(), row[0].c_str());
+      if (kind == store::Kind::tenant) owners->emplace(row[2].c_str(), row[0].c_str());
     }
   }
   auto tokens = std::make_shared<AgentTokens>();
-  for (const auto& row : tx.exec_text(columns(Kind::agent_token))) {
+  for (const auto& row : tx.exec_text(columns(store::Kind::agent_token))) {
     if (auto token = read_token(row)) tokens->emplace(row[2].c_str(), std::move(token));
   }
-  world.objects = sync::ObjectSet().with(std::move(edits));
+  world.objects = sluice::sync::ObjectSet().with(std::move(edits));
   world.owners = std::move(owners);
   world.tokens = std::move(tokens);
   world.bindings = read_bindings(tx);
   return world;
 }
 
-Followed follow(Transaction& tx, const World& before) {
-  const sync::Position& from = before.head();
+Followed follow(postgres::Transaction& tx, const World& before) {
+  const sluice::sync::Position& from = before.head();
   const pqxx::result rows = tx.exec(
       "SELECT r.revision, encode(r.chain, 'hex'), encode(mine.chain, 'hex') FROM revision r LEFT JOIN revisions mine "
       "ON "
       "mine.revision = $1",
       from.revision);
-  const sync::Position head{.revision = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str()};
+  const sluice::sync::Position head{.revision = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str()};
   if (head == from) return {.course = Course::same, .world = before, .revisions = 0};
   const std::int64_t revisions = head.revision - from.revision;
   // Whether it went back, or was set back and has grown since: the chain tells.
@@ -251,10 +254,10 @@ Followed follow(Transaction& tx, const World& before) {
   }
   Followed followed{.course = Course::moved, .world = before, .revisions = revisions};
   renew_tokens(tx, keys, followed.world);
-  if (keys.contains(Kind::binding)) followed.world.bindings = read_bindings(tx);
+  if (keys.contains(store::Kind::binding)) followed.world.bindings = read_bindings(tx);
   renew_objects(tx, keys, followed.world);
   for (Step& step : steps) followed.world.history.append(std::move(step));
   return followed;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

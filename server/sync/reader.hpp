@@ -9,13 +9,13 @@
 #include "server/postgres/transaction.hpp"
 #include "server/sync/world.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 // REQUIRES of both: the transaction sees one state, and everything.
 
 // The whole, with up to the last kRecentRevisions as its history.
 inline constexpr std::int64_t kRecentRevisions = 1000;
-World read_world(Transaction& tx);
+World read_world(postgres::Transaction& tx);
 
 enum class Course : std::uint8_t {
   same,   // nothing is new
@@ -30,6 +30,6 @@ struct Followed {
 };
 
 // A few statements, however much is new.
-Followed follow(Transaction& tx, const World& before);
+Followed follow(postgres::Transaction& tx, const World& before);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -11,9 +11,9 @@
 #include "common/http/query.hpp"
 #include "common/json/fields.hpp"
 #include "common/sync/report.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 namespace {
 
 struct RouteOf {
@@ -44,21 +44,21 @@ bool same_word(std::string_view text, std::string_view lower) {
                             [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
 }
 
-bool is_one_of(const sync::PositionParameters& names, std::string_view name) {
+bool is_one_of(const sluice::sync::PositionParameters& names, std::string_view name) {
   return name == names.revision || name == names.chain;
 }
 
-std::optional<sync::Position> position_of(const std::map<std::string_view, std::string_view>& given,
-                                          const sync::PositionParameters& names) {
+std::optional<sluice::sync::Position> position_of(const std::map<std::string_view, std::string_view>& given,
+                                                  const sluice::sync::PositionParameters& names) {
   const auto revision = given.find(names.revision);
   const auto chain = given.find(names.chain);
   if (revision == given.end() && chain == given.end()) return std::nullopt;
   if (revision == given.end() || chain == given.end()) {
-    refuse_fault(400, fmt::format("?{}", chain == given.end() ? names.chain : names.revision),
-                 fmt::format("{} and {} belong together: give both, or neither", names.revision, names.chain));
+    http::refuse_fault(400, fmt::format("?{}", chain == given.end() ? names.chain : names.revision),
+                       fmt::format("{} and {} belong together: give both, or neither", names.revision, names.chain));
   }
-  auto position = sync::parse_position(revision->second, chain->second, names);
-  if (!position) throw Refusal(400, "invalid", position.error().text);
+  auto position = sluice::sync::parse_position(revision->second, chain->second, names);
+  if (!position) throw http::Refusal(400, "invalid", position.error().text);
   return std::move(*position);
 }
 
@@ -79,39 +79,40 @@ bool is_refused(std::string_view parameters) {
 SyncRoute sync_route_of(std::string_view method, std::string_view path) {
   const auto* const found = std::ranges::find(kRoutes, path, &RouteOf::path);
   if (found == kRoutes.end()) {
-    throw Refusal(404, "not-found",
-                  "There is no such path; agents have /v1/sync/snapshot, /watch, /report and /counters.");
+    throw http::Refusal(404, "not-found",
+                        "There is no such path; agents have /v1/sync/snapshot, /watch, /report and /counters.");
   }
   if (found->method != method) {
-    throw Refusal(405, "method-not-allowed", fmt::format("This path has {}.", found->method), {},
-                  fmt::format("Allow: {}\r\n", found->method));
+    throw http::Refusal(405, "method-not-allowed", fmt::format("This path has {}.", found->method), {},
+                        fmt::format("Allow: {}\r\n", found->method));
   }
   return found->route;
 }
 
 Positions positions_of(SyncRoute route, std::string_view query) {
-  const auto parameters = http::parse_query(query);
-  if (!parameters) throw Refusal(400, "invalid", parameters.error().text);
+  const auto parameters = sluice::http::parse_query(query);
+  if (!parameters) throw http::Refusal(400, "invalid", parameters.error().text);
   const bool hears = route == SyncRoute::snapshot;
   std::map<std::string_view, std::string_view> given;
   for (const auto& [name, value] : *parameters) {
-    const bool known = is_one_of(sync::kSince, name) || (hears && is_one_of(sync::kHeard, name));
+    const bool known = is_one_of(sluice::sync::kSince, name) || (hears && is_one_of(sluice::sync::kHeard, name));
     if (!known) {
-      refuse_fault(400, "?" + name,
-                   fmt::format("there is no parameter {}; there are {}", quoted(name),
-                               hears ? "since,chain,heard,heard_chain" : "since,chain"));
+      http::refuse_fault(400, "?" + name,
+                         fmt::format("there is no parameter {}; there are {}", quoted(name),
+                                     hears ? "since,chain,heard,heard_chain" : "since,chain"));
     }
-    if (!given.emplace(name, value).second) refuse_fault(400, "?" + name, "is given more than once");
+    if (!given.emplace(name, value).second) http::refuse_fault(400, "?" + name, "is given more than once");
   }
-  return {.since = position_of(given, sync::kSince), .heard = position_of(given, sync::kHeard)};
+  return {.since = position_of(given, sluice::sync::kSince), .heard = position_of(given, sluice::sync::kHeard)};
 }
 
 std::string agent_id_of(std::string_view header) {
-  const bool good = header.size() <= sync::kMaxAgentNameBytes &&
+  const bool good = header.size() <= sluice::sync::kMaxAgentNameBytes &&
                     std::ranges::all_of(header, [](char c) { return c > ' ' && c <= '~'; });
   if (!good) {
-    refuse_fault(400, "Sluice-Agent",
-                 fmt::format("an agent's id is 1 to {} visible ASCII characters", sync::kMaxAgentNameBytes));
+    http::refuse_fault(
+        400, "Sluice-Agent",
+        fmt::format("an agent's id is 1 to {} visible ASCII characters", sluice::sync::kMaxAgentNameBytes));
   }
   return std::string(header);
 }
@@ -127,4 +128,4 @@ bool takes_gzip(std::string_view accept_encoding) {
   return any;
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -10,7 +10,7 @@
 
 #include "common/sync/position.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 enum class SyncRoute : std::uint8_t { snapshot, watch, report, counters };
 
@@ -19,8 +19,8 @@ SyncRoute sync_route_of(std::string_view method, std::string_view path);
 
 // The positions that a query names, each whole or not at all.
 struct Positions {
-  std::optional<sync::Position> since;
-  std::optional<sync::Position> heard;  // of a snapshot only
+  std::optional<sluice::sync::Position> since;
+  std::optional<sluice::sync::Position> heard;  // of a snapshot only
 
   bool operator==(const Positions&) const = default;
 };
@@ -32,4 +32,4 @@ std::string agent_id_of(std::string_view header);
 // Does an Accept-Encoding take gzip? (RFC 9110 section 12.5.3.)
 bool takes_gzip(std::string_view accept_encoding);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 bool SyncScope::reaches(std::string_view organization, std::string_view tenant) const {
   if (whole()) return true;
@@ -12,4 +12,4 @@ bool SyncScope::reaches(std::string_view organization, std::string_view tenant) 
   return tenant.empty() || tenant_ids.empty() || std::ranges::binary_search(tenant_ids, tenant);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -13,7 +13,7 @@
 
 #include "server/sync/fleet_port.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 struct SyncScope {
   std::string organization_id;          // "": the platform
@@ -29,4 +29,4 @@ struct SyncScope {
   bool operator==(const SyncScope&) const = default;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

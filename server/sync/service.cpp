@@ -8,12 +8,11 @@
 #include <boost/asio/post.hpp>
 
 #include "common/sync/report.hpp"
-#include "server/admin/executor.hpp"
-#include "server/admin/refusal.hpp"
-#include "server/admin/service.hpp"
+#include "server/http/headers.hpp"
+#include "server/http/refusal.hpp"
 #include "server/sync/request.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 namespace {
 
 constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // parsed on the loop
@@ -21,14 +20,16 @@ constexpr std::size_t kNoBody = 1024;                        // of routes that r
 constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
 
 std::string heard_field(const SyncCall& call) {
-  return call.heard_is_foreign ? fmt::format("{}: {}\r\n", sync::kHeardField, sync::kForeign) : "";
+  return call.heard_is_foreign ? fmt::format("{}: {}\r\n", sluice::sync::kHeardField, sluice::sync::kForeign) : "";
 }
 
-Refusal unavailable(std::string detail) { return {503, "unavailable", std::move(detail), {}, std::string(kTryAgain)}; }
+http::Refusal unavailable(std::string detail) {
+  return {503, "unavailable", std::move(detail), {}, std::string(kTryAgain)};
+}
 
 }  // namespace
 
-SyncService::SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, FailureThrottle& throttle,
+SyncService::SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, auth::FailureThrottle& throttle,
                          const Clock& clock, telemetry::Log& log, Options options)
     : loop_(loop),
       feed_(feed),
@@ -39,7 +40,7 @@ SyncService::SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& f
       documents_(loop, statistics_),
       watches_(loop, fleet, statistics_, clock, options_.watch) {}
 
-void SyncService::review_through(Reviewer& reviewer) {
+void SyncService::review_through(identity::Reviewer& reviewer) {
   callers_.review_through(reviewer);
   watches_.review_through(reviewer);
 }
@@ -59,25 +60,25 @@ bool SyncService::stop_within(std::chrono::milliseconds patience) {
 }
 
 std::size_t SyncService::body_limit(std::string_view /*method*/, std::string_view path) const {
-  return path == "/v1/sync/report" ? sync::kMaxReportBytes : kNoBody;
+  return path == "/v1/sync/report" ? sluice::sync::kMaxReportBytes : kNoBody;
 }
 
-void SyncService::handle(http::Request& request, http::Reply reply) {
+void SyncService::handle(sluice::http::Request& request, sluice::http::Reply reply) {
   const auto call = std::make_shared<SyncCall>(loop_, std::move(reply));
   try {
     call->read(request);
     call->body.assign(request.body.data(), request.body.size());
-  } catch (const Refusal& refusal) {
+  } catch (const http::Refusal& refusal) {
     return refuse(*call, refusal);
   }
   go_on(call);
 }
 
-void SyncService::admit(http::Request& head, http::Admission admission) {
+void SyncService::admit(sluice::http::Request& head, sluice::http::Admission admission) {
   const auto call = std::make_shared<SyncCall>(loop_, std::move(admission));
   try {
     call->read(head);
-  } catch (const Refusal& refusal) {
+  } catch (const http::Refusal& refusal) {
     return refuse(*call, refusal);
   }
   go_on(call);
@@ -86,7 +87,7 @@ void SyncService::admit(http::Request& head, http::Admission admission) {
 void SyncService::go_on(const CallPtr& call) {
   try {
     answer_call(call);
-  } catch (const Refusal& refusal) {
+  } catch (const http::Refusal& refusal) {
     refuse(*call, refusal);
   }
 }
@@ -98,7 +99,7 @@ void SyncService::answer_call(const CallPtr& call) {
   }
   auto token = caller_of(call);
   if (!token) return;  // it goes on when PostgreSQL or Kubernetes was asked
-  if (auto* const admission = std::get_if<http::Admission>(&call->answer)) return admission->read_body();
+  if (auto* const admission = std::get_if<sluice::http::Admission>(&call->answer)) return admission->read_body();
   switch (call->route) {
     case SyncRoute::snapshot:
       return answer_snapshot(call, *token);
@@ -117,7 +118,7 @@ std::shared_ptr<const AgentToken> SyncService::caller_of(const CallPtr& call) {
   Callers::Found found = callers_.find(*world_, call->shown);
   if (found.ask == Callers::Ask::postgres) ask_first(call);
   if (found.ask == Callers::Ask::kubernetes) {
-    callers_.review(call->shown, [this, call](KnownReviewPtr review) {
+    callers_.review(call->shown, [this, call](identity::KnownReviewPtr review) {
       call->shown.review = std::move(review);
       go_on(call);
     });
@@ -164,7 +165,8 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
       case History::Place::foreign:
         if (must_ask_of_history(call)) return;
         ++statistics_.fetched_resync;
-        throw Refusal(410, "resync", "This revision is not of PostgreSQL's history: fetch the whole, without since.");
+        throw http::Refusal(410, "resync",
+                            "This revision is not of PostgreSQL's history: fetch the whole, without since.");
     }
   }
   documents_.get(world_, SyncScope::of(token.caller), since, call->gzip,
@@ -184,10 +186,10 @@ void SyncService::send_document(SyncCall& call, const Documents::Answer& documen
   if (!document.body) return refuse(call, unavailable("The snapshot could not be built."));
   ++(document.whole ? statistics_.fetched_whole : statistics_.fetched_delta);
   statistics_.document_bytes += document.body->size();
-  const std::string headers =
-      fmt::format("{}{}Vary: Accept-Encoding\r\nX-Request-Id: {}\r\n{}", heard_field(call),
-                  document.packed ? "Content-Encoding: gzip\r\n" : "", call.request_id, kEveryHeader);
-  std::get<http::Reply>(call.answer)
+  const std::string headers = http::answer_headers(fmt::format("{}{}Vary: Accept-Encoding\r\n", heard_field(call),
+                                                               document.packed ? "Content-Encoding: gzip\r\n" : ""),
+                                                   call.request_id);
+  std::get<sluice::http::Reply>(call.answer)
       .send({.status = 200, .headers = headers, .body = {}, .shared_body = document.body});
 }
 
@@ -210,20 +212,21 @@ void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentT
         break;
     }
   }
-  const std::string headers = fmt::format("X-Request-Id: {}\r\n{}", call->request_id, kEveryHeader);
-  watches_.open(std::move(std::get<http::Reply>(call->answer)),
+  const std::string headers = http::answer_headers("", call->request_id);
+  watches_.open(std::move(std::get<sluice::http::Reply>(call->answer)),
                 {.status = 200, .content_type = "application/x-ndjson", .headers = headers}, std::move(token),
                 call->agent_id, call->positions.since, world_, changed);
 }
 
 void SyncService::answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token) {
-  if (call->body.size() <= kSmallReport) return take_report(*call, *token, sync::parse_report(call->body));
+  if (call->body.size() <= kSmallReport) return take_report(*call, *token, sluice::sync::parse_report(call->body));
   documents_.run([this, call, token] {
-    auto report = std::make_shared<std::expected<sync::ReportDocument, Faults>>(sync::parse_report(call->body));
+    auto report =
+        std::make_shared<std::expected<sluice::sync::ReportDocument, Faults>>(sluice::sync::parse_report(call->body));
     boost::asio::post(loop_, [this, call, token, report] {
       try {
         take_report(*call, *token, std::move(*report));
-      } catch (const Refusal& refusal) {
+      } catch (const http::Refusal& refusal) {
         refuse(*call, refusal);
       }
     });
@@ -231,19 +234,20 @@ void SyncService::answer_report(const CallPtr& call, const std::shared_ptr<const
 }
 
 void SyncService::take_report(SyncCall& call, const AgentToken& token,
-                              std::expected<sync::ReportDocument, Faults> report) {
-  if (!report) refuse_faults(400, std::move(report.error()));
+                              std::expected<sluice::sync::ReportDocument, Faults> report) {
+  if (!report) http::refuse_faults(400, std::move(report.error()));
   ++statistics_.reports;
   if (!token.caller.pod.empty()) report->agent.pod = token.caller.pod;  // as Kubernetes names it
-  const std::string body = sync::write_report_reply(fleet_.report(token.caller, call.shown.source, std::move(*report)));
+  const std::string body =
+      sluice::sync::write_report_reply(fleet_.report(token.caller, call.shown.source, std::move(*report)));
   send(call, {.status = 200, .body = body});
 }
 
 void SyncService::answer_counters(const CallPtr& call) {
   if (!options_.counters.given()) {
-    throw Refusal(404, "no-counters-login",
-                  "This server has no login to the counters' Redis to hand out: start it with "
-                  "--agents-redis-password-file, or the agent with --redis-password-file.");
+    throw http::Refusal(404, "no-counters-login",
+                        "This server has no login to the counters' Redis to hand out: start it with "
+                        "--agents-redis-password-file, or the agent with --redis-password-file.");
   }
   const auto login = options_.counters.document();
   if (!login) {
@@ -254,20 +258,20 @@ void SyncService::answer_counters(const CallPtr& call) {
   send(*call, {.status = 200, .body = *login});
 }
 
-void SyncService::send(SyncCall& call, const http::Response& response) {
-  const std::string headers = fmt::format("{}X-Request-Id: {}\r\n{}", response.headers, call.request_id, kEveryHeader);
-  http::Response whole = response;
+void SyncService::send(SyncCall& call, const sluice::http::Response& response) {
+  const std::string headers = http::answer_headers(response.headers, call.request_id);
+  sluice::http::Response whole = response;
   whole.headers = headers;
-  if (auto* const admission = std::get_if<http::Admission>(&call.answer)) return admission->refuse(whole);
-  std::get<http::Reply>(call.answer).send(whole);
+  if (auto* const admission = std::get_if<sluice::http::Admission>(&call.answer)) return admission->refuse(whole);
+  std::get<sluice::http::Reply>(call.answer).send(whole);
 }
 
-void SyncService::refuse(SyncCall& call, const Refusal& why) {
-  const Answer answer = problem(why, call.request_id);
+void SyncService::refuse(SyncCall& call, const http::Refusal& why) {
+  const http::Answer answer = http::problem(why, call.request_id);
   log_.debug("sync_refused", "A request of policy sync was refused.",
              {{"status", answer.status}, {"type", why.type}, {"request_id", call.request_id}});
   send(call,
        {.status = answer.status, .content_type = answer.content_type, .headers = answer.headers, .body = answer.body});
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

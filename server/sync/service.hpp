@@ -19,8 +19,8 @@
 #include "common/base/clock.hpp"
 #include "common/http/server.hpp"
 #include "common/telemetry/log.hpp"
-#include "server/admin/refusal.hpp"
 #include "server/auth/throttle.hpp"
+#include "server/http/refusal.hpp"
 #include "server/sync/call.hpp"
 #include "server/sync/callers.hpp"
 #include "server/sync/counters_login.hpp"
@@ -30,9 +30,9 @@
 #include "server/sync/statistics.hpp"
 #include "server/sync/watches.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
-class SyncService final : public http::Handler {
+class SyncService final : public sluice::http::Handler {
  public:
   static constexpr std::string_view kPrefix = "/v1/sync/";
 
@@ -42,11 +42,11 @@ class SyncService final : public http::Handler {
     CountersLogin counters{"", ""};                // that agents are handed
   };
 
-  SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, FailureThrottle& throttle,
+  SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, auth::FailureThrottle& throttle,
               const Clock& clock, telemetry::Log& log, Options options);
 
   // Before start(): tokens of service accounts are taken, too.
-  void review_through(Reviewer& reviewer);
+  void review_through(identity::Reviewer& reviewer);
   // Begins to follow PostgreSQL.
   void start();
   // Ends the threads; false where one waits for PostgreSQL for longer than that.
@@ -55,8 +55,8 @@ class SyncService final : public http::Handler {
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   // A large report is read for agents only.
-  void admit(http::Request& head, http::Admission admission) override;
-  void handle(http::Request& request, http::Reply reply) override;
+  void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
+  void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 
   const SyncStatistics& statistics() const { return statistics_; }
 
@@ -72,10 +72,10 @@ class SyncService final : public http::Handler {
   void answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token);
   void answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token);
   void answer_counters(const CallPtr& call);
-  void take_report(SyncCall& call, const AgentToken& token, std::expected<sync::ReportDocument, Faults> report);
+  void take_report(SyncCall& call, const AgentToken& token, std::expected<sluice::sync::ReportDocument, Faults> report);
   void send_document(SyncCall& call, const Documents::Answer& document);
-  void send(SyncCall& call, const http::Response& response);
-  void refuse(SyncCall& call, const Refusal& why);
+  void send(SyncCall& call, const sluice::http::Response& response);
+  void refuse(SyncCall& call, const http::Refusal& why);
 
   boost::asio::io_context& loop_;
   Feed& feed_;
@@ -89,4 +89,4 @@ class SyncService final : public http::Handler {
   WorldPtr world_;  // nullptr: PostgreSQL could not be read yet
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

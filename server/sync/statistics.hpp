@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 struct SyncStatistics {
   using Counter = std::atomic<std::uint64_t>;
@@ -28,4 +28,4 @@ struct SyncStatistics {
   std::atomic<std::int64_t> watches{0};  // open now
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -11,7 +11,7 @@
 
 #include "common/sync/coalescer.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 class WatchCourse {
  public:
@@ -65,7 +65,7 @@ class WatchCourse {
     return std::min(plan_.end, lines_.due().value_or(lines_.idle() ? next_heartbeat_ : Time::max()));
   }
 
-  const sync::Coalescer::Counters& counters() const { return lines_.counters(); }
+  const sluice::sync::Coalescer::Counters& counters() const { return lines_.counters(); }
 
  private:
   // Heartbeats stand on a grid that begins at the phase.
@@ -75,11 +75,11 @@ class WatchCourse {
   }
 
   Plan plan_;
-  sync::Coalescer lines_;
+  sluice::sync::Coalescer lines_;
   Time grid_;
   Time next_heartbeat_;
   bool blocked_ = false;
   Say saying_ = Say::nothing;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

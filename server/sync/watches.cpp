@@ -8,7 +8,7 @@
 
 #include "server/sync/agent_auth.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 namespace {
 
 using namespace std::chrono_literals;
@@ -48,17 +48,17 @@ std::optional<std::chrono::milliseconds> reconnect_max_for(std::size_t fleet) {
   if (fleet <= kSmallFleet) return std::nullopt;
   const std::int64_t ms =
       kReconnect.count() * static_cast<std::int64_t>(fleet) / static_cast<std::int64_t>(kSmallFleet);
-  return std::min(sync::kMaxReconnect, std::chrono::milliseconds(ms));
+  return std::min(sluice::sync::kMaxReconnect, std::chrono::milliseconds(ms));
 }
 
 struct Watches::ScopeWatches {
   std::list<std::shared_ptr<Watch>> watches;
-  std::shared_ptr<const sync::LiveAgents> live;  // as last asked; another only where it differs
+  std::shared_ptr<const sluice::sync::LiveAgents> live;  // as last asked; another only where it differs
   Time live_at;
   std::chrono::milliseconds spread{0};  // of its last change
 };
 
-class Watches::Watch final : public http::StreamEvents {
+class Watches::Watch final : public sluice::http::StreamEvents {
  public:
   Watch(Watches& all, std::shared_ptr<const AgentToken> its_token, std::string its_agent_id,
         const WatchCourse& its_course)
@@ -76,13 +76,13 @@ class Watches::Watch final : public http::StreamEvents {
 
   std::shared_ptr<const AgentToken> token;
   const std::string agent_id;
-  http::Stream stream;
+  sluice::http::Stream stream;
   bool open = false;  // it is among the others
   WatchCourse course;
   boost::asio::steady_timer timer;
   Time armed = Time::max();
-  std::uint64_t folded = 0;                           // as counted
-  std::shared_ptr<const sync::LiveAgents> told_live;  // in the last heartbeat
+  std::uint64_t folded = 0;                                   // as counted
+  std::shared_ptr<const sluice::sync::LiveAgents> told_live;  // in the last heartbeat
   std::map<SyncScope, ScopeWatches>::iterator scope;
   std::list<std::shared_ptr<Watch>>::iterator place;
 
@@ -107,9 +107,9 @@ Watches::Time Watches::end_of(const AgentToken& token, Time now) {
   return end;
 }
 
-void Watches::open(http::Reply reply, const http::Response& head, std::shared_ptr<const AgentToken> token,
-                   std::string agent_id, const std::optional<sync::Position>& held, const WorldPtr& world,
-                   bool changed) {
+void Watches::open(sluice::http::Reply reply, const sluice::http::Response& head,
+                   std::shared_ptr<const AgentToken> token, std::string agent_id,
+                   const std::optional<sluice::sync::Position>& held, const WorldPtr& world, bool changed) {
   world_ = world;
   const Time now = steady_clock::now();
   std::uniform_int_distribution<std::int64_t> phase(0, options_.heartbeat_every.count() - 1);
@@ -157,7 +157,7 @@ void Watches::news(const WorldPtr& world) {
   wake(before);
 }
 
-void Watches::review_through(Reviewer& reviewer) {
+void Watches::review_through(identity::Reviewer& reviewer) {
   reviewer_ = &reviewer;
   review_pods();
 }
@@ -173,7 +173,7 @@ void Watches::review_pods() {
       reviewed(watch, known);
     } else {
       reviewer_->ask(watch->token->bearer,
-                     [this, of = std::weak_ptr(watch)](const KnownReviewPtr& said) { reviewed(of, said); });
+                     [this, of = std::weak_ptr(watch)](const identity::KnownReviewPtr& said) { reviewed(of, said); });
     }
   }
   review_timer_.expires_after(options_.review_every);
@@ -182,9 +182,9 @@ void Watches::review_pods() {
   });
 }
 
-void Watches::reviewed(const std::weak_ptr<Watch>& of, const KnownReviewPtr& known) {
+void Watches::reviewed(const std::weak_ptr<Watch>& of, const identity::KnownReviewPtr& known) {
   const auto watch = of.lock();
-  if (watch && watch->open && known->review.outcome == Review::Outcome::bad) remove(*watch);
+  if (watch && watch->open && known->review.outcome == identity::Review::Outcome::bad) remove(*watch);
 }
 
 void Watches::wake(const WorldPtr& before) {
@@ -221,7 +221,7 @@ bool Watches::still_open(Watch& watch) const {
     return pass && pass->caller == watch.token->caller;
   }
   const auto found = world_->tokens->find(watch.token->caller.token_id);
-  if (found == world_->tokens->end() || !is_live(found->second->document, clock_.now_us())) return false;
+  if (found == world_->tokens->end() || !auth::is_live(found->second->document, clock_.now_us())) return false;
   if (found->second->caller != watch.token->caller || found->second->hash != watch.token->hash) return false;
   watch.token = found->second;
   return true;
@@ -248,10 +248,10 @@ void Watches::pump(Watch& watch) {
 
 std::string Watches::line_of(Watch& watch, WatchCourse::Say say) {
   if (say == WatchCourse::Say::invalidation)
-    return write_line(sync::Invalidation{world_->head(), watch.scope->second.spread});
+    return write_line(sluice::sync::Invalidation{world_->head(), watch.scope->second.spread});
   ScopeWatches& scope = watch.scope->second;
   refresh_live(scope, steady_clock::now());
-  sync::Heartbeat line{.head = world_->head(), .live_agents = {}, .reconnect_max = {}};
+  sluice::sync::Heartbeat line{.head = world_->head(), .live_agents = {}, .reconnect_max = {}};
   line.reconnect_max = reconnect_max_for(std::max(count_, fleet_.live()));
   if (watch.told_live != scope.live) line.live_agents = *scope.live;
   watch.told_live = scope.live;
@@ -261,8 +261,9 @@ std::string Watches::line_of(Watch& watch, WatchCourse::Say say) {
 void Watches::refresh_live(ScopeWatches& scope, Time now) {
   if (scope.live && now - scope.live_at < kLiveKept) return;
   scope.live_at = now;
-  sync::LiveAgents live = fleet_.live_agents(scope.watches.front()->token->caller);
-  if (!scope.live || *scope.live != live) scope.live = std::make_shared<const sync::LiveAgents>(std::move(live));
+  sluice::sync::LiveAgents live = fleet_.live_agents(scope.watches.front()->token->caller);
+  if (!scope.live || *scope.live != live)
+    scope.live = std::make_shared<const sluice::sync::LiveAgents>(std::move(live));
 }
 
 void Watches::arm(Watch& watch) {
@@ -283,4 +284,4 @@ void Watches::count(Watch& watch) {
   statistics_.folded += folded - std::exchange(watch.folded, folded);
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -30,7 +30,7 @@
 #include "server/sync/watch_course.hpp"
 #include "server/sync/world.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 struct WatchOptions {
   std::chrono::milliseconds heartbeat_every{2'000};
@@ -58,11 +58,12 @@ class Watches {
 
   // Answers with a stream. `held`: where the agent is; `changed`: its state of its scope is not that of `world`, the
   // newest.
-  void open(http::Reply reply, const http::Response& head, std::shared_ptr<const AgentToken> token,
-            std::string agent_id, const std::optional<sync::Position>& held, const WorldPtr& world, bool changed);
+  void open(sluice::http::Reply reply, const sluice::http::Response& head, std::shared_ptr<const AgentToken> token,
+            std::string agent_id, const std::optional<sluice::sync::Position>& held, const WorldPtr& world,
+            bool changed);
 
   // Before the first is opened: who reviews the tokens of pods.
-  void review_through(Reviewer& reviewer);
+  void review_through(identity::Reviewer& reviewer);
 
   // What all hear of from now on.
   void news(const WorldPtr& world);
@@ -78,7 +79,7 @@ class Watches {
   using Time = WatchCourse::Time;
 
   void review_pods();
-  void reviewed(const std::weak_ptr<Watch>& of, const KnownReviewPtr& known);
+  void reviewed(const std::weak_ptr<Watch>& of, const identity::KnownReviewPtr& known);
   void wake(const WorldPtr& before);
   bool still_open(Watch& watch) const;
   void pump(Watch& watch);
@@ -95,11 +96,11 @@ class Watches {
   const Clock& clock_;
   const WatchOptions options_;
   std::minstd_rand random_{std::random_device{}()};
-  Reviewer* reviewer_ = nullptr;
+  identity::Reviewer* reviewer_ = nullptr;
   boost::asio::steady_timer review_timer_;
   WorldPtr world_;
   std::map<SyncScope, ScopeWatches> scopes_;
   std::size_t count_ = 0;
 };
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

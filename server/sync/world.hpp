@@ -19,16 +19,16 @@
 #include "server/identity/pod_identity.hpp"
 #include "server/sync/history.hpp"
 
-namespace sluice::server {
+namespace sluice::server::sync {
 
 // What lets an agent in: a token that this server made; or one of Kubernetes', with the binding that its pod falls
 // under.
 struct AgentToken {
   AgentCaller caller;
-  TokenDocument document;  // of a pod: when its token ends, and no more
+  auth::TokenDocument document;  // of a pod: when its token ends, and no more
   KeyHash hash;
   // Of a pod only:
-  std::optional<PodIdentity> pod = {};
+  std::optional<identity::PodIdentity> pod = {};
   std::string bearer = {};  // the token, to be reviewed again
   std::int64_t scope_since =
       0;  // it reaches this far since this revision: what is held from before may be of elsewhere
@@ -40,27 +40,27 @@ using TenantOwners = std::map<std::string, std::string, std::less<>>;  // organi
 struct World {
   explicit World(History its_history) : history(std::move(its_history)) {}
 
-  const sync::Position& head() const { return history.head(); }
+  const sluice::sync::Position& head() const { return history.head(); }
 
   std::uint64_t number = 0;  // counts the states of this process
   std::uint64_t line = 0;    // counts the breaks: states of one line follow each other
   History history;
-  sync::ObjectSet objects;
+  sluice::sync::ObjectSet objects;
   std::shared_ptr<const TenantOwners> owners = std::make_shared<TenantOwners>();
   std::shared_ptr<const AgentTokens> tokens = std::make_shared<AgentTokens>();
-  std::shared_ptr<const Bindings> bindings = std::make_shared<Bindings>();
+  std::shared_ptr<const identity::Bindings> bindings = std::make_shared<identity::Bindings>();
 };
 
 using WorldPtr = std::shared_ptr<const World>;
 
 // Is an object within the scope, by whose it is now?
-bool reaches(const World& world, const SyncScope& scope, const sync::ObjectIdView& id);
+bool reaches(const World& world, const SyncScope& scope, const sluice::sync::ObjectIdView& id);
 
 // All objects of a scope. Costs what the scope has.
-sync::ObjectSet objects_of(const World& world, const SyncScope& scope);
+sluice::sync::ObjectSet objects_of(const World& world, const SyncScope& scope);
 
 // What leads a scope from a revision to this state: each object that was touched since, as it is now, or its removal.
 // Some of it may be as it was. REQUIRES: world.history.base() ≤ since; `world` outlives the edits.
-std::vector<sync::Edit> edits_since(const World& world, const SyncScope& scope, std::int64_t since);
+std::vector<sluice::sync::Edit> edits_since(const World& world, const SyncScope& scope, std::int64_t since);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::sync

@@ -25,8 +25,8 @@ TEST_CASE("objects, versions and changes that were changed by hand disagree with
   }
   // Of a key the trail shows a fingerprint only.
   const std::string key = R"({"id":"k","tenant_id":"shop","key_hash":"sha256:00:11223344556677"})";
-  writer.create({server::Kind::key, "acme", "shop", "k"}, key);
-  writer.update({server::Kind::key, "acme", "shop", "k"}, key);
+  writer.create({server::store::Kind::key, "acme", "shop", "k"}, key);
+  writer.update({server::store::Kind::key, "acme", "shop", "k"}, key);
   CHECK(store.tamper("SELECT after FROM audit WHERE object_id = 'k' AND seq = (SELECT max(seq) FROM audit WHERE "
                      "organization_id = 'acme')") ==
         R"({"id":"k","tenant_id":"shop","key_hash":"fingerprint:11223344"})");
@@ -52,20 +52,20 @@ TEST_CASE("objects, versions and changes that were changed by hand disagree with
       {"UPDATE revision SET revision = revision - 1", "is newer than the newest"},
       {"UPDATE changes SET ordinal = 2 WHERE id = 'a' AND version = 2", "has not the changes that it was made of"},
   };
-  const auto connection = server::connect({.url = store.url("postgres")});
+  const auto connection = server::postgres::connect({.url = store.url("postgres")});
   for (const auto& [sql, expected] : changes) {
     CAPTURE(sql);
     pqxx::work undone(*connection);
     undone.exec(sql);
     std::string all;
-    for (const std::string& fault : server::agreement_faults(undone)) all += fault + "\n";
+    for (const std::string& fault : server::audit::agreement_faults(undone)) all += fault + "\n";
     CAPTURE(all);
     CHECK(all.find(expected) != std::string::npos);
-    CHECK_FALSE(server::tables_agree(undone));
+    CHECK_FALSE(server::audit::tables_agree(undone));
   }
   pqxx::work whole(*connection);
-  CHECK(server::agreement_faults(whole).empty());
-  CHECK(server::tables_agree(whole));
+  CHECK(server::audit::agreement_faults(whole).empty());
+  CHECK(server::audit::tables_agree(whole));
 }
 
 TEST_CASE("an id that one organization gave up is another one's to take, with versions of its own") {
@@ -74,19 +74,20 @@ TEST_CASE("an id that one organization gave up is another one's to take, with ve
   const auto made = plan_key("lab", "p");
   writer.create(made, plan_document("p", 1));
   writer.remove(made);
-  writer.remove({server::Kind::tenant, "acme", "lab", "lab"});
-  const auto connection = server::connect({.url = store.url()});
+  writer.remove({server::store::Kind::tenant, "acme", "lab", "lab"});
+  const auto connection = server::postgres::connect({.url = store.url()});
   {
-    server::Transaction tx(*connection);
+    server::postgres::Transaction tx(*connection);
     tx.enter({.organization = "globex", .tenants = {}, .actor = "token-globex"});
-    server::ChangeLog log;
-    create_in(tx, log, {server::Kind::tenant, "globex", "lab", "lab"}, R"({"id":"lab","organization_id":"globex"})");
-    create_in(tx, log, {server::Kind::plan, "globex", "lab", "p"}, plan_document("p", 2));
+    server::store::ChangeLog log;
+    create_in(tx, log, {server::store::Kind::tenant, "globex", "lab", "lab"},
+              R"({"id":"lab","organization_id":"globex"})");
+    create_in(tx, log, {server::store::Kind::plan, "globex", "lab", "p"}, plan_document("p", 2));
     CHECK(log.changes()[1].version == 1);
     log.record(tx, {.id = "token-globex", .role = "org_admin", .source = "", .request_id = ""});
     tx.commit();
   }
-  CHECK(server::verify(*connection).good());
+  CHECK(server::audit::verify(*connection).good());
 }
 
 }  // namespace sluice::test

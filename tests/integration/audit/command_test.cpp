@@ -22,10 +22,10 @@ struct Run {
   std::string errors;
 };
 
-Run verify(const server::AuditVerifyOptions& options) {
+Run verify(const server::audit::AuditVerifyOptions& options) {
   std::ostringstream out;
   std::ostringstream errors;
-  const int status = server::audit_verify(options, out, errors);
+  const int status = server::audit::audit_verify(options, out, errors);
   return {.status = status, .out = out.str(), .errors = errors.str()};
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("heads that were written are read again, and tell a trail whose end wa
   Store store;
   Heads heads;
   REQUIRE(verify({.database_url = store.url(), .head_file = {}, .write_head_file = heads.path}).status == 0);
-  const auto saved = server::read_saved_heads(heads.path);
+  const auto saved = server::audit::read_saved_heads(heads.path);
   REQUIRE(saved);
   CHECK(saved->size() == 3);
   CHECK(saved->at("acme").seq == 3);

@@ -16,13 +16,13 @@
 namespace sluice::test {
 namespace {
 
-using server::ChangeLog;
-using server::ObjectKey;
-using server::Scope;
-using server::Transaction;
+using server::postgres::Scope;
+using server::postgres::Transaction;
+using server::store::ChangeLog;
+using server::store::ObjectKey;
 
 constexpr std::chrono::milliseconds kShort{50};
-const server::Actor kHolder{.id = "token-holder", .role = "platform_admin", .source = "", .request_id = ""};
+const server::store::Actor kHolder{.id = "token-holder", .role = "platform_admin", .source = "", .request_id = ""};
 const std::string kLockTimeout = "55P03";
 
 // Three plans: two of acme's, one of globex'.
@@ -36,8 +36,8 @@ struct World : Store {
     for (const ObjectKey& key : {kMine, kNeighbour, kForeign}) writer.create(key, plan_document(key.id, 1));
   }
   void check_whole() const {
-    const auto connection = server::connect({.url = url()});
-    const auto report = server::verify(*connection);
+    const auto connection = server::postgres::connect({.url = url()});
+    const auto report = server::audit::verify(*connection);
     CHECK(report.first_broken() == nullptr);
     CHECK(report.disagreements.empty());
   }
@@ -45,7 +45,7 @@ struct World : Store {
 
 // A transaction that changes kMine and is held where a test wants it.
 struct Holder {
-  explicit Holder(const World& world) : connection(server::connect({.url = world.url()})), tx(*connection) {
+  explicit Holder(const World& world) : connection(server::postgres::connect({.url = world.url()})), tx(*connection) {
     tx.enter(Scope::everything(kHolder.id));
   }
   Holder& lock_row() {
@@ -73,7 +73,7 @@ std::string attempt(const World& world, const ObjectKey& key) {
     writer.update(key, plan_document(key.id, 3));
     return "written";
   } catch (const pqxx::sql_error& error) {
-    CHECK(server::classify(error) == server::FailureClass::timeout);
+    CHECK(server::postgres::classify(error) == server::postgres::FailureClass::timeout);
     return error.sqlstate();
   }
 }
@@ -93,11 +93,11 @@ class Waiter {
   }
 
   bool waits() const { return done_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout; }
-  server::Revision result() { return done_.get(); }  // throws what the writer threw
+  server::store::Revision result() { return done_.get(); }  // throws what the writer threw
 
  private:
   Writer writer_;
-  std::future<server::Revision> done_;
+  std::future<server::store::Revision> done_;
 };
 
 }  // namespace
@@ -172,7 +172,7 @@ TEST_CASE("who falls asleep while holding the revision is ended, and everybody g
     FAIL("it committed");
   } catch (const std::exception& error) {
     // It was the COMMIT that found the connection gone: all that can be said is that it may have happened.
-    CHECK(server::classify(error) == server::FailureClass::in_doubt);
+    CHECK(server::postgres::classify(error) == server::postgres::FailureClass::in_doubt);
   }
   world.check_whole();
 }

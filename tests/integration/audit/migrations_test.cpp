@@ -15,10 +15,10 @@
 namespace sluice::test {
 namespace {
 
-using server::check_schema;
-using server::migrate;
-using server::MigrationOptions;
-using server::MigrationReport;
+using server::postgres::check_schema;
+using server::postgres::migrate;
+using server::postgres::MigrationOptions;
+using server::postgres::MigrationReport;
 
 MigrationOptions options_for(const TestDatabase& database) {
   return {.owner_url = database.url("sluice_owner"), .app_role = "sluice_app"};
@@ -27,7 +27,7 @@ MigrationOptions options_for(const TestDatabase& database) {
 std::string code(const Result<int>& result) { return result ? "good" : result.error().code; }
 std::string code(const Result<MigrationReport>& result) { return result ? "good" : result.error().code; }
 
-const int kNewest = static_cast<int>(server::migrations().size());
+const int kNewest = static_cast<int>(server::postgres::migrations().size());
 
 }  // namespace
 
@@ -52,7 +52,7 @@ TEST_CASE("of several programs that start at once one migrates, and all find the
     CHECK(report->before == (report->applied.empty() ? kNewest : 0));
     applied += report->applied.size();
   }
-  CHECK(applied == server::migrations().size());
+  CHECK(applied == server::postgres::migrations().size());
   CHECK(database.execute("SELECT count(*) FROM schema_migrations") == std::to_string(kNewest));
   CHECK(check_schema(database.url()).value() == kNewest);
 }

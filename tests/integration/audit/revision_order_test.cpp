@@ -20,10 +20,10 @@
 namespace sluice::test {
 namespace {
 
-using server::ChangeLog;
-using server::ObjectKey;
-using server::Scope;
-using server::Transaction;
+using server::postgres::Scope;
+using server::postgres::Transaction;
+using server::store::ChangeLog;
+using server::store::ObjectKey;
 
 constexpr int kWriters = 8;
 #ifdef NDEBUG
@@ -81,7 +81,8 @@ class Life {
 // Reads what is new until it has seen `last`, as a replica that feeds agents does.
 class Follower {
  public:
-  Follower(const Store& store, std::int64_t from) : connection_(server::connect({.url = store.url()})), seen_(from) {}
+  Follower(const Store& store, std::int64_t from)
+      : connection_(server::postgres::connect({.url = store.url()})), seen_(from) {}
 
   void follow_until(std::int64_t last) {
     while (seen_ < last) read_new();
@@ -97,7 +98,7 @@ class Follower {
     tx.enter(Scope::everything("reader"));
     const pqxx::result rows =
         tx.exec("SELECT revision, ordinal FROM changes WHERE revision > $1 ORDER BY revision, ordinal", seen_);
-    const std::int64_t head = server::head(tx).number;  // read later: never behind
+    const std::int64_t head = server::store::head(tx).number;  // read later: never behind
     ++rounds_;
     std::int64_t ordinal = 0;
     for (const auto& row : rows) {
@@ -161,13 +162,13 @@ TEST_CASE("a reader that follows revisions while eight write misses none and see
         store.tamper(fmt::format("SELECT count(*) FROM changes WHERE revision > {}", first)));
   MESSAGE(follower.rows(), " changes of ", last - first, " revisions in ", follower.rounds(), " reads");
 
-  const auto connection = server::connect({.url = store.url()});
-  const auto report = server::verify(*connection);
+  const auto connection = server::postgres::connect({.url = store.url()});
+  const auto report = server::audit::verify(*connection);
   CHECK(report.first_broken() == nullptr);
   CHECK(report.disagreements.empty());
   Transaction tx(*connection);
   tx.enter(Scope::everything("reader"));
-  for (const std::string& text : server::agreement_faults(tx.work())) FAIL_CHECK(text);
+  for (const std::string& text : server::audit::agreement_faults(tx.work())) FAIL_CHECK(text);
   CHECK(std::to_string(report.rows) == store.tamper("SELECT count(*) FROM changes"));
 }
 

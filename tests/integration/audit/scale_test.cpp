@@ -29,8 +29,8 @@ std::string document(int plan, int version) {
       name("plan", plan), version);
 }
 
-server::ObjectKey key_of(int organization, int plan) {
-  return {server::Kind::plan, name("org", organization), name("tenant", organization), name("plan", plan)};
+server::store::ObjectKey key_of(int organization, int plan) {
+  return {server::store::Kind::plan, name("org", organization), name("tenant", organization), name("plan", plan)};
 }
 
 // Each version of all plans in one revision, as an apply of many objects would be.
@@ -38,14 +38,15 @@ void fill(const Store& store) {
   for (int i = 0; i < kOrganizations; ++i) {
     Writer writer(store.url());
     const std::string organization = name("org", i);
-    writer.create({server::Kind::organization, organization, "", organization}, "{}");
-    writer.create({server::Kind::tenant, organization, name("tenant", i), name("tenant", i)}, "{}");
+    writer.create({server::store::Kind::organization, organization, "", organization}, "{}");
+    writer.create({server::store::Kind::tenant, organization, name("tenant", i), name("tenant", i)}, "{}");
   }
-  const auto connection = server::connect({.url = store.url(), .statement_timeout = std::chrono::seconds(600)});
+  const auto connection =
+      server::postgres::connect({.url = store.url(), .statement_timeout = std::chrono::seconds(600)});
   for (int version = 1; version <= kVersions; ++version) {
-    server::Transaction tx(*connection);
-    tx.enter(server::Scope::everything("filler"));
-    server::ChangeLog log;
+    server::postgres::Transaction tx(*connection);
+    tx.enter(server::postgres::Scope::everything("filler"));
+    server::store::ChangeLog log;
     for (int organization = 0; organization < kOrganizations; ++organization) {
       for (int plan = 0; plan < kPlans; ++plan) {
         std::optional<std::string> before;
@@ -81,9 +82,9 @@ TEST_CASE("a million rows verify in less than 20 s" * doctest::skip() * doctest:
   Store store;
   fill(store);
   const std::string memory = peak_memory();
-  const auto connection = server::connect({.url = store.url()});
+  const auto connection = server::postgres::connect({.url = store.url()});
   const auto begin = std::chrono::steady_clock::now();
-  const auto report = server::verify(*connection);
+  const auto report = server::audit::verify(*connection);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   CHECK(report.good());
   CHECK(report.rows > 1'000'000);

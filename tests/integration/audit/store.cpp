@@ -8,14 +8,14 @@
 
 namespace sluice::test {
 
-using server::ChangeLog;
-using server::Kind;
-using server::ObjectKey;
-using server::Transaction;
+using server::postgres::Transaction;
+using server::store::ChangeLog;
+using server::store::Kind;
+using server::store::ObjectKey;
 
 namespace {
 
-const server::Actor kActor{
+const server::store::Actor kActor{
     .id = "token-tester", .role = "platform_admin", .source = "192.0.2.1", .request_id = "request-1"};
 
 void found(const std::string& url) {
@@ -36,7 +36,8 @@ void found(const std::string& url) {
 const std::string& founded() {
   static const TestDatabase database;
   static const bool filled = [] {
-    const auto report = server::migrate({.owner_url = database.url("sluice_owner"), .app_role = "sluice_app"});
+    const auto report =
+        server::postgres::migrate({.owner_url = database.url("sluice_owner"), .app_role = "sluice_app"});
     if (!report) throw std::runtime_error(report.error().text);
     found(database.url());
     return true;
@@ -45,8 +46,8 @@ const std::string& founded() {
   return database.name();
 }
 
-server::StoredObject locked(Transaction& tx, const ObjectKey& key) {
-  auto object = find(tx, key.kind, key.tenant_id, key.id, server::Lock::update);
+server::store::StoredObject locked(Transaction& tx, const ObjectKey& key) {
+  auto object = server::store::find(tx, key.kind, key.tenant_id, key.id, server::store::Lock::update);
   if (!object) throw std::runtime_error("no such object: " + key.id);
   return *std::move(object);
 }
@@ -66,46 +67,46 @@ std::string plan_document(std::string_view id, int limit) {
 }
 
 Writer::Writer(const std::string& url, std::chrono::milliseconds lock_timeout)
-    : connection_(server::connect({.url = url, .lock_timeout = lock_timeout})) {}
+    : connection_(server::postgres::connect({.url = url, .lock_timeout = lock_timeout})) {}
 
-server::Revision Writer::write(const std::function<void(Transaction&, ChangeLog&)>& change) {
+server::store::Revision Writer::write(const std::function<void(Transaction&, ChangeLog&)>& change) {
   Transaction tx(*connection_);
-  tx.enter(server::Scope::everything(kActor.id));
+  tx.enter(server::postgres::Scope::everything(kActor.id));
   ChangeLog log;
   change(tx, log);
-  const server::Revision revision = log.record(tx, kActor);
+  const server::store::Revision revision = log.record(tx, kActor);
   tx.commit();
   return revision;
 }
 
-server::Revision Writer::create(const ObjectKey& key, const std::string& document,
-                                const std::vector<server::ExtraColumn>& extra) {
+server::store::Revision Writer::create(const ObjectKey& key, const std::string& document,
+                                       const std::vector<server::store::ExtraColumn>& extra) {
   return write([&](Transaction& tx, ChangeLog& log) { create_in(tx, log, key, document, extra); });
 }
 
-server::Revision Writer::update(const ObjectKey& key, const std::string& document) {
+server::store::Revision Writer::update(const ObjectKey& key, const std::string& document) {
   return write([&](Transaction& tx, ChangeLog& log) { update_in(tx, log, key, document); });
 }
 
-server::Revision Writer::remove(const ObjectKey& key) {
+server::store::Revision Writer::remove(const ObjectKey& key) {
   return write([&](Transaction& tx, ChangeLog& log) { remove_in(tx, log, key); });
 }
 
 void create_in(Transaction& tx, ChangeLog& log, const ObjectKey& key, const std::string& document,
-               const std::vector<server::ExtraColumn>& extra) {
-  const auto made = insert(tx, key, document, extra);
+               const std::vector<server::store::ExtraColumn>& extra) {
+  const auto made = server::store::insert(tx, key, document, extra);
   log.add({.action = "create", .key = key, .version = made.version, .before = {}, .after = document});
 }
 
 void update_in(Transaction& tx, ChangeLog& log, const ObjectKey& key, const std::string& document) {
   const auto before = locked(tx, key);
-  const auto after = server::update(tx, before, document);
+  const auto after = server::store::update(tx, before, document);
   log.add({.action = "update", .key = key, .version = after.version, .before = before.document, .after = document});
 }
 
 void remove_in(Transaction& tx, ChangeLog& log, const ObjectKey& key) {
   const auto before = locked(tx, key);
-  server::remove(tx, key);
+  server::store::remove(tx, key);
   log.add({.action = "delete", .key = key, .version = before.version + 1, .before = before.document, .after = {}});
 }
 

@@ -32,7 +32,7 @@ class Store {
   TestDatabase database_;
 };
 
-server::ObjectKey plan_key(std::string_view tenant_id, std::string_view id);
+server::store::ObjectKey plan_key(std::string_view tenant_id, std::string_view id);
 std::string plan_document(std::string_view id, int limit);
 
 // A connection that writes: each call is one transaction and one revision. Not thread-safe.
@@ -40,13 +40,14 @@ class Writer {
  public:
   explicit Writer(const std::string& url, std::chrono::milliseconds lock_timeout = std::chrono::seconds(30));
 
-  server::Revision create(const server::ObjectKey& key, const std::string& document,
-                          const std::vector<server::ExtraColumn>& extra = {});
-  server::Revision update(const server::ObjectKey& key, const std::string& document);
-  server::Revision remove(const server::ObjectKey& key);
+  server::store::Revision create(const server::store::ObjectKey& key, const std::string& document,
+                                 const std::vector<server::store::ExtraColumn>& extra = {});
+  server::store::Revision update(const server::store::ObjectKey& key, const std::string& document);
+  server::store::Revision remove(const server::store::ObjectKey& key);
 
   // Several changes at once: `change` makes them, and whoever reads along.
-  server::Revision write(const std::function<void(server::Transaction&, server::ChangeLog&)>& change);
+  server::store::Revision write(
+      const std::function<void(server::postgres::Transaction&, server::store::ChangeLog&)>& change);
 
   pqxx::connection& connection() { return *connection_; }
 
@@ -55,10 +56,10 @@ class Writer {
 };
 
 // The same inside a transaction; they lock the row.
-void create_in(server::Transaction& tx, server::ChangeLog& log, const server::ObjectKey& key,
-               const std::string& document, const std::vector<server::ExtraColumn>& extra = {});
-void update_in(server::Transaction& tx, server::ChangeLog& log, const server::ObjectKey& key,
+void create_in(server::postgres::Transaction& tx, server::store::ChangeLog& log, const server::store::ObjectKey& key,
+               const std::string& document, const std::vector<server::store::ExtraColumn>& extra = {});
+void update_in(server::postgres::Transaction& tx, server::store::ChangeLog& log, const server::store::ObjectKey& key,
                const std::string& document);
-void remove_in(server::Transaction& tx, server::ChangeLog& log, const server::ObjectKey& key);
+void remove_in(server::postgres::Transaction& tx, server::store::ChangeLog& log, const server::store::ObjectKey& key);
 
 }  // namespace sluice::test

@@ -14,10 +14,10 @@
 namespace sluice::test {
 namespace {
 
-using server::ChainFault;
-using server::ChainHead;
-using server::SavedHeads;
-using server::VerifyReport;
+using server::audit::ChainFault;
+using server::audit::ChainHead;
+using server::audit::SavedHeads;
+using server::audit::VerifyReport;
 
 // Acme's rows 4 to 10 and globex' 3 to 6, in turns.
 void write_some(const Store& store) {
@@ -32,11 +32,11 @@ void write_some(const Store& store) {
 }
 
 VerifyReport verified(const Store& store, SavedHeads saved = {}) {
-  const auto connection = server::connect({.url = store.url()});
-  return server::verify(*connection, {.saved = std::move(saved)});
+  const auto connection = server::postgres::connect({.url = store.url()});
+  return server::audit::verify(*connection, {.saved = std::move(saved)});
 }
 
-const server::ChainReport& chain(const VerifyReport& report, std::string_view organization) {
+const server::audit::ChainReport& chain(const VerifyReport& report, std::string_view organization) {
   for (const auto& found : report.chains) {
     if (found.organization_id == organization) return found;
   }
@@ -49,7 +49,7 @@ SavedHeads heads_of(const VerifyReport& report) {
   return heads;
 }
 
-std::string fault_text(const server::ChainReport& found) {
+std::string fault_text(const server::audit::ChainReport& found) {
   if (!found.fault) return "holds";
   return fmt::format("{} {}", static_cast<int>(found.fault->kind), found.fault->seq);
 }

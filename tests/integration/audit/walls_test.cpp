@@ -15,8 +15,8 @@
 namespace sluice::test {
 namespace {
 
-using server::Scope;
-using server::Transaction;
+using server::postgres::Scope;
+using server::postgres::Transaction;
 
 // How to add a row to each table, for the organization {0} and the tenant {1}, of the id {2}.
 const std::map<std::string, std::string> kInserts = {
@@ -101,7 +101,7 @@ void fill(const Store& store) {
 constexpr const char* kPrivilege = "not allowed";  // by grants or by row-level security
 
 struct App {
-  explicit App(const Store& store) : connection(server::connect({.url = store.url()})) {}
+  explicit App(const Store& store) : connection(server::postgres::connect({.url = store.url()})) {}
 
   std::string refusal(const std::string& sql, const Scope* scope = nullptr) const {
     Transaction tx(*connection);

@@ -19,7 +19,7 @@ const std::string& template_database() {
   static const std::string name = [] {
     PostgresServer& server = PostgresServer::shared();
     std::string made = server.create_database();
-    const auto migrated = migrate({.owner_url = server.url("sluice_owner", made), .app_role = "sluice_app"});
+    const auto migrated = postgres::migrate({.owner_url = server.url("sluice_owner", made), .app_role = "sluice_app"});
     if (!migrated) throw std::runtime_error(migrated.error().text);
     return made;
   }();
@@ -30,16 +30,16 @@ bool is_among(std::string_view name, std::string_view list) {
   return fmt::format(",{},", list).find(fmt::format(",{},", name)) != std::string::npos;
 }
 
-Call make_call(std::string_view method, std::string_view target) {
+admin::Call make_call(std::string_view method, std::string_view target) {
   const std::size_t question = std::min(target.find('?'), target.size());
-  Found found = find_route(method, target.substr(0, question));
+  admin::Found found = admin::find_route(method, target.substr(0, question));
   if (found.route == nullptr) throw std::logic_error(fmt::format("there is no route {} {}", method, target));
-  Call call;
+  admin::Call call;
   call.route = found.route;
   call.path_values = std::move(found.path_values);
   call.target = target;
   if (question == target.size()) return call;
-  const auto parameters = http::parse_query(target.substr(question + 1));
+  const auto parameters = sluice::http::parse_query(target.substr(question + 1));
   if (!parameters) throw std::logic_error(parameters.error().text);
   for (const auto& [name, value] : *parameters) {
     if (!is_among(name, call.route->parameters)) throw std::logic_error(fmt::format("{} takes no {}", target, name));
@@ -80,13 +80,13 @@ const json::Value* find_at(const json::Value& value, std::string_view pointer) {
   return found;
 }
 
-json::Value parsed(const Answer& answer, json::Tree& tree) {
+json::Value parsed(const admin::Answer& answer, json::Tree& tree) {
   const auto value = tree.parse(answer.body);
   if (!value) throw std::logic_error("the answer is no JSON: " + answer.body);
   return *value;
 }
 
-std::string joined(const Answer& answer, std::string_view list, std::string_view name) {
+std::string joined(const admin::Answer& answer, std::string_view list, std::string_view name) {
   json::Tree tree;
   const json::Value document = parsed(answer, tree);
   const json::Value* const items = find_at(document, list);
@@ -102,26 +102,27 @@ std::string joined(const Answer& answer, std::string_view list, std::string_view
 
 AdminRig::AdminRig(std::chrono::milliseconds lock_timeout)
     : database_(template_database()), lock_timeout_(lock_timeout), pool_(database_options(), 1) {
-  auto made = bootstrap(database_options(), "first", false, clock);
+  auto made = auth::bootstrap(database_options(), "first", false, clock);
   if (!made) throw std::runtime_error(made.error().text);
   admin_ = std::move(*made);
 }
 
-DatabaseOptions AdminRig::database_options() const {
-  DatabaseOptions options;
+postgres::DatabaseOptions AdminRig::database_options() const {
+  postgres::DatabaseOptions options;
   options.url = database_.url();
   options.connections = 1;
   options.lock_timeout = lock_timeout_;
   return options;
 }
 
-Answer AdminRig::ask(std::string_view method, std::string_view target, std::string_view body, const Headers& headers) {
+admin::Answer AdminRig::ask(std::string_view method, std::string_view target, std::string_view body,
+                            const Headers& headers) {
   return ask_as(admin_, method, target, body, headers);
 }
 
-Answer AdminRig::ask_as(std::string_view token, std::string_view method, std::string_view target, std::string_view body,
-                        const Headers& headers) {
-  Call call = make_call(method, target);
+admin::Answer AdminRig::ask_as(std::string_view token, std::string_view method, std::string_view target,
+                               std::string_view body, const Headers& headers) {
+  admin::Call call = make_call(method, target);
   call.body = body;
   call.authorization = fmt::format("Bearer {}", token);
   call.yaml = call.route->takes_yaml && value_of(headers, "content-type") == "application/yaml";
@@ -134,7 +135,7 @@ Answer AdminRig::ask_as(std::string_view token, std::string_view method, std::st
 }
 
 std::string AdminRig::token(std::string_view role, std::string_view scope) {
-  const Answer made =
+  const admin::Answer made =
       ask("POST", "/v1/admin/tokens",
           fmt::format(R"({{"name":"{}","role":"{}"{}{}}})", role, role, scope.empty() ? "" : ",", scope));
   if (made.status != 201) throw std::runtime_error(made.body);
@@ -143,7 +144,7 @@ std::string AdminRig::token(std::string_view role, std::string_view scope) {
 
 void AdminRig::found_acme() {
   const auto make = [this](std::string_view target, std::string_view body) {
-    const Answer made = ask("POST", target, body);
+    const admin::Answer made = ask("POST", target, body);
     if (made.status != 201) throw std::runtime_error(made.body);
   };
   make("/v1/admin/organizations", R"({"id":"acme","name":"Acme"})");
@@ -153,16 +154,16 @@ void AdminRig::found_acme() {
   make("/v1/admin/tenants", R"({"id":"kiosk","organization_id":"other"})");
 }
 
-std::string at(const Answer& answer, std::string_view pointer) {
+std::string at(const admin::Answer& answer, std::string_view pointer) {
   json::Tree tree;
   return text_of(find_at(parsed(answer, tree), pointer));
 }
 
-std::string faulty(const Answer& answer) { return joined(answer, "/errors", "pointer"); }
+std::string faulty(const admin::Answer& answer) { return joined(answer, "/errors", "pointer"); }
 
-std::string each(const Answer& answer, std::string_view member) { return joined(answer, "/items", member); }
+std::string each(const admin::Answer& answer, std::string_view member) { return joined(answer, "/items", member); }
 
-std::string header(const Answer& answer, std::string_view name) {
+std::string header(const admin::Answer& answer, std::string_view name) {
   const std::string begin = fmt::format("\r\n{}: ", name);
   const std::string lines = "\r\n" + answer.headers;
   const std::size_t found = lines.find(begin);

@@ -1,7 +1,7 @@
 // The admin API without its HTTP: a database of its own, the schema, a first token, and calls as text.
 //
 //   AdminRig rig;
-//   const Answer made = rig.ask("POST", "/v1/admin/organizations", R"({"id":"acme"})");
+//   const admin::Answer made = rig.ask("POST", "/v1/admin/organizations", R"({"id":"acme"})");
 //   CHECK(made.status == 201);
 //   CHECK(at(made, "/id") == "acme");
 //
@@ -49,9 +49,10 @@ class AdminRig {
 
   // One call from the token to the commit. `target`: path and query, as sent. Parameters that the route does not have
   // are an error of the test (std::logic_error), and so is a path without route: HTTP refuses both before the executor.
-  Answer ask(std::string_view method, std::string_view target, std::string_view body = "", const Headers& headers = {});
-  Answer ask_as(std::string_view token, std::string_view method, std::string_view target, std::string_view body = "",
-                const Headers& headers = {});
+  admin::Answer ask(std::string_view method, std::string_view target, std::string_view body = "",
+                    const Headers& headers = {});
+  admin::Answer ask_as(std::string_view token, std::string_view method, std::string_view target,
+                       std::string_view body = "", const Headers& headers = {});
 
   // A new token with the role and the scope, made through the API by the first one: its text.
   // `scope`: members of the body, R"("organization_id":"acme","tenant_ids":["shop"])".
@@ -61,9 +62,9 @@ class AdminRig {
   void found_acme();
 
   const std::string& admin() const { return admin_; }  // the text of the first token, a platform_admin's
-  DatabaseOptions database_options() const;
+  postgres::DatabaseOptions database_options() const;
   // From the next call on: to whom overrides are told.
-  void publish_through(Publisher& publisher) { executor_.publish_through(publisher); }
+  void publish_through(counters::Publisher& publisher) { executor_.publish_through(publisher); }
   // Statements of the superuser: rows as text, one a line, fields apart by '|'.
   std::string execute(const std::string& sql) const { return database_.execute(sql); }
 
@@ -74,25 +75,25 @@ class AdminRig {
   const std::chrono::milliseconds lock_timeout_;
   telemetry::LineWriter lines_{STDERR_FILENO};
   telemetry::Log log_{lines_, telemetry::LogLevel::error};  // what makes a 500 is seen beside the failed check
-  FailureThrottle throttle_;
-  Pool pool_;
-  Session session_{pool_};
-  Executor executor_{pool_, throttle_, clock, log_};
+  auth::FailureThrottle throttle_;
+  postgres::Pool pool_;
+  postgres::Session session_{pool_};
+  admin::Executor executor_{pool_, throttle_, clock, log_};
   std::string admin_;
   int calls_ = 0;
 };
 
 // What stands at a JSON pointer of the answer's body: texts as they are, all else as compact JSON, "(absent)" for
 // nothing.
-std::string at(const Answer& answer, std::string_view pointer);
+std::string at(const admin::Answer& answer, std::string_view pointer);
 
 // The pointers of a problem's errors, with spaces between.
-std::string faulty(const Answer& answer);
+std::string faulty(const admin::Answer& answer);
 
 // One member of every item of a list, with spaces between.
-std::string each(const Answer& answer, std::string_view member);
+std::string each(const admin::Answer& answer, std::string_view member);
 
 // The value of a header of the answer, "" where there is none.
-std::string header(const Answer& answer, std::string_view name);
+std::string header(const admin::Answer& answer, std::string_view name);
 
 }  // namespace sluice::server::test

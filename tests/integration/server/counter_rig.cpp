@@ -34,7 +34,7 @@ redis::Options redis_options(const std::string& url) {
 CounterRig::CounterRig(std::chrono::milliseconds lock_timeout) : AdminRig(lock_timeout) {
   found_acme();
   const auto make = [this](std::string_view target, const std::string& body) {
-    const Answer made = ask("POST", target, body);
+    const admin::Answer made = ask("POST", target, body);
     if (made.status != 201) throw std::runtime_error(made.body);
   };
   make("/v1/admin/plans", fmt::format(R"({{"tenant_id":"shop","id":"pro","key_by":"subject",{}}})", kLimits));
@@ -49,12 +49,12 @@ CounterRig::CounterRig(std::chrono::milliseconds lock_timeout) : AdminRig(lock_t
   if (!started) throw std::runtime_error(started.error().text);
 }
 
-std::unique_ptr<Publisher> CounterRig::make_publisher(const std::string& redis_url, bool allow_evicting) {
-  return std::make_unique<Publisher>(Publisher::Options{.database = database_options(),
-                                                        .redis = redis_options(redis_url),
-                                                        .allow_evicting = allow_evicting,
-                                                        .look_every = 100ms},
-                                     clock_, log_);
+std::unique_ptr<counters::Publisher> CounterRig::make_publisher(const std::string& redis_url, bool allow_evicting) {
+  return std::make_unique<counters::Publisher>(counters::Publisher::Options{.database = database_options(),
+                                                                            .redis = redis_options(redis_url),
+                                                                            .allow_evicting = allow_evicting,
+                                                                            .look_every = 100ms},
+                                               clock_, log_);
 }
 
 Result<> CounterRig::start_publisher(bool allow_evicting) {
@@ -64,11 +64,11 @@ Result<> CounterRig::start_publisher(bool allow_evicting) {
   return publisher_->start();
 }
 
-Answer CounterRig::put_override(std::string_view id, std::string_view members) {
+admin::Answer CounterRig::put_override(std::string_view id, std::string_view members) {
   return ask("PUT", fmt::format("/v1/admin/overrides/{}?tenant_id=shop", id), fmt::format("{{{}}}", members));
 }
 
-Answer CounterRig::get_override(std::string_view id) {
+admin::Answer CounterRig::get_override(std::string_view id) {
   return ask("GET", fmt::format("/v1/admin/overrides/{}?tenant_id=shop", id));
 }
 
@@ -101,7 +101,7 @@ limiter::Outcome CounterRig::ask_agent(const std::string& judge, const std::stri
   call.explain = true;
   policy::counter_keys(tenant.key_head, *rulebook, request, call.keys);
   call.costs.fill(cost);
-  RedisLink link(redis_options(redis.unix_url()), clock_, log_);
+  counters::RedisLink link(redis_options(redis.unix_url()), clock_, log_);
   link.start({});
   const auto outcome = link.judge(call);
   if (!outcome) throw std::runtime_error(std::string(to_string(outcome.error().fault)));

@@ -30,13 +30,13 @@ class CounterRig : public AdminRig {
   // A publisher as a server has one; the one before ends first. Does the API say what it wrote? From now on to this
   // one.
   Result<> start_publisher(bool allow_evicting = false);
-  std::unique_ptr<Publisher> make_publisher(const std::string& redis_url, bool allow_evicting = false);
-  Publisher& publisher() { return *publisher_; }
+  std::unique_ptr<counters::Publisher> make_publisher(const std::string& redis_url, bool allow_evicting = false);
+  counters::Publisher& publisher() { return *publisher_; }
   void end_publisher() { publisher_.reset(); }
 
   // PUT of an override of the tenant shop; `members` of its body.
-  Answer put_override(std::string_view id, std::string_view members);
-  Answer get_override(std::string_view id);
+  admin::Answer put_override(std::string_view id, std::string_view members);
+  admin::Answer get_override(std::string_view id);
 
   // One decision as an agent makes it: by a policy, or by a plan where the name begins with "plan:".
   limiter::Outcome ask_agent(const std::string& judge, const std::string& subject, std::uint32_t cost);
@@ -49,7 +49,7 @@ class CounterRig : public AdminRig {
   telemetry::LineWriter lines_{STDERR_FILENO};
   telemetry::Log log_{lines_, telemetry::LogLevel::error};
   SystemClock clock_;
-  std::unique_ptr<Publisher> publisher_;
+  std::unique_ptr<counters::Publisher> publisher_;
 };
 
 // The number that a text begins with.

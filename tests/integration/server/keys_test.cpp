@@ -23,13 +23,13 @@ bool opens(const std::string& hash, const std::string& key) {
 }  // namespace
 
 TEST_CASE_FIXTURE(Acme, "a key is minted, shown once, and opens what its hash says") {
-  const Answer made = ask("POST", "/v1/admin/keys", kProdApp);
+  const admin::Answer made = ask("POST", "/v1/admin/keys", kProdApp);
   REQUIRE(made.status == 201);
   const std::string id = at(made, "/id");
   CHECK(id.starts_with("key-"));
   CHECK(at(made, "/key").starts_with("slk_" + id + "_"));
   CHECK(opens(at(made, "/key_hash"), at(made, "/key")));
-  const Answer read = ask("GET", "/v1/admin/keys/" + id);
+  const admin::Answer read = ask("GET", "/v1/admin/keys/" + id);
   CHECK(at(read, "/key") == "(absent)");
   CHECK(at(read, "/key_hash") == at(made, "/key_hash"));
   CHECK(header(made, "Location") == "/v1/admin/keys/" + id);
@@ -42,8 +42,8 @@ TEST_CASE_FIXTURE(Acme, "a key is minted, shown once, and opens what its hash sa
 
 TEST_CASE_FIXTURE(Acme, "a repeated call makes no second key and does not show the first again") {
   const Headers headers{{"idempotency-key", "once"}};
-  const Answer made = ask("POST", "/v1/admin/keys", kProdApp, headers);
-  const Answer again = ask("POST", "/v1/admin/keys", kProdApp, headers);
+  const admin::Answer made = ask("POST", "/v1/admin/keys", kProdApp, headers);
+  const admin::Answer again = ask("POST", "/v1/admin/keys", kProdApp, headers);
   CHECK(again.status == 201);
   CHECK(at(again, "/id") == at(made, "/id"));
   CHECK(at(again, "/key") == "null");
@@ -56,24 +56,25 @@ TEST_CASE_FIXTURE(Acme, "a repeated call makes no second key and does not show t
 TEST_CASE_FIXTURE(Acme, "a key whose hash is given is imported: its secret is not ours to show") {
   const std::string key = mint_key("k1");
   const std::string hash = hash_secret(split_key(key)->secret);
-  const Answer made = ask("PUT", "/v1/admin/keys/k1", fmt::format(R"({{"tenant_id":"shop","key_hash":"{}"}})", hash));
+  const admin::Answer made =
+      ask("PUT", "/v1/admin/keys/k1", fmt::format(R"({{"tenant_id":"shop","key_hash":"{}"}})", hash));
   CHECK(made.status == 201);
   CHECK(at(made, "/key") == "(absent)");
   CHECK(at(made, "/key_hash") == hash);
 }
 
 TEST_CASE_FIXTURE(Acme, "PUT mints under a new id, and keeps the hash of the key that is there") {
-  const Answer made = ask("PUT", "/v1/admin/keys/prod", kProdApp);
+  const admin::Answer made = ask("PUT", "/v1/admin/keys/prod", kProdApp);
   REQUIRE(made.status == 201);
   CHECK(opens(at(made, "/key_hash"), at(made, "/key")));
-  const Answer same = ask("PUT", "/v1/admin/keys/prod", kProdApp);
+  const admin::Answer same = ask("PUT", "/v1/admin/keys/prod", kProdApp);
   CHECK(same.status == 200);
   CHECK(at(same, "/version") == "1");
   CHECK(at(same, "/key") == "(absent)");
-  const Answer renamed = ask("PUT", "/v1/admin/keys/prod", R"({"tenant_id":"shop","name":"other"})");
+  const admin::Answer renamed = ask("PUT", "/v1/admin/keys/prod", R"({"tenant_id":"shop","name":"other"})");
   CHECK(at(renamed, "/key_hash") == at(made, "/key_hash"));
   const std::string hash = hash_secret("another secret");
-  const Answer rotated = ask("PATCH", "/v1/admin/keys/prod", fmt::format(R"({{"key_hash":"{}"}})", hash));
+  const admin::Answer rotated = ask("PATCH", "/v1/admin/keys/prod", fmt::format(R"({{"key_hash":"{}"}})", hash));
   CHECK(at(rotated, "/key_hash") == hash);
   CHECK(at(rotated, "/version") == "3");
 }
@@ -83,22 +84,23 @@ TEST_CASE_FIXTURE(Acme, "an end of a key is set and cleared") {
       ask("PUT", "/v1/admin/keys/prod", R"({"tenant_id":"shop","expires_at":"2031-05-01T00:00:00+02:00"})").status ==
       201);
   CHECK(at(ask("GET", "/v1/admin/keys/prod"), "/expires_at") == "2031-04-30T22:00:00Z");
-  const Answer cleared = ask("PATCH", "/v1/admin/keys/prod", R"({"expires_at":null})");
+  const admin::Answer cleared = ask("PATCH", "/v1/admin/keys/prod", R"({"expires_at":null})");
   CHECK(cleared.status == 200);
   CHECK(at(cleared, "/expires_at") == "(absent)");
 }
 
 TEST_CASE_FIXTURE(Acme, "what GET answers, PUT takes back") {
   REQUIRE(ask("PUT", "/v1/admin/keys/prod", kProdApp).status == 201);
-  const Answer read = ask("GET", "/v1/admin/keys/prod");
-  const Answer put = ask("PUT", "/v1/admin/keys/prod", read.body);
+  const admin::Answer read = ask("GET", "/v1/admin/keys/prod");
+  const admin::Answer put = ask("PUT", "/v1/admin/keys/prod", read.body);
   CHECK(put.status == 200);
   CHECK(put.body == read.body);
 }
 
 TEST_CASE_FIXTURE(Acme, "a faulty key hears of all its faults, and a secret cannot be chosen") {
-  const Answer refused = ask("POST", "/v1/admin/keys",
-                             R"({"tenant_id":"none","id":"K 1","key_hash":"x","expires_at":"soon","key":"slk_mine"})");
+  const admin::Answer refused =
+      ask("POST", "/v1/admin/keys",
+          R"({"tenant_id":"none","id":"K 1","key_hash":"x","expires_at":"soon","key":"slk_mine"})");
   CHECK(refused.status == 422);
   CHECK(faulty(refused) == "/tenant_id /id /key_hash /expires_at /key");
 }
@@ -121,7 +123,7 @@ TEST_CASE_FIXTURE(Acme, "keys are listed by tenant and name, and a key of anothe
 
 TEST_CASE_FIXTURE(Acme, "a token of one tenant leaves the tenant out") {
   const std::string shop = token("org_admin", R"("organization_id":"acme","tenant_ids":["shop"])");
-  const Answer made = ask_as(shop, "POST", "/v1/admin/keys", R"({"name":"x"})");
+  const admin::Answer made = ask_as(shop, "POST", "/v1/admin/keys", R"({"name":"x"})");
   CHECK(made.status == 201);
   CHECK(at(made, "/tenant_id") == "shop");
   CHECK(faulty(ask_as(shop, "POST", "/v1/admin/keys", R"({"tenant_id":"bank"})")) == "/tenant_id");

@@ -17,10 +17,10 @@ struct Impatient : CounterRig {
   // The status of a call while another transaction is about to change rows of a table.
   int status_while_held(std::string_view table, std::string_view condition, std::string_view method,
                         std::string_view target, std::string_view body) {
-    DatabaseOptions options = database_options();
-    const auto holder = connect(options);
-    Transaction tx(*holder);
-    tx.enter(Scope::everything("holder"));
+    postgres::DatabaseOptions options = database_options();
+    const auto holder = postgres::connect(options);
+    postgres::Transaction tx(*holder);
+    tx.enter(postgres::Scope::everything("holder"));
     REQUIRE(tx.exec_text(fmt::format("SELECT FROM {} WHERE {} FOR NO KEY UPDATE", table, condition)).size() == 1);
     return ask(method, target, body).status;
   }

@@ -22,19 +22,19 @@ class FleetRig : public AdminRig {
   FleetRig() { found_acme(); }
 
   // A replica that stores quickly; `started` false: one that takes everything and stores nothing, as if it died soon.
-  std::unique_ptr<Fleet> replica(bool started = true) {
+  std::unique_ptr<fleet::Fleet> replica(bool started = true) {
     using std::chrono::milliseconds;
     return replica({.store_every = milliseconds(50), .read_every = milliseconds(50), .batch_every = milliseconds(50)},
                    started);
   }
-  std::unique_ptr<Fleet> replica(Fleet::Options options, bool started = true) {
-    auto made = std::make_unique<Fleet>(database_options(), std::move(options), wall_, log_);
+  std::unique_ptr<fleet::Fleet> replica(fleet::Fleet::Options options, bool started = true) {
+    auto made = std::make_unique<fleet::Fleet>(database_options(), std::move(options), wall_, log_);
     if (started) made->start();
     return made;
   }
 
-  sync::ReportDocument document(const std::string& agent, std::vector<sync::UsageReport> reports = {},
-                                std::optional<sync::Position> enforced = std::nullopt) const {
+  sluice::sync::ReportDocument document(const std::string& agent, std::vector<sluice::sync::UsageReport> reports = {},
+                                        std::optional<sluice::sync::Position> enforced = std::nullopt) const {
     return {.agent = {.agent_id = agent,
                       .pod = "pod-of-" + agent,
                       .boot_id = "boot",
@@ -46,7 +46,7 @@ class FleetRig : public AdminRig {
   }
 
   // Of the tenant shop, by the policy orders, now.
-  sync::UsageReport usage(std::int64_t number, const std::string& outcome, std::int64_t count) const {
+  sluice::sync::UsageReport usage(std::int64_t number, const std::string& outcome, std::int64_t count) const {
     const WallTime now(Micros(wall_.now_us()));
     return {.number = number,
             .from = now - std::chrono::seconds(5),
@@ -58,14 +58,14 @@ class FleetRig : public AdminRig {
   std::int64_t counted() const { return count(execute("SELECT coalesce(sum(count), 0) FROM usage")); }
 
   // Where the data are.
-  sync::Position head() {
-    const Answer answer = ask("GET", "/v1/admin/revision");
+  sluice::sync::Position head() {
+    const admin::Answer answer = ask("GET", "/v1/admin/revision");
     return {.revision = count(at(answer, "/revision")), .chain = at(answer, "/chain")};
   }
 
-  const AgentCaller platform{.token_id = "t0", .organization_id = "", .tenant_ids = {}};
-  const AgentCaller acme{.token_id = "t1", .organization_id = "acme", .tenant_ids = {}};
-  const AgentCaller shop{.token_id = "t2", .organization_id = "acme", .tenant_ids = {"shop"}};
+  const sync::AgentCaller platform{.token_id = "t0", .organization_id = "", .tenant_ids = {}};
+  const sync::AgentCaller acme{.token_id = "t1", .organization_id = "acme", .tenant_ids = {}};
+  const sync::AgentCaller shop{.token_id = "t2", .organization_id = "acme", .tenant_ids = {"shop"}};
 
  private:
   telemetry::LineWriter lines_{STDERR_FILENO};

@@ -11,7 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-bool stored_up_to(Fleet& fleet, const AgentCaller& caller, const sync::ReportDocument& document, std::int64_t number) {
+bool stored_up_to(fleet::Fleet& fleet, const sluice::sync::AgentCaller& caller,
+                  const sluice::sync::ReportDocument& document, std::int64_t number) {
   return eventually([&] { return fleet.report(caller, "10.0.0.1", document) == number; });
 }
 
@@ -64,14 +65,14 @@ TEST_CASE_FIXTURE(FleetRig, "reports that come again are counted as replayed, by
 }
 
 TEST_CASE_FIXTURE(FleetRig, "sums are exact when many agents report to two replicas at random, and again") {
-  const std::vector<std::unique_ptr<Fleet>> replicas = [this] {
-    std::vector<std::unique_ptr<Fleet>> made;
+  const std::vector<std::unique_ptr<fleet::Fleet>> replicas = [this] {
+    std::vector<std::unique_ptr<fleet::Fleet>> made;
     for (int i = 0; i < 2; ++i) made.push_back(replica());
     return made;
   }();
   std::minstd_rand random(7);
   std::int64_t expected = 0;
-  std::vector<std::vector<sync::UsageReport>> sent(40);
+  std::vector<std::vector<sluice::sync::UsageReport>> sent(40);
   const auto batches = [&replicas] { return replicas[0]->statistics().batches + replicas[1]->statistics().batches; };
   for (int round = 1; round <= 10; ++round) {
     const std::uint64_t before = batches();
@@ -117,13 +118,13 @@ TEST_CASE_FIXTURE(FleetRig, "replicas know of each other's agents, and of those 
   first->report(platform, "10.0.0.1", document("one"));
   second->report(shop, "10.0.0.1", document("two"));
   CHECK(eventually([&] { return first->live() == 2 && second->live() == 2; }));
-  CHECK(first->live_agents(shop) == sync::LiveAgents{{"shop", 2}});
-  CHECK(second->live_agents(acme) == sync::LiveAgents{{"*", 1}, {"shop", 2}});
+  CHECK(first->live_agents(shop) == sluice::sync::LiveAgents{{"shop", 2}});
+  CHECK(second->live_agents(acme) == sluice::sync::LiveAgents{{"*", 1}, {"shop", 2}});
   auto last = document("one");
   last.agent.leaving = true;
   first->report(platform, "10.0.0.1", last);
   CHECK(eventually([&] { return second->live() == 1; }));
-  CHECK(second->live_agents(shop) == sync::LiveAgents{{"shop", 1}});
+  CHECK(second->live_agents(shop) == sluice::sync::LiveAgents{{"shop", 1}});
   CHECK(each(ask("GET", "/v1/admin/agents"), "id") == "two");
 }
 
@@ -142,7 +143,7 @@ TEST_CASE_FIXTURE(FleetRig, "while PostgreSQL is away reports wait, and are stor
   CHECK(fleet->report(shop, "10.0.0.1", two) == 1);
   CHECK(eventually([&] { return fleet->statistics().failures > 0; }));
   CHECK(fleet->report(shop, "10.0.0.1", two) == 1);
-  CHECK(fleet->live_agents(shop) == sync::LiveAgents{{"shop", 1}});
+  CHECK(fleet->live_agents(shop) == sluice::sync::LiveAgents{{"shop", 1}});
   limit(-1);
   CHECK(stored_up_to(*fleet, shop, two, 2));
   CHECK(counted() == 11);

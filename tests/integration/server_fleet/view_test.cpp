@@ -11,14 +11,14 @@ namespace {
 using namespace std::chrono_literals;
 
 struct View : FleetRig {
-  std::unique_ptr<Fleet> fleet = replica();
+  std::unique_ptr<fleet::Fleet> fleet = replica();
 
   void await_agents(int agents) {
     CHECK(eventually([&] { return count(execute("SELECT count(*) FROM agents WHERE state IS NOT NULL")) == agents; }));
   }
   // "total enforcing lagging missing refusing elsewhere; true or false"
   std::string enforcement(std::int64_t revision, const std::string& token = "") {
-    const Answer answer =
+    const admin::Answer answer =
         ask_as(token.empty() ? admin() : token, "GET", fmt::format("/v1/admin/revisions/{}", revision));
     std::string text;
     for (const char* name : {"total", "enforcing", "lagging", "missing", "refusing", "elsewhere"}) {
@@ -26,7 +26,8 @@ struct View : FleetRig {
     }
     return text + at(answer, "/enforced_by_all");
   }
-  void report_at(const AgentCaller& caller, const std::string& agent, const sync::Position& position) {
+  void report_at(const sluice::sync::AgentCaller& caller, const std::string& agent,
+                 const sluice::sync::Position& position) {
     fleet->report(caller, "10.0.0.1", document(agent, {}, position));
   }
   bool enforced(std::int64_t revision, const std::string& expected) {
@@ -37,13 +38,13 @@ struct View : FleetRig {
 }  // namespace
 
 TEST_CASE_FIXTURE(View, "a revision is enforced by all when every agent says that it is there, and not before") {
-  const sync::Position before = head();
+  const sluice::sync::Position before = head();
   CHECK(enforcement(before.revision) == "0 0 0 0 0 0 false");  // nobody enforces it
   report_at(acme, "a", before);
   report_at(platform, "b", before);
   CHECK(enforced(before.revision, "2 2 0 0 0 0 true"));
   CHECK(ask("PATCH", "/v1/admin/tenants/shop", R"({"name":"Shop"})").status == 200);
-  const sync::Position after = head();
+  const sluice::sync::Position after = head();
   CHECK(enforcement(after.revision) == "2 0 2 0 0 0 false");
   report_at(acme, "a", after);
   CHECK(enforced(after.revision, "2 1 1 0 0 0 false"));
@@ -56,16 +57,16 @@ TEST_CASE_FIXTURE(View, "a revision is enforced by all when every agent says tha
 
 TEST_CASE_FIXTURE(View,
                   "agents that are of another history, refuse, are missing or lost their watch do not enforce it") {
-  const sync::Position now = head();
+  const sluice::sync::Position now = head();
   report_at(acme, "good", now);
   report_at(acme, "elsewhere", {.revision = now.revision, .chain = std::string(64, 'a')});
-  auto refusing = document("refusing", {}, sync::Position{.revision = now.revision - 1, .chain = "00"});
+  auto refusing = document("refusing", {}, sluice::sync::Position{.revision = now.revision - 1, .chain = "00"});
   refusing.agent.enforced.reset();
-  refusing.agent.refusal = sync::SnapshotRefusal{.refused = now, .code = "invalid_snapshot", .text = "why"};
+  refusing.agent.refusal = sluice::sync::SnapshotRefusal{.refused = now, .code = "invalid_snapshot", .text = "why"};
   fleet->report(acme, "10.0.0.1", refusing);
   fleet->report(acme, "10.0.0.1", document("new"));
   CHECK(enforced(now.revision, "4 1 1 0 1 1 false"));
-  const Answer agents = ask("GET", "/v1/admin/agents?organization_id=acme");
+  const admin::Answer agents = ask("GET", "/v1/admin/agents?organization_id=acme");
   CHECK(each(agents, "id") == "elsewhere good new refusing");
   CHECK(at(agents, "/items/0/lag") == "null");
   CHECK(at(agents, "/items/1/lag") == "0");
@@ -80,7 +81,7 @@ TEST_CASE_FIXTURE(View,
   CHECK(enforced(now.revision, "4 0 1 1 1 1 false"));
   CHECK(at(ask("GET", "/v1/admin/agents"), "/items/1/connected") == "false");
   // It comes back as a run that is behind, until it reports that it has caught up.
-  fleet->watch_began(acme, "good", sync::Position{.revision = now.revision - 1, .chain = now.chain});
+  fleet->watch_began(acme, "good", sluice::sync::Position{.revision = now.revision - 1, .chain = now.chain});
   CHECK(enforced(now.revision, "4 0 2 0 1 1 false"));
   report_at(acme, "good", now);
   CHECK(enforced(now.revision, "4 1 1 0 1 1 false"));
@@ -94,7 +95,7 @@ TEST_CASE_FIXTURE(View,
 }
 
 TEST_CASE_FIXTURE(View, "agents beyond the caller's scope are not shown, and count where they serve what is in it") {
-  const sync::Position now = head();
+  const sluice::sync::Position now = head();
   report_at(platform, "p", now);
   report_at(acme, "a", now);
   report_at(shop, "s", now);
@@ -111,13 +112,13 @@ TEST_CASE_FIXTURE(View, "agents beyond the caller's scope are not shown, and cou
   CHECK(enforcement(now.revision, of_acme) == "4 4 0 0 0 0 true");
   CHECK(enforcement(now.revision, of_shop) == "3 3 0 0 0 0 true");
   // Page by page it is the same list.
-  const Answer first = ask("GET", "/v1/admin/agents?limit=3");
+  const admin::Answer first = ask("GET", "/v1/admin/agents?limit=3");
   CHECK(each(first, "id") == "a b o");
   CHECK(each(ask("GET", "/v1/admin/agents?limit=3&cursor=" + at(first, "/next")), "id") == "p s");
 }
 
 TEST_CASE_FIXTURE(View, "an answer asks to wait only while not all enforce it") {
-  const sync::Position now = head();
+  const sluice::sync::Position now = head();
   CHECK(ask("GET", fmt::format("/v1/admin/revisions/{}?wait=10s", now.revision)).wait == 10s);
   report_at(acme, "a", now);
   CHECK(enforced(now.revision, "1 1 0 0 0 0 true"));
@@ -128,7 +129,7 @@ TEST_CASE_FIXTURE(View, "an answer asks to wait only while not all enforce it") 
 }
 
 TEST_CASE_FIXTURE(View, "what was decided is counted by tenant, policy, outcome and time, within the caller's scope") {
-  const AgentCaller both{.token_id = "t", .organization_id = "acme", .tenant_ids = {"bank", "shop"}};
+  const sluice::sync::AgentCaller both{.token_id = "t", .organization_id = "acme", .tenant_ids = {"bank", "shop"}};
   auto one = usage(1, "allowed", 10);
   one.counts.push_back({"shop", "orders", "denied", 4});
   one.counts.push_back({"shop", "trial", "shadow_denied", 3});
@@ -137,7 +138,7 @@ TEST_CASE_FIXTURE(View, "what was decided is counted by tenant, policy, outcome 
   one.subjects = {{"shop", "orders", "sha256:aa", 3}, {"shop", "orders", "sha256:bb", 5}, {"bank", "orders", "ann", 1}};
   fleet->report(both, "10.0.0.1", document("agent", {one}));
   CHECK(eventually([&] { return counted() == 124; }));
-  const Answer all = ask("GET", "/v1/admin/analytics");
+  const admin::Answer all = ask("GET", "/v1/admin/analytics");
   CHECK(each(all, "tenant_id") == "bank shop shop shop shop");
   CHECK(each(all, "outcome") == "allowed allowed denied shadow_allowed shadow_denied");
   CHECK(each(all, "count") == "100 10 4 7 3");
@@ -150,7 +151,7 @@ TEST_CASE_FIXTURE(View, "what was decided is counted by tenant, policy, outcome 
   std::string paged;
   std::string cursor;
   do {
-    const Answer page = ask("GET", "/v1/admin/analytics?limit=2&by=minute,policy,outcome" + cursor);
+    const admin::Answer page = ask("GET", "/v1/admin/analytics?limit=2&by=minute,policy,outcome" + cursor);
     paged += each(page, "count") + " ";
     cursor = at(page, "/next") == "null" ? "" : "&cursor=" + at(page, "/next");
   } while (!cursor.empty());
@@ -158,7 +159,7 @@ TEST_CASE_FIXTURE(View, "what was decided is counted by tenant, policy, outcome 
   for (const char* wrong : {"by=week", "by=minute,day", "since=2030-01-01T00:00:00Z&until=2029-01-01T00:00:00Z"}) {
     CHECK(ask("GET", fmt::format("/v1/admin/analytics?{}", wrong)).status == 400);
   }
-  const Answer subjects = ask("GET", "/v1/admin/analytics/subjects");
+  const admin::Answer subjects = ask("GET", "/v1/admin/analytics/subjects");
   CHECK(each(subjects, "subject") == "sha256:bb sha256:aa ann");
   const std::string of_bank = token("auditor", R"("organization_id":"acme","tenant_ids":["bank"])");
   CHECK(at(ask_as(of_bank, "GET", "/v1/admin/analytics"), "/totals/decisions") == "100");
@@ -179,7 +180,7 @@ TEST_CASE_FIXTURE(View, "analytics count from since, inclusive, until the end, e
                     hour, calls));
   }
   const std::string noon = "?since=2026-03-01T12:00:00Z&until=2026-03-01T13:00:00Z";
-  const Answer hour = ask("GET", "/v1/admin/analytics" + noon + "&by=minute");
+  const http::Answer hour = ask("GET", "/v1/admin/analytics" + noon + "&by=minute");
   CHECK(each(hour, "count") == "10 100");
   CHECK(at(hour, "/totals/decisions") == "110");
   CHECK(at(hour, "/until") == "2026-03-01T13:00:00Z");
@@ -204,11 +205,11 @@ TEST_CASE_FIXTURE(View, "what is older than the retention is removed, and agents
   execute(
       "INSERT INTO usage_subjects (hour, organization_id, tenant_id, policy_id, subject, count) VALUES (now(), 'acme', "
       "'shop', 'orders', 'new', 4)");
-  Pool pool(database_options(), 1);
-  Session session(pool);
-  Transaction tx(*session.connection());
-  tx.enter(Scope::everything("test"));
-  tidy_fleet(tx, 24h);
+  postgres::Pool pool(database_options(), 1);
+  postgres::Session session(pool);
+  postgres::Transaction tx(*session.connection());
+  tx.enter(postgres::Scope::everything("test"));
+  fleet::tidy_fleet(tx, 24h);
   tx.commit();
   CHECK(counted() == 10);
   CHECK(execute("SELECT subject FROM usage_subjects") == "new");

@@ -21,16 +21,16 @@ namespace sluice::test {
 namespace {
 
 using namespace std::chrono_literals;
-using server::Feed;
-using server::History;
-using server::World;
-using server::WorldPtr;
+using server::sync::Feed;
+using server::sync::History;
+using server::sync::World;
+using server::sync::WorldPtr;
 
 World read_now(Writer& writer) {
-  server::Transaction tx(writer.connection());
+  server::postgres::Transaction tx(writer.connection());
   tx.see_one_state();
-  tx.enter(server::Scope::everything("test"));
-  return server::read_world(tx);
+  tx.enter(server::postgres::Scope::everything("test"));
+  return server::sync::read_world(tx);
 }
 
 // A feed of a database, and all states it told of.
@@ -95,7 +95,7 @@ void check_same(const World& world, const World& wanted) {
 
 // What a state of this line makes of another that came later.
 void check_delta(const World& before, const World& after) {
-  const auto edits = server::edits_since(after, {}, before.head().revision);
+  const auto edits = server::sync::edits_since(after, {}, before.head().revision);
   CHECK(before.objects.with(edits).checksum() == after.objects.checksum());
 }
 

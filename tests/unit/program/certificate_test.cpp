@@ -19,12 +19,6 @@ using namespace std::chrono_literals;
 using http::make_pair;
 using http::PemPair;
 
-// Counts the metrics that are exposed.
-struct Exposed {
-  void add(std::string_view, std::string_view, prometheus::MetricType, std::function<double()>) { ++count; }
-  int count = 0;
-};
-
 // A folder with the pair "one", whose files are checked every millisecond.
 struct Watched {
   Watched() { folder.write(make_pair("one")); }
@@ -60,7 +54,7 @@ struct Watched {
 
   http::Folder folder;
   std::FILE* file = std::tmpfile();
-  Exposed exposed;
+  telemetry::Registry exposed;
   boost::asio::io_context loop{1};
   telemetry::LineWriter lines{::fileno(file)};
   telemetry::Log log{lines, telemetry::LogLevel::info};
@@ -70,7 +64,7 @@ struct Watched {
 TEST_CASE("A renewed certificate is used without a restart, and the log says so each time") {
   Watched watched;
   REQUIRE(watched.load());
-  CHECK(watched.exposed.count == 1);
+  CHECK(watched.exposed.render().contains("\nsluice_tls_certificate_not_after_seconds "));
   CHECK(watched.name() == "one");
   watched.folder.write(make_pair("two"));
   REQUIRE(watched.run_until([&] { return watched.name() == "two"; }));
@@ -99,7 +93,7 @@ TEST_CASE("A faulty certificate at the start is a failure that is logged, and no
   REQUIRE(watched.run_until([&] { return watched.logged("tls_failed") == 1; }));
   CHECK(watched.certificate.load({}, watched.exposed));
   CHECK(watched.certificate.get() == nullptr);
-  CHECK(watched.exposed.count == 0);
+  CHECK_FALSE(watched.exposed.render().contains("sluice_tls_certificate_not_after_seconds"));
 }
 
 TEST_CASE("A certificate needs its key, and a key its certificate") {

@@ -1,4 +1,4 @@
-#include "server/audit/chain.hpp"
+#include "server/store/chain.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 namespace sluice::server {
 namespace {
 
-AuditRow sample() {
+store::AuditRow sample() {
   return {.organization_id = "acme",
           .seq = 1,
           .tenant_id = "shop",
@@ -37,54 +37,54 @@ AuditRow sample() {
 // and the second from the first's bytes with seq 2, made_at -1, "delete", version 2, before and after swapped and
 // revision 2**62.
 TEST_CASE("the chain's encoding stays what it is: trails are older than programs") {
-  const Sha256Digest first = chained(Sha256Digest{}, sample());
+  const Sha256Digest first = store::chained(Sha256Digest{}, sample());
   CHECK(to_hex(first) == "46fe98886f96a32820e8b938645c302d6d8a684453522d93e6dbe624b4a81d40");
-  AuditRow row = sample();
+  store::AuditRow row = sample();
   row.seq = 2;
   row.made_at_us = -1;
   row.action = "delete";
   row.version = 2;
   std::swap(row.before, row.after);
   row.revision = std::int64_t{1} << 62;
-  CHECK(to_hex(chained(first, row)) == "52fcf2e1731fa12f435a548f28c52627d6658a9248d9595c26eb0c332465dff3");
+  CHECK(to_hex(store::chained(first, row)) == "52fcf2e1731fa12f435a548f28c52627d6658a9248d9595c26eb0c332465dff3");
 }
 
 TEST_CASE("every field counts, and where one ends and the next begins") {
   const Sha256Digest before{};
-  const Sha256Digest whole = chained(before, sample());
-  std::vector<AuditRow> others;
+  const Sha256Digest whole = store::chained(before, sample());
+  std::vector<store::AuditRow> others;
   const auto other = [&](auto change) {
     others.push_back(sample());
     change(others.back());
   };
-  other([](AuditRow& row) { row.organization_id = "acm"; });
-  other([](AuditRow& row) { row.seq = 2; });
-  other([](AuditRow& row) { row.tenant_id = ""; });
-  other([](AuditRow& row) { ++row.made_at_us; });
-  other([](AuditRow& row) { row.actor_id = "token-2"; });
-  other([](AuditRow& row) { row.actor_role = "auditor"; });
-  other([](AuditRow& row) { row.source = "192.0.2.2"; });
-  other([](AuditRow& row) { row.request_id = "r-2"; });
-  other([](AuditRow& row) { row.action = "creat"; });
-  other([](AuditRow& row) { row.kind = "policy"; });
-  other([](AuditRow& row) { row.object_id = "prO"; });
-  other([](AuditRow& row) { row.version = 2; });
-  other([](AuditRow& row) { row.before = " "; });
-  other([](AuditRow& row) { row.after = ""; });
-  other([](AuditRow& row) { row.revision = -42; });
-  other([](AuditRow& row) { std::swap(row.before, row.after); });
-  other([](AuditRow& row) {  // a character moved across a border
+  other([](store::AuditRow& row) { row.organization_id = "acm"; });
+  other([](store::AuditRow& row) { row.seq = 2; });
+  other([](store::AuditRow& row) { row.tenant_id = ""; });
+  other([](store::AuditRow& row) { ++row.made_at_us; });
+  other([](store::AuditRow& row) { row.actor_id = "token-2"; });
+  other([](store::AuditRow& row) { row.actor_role = "auditor"; });
+  other([](store::AuditRow& row) { row.source = "192.0.2.2"; });
+  other([](store::AuditRow& row) { row.request_id = "r-2"; });
+  other([](store::AuditRow& row) { row.action = "creat"; });
+  other([](store::AuditRow& row) { row.kind = "policy"; });
+  other([](store::AuditRow& row) { row.object_id = "prO"; });
+  other([](store::AuditRow& row) { row.version = 2; });
+  other([](store::AuditRow& row) { row.before = " "; });
+  other([](store::AuditRow& row) { row.after = ""; });
+  other([](store::AuditRow& row) { row.revision = -42; });
+  other([](store::AuditRow& row) { std::swap(row.before, row.after); });
+  other([](store::AuditRow& row) {  // a character moved across a border
     row.action = "createp";
     row.kind = "lan";
   });
   for (std::size_t i = 0; i < others.size(); ++i) {
     CAPTURE(i);
-    CHECK(chained(before, others[i]) != whole);
+    CHECK(store::chained(before, others[i]) != whole);
   }
   Sha256Digest another{};
   another[31] = 1;
-  CHECK(chained(another, sample()) != whole);
-  CHECK(chained(before, sample()) == whole);
+  CHECK(store::chained(another, sample()) != whole);
+  CHECK(store::chained(before, sample()) == whole);
 }
 
 }  // namespace sluice::server

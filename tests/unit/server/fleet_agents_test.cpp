@@ -10,12 +10,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const AgentCaller kPlatform{.token_id = "t0", .organization_id = "", .tenant_ids = {}};
-const AgentCaller kAcme{.token_id = "t1", .organization_id = "acme", .tenant_ids = {}};
-const AgentCaller kShop{.token_id = "t2", .organization_id = "acme", .tenant_ids = {"shop"}};
-const AgentCaller kBoth{.token_id = "t3", .organization_id = "acme", .tenant_ids = {"bank", "shop"}};
+const server::sync::AgentCaller kPlatform{.token_id = "t0", .organization_id = "", .tenant_ids = {}};
+const server::sync::AgentCaller kAcme{.token_id = "t1", .organization_id = "acme", .tenant_ids = {}};
+const server::sync::AgentCaller kShop{.token_id = "t2", .organization_id = "acme", .tenant_ids = {"shop"}};
+const server::sync::AgentCaller kBoth{.token_id = "t3", .organization_id = "acme", .tenant_ids = {"bank", "shop"}};
 
-sync::AgentState state(std::string id, bool leaving = false) {
+sluice::sync::AgentState state(std::string id, bool leaving = false) {
   return {.agent_id = std::move(id),
           .pod = "pod",
           .boot_id = "boot",
@@ -27,10 +27,12 @@ sync::AgentState state(std::string id, bool leaving = false) {
 }
 
 struct World {
-  FleetTime now = FleetTime(1h);
-  AgentTable table;
+  fleet::FleetTime now = fleet::FleetTime(1h);
+  fleet::AgentTable table;
 
-  void hear(const AgentCaller& caller, const std::string& id) { REQUIRE(table.report(caller, state(id), now)); }
+  void hear(const server::sync::AgentCaller& caller, const std::string& id) {
+    REQUIRE(table.report(caller, state(id), now));
+  }
   std::size_t live() { return table.counts(now).live.total(); }
 };
 
@@ -42,15 +44,16 @@ TEST_CASE_FIXTURE(World, "an agent serves the tenants its token reaches, and eac
   hear(kAcme, "a2");
   hear(kShop, "s");
   hear(kBoth, "b");
-  CHECK(table.live_agents(kAcme, now) == sync::LiveAgents{{"*", 3}, {"bank", 4}, {"shop", 5}});
-  CHECK(table.live_agents(kShop, now) == sync::LiveAgents{{"shop", 5}});
-  CHECK(table.live_agents(kBoth, now) == sync::LiveAgents{{"bank", 4}, {"shop", 5}});
+  CHECK(table.live_agents(kAcme, now) == sluice::sync::LiveAgents{{"*", 3}, {"bank", 4}, {"shop", 5}});
+  CHECK(table.live_agents(kShop, now) == sluice::sync::LiveAgents{{"shop", 5}});
+  CHECK(table.live_agents(kBoth, now) == sluice::sync::LiveAgents{{"bank", 4}, {"shop", 5}});
   // Until the organization's tenants are known, those that no agent lists count as if they had the platform's only.
-  CHECK(table.live_agents(kPlatform, now) == sync::LiveAgents{{"*", 1}, {"bank", 4}, {"shop", 5}});
+  CHECK(table.live_agents(kPlatform, now) == sluice::sync::LiveAgents{{"*", 1}, {"bank", 4}, {"shop", 5}});
   table.see({}, {{"acme", {"shop", "bank", "kiosk"}}}, now);
-  CHECK(table.live_agents(kPlatform, now) == sync::LiveAgents{{"*", 1}, {"bank", 4}, {"kiosk", 3}, {"shop", 5}});
-  const AgentCaller stranger{.token_id = "t9", .organization_id = "other", .tenant_ids = {}};
-  CHECK(table.live_agents(stranger, now) == sync::LiveAgents{{"*", 1}});
+  CHECK(table.live_agents(kPlatform, now) ==
+        sluice::sync::LiveAgents{{"*", 1}, {"bank", 4}, {"kiosk", 3}, {"shop", 5}});
+  const server::sync::AgentCaller stranger{.token_id = "t9", .organization_id = "other", .tenant_ids = {}};
+  CHECK(table.live_agents(stranger, now) == sluice::sync::LiveAgents{{"*", 1}});
 }
 
 TEST_CASE_FIXTURE(World, "an agent is missing fifteen seconds after its last report, and forgotten after ten minutes") {
@@ -81,7 +84,7 @@ TEST_CASE_FIXTURE(World, "agents of other replicas count, each once, and those t
   table.take_changed(now);
   now += 3s;
   const auto seen = [](std::string id, std::chrono::seconds ago, bool gone) {
-    return SeenAgent{.key = key_of(kPlatform, id), .scope = {}, .heard_ago = ago, .gone = gone};
+    return fleet::SeenAgent{.key = fleet::key_of(kPlatform, id), .scope = {}, .heard_ago = ago, .gone = gone};
   };
   table.see({seen("p", 1s, false), seen("r", 14s, false), seen("old", 16s, false), seen("q", 1s, true)}, {}, now);
   CHECK(live() == 2);
@@ -96,7 +99,7 @@ TEST_CASE_FIXTURE(World, "an agent whose news is not stored yet is kept, though 
   table.take_changed(now);
   now += 1s;
   hear(kPlatform, "p");  // a new run of it, which PostgreSQL does not know yet
-  const SeenAgent gone{.key = key_of(kPlatform, "p"), .scope = {}, .heard_ago = 0s, .gone = true};
+  const fleet::SeenAgent gone{.key = fleet::key_of(kPlatform, "p"), .scope = {}, .heard_ago = 0s, .gone = true};
   table.see({gone}, {}, now);
   CHECK(live() == 2);
   const auto rows = table.take_changed(now);
@@ -110,7 +113,8 @@ TEST_CASE_FIXTURE(World, "an agent that came back after it left is kept, whichev
   hear(kPlatform, "p");
   table.take_changed(now);
   // It left two seconds ago, told another replica so, and reports here since.
-  table.see({SeenAgent{.key = key_of(kPlatform, "p"), .scope = {}, .heard_ago = 2s, .gone = true}}, {}, now);
+  table.see({fleet::SeenAgent{.key = fleet::key_of(kPlatform, "p"), .scope = {}, .heard_ago = 2s, .gone = true}}, {},
+            now);
   CHECK(live() == 1);
 }
 
@@ -124,7 +128,7 @@ TEST_CASE_FIXTURE(World, "an agent whose watch is open is not forgotten") {
   table.take_changed(now);
   table.see({}, {}, now);
   hear(kPlatform, "p");
-  CHECK(table.take_changed(now).at(0).watch == WatchState::unknown);  // it is a new one here
+  CHECK(table.take_changed(now).at(0).watch == fleet::WatchState::unknown);  // it is a new one here
 }
 
 TEST_CASE_FIXTURE(World, "an agent whose news could not be stored for ten minutes is kept until it is") {
@@ -153,19 +157,19 @@ TEST_CASE_FIXTURE(World, "what an agent says is stored once, and again where tha
 
 TEST_CASE_FIXTURE(World, "an open watch is told every five seconds, and a lost one at once") {
   REQUIRE(table.watch_began(kPlatform, "p", std::nullopt, now));
-  CHECK(table.take_changed(now).at(0).watch == WatchState::open);
+  CHECK(table.take_changed(now).at(0).watch == fleet::WatchState::open);
   CHECK(table.take_changed(now + 4s).empty());
-  CHECK(table.take_changed(now + 5s).at(0).watch == WatchState::open);
+  CHECK(table.take_changed(now + 5s).at(0).watch == fleet::WatchState::open);
   // The next one opens before the last one ends.
   REQUIRE(table.watch_began(kPlatform, "p", std::nullopt, now + 6s));
   table.watch_ended(kPlatform, "p");
-  CHECK(table.take_changed(now + 6s).at(0).watch == WatchState::open);
+  CHECK(table.take_changed(now + 6s).at(0).watch == fleet::WatchState::open);
   table.watch_ended(kPlatform, "p");
-  CHECK(table.take_changed(now + 6s).at(0).watch == WatchState::lost);
+  CHECK(table.take_changed(now + 6s).at(0).watch == fleet::WatchState::lost);
 }
 
 TEST_CASE_FIXTURE(World, "more agents than are kept are not taken, and those that are kept go on") {
-  AgentTable small(2);
+  fleet::AgentTable small(2);
   CHECK(small.report(kPlatform, state("a"), now));
   CHECK(small.report(kPlatform, state("b"), now));
   CHECK_FALSE(small.report(kPlatform, state("c"), now));
@@ -174,33 +178,33 @@ TEST_CASE_FIXTURE(World, "more agents than are kept are not taken, and those tha
 
 TEST_CASE_FIXTURE(World,
                   "agents by bindings are told apart by their namespaces, and each one's watch ends as its own") {
-  AgentCaller shop = kShop;
+  server::sync::AgentCaller shop = kShop;
   shop.namespace_ = "shop";
-  AgentCaller forum = kShop;
+  server::sync::AgentCaller forum = kShop;
   forum.namespace_ = "forum";
-  for (const AgentCaller& caller : {shop, forum}) {
+  for (const server::sync::AgentCaller& caller : {shop, forum}) {
     hear(caller, "web-0");
     REQUIRE(table.watch_began(caller, "web-0", std::nullopt, now));
   }
   table.watch_ended(shop, "web-0");
-  std::vector<std::pair<std::string, WatchState>> seen;
-  for (const AgentRow& row : table.take_changed(now)) seen.emplace_back(row.key.agent_id, row.watch);
-  CHECK(seen == std::vector<std::pair<std::string, WatchState>>{{"forum/web-0", WatchState::open},
-                                                                {"shop/web-0", WatchState::lost}});
+  std::vector<std::pair<std::string, fleet::WatchState>> seen;
+  for (const fleet::AgentRow& row : table.take_changed(now)) seen.emplace_back(row.key.agent_id, row.watch);
+  CHECK(seen == std::vector<std::pair<std::string, fleet::WatchState>>{{"forum/web-0", fleet::WatchState::open},
+                                                                       {"shop/web-0", fleet::WatchState::lost}});
 }
 
 TEST_CASE("agents of one name in two scopes are two, and under two tokens of one scope one") {
-  AgentCaller renewed = kShop;
+  server::sync::AgentCaller renewed = kShop;
   renewed.token_id = "t7";
-  CHECK(key_of(kShop, "x") == key_of(renewed, "x"));
-  CHECK(key_of(kShop, "x") != key_of(kBoth, "x"));
-  CHECK(key_of(kAcme, "x") != key_of(kPlatform, "x"));
+  CHECK(fleet::key_of(kShop, "x") == fleet::key_of(renewed, "x"));
+  CHECK(fleet::key_of(kShop, "x") != fleet::key_of(kBoth, "x"));
+  CHECK(fleet::key_of(kAcme, "x") != fleet::key_of(kPlatform, "x"));
 }
 
 TEST_CASE("what PostgreSQL cannot store is taken out of an agent's words, and they are cut between characters") {
-  sync::AgentState words = state("x");
-  words.degraded = {std::string("a\0b", 3), std::string(kMaxKeptText - 1, 'x') + "é"};
-  const std::string text = state_text(words);
+  sluice::sync::AgentState words = state("x");
+  words.degraded = {std::string("a\0b", 3), std::string(fleet::kMaxKeptText - 1, 'x') + "é"};
+  const std::string text = fleet::state_text(words);
   CHECK(text.find("\"a b\"") != std::string::npos);
   CHECK(text.find("x\"]") != std::string::npos);
 }

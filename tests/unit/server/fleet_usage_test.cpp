@@ -10,29 +10,31 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const AgentCaller kPlatform{.token_id = "t0", .organization_id = "", .tenant_ids = {}};
-const AgentCaller kAcme{.token_id = "t1", .organization_id = "acme", .tenant_ids = {}};
-const AgentCaller kShop{.token_id = "t2", .organization_id = "acme", .tenant_ids = {"shop"}};
-constexpr FleetTime kNow{1h};
+const server::sync::AgentCaller kPlatform{.token_id = "t0", .organization_id = "", .tenant_ids = {}};
+const server::sync::AgentCaller kAcme{.token_id = "t1", .organization_id = "acme", .tenant_ids = {}};
+const server::sync::AgentCaller kShop{.token_id = "t2", .organization_id = "acme", .tenant_ids = {"shop"}};
+constexpr fleet::FleetTime kNow{1h};
 constexpr WallTime kNoon{1'900'000'800s};  // a whole minute
-const OrganizationOf kOrganizations{{"shop", "acme"}, {"bank", "acme"}, {"kiosk", "other"}};
+const fleet::OrganizationOf kOrganizations{{"shop", "acme"}, {"bank", "acme"}, {"kiosk", "other"}};
 
-sync::UsageReport report(std::int64_t number, std::vector<sync::UsageCount> counts, WallTime from = kNoon) {
+sluice::sync::UsageReport report(std::int64_t number, std::vector<sluice::sync::UsageCount> counts,
+                                 WallTime from = kNoon) {
   return {.number = number, .from = from, .to = from + 5s, .counts = std::move(counts), .subjects = {}};
 }
 
-UsageBatch batch_of(const AgentCaller& caller, std::vector<sync::UsageReport> reports, std::int64_t mark = 0) {
-  const std::vector<TakenReports> taken{{.from = {.agent = key_of(caller, "a"), .boot_id = "b"},
-                                         .scope = scope_of(caller),
-                                         .reports = std::move(reports)}};
+fleet::UsageBatch batch_of(const server::sync::AgentCaller& caller, std::vector<sluice::sync::UsageReport> reports,
+                           std::int64_t mark = 0) {
+  const std::vector<fleet::TakenReports> taken{{.from = {.agent = fleet::key_of(caller, "a"), .boot_id = "b"},
+                                                .scope = fleet::scope_of(caller),
+                                                .reports = std::move(reports)}};
   const std::vector<std::int64_t> marks{mark};
-  return aggregate(taken, marks, kOrganizations, kNoon + 1h);
+  return fleet::aggregate(taken, marks, kOrganizations, kNoon + 1h);
 }
 
 }  // namespace
 
 TEST_CASE("a report that comes again is taken once, and told stored only when it is") {
-  UsagePending usage;
+  fleet::UsagePending usage;
   auto taken = usage.add(kShop, "a", "b", {report(1, {}), report(2, {})}, kNow);
   CHECK(taken.fresh == 2);
   CHECK(taken.stored == 0);
@@ -50,7 +52,7 @@ TEST_CASE("a report that comes again is taken once, and told stored only when it
 }
 
 TEST_CASE("what could not be stored waits in front of what came since") {
-  UsagePending usage;
+  fleet::UsagePending usage;
   usage.add(kShop, "a", "b", {report(1, {})}, kNow);
   auto batch = usage.take();
   usage.add(kShop, "a", "b", {report(2, {})}, kNow);
@@ -64,8 +66,8 @@ TEST_CASE("what could not be stored waits in front of what came since") {
 }
 
 TEST_CASE("over the bounds nothing is taken, nor anything behind it, until there is room") {
-  UsagePending usage(4);
-  const std::vector<sync::UsageCount> two{{"shop", "p", "allowed", 1}, {"shop", "p", "denied", 1}};
+  fleet::UsagePending usage(4);
+  const std::vector<sluice::sync::UsageCount> two{{"shop", "p", "allowed", 1}, {"shop", "p", "denied", 1}};
   auto taken = usage.add(kShop, "a", "b", {report(1, two), report(2, two), report(3, {})}, kNow);
   CHECK(taken.fresh == 1);
   CHECK(taken.over_bounds == 2);
@@ -79,7 +81,7 @@ TEST_CASE("over the bounds nothing is taken, nor anything behind it, until there
 }
 
 TEST_CASE("a boot that nobody has heard of for long is forgotten, unless something of it waits") {
-  UsagePending usage;
+  fleet::UsagePending usage;
   usage.add(kShop, "a", "b", {report(1, {})}, kNow);
   usage.forget(kNow + 11min);
   const auto batch = usage.take();
@@ -90,21 +92,21 @@ TEST_CASE("a boot that nobody has heard of for long is forgotten, unless somethi
 }
 
 TEST_CASE("reports become one row a minute, tenant, policy and outcome") {
-  const UsageBatch batch =
+  const fleet::UsageBatch batch =
       batch_of(kAcme, {report(1, {{"shop", "p", "allowed", 3}, {"shop", "p", "denied", 1}}),
                        report(2, {{"shop", "p", "allowed", 4}, {"bank", "p", "allowed", 1}}, kNoon + 59s),
                        report(3, {{"shop", "p", "allowed", 5}}, kNoon + 60s)});
   const std::int64_t noon = 1'900'000'800;
-  CHECK(batch.minutes == std::vector<UsageRow>{{noon, "bank", "p", "allowed", "acme", 1},
-                                               {noon, "shop", "p", "allowed", "acme", 7},
-                                               {noon, "shop", "p", "denied", "acme", 1},
-                                               {noon + 60, "shop", "p", "allowed", "acme", 5}});
+  CHECK(batch.minutes == std::vector<fleet::UsageRow>{{noon, "bank", "p", "allowed", "acme", 1},
+                                                      {noon, "shop", "p", "allowed", "acme", 7},
+                                                      {noon, "shop", "p", "denied", "acme", 1},
+                                                      {noon + 60, "shop", "p", "allowed", "acme", 5}});
   CHECK(batch.stored == 3);
   CHECK(batch.marks.at(0).number == 3);
 }
 
 TEST_CASE("what is at or below the mark is counted already") {
-  const UsageBatch batch =
+  const fleet::UsageBatch batch =
       batch_of(kAcme, {report(4, {{"shop", "p", "allowed", 3}}), report(5, {{"shop", "p", "allowed", 4}})}, 4);
   REQUIRE(batch.minutes.size() == 1);
   CHECK(batch.minutes[0].count == 4);
@@ -114,21 +116,21 @@ TEST_CASE("what is at or below the mark is counted already") {
 }
 
 TEST_CASE("an agent counts for the tenants its token reaches, and for no other") {
-  const std::vector<sync::UsageCount> all{{"shop", "p", "allowed", 1},
-                                          {"bank", "p", "allowed", 2},
-                                          {"kiosk", "p", "allowed", 4},
-                                          {"removed", "p", "allowed", 8}};
+  const std::vector<sluice::sync::UsageCount> all{{"shop", "p", "allowed", 1},
+                                                  {"bank", "p", "allowed", 2},
+                                                  {"kiosk", "p", "allowed", 4},
+                                                  {"removed", "p", "allowed", 8}};
   CHECK(batch_of(kShop, {report(1, all)}).refused == 14);
   CHECK(batch_of(kAcme, {report(1, all)}).refused == 12);
-  const UsageBatch platform = batch_of(kPlatform, {report(1, all)});
+  const fleet::UsageBatch platform = batch_of(kPlatform, {report(1, all)});
   CHECK(platform.refused == 0);
   REQUIRE(platform.minutes.size() == 4);
   CHECK(platform.minutes[2].organization_id.empty());  // of the removed one
 }
 
 TEST_CASE("an agent whose clock is ahead counts for now, and none can make a sum overflow") {
-  const std::vector<sync::UsageCount> many(2000, {"shop", "p", "allowed", sync::kMaxCount});
-  const UsageBatch batch = batch_of(kAcme, {report(1, many, kNoon + 24h * 365)});
+  const std::vector<sluice::sync::UsageCount> many(2000, {"shop", "p", "allowed", sluice::sync::kMaxCount});
+  const fleet::UsageBatch batch = batch_of(kAcme, {report(1, many, kNoon + 24h * 365)});
   REQUIRE(batch.minutes.size() == 1);
   CHECK(batch.minutes[0].begin == 1'900'000'800 + 3600);
   CHECK(batch.minutes[0].count == std::int64_t{1} << 60);
@@ -139,7 +141,7 @@ TEST_CASE("throttled subjects are kept by the hour") {
   one.subjects = {{"shop", "p", "sha256:0011", 2}, {"kiosk", "p", "sha256:0011", 2}};
   auto two = report(2, {}, kNoon + 11min);
   two.subjects = {{"shop", "p", "sha256:0011", 3}};
-  const UsageBatch batch = batch_of(kShop, {one, two});
+  const fleet::UsageBatch batch = batch_of(kShop, {one, two});
   REQUIRE(batch.hours.size() == 1);
   CHECK(batch.hours[0].count == 5);
   CHECK(batch.hours[0].begin % 3600 == 0);

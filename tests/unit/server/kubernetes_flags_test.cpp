@@ -38,7 +38,7 @@ struct Files {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
-  http::Folder folder;
+  sluice::http::Folder folder;
 };
 
 TEST_CASE("without Kubernetes nothing is asked of it, and its flags have no use") {

@@ -6,22 +6,22 @@
 #include <string>
 
 #include "common/base/crypto.hpp"
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 
 namespace sluice::server {
 namespace {
 
-Page page_of(std::string_view name, std::string value) {
-  Call call;
+store::Page page_of(std::string_view name, std::string value) {
+  admin::Call call;
   call.query.emplace_back(std::string(name), std::move(value));
-  return read_page(call);
+  return admin::read_page(call);
 }
 
 // The pointer of the refusal; nothing where the page is taken.
 std::optional<std::string> refusal(std::string_view name, std::string value) {
   try {
     page_of(name, std::move(value));
-  } catch (const Refusal& refused) {
+  } catch (const http::Refusal& refused) {
     CHECK(refused.status == 400);
     REQUIRE(refused.faults.size() == 1);
     return refused.faults[0].pointer;
@@ -32,15 +32,15 @@ std::optional<std::string> refusal(std::string_view name, std::string value) {
 }  // namespace
 
 TEST_CASE("without parameters a page is the first, of the usual length") {
-  const Page page = read_page(Call{});
-  CHECK(page.limit == kDefaultPage);
+  const store::Page page = admin::read_page(admin::Call{});
+  CHECK(page.limit == admin::kDefaultPage);
   CHECK(page.after_tenant_id.empty());
   CHECK(page.after_id.empty());
 }
 
 TEST_CASE("a limit is a whole number from 1 to the most") {
   CHECK(page_of("limit", "1").limit == 1);
-  CHECK(page_of("limit", "1000").limit == kMaxPage);
+  CHECK(page_of("limit", "1000").limit == admin::kMaxPage);
   for (const char* const wrong : {"0", "1001", "-1", "+1", "1.0", "1e2", " 1", "1 ", "x", "99999999999999999999999"}) {
     CAPTURE(wrong);
     CHECK(refusal("limit", wrong) == "?limit");
@@ -50,17 +50,17 @@ TEST_CASE("a limit is a whole number from 1 to the most") {
 TEST_CASE("a cursor leads behind the object it was made of, and can stand in a URL as it is") {
   for (const auto& [tenant, id] :
        {std::pair<std::string, std::string>{"shop", "orders"}, {"", "acme"}, {"a.b-c", "0"}}) {
-    const std::string cursor = cursor_behind(tenant, id);
+    const std::string cursor = admin::cursor_behind(tenant, id);
     CHECK(cursor.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") ==
           std::string::npos);
-    const Page page = page_of("cursor", cursor);
+    const store::Page page = page_of("cursor", cursor);
     CHECK(page.after_tenant_id == tenant);
     CHECK(page.after_id == id);
   }
 }
 
 TEST_CASE("what is no cursor of ours is refused") {
-  const std::string good = cursor_behind("shop", "orders");
+  const std::string good = admin::cursor_behind("shop", "orders");
   const auto cursor = [](std::string_view text) { return to_base64url(as_bytes(text)); };
   for (const std::string& wrong : {std::string("x"), std::string("!!"), good + "=", cursor("no separator"),
                                    cursor(std::string_view("a\nb\0", 4)), cursor("a\n\xff"), std::string("\xc3\xa9")}) {
@@ -70,8 +70,8 @@ TEST_CASE("what is no cursor of ours is refused") {
 }
 
 TEST_CASE("a list is its items and the way to the next page") {
-  CHECK(list_document({}, "") == R"({"items":[],"next":null})");
-  CHECK(list_document({R"({"id":"a"})", R"({"id":"b"})"}, "abc") ==
+  CHECK(admin::list_document({}, "") == R"({"items":[],"next":null})");
+  CHECK(admin::list_document({R"({"id":"a"})", R"({"id":"b"})"}, "abc") ==
         R"({"items":[{"id":"a"},{"id":"b"}],"next":"abc"})");
 }
 

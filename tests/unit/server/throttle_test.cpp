@@ -11,16 +11,16 @@ using std::chrono::seconds;
 
 constexpr std::int64_t kSecond = 1'000'000;
 constexpr std::int64_t kNow = 1'700'000'000 * kSecond;
-constexpr int kBurst = static_cast<int>(FailureThrottle::kBurst);
+constexpr int kBurst = static_cast<int>(auth::FailureThrottle::kBurst);
 
-void exhaust(FailureThrottle& throttle, std::string_view source, std::int64_t now_us) {
+void exhaust(auth::FailureThrottle& throttle, std::string_view source, std::int64_t now_us) {
   for (int i = 0; i < kBurst; ++i) CHECK(throttle.failed(source, now_us) == seconds(0));
 }
 
 }  // namespace
 
 TEST_CASE("a source may fail so often at once, and is then told how long to wait") {
-  FailureThrottle throttle;
+  auth::FailureThrottle throttle;
   exhaust(throttle, "192.0.2.1", kNow);
   CHECK(throttle.failed("192.0.2.1", kNow) == seconds(1));
   CHECK(throttle.failed("192.0.2.1", kNow + kSecond / 2) == seconds(1));
@@ -31,7 +31,7 @@ TEST_CASE("a source may fail so often at once, and is then told how long to wait
 }
 
 TEST_CASE("a source is suspect while its next failure would be answered 429, and asking does not count") {
-  FailureThrottle throttle;
+  auth::FailureThrottle throttle;
   CHECK_FALSE(throttle.is_suspect("192.0.2.1", kNow));
   exhaust(throttle, "192.0.2.1", kNow);
   CHECK(throttle.is_suspect("192.0.2.1", kNow));
@@ -42,7 +42,7 @@ TEST_CASE("a source is suspect while its next failure would be answered 429, and
 }
 
 TEST_CASE("a source that has calmed down may fail as often as at first, and no more often") {
-  FailureThrottle throttle;
+  auth::FailureThrottle throttle;
   exhaust(throttle, "192.0.2.1", kNow);
   const std::int64_t later = kNow + 3600 * kSecond;
   exhaust(throttle, "192.0.2.1", later);
@@ -50,14 +50,14 @@ TEST_CASE("a source that has calmed down may fail as often as at first, and no m
 }
 
 TEST_CASE("one source's failures are not another's") {
-  FailureThrottle throttle;
+  auth::FailureThrottle throttle;
   exhaust(throttle, "192.0.2.1", kNow);
   CHECK(throttle.failed("192.0.2.1", kNow) > seconds(0));
   CHECK(throttle.failed("192.0.2.2", kNow) == seconds(0));
 }
 
 TEST_CASE("a clock that is set back gives nothing back, and makes nobody wait for the time it lost") {
-  FailureThrottle throttle;
+  auth::FailureThrottle throttle;
   exhaust(throttle, "192.0.2.1", kNow);
   const std::int64_t earlier = kNow - 3600 * kSecond;
   CHECK(throttle.failed("192.0.2.1", earlier) == seconds(1));
@@ -65,16 +65,17 @@ TEST_CASE("a clock that is set back gives nothing back, and makes nobody wait fo
 }
 
 TEST_CASE("there is room for a new source, however many there were") {
-  FailureThrottle throttle;
-  for (std::size_t i = 0; i < FailureThrottle::kSources; ++i) throttle.failed("old-" + std::to_string(i), kNow);
+  auth::FailureThrottle throttle;
+  for (std::size_t i = 0; i < auth::FailureThrottle::kSources; ++i) throttle.failed("old-" + std::to_string(i), kNow);
   // All of them have calmed down, and are forgotten.
   exhaust(throttle, "192.0.2.1", kNow + 2 * kSecond);
   CHECK(throttle.failed("192.0.2.1", kNow + 2 * kSecond) > seconds(0));
 }
 
 TEST_CASE("a crowd of sources that all fail goes on being counted within the same memory") {
-  FailureThrottle throttle;
-  for (std::size_t i = 0; i < 2 * FailureThrottle::kSources; ++i) throttle.failed("source-" + std::to_string(i), kNow);
+  auth::FailureThrottle throttle;
+  for (std::size_t i = 0; i < 2 * auth::FailureThrottle::kSources; ++i)
+    throttle.failed("source-" + std::to_string(i), kNow);
   CHECK(throttle.throttled() == 0);
   exhaust(throttle, "192.0.2.1", kNow);
   CHECK(throttle.failed("192.0.2.1", kNow) > seconds(0));

@@ -19,7 +19,7 @@ using Names = std::set<std::string>;
 class Document {
  public:
   Document() {
-    const auto root = tree_.parse(embedded::openapi);
+    const auto root = tree_.parse(admin::embedded::openapi);
     REQUIRE(root.has_value());
     root_ = *root;
   }

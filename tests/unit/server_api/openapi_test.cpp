@@ -21,13 +21,13 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-std::string_view level_name(Level level) {
+std::string_view level_name(auth::Level level) {
   switch (level) {
-    case Level::tenant:
+    case auth::Level::tenant:
       return "tenant";
-    case Level::organization:
+    case auth::Level::organization:
       return "organization";
-    case Level::platform:
+    case auth::Level::platform:
       return "platform";
   }
   return "";
@@ -47,10 +47,10 @@ void add_variables(Names& names, std::string_view path) {
   }
 }
 
-bool has_variable(const Route& route) { return route.path.find('{') != std::string_view::npos; }
+bool has_variable(const admin::Route& route) { return route.path.find('{') != std::string_view::npos; }
 
 // What a route reads, as "query limit" and the like. That a route minds conditions shows in its answers.
-Names parameters_of(const Route& route, const Names& answers) {
+Names parameters_of(const admin::Route& route, const Names& answers) {
   Names names{"header X-Request-Id"};
   split_into(names, route.parameters);
   add_variables(names, route.path);
@@ -62,7 +62,7 @@ Names parameters_of(const Route& route, const Names& answers) {
 }
 
 // The statuses that belong to every route, and to what kind of route it is.
-Names statuses_of(const Route& route) {
+Names statuses_of(const admin::Route& route) {
   Names statuses{"400", "401", "403", "405", "408", "413", "415", "429", "431", "500", "503"};
   if (has_variable(route) && route.method != "PUT") statuses.insert("404");
   if (route.changes()) statuses.insert({"409", "422"});
@@ -93,7 +93,7 @@ void each_operation(const Document& document, Visit visit) {
   }
 }
 
-const json::Value& operation_of(const Document& document, const Route& route) {
+const json::Value& operation_of(const Document& document, const admin::Route& route) {
   return document.get({"paths", std::string(route.path), lower(route.method)});
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("The served description is OpenAPI 3.1 of this version") {
 TEST_CASE("Every route is described, and nothing is described that is neither a route nor open to anybody") {
   const Document document;
   Names served;
-  for (const Route& route : routes()) served.insert(lower(route.method) + " " + std::string(route.path));
+  for (const admin::Route& route : admin::routes()) served.insert(lower(route.method) + " " + std::string(route.path));
   for (const std::string& path : kOpen) served.insert({"get " + path, "head " + path});
   Names described;
   each_operation(document, [&](std::string_view path, std::string_view method, const json::Value&) {
@@ -119,7 +119,7 @@ TEST_CASE("Every route is described, and nothing is described that is neither a 
 
 TEST_CASE("An operation has the parameters that its route reads, and no other") {
   const Document document;
-  for (const Route& route : routes()) {
+  for (const admin::Route& route : admin::routes()) {
     CAPTURE(route.method);
     CAPTURE(route.path);
     const json::Value& operation = operation_of(document, route);
@@ -135,7 +135,7 @@ TEST_CASE("An operation has the parameters that its route reads, and no other") 
 
 TEST_CASE("An operation says which permission and scope its route asks for") {
   const Document document;
-  for (const Route& route : routes()) {
+  for (const admin::Route& route : admin::routes()) {
     CAPTURE(route.method);
     CAPTURE(route.path);
     const json::Value& operation = operation_of(document, route);
@@ -144,8 +144,8 @@ TEST_CASE("An operation says which permission and scope its route asks for") {
     const std::string needs = "Needs the permission " + std::string(to_string(route.permission)) + " (";
     const std::string text(operation.text_of("description"));
     CHECK(text.find(needs) != std::string::npos);
-    const std::string roles = roles_with(route.permission);
-    const bool all = roles == kRoleNames;
+    const std::string roles = auth::roles_with(route.permission);
+    const bool all = roles == auth::kRoleNames;
     CHECK(text.find(needs + (all ? "every role" : roles) + ")") != std::string::npos);
     CHECK(operation.find("security") == nullptr);  // the document's own: a token
   }
@@ -154,7 +154,7 @@ TEST_CASE("An operation says which permission and scope its route asks for") {
 
 TEST_CASE("An operation documents every status it can answer, each with its problem") {
   const Document document;
-  for (const Route& route : routes()) {
+  for (const admin::Route& route : admin::routes()) {
     CAPTURE(route.method);
     CAPTURE(route.path);
     const json::Value& answers = Document::get(operation_of(document, route), {"responses"});
@@ -179,7 +179,7 @@ TEST_CASE("An operation documents every status it can answer, each with its prob
 
 TEST_CASE("An operation that reads a body shows what one looks like") {
   const Document document;
-  for (const Route& route : routes()) {
+  for (const admin::Route& route : admin::routes()) {
     const bool reads = route.changes() && route.method != "DELETE";
     CAPTURE(route.method);
     CAPTURE(route.path);

@@ -109,7 +109,7 @@ TEST_CASE("The description names every mode, action, dimension and role as the p
   }
   CHECK(texts_of(document.get({"components", "schemas", "EnforcementPatch", "properties", "action", "enum"})) ==
         all_names(Action::shadow_only));
-  CHECK(texts_of(document.get({"components", "schemas", "Role", "enum"})) == all_names(Role::auditor));
+  CHECK(texts_of(document.get({"components", "schemas", "Role", "enum"})) == all_names(auth::Role::auditor));
   Names dimensions;
   for (std::size_t i = 0; i < kNamedDimensions; ++i) {
     dimensions.insert(std::string(dimension_name(static_cast<Dimension>(i))));
@@ -127,15 +127,16 @@ TEST_CASE("The description has the program's bounds") {
   CHECK(number(document, "Amount", "maximum") == std::to_string(kMaxLimit));
   CHECK(number(document, "EntryAmount", "maximum") == std::to_string(kMaxLogLimit));
   CHECK(number(document, "LimitListBody", "maxItems") == std::to_string(kMaxLimitsPerPlan));
-  CHECK(document.get({"components", "parameters", "Limit", "schema", "maximum"}).text() == std::to_string(kMaxPage));
+  CHECK(document.get({"components", "parameters", "Limit", "schema", "maximum"}).text() ==
+        std::to_string(admin::kMaxPage));
   CHECK(document.get({"components", "parameters", "Limit", "schema", "default"}).text() ==
-        std::to_string(kDefaultPage));
+        std::to_string(admin::kDefaultPage));
 }
 
 TEST_CASE("What answers add is what bodies may bring back") {
   const Document document;
   Names ignored;
-  for (const std::string_view name : kReadOnly) ignored.insert(std::string(name));
+  for (const std::string_view name : admin::kReadOnly) ignored.insert(std::string(name));
   CHECK(properties(document, "ReadOnlyFields") == ignored);
   for (const std::string& name : properties(document, "Stored")) CHECK(ignored.contains(name));
 }

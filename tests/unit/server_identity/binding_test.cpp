@@ -7,8 +7,8 @@
 namespace sluice::server {
 namespace {
 
-Bindings made() {
-  Bindings bindings;
+identity::Bindings made() {
+  identity::Bindings bindings;
   bindings.add(
       {.id = "all", .namespace_ = "shop", .service_account = "*", .organization_id = "acme", .tenant_ids = {}});
   bindings.add({.id = "one",
@@ -23,7 +23,7 @@ Bindings made() {
 }  // namespace
 
 TEST_CASE("a service account's own binding wins over that of its namespace") {
-  const Bindings bindings = made();
+  const identity::Bindings bindings = made();
   CHECK(bindings.find("shop", "checkout")->id == "one");
   CHECK(bindings.find("shop", "default")->id == "all");
   CHECK(bindings.find("shop", "*")->id == "all");
@@ -37,33 +37,33 @@ TEST_CASE("a namespace without bindings was never changed") {
 }
 
 TEST_CASE("a binding is written and read again as it was") {
-  const Binding binding{
+  const identity::Binding binding{
       .id = "b", .namespace_ = "shop", .service_account = "a.b", .organization_id = "acme", .tenant_ids = {"a", "b"}};
-  CHECK(stored_binding(write_binding(binding)) == binding);
-  CHECK(
-      write_binding({.id = "b", .namespace_ = "n", .service_account = "*", .organization_id = "", .tenant_ids = {}}) ==
-      R"({"id":"b","namespace":"n","service_account":"*","tenant_ids":[]})");
+  CHECK(identity::stored_binding(identity::write_binding(binding)) == binding);
+  CHECK(identity::write_binding(
+            {.id = "b", .namespace_ = "n", .service_account = "*", .organization_id = "", .tenant_ids = {}}) ==
+        R"({"id":"b","namespace":"n","service_account":"*","tenant_ids":[]})");
 }
 
 TEST_CASE("members of a later version are overlooked, and a document that cannot be read binds nobody") {
-  CHECK(stored_binding(R"({"id":"b","namespace":"n","service_account":"*","tenant_ids":[],"later":1})").namespace_ ==
-        "n");
-  Bindings bindings;
+  CHECK(identity::stored_binding(R"({"id":"b","namespace":"n","service_account":"*","tenant_ids":[],"later":1})")
+            .namespace_ == "n");
+  identity::Bindings bindings;
   for (const char* document :
        {"", "[]", "{}", R"({"id":"b","namespace":"N"})", R"({"id":"b","namespace":"n","tenant_ids":1})"}) {
     CAPTURE(document);
-    bindings.add(stored_binding(document));
+    bindings.add(identity::stored_binding(document));
   }
   CHECK(bindings.size() == 0);
 }
 
 TEST_CASE("a pod's pass is its binding's reach, and ends with its token") {
-  const PodIdentity pod{.namespace_ = "shop",
-                        .service_account = "checkout",
-                        .pod = "checkout-5",
-                        .pod_uid = "u",
-                        .expires_at = WallTime(std::chrono::seconds(100))};
-  const auto pass = pass_of(made(), pod, "token");
+  const identity::PodIdentity pod{.namespace_ = "shop",
+                                  .service_account = "checkout",
+                                  .pod = "checkout-5",
+                                  .pod_uid = "u",
+                                  .expires_at = WallTime(std::chrono::seconds(100))};
+  const auto pass = sync::pass_of(made(), pod, "token");
   REQUIRE(pass);
   CHECK(pass->caller.token_id == "binding:one");
   CHECK(pass->caller.tenant_ids == std::vector<std::string>{"pay"});
@@ -71,7 +71,7 @@ TEST_CASE("a pod's pass is its binding's reach, and ends with its token") {
   CHECK(pass->caller.pod == "checkout-5");
   CHECK(pass->document.expires_at == pod.expires_at);
   CHECK(pass->scope_since == 7);
-  CHECK(pass_of(Bindings(), pod, "token") == nullptr);
+  CHECK(sync::pass_of(identity::Bindings(), pod, "token") == nullptr);
 }
 
 }  // namespace sluice::server

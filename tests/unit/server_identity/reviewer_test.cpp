@@ -15,7 +15,7 @@ namespace sluice::server {
 namespace {
 
 using namespace std::chrono_literals;
-using Outcome = Review::Outcome;
+using Outcome = identity::Review::Outcome;
 
 class FakeApi final : public kubernetes::Api {
  public:
@@ -45,7 +45,7 @@ class FakeApi final : public kubernetes::Api {
 
 struct Rig {
   void ask(const std::string& token) {
-    reviewer->ask(token, [this](const KnownReviewPtr& known) { told.push_back(known->review.outcome); });
+    reviewer->ask(token, [this](const identity::KnownReviewPtr& known) { told.push_back(known->review.outcome); });
   }
   Outcome known(const std::string& token) const {
     const auto found = reviewer->known(token);
@@ -57,7 +57,7 @@ struct Rig {
   telemetry::LineWriter lines{STDERR_FILENO};
   telemetry::Log log{lines, telemetry::LogLevel::error};
   std::vector<Outcome> told;
-  std::optional<Reviewer> reviewer{std::in_place, api, clock, log, ReviewOptions{}};
+  std::optional<identity::Reviewer> reviewer{std::in_place, api, clock, log, identity::ReviewOptions{}};
 };
 
 std::string lasting(std::string_view name, std::int64_t seconds) {
@@ -140,10 +140,12 @@ TEST_CASE("nobody is told after its end") {
 }
 
 TEST_CASE("what is remembered is bounded: what is over goes first") {
-  ReviewCache cache(2);
+  identity::ReviewCache cache(2);
   const auto now = std::chrono::steady_clock::now();
   const auto put = [&](std::string_view name, std::chrono::seconds until) {
-    cache.put(sha256(name), std::make_shared<const KnownReview>(KnownReview{.review = {}, .until = now + until}), now);
+    cache.put(sha256(name),
+              std::make_shared<const identity::KnownReview>(identity::KnownReview{.review = {}, .until = now + until}),
+              now);
   };
   put("over", -1s);
   put("good", 10s);

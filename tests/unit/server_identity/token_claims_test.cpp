@@ -10,7 +10,7 @@ using test::part;
 using test::token_of;
 
 TEST_CASE("a token says for whom it is and when it ends") {
-  const auto claims = read_claims(token_of(R"({"aud":["sluice","vault"],"exp":1700000000,"sub":"x"})"));
+  const auto claims = identity::read_claims(token_of(R"({"aud":["sluice","vault"],"exp":1700000000,"sub":"x"})"));
   REQUIRE(claims);
   CHECK(claims->is_for("sluice"));
   CHECK(claims->is_for("vault"));
@@ -19,7 +19,7 @@ TEST_CASE("a token says for whom it is and when it ends") {
 }
 
 TEST_CASE("one audience may stand without a list, and times may have a fraction") {
-  const auto claims = read_claims(token_of(R"({"aud":"sluice","exp":12.75})"));
+  const auto claims = identity::read_claims(token_of(R"({"aud":"sluice","exp":12.75})"));
   REQUIRE(claims);
   CHECK(claims->is_for("sluice"));
   CHECK(claims->expires_at == WallTime(std::chrono::seconds(12)));
@@ -29,12 +29,12 @@ TEST_CASE("what a token does not say, or says badly, is not known") {
   for (const char* text :
        {R"({})", R"({"aud":7,"exp":"soon"})", R"({"aud":[7,null],"exp":true})", R"({"exp":99999999999999999999})"}) {
     CAPTURE(text);
-    const auto claims = read_claims(token_of(text));
+    const auto claims = identity::read_claims(token_of(text));
     REQUIRE(claims);
     CHECK(claims->audiences.empty());
     CHECK_FALSE(claims->expires_at);
   }
-  CHECK(read_claims(token_of(R"({"exp":-5})"))->expires_at == WallTime());
+  CHECK(identity::read_claims(token_of(R"({"exp":-5})"))->expires_at == WallTime());
 }
 
 TEST_CASE("what has not the form of a signed token is none") {
@@ -46,9 +46,9 @@ TEST_CASE("what has not the form of a signed token is none") {
         head + "." + part("[]") + ".c2ln", part("7") + "." + body + ".c2ln", head + "=." + body + ".c2ln",
         head + "." + body + ".s g", std::string("slg_agents_0123456789")}) {
     CAPTURE(text);
-    CHECK_FALSE(read_claims(text));
+    CHECK_FALSE(identity::read_claims(text));
   }
-  CHECK(read_claims(head + "." + body + ".c2ln"));
+  CHECK(identity::read_claims(head + "." + body + ".c2ln"));
 }
 
 }  // namespace sluice::server

@@ -5,10 +5,10 @@
 namespace sluice::server {
 namespace {
 
-using Outcome = Review::Outcome;
+using Outcome = identity::Review::Outcome;
 
-Review judged(std::string status, unsigned code = 201) {
-  return judge_token_review(
+identity::Review judged(std::string status, unsigned code = 201) {
+  return identity::judge_token_review(
       kubernetes::ApiResponse{.status = code, .body = R"({"kind":"TokenReview","status":)" + status + "}"}, "sluice");
 }
 
@@ -20,12 +20,12 @@ constexpr const char* kGood = R"({"authenticated":true,"audiences":["sluice"],"u
 
 TEST_CASE("the question names the token and the audience") {
   CHECK(
-      write_token_review("a.b.c", "sluice") ==
+      identity::write_token_review("a.b.c", "sluice") ==
       R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{"token":"a.b.c","audiences":["sluice"]}})");
 }
 
 TEST_CASE("an accepted token says whose it is") {
-  const Review review = judged(kGood);
+  const identity::Review review = judged(kGood);
   CHECK(review.outcome == Outcome::good);
   CHECK(review.pod.namespace_ == "shop");
   CHECK(review.pod.service_account == "checkout");
@@ -34,14 +34,15 @@ TEST_CASE("an accepted token says whose it is") {
 }
 
 TEST_CASE("a token that is bound to no pod is one of its service account all the same") {
-  const Review review = judged(
+  const identity::Review review = judged(
       R"({"authenticated":true,"audiences":["sluice"],"user":{"username":"system:serviceaccount:shop:checkout"}})");
   CHECK(review.outcome == Outcome::good);
   CHECK(review.pod.pod.empty());
 }
 
 TEST_CASE("a refused token is bad, and the reason is told") {
-  const Review review = judged(R"({"error":"[invalid bearer token, service account token has expired]","user":{}})");
+  const identity::Review review =
+      judged(R"({"error":"[invalid bearer token, service account token has expired]","user":{}})");
   CHECK(review.outcome == Outcome::bad);
   CHECK(review.why.find("has expired") != std::string::npos);
   CHECK(judged(R"({"authenticated":false})").outcome == Outcome::bad);
@@ -66,12 +67,12 @@ TEST_CASE("who is no service account is bad, however good the token") {
 }
 
 TEST_CASE("where Kubernetes does not say anything of the token, nobody knows") {
-  CHECK(judge_token_review(failure("refused", "no connection"), "sluice").outcome == Outcome::away);
+  CHECK(identity::judge_token_review(failure("refused", "no connection"), "sluice").outcome == Outcome::away);
   CHECK(judged(kGood, 500).outcome == Outcome::away);
   CHECK(judged("7").outcome == Outcome::away);
-  CHECK(judge_token_review(kubernetes::ApiResponse{.status = 201, .body = "<html>"}, "sluice").outcome ==
+  CHECK(identity::judge_token_review(kubernetes::ApiResponse{.status = 201, .body = "<html>"}, "sluice").outcome ==
         Outcome::away);
-  const Review forbidden = judged(kGood, 403);
+  const identity::Review forbidden = judged(kGood, 403);
   CHECK(forbidden.outcome == Outcome::away);
   CHECK(forbidden.why.find("system:auth-delegator") != std::string::npos);
 }

@@ -17,9 +17,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // Keeps what it is asked until it is told to answer; "/now" it answers at once.
-struct Site final : http::Handler {
+struct Site final : sluice::http::Handler {
   std::size_t body_limit(std::string_view, std::string_view) const override { return 100'000; }
-  void handle(http::Request& request, http::Reply reply) override {
+  void handle(sluice::http::Request& request, sluice::http::Reply reply) override {
     asked.push_back(std::string(request.method) + " " + std::string(request.path) + " " +
                     std::string(request.header("authorization")) + " " + std::string(request.header("content-type")) +
                     " " + std::string(request.body.data(), request.body.size()));
@@ -27,7 +27,7 @@ struct Site final : http::Handler {
     waiting.push_back(std::move(reply));
   }
   std::vector<std::string> asked;
-  std::deque<http::Reply> waiting;
+  std::deque<sluice::http::Reply> waiting;
 };
 
 struct Rig {
@@ -63,10 +63,10 @@ struct Rig {
     });
   }
 
-  http::Folder folder;
+  sluice::http::Folder folder;
   boost::asio::io_context loop;
   Site site;
-  http::Server server;
+  sluice::http::Server server;
   std::optional<ApiClient> client;
   std::vector<std::string> told;
 };
@@ -147,7 +147,7 @@ TEST_CASE("an API server that is away is told") {
 }
 
 TEST_CASE("in a cluster everything is found where the kubelet puts it, and what is missing is named") {
-  const http::Folder folder;
+  const sluice::http::Folder folder;
   const program::Invocation pod({}, {"KUBERNETES_SERVICE_HOST=10.0.0.1", "KUBERNETES_SERVICE_PORT=443"});
   const auto error = [&] { return in_cluster(pod.environment(), folder.path("")).error().text; };
   CHECK(error().find("namespace cannot be read") != std::string::npos);

@@ -61,8 +61,8 @@ inline std::string refusal(const std::string& trusted, const std::string& chain,
 }
 
 // What a listener with these certificates serves to the next connection; "": nothing.
-inline std::string served_by(const http::Certificates& certificates) {
-  const http::SessionPtr session = certificates.new_session();
+inline std::string served_by(const sluice::http::Certificates& certificates) {
+  const sluice::http::SessionPtr session = certificates.new_session();
   if (!session) return "";
   BIO* bio = BIO_new(BIO_s_mem());
   PEM_write_bio_X509(bio, SSL_get_certificate(session.get()));

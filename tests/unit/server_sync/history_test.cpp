@@ -6,16 +6,16 @@
 namespace sluice::server::test {
 namespace {
 
-using Place = History::Place;
+using Place = sync::History::Place;
 
-Step step(std::int64_t revision, std::size_t touched = 1) {
-  Step made{.at = at(revision), .touched = {}};
+sync::Step step(std::int64_t revision, std::size_t touched = 1) {
+  sync::Step made{.at = at(revision), .touched = {}};
   for (std::size_t i = 0; i < touched; ++i) made.touched.push_back({policy_of("shop", "p"), "acme"});
   return made;
 }
 
 TEST_CASE("a position is told apart by number and chain") {
-  History history(at(10));
+  sync::History history(at(10));
   CHECK(history.find(at(10)) == Place::head);
   for (std::int64_t revision = 11; revision <= 700; ++revision) history.append(step(revision));
   CHECK(history.find(at(700)) == Place::head);
@@ -32,7 +32,7 @@ TEST_CASE("a position is told apart by number and chain") {
 }
 
 TEST_CASE("the oldest revisions are forgotten, by their number and by what they touched") {
-  History history(at(0), 1000, 5000);
+  sync::History history(at(0), 1000, 5000);
   for (std::int64_t revision = 1; revision <= 3000; ++revision) history.append(step(revision));
   CHECK(history.steps() <= 1000);
   CHECK(history.steps() >= 1000 - 256);
@@ -47,18 +47,18 @@ TEST_CASE("the oldest revisions are forgotten, by their number and by what they 
 }
 
 TEST_CASE("a copy does not change with what it was copied from") {
-  History history(at(0));
+  sync::History history(at(0));
   for (std::int64_t revision = 1; revision <= 300; ++revision) history.append(step(revision));
-  const History copy = history;
+  const sync::History copy = history;
   history.append(step(301));
   CHECK(copy.head() == at(300));
   std::int64_t seen = 298;
-  copy.for_each_since(298, [&](const Step& found) { return found.at.revision == ++seen; });
+  copy.for_each_since(298, [&](const sync::Step& found) { return found.at.revision == ++seen; });
   CHECK(seen == 300);
 }
 
 TEST_CASE("a revision whose chain nobody knows is nobody's position") {
-  History history(at(0));
+  sync::History history(at(0));
   history.append({.at = {.revision = 1, .chain = {}}, .touched = {}});
   history.append(step(2));
   CHECK(history.find(at(1)) == Place::foreign);

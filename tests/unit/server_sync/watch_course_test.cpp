@@ -1,7 +1,7 @@
 // What a watch says, and when, with the clock in the test's hand.
 #include <doctest/doctest.h>
 
-#include "server/admin/refusal.hpp"
+#include "server/http/refusal.hpp"
 #include "server/sync/request.hpp"
 #include "server/sync/watch_course.hpp"
 #include "server/sync/watches.hpp"
@@ -10,14 +10,14 @@ namespace sluice::server {
 namespace {
 
 using namespace std::chrono_literals;
-using Say = WatchCourse::Say;
-using Time = WatchCourse::Time;
+using Say = sluice::sync::WatchCourse::Say;
+using Time = sluice::sync::WatchCourse::Time;
 
 constexpr Time kStart{};
 
 // A stream whose lines are kept as letters with their milliseconds: "i0 h700 i800 …".
 struct Stream {
-  WatchCourse course;
+  sluice::sync::WatchCourse course;
   Time now = kStart;
   bool room = true;
   bool ended = false;
@@ -53,19 +53,19 @@ struct Stream {
   }
 };
 
-const WatchCourse::Plan kPlan{.heartbeat_every = 2s, .heartbeat_phase = 700ms, .end = kStart + 5min};
+const sluice::sync::WatchCourse::Plan kPlan{.heartbeat_every = 2s, .heartbeat_phase = 700ms, .end = kStart + 5min};
 
 TEST_CASE("the first line comes at once, and heartbeats stand on their grid") {
-  Stream told{.course = WatchCourse(kStart, true, kPlan)};
+  Stream told{.course = sluice::sync::WatchCourse(kStart, true, kPlan)};
   told.run_until(kStart + 5s);
   CHECK(told.lines == std::vector<std::string>{"i0", "h700", "h2700", "h4700"});
-  Stream level{.course = WatchCourse(kStart, false, kPlan)};
+  Stream level{.course = sluice::sync::WatchCourse(kStart, false, kPlan)};
   level.run_until(kStart + 3s);
   CHECK(level.lines == std::vector<std::string>{"h0", "h700", "h2700"});
 }
 
 TEST_CASE("a change is told at once when idle, then once a window, and the last one always") {
-  Stream stream{.course = WatchCourse(kStart, false, kPlan)};
+  Stream stream{.course = sluice::sync::WatchCourse(kStart, false, kPlan)};
   stream.run_until(kStart + 1s);
   stream.lines.clear();
   for (int i = 0; i < 1000; ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("a change is told at once when idle, then once a window, and the last 
 }
 
 TEST_CASE("a heartbeat does not overtake a change that is yet to be told") {
-  Stream stream{.course = WatchCourse(kStart, true, kPlan)};
+  Stream stream{.course = sluice::sync::WatchCourse(kStart, true, kPlan)};
   stream.run_until(kStart + 650ms);
   stream.change();
   stream.run_until(kStart + 660ms);
@@ -95,7 +95,7 @@ TEST_CASE("a heartbeat does not overtake a change that is yet to be told") {
 }
 
 TEST_CASE("a change that a slow reader did not take is told when there is room") {
-  Stream stream{.course = WatchCourse(kStart, true, kPlan)};
+  Stream stream{.course = sluice::sync::WatchCourse(kStart, true, kPlan)};
   stream.run_until(kStart + 200ms);
   stream.room = false;
   stream.change();
@@ -108,7 +108,7 @@ TEST_CASE("a change that a slow reader did not take is told when there is room")
 }
 
 TEST_CASE("a slow reader has nothing queued: when there is room it hears once, of the newest") {
-  Stream stream{.course = WatchCourse(kStart, true, kPlan)};
+  Stream stream{.course = sluice::sync::WatchCourse(kStart, true, kPlan)};
   stream.run_until(kStart + 100ms);
   stream.room = false;
   for (int i = 0; i < 50; ++i) {
@@ -123,7 +123,7 @@ TEST_CASE("a slow reader has nothing queued: when there is room it hears once, o
 }
 
 TEST_CASE("a watch ends at its time, also while its reader does not read") {
-  Stream stream{.course = WatchCourse(kStart, false, kPlan)};
+  Stream stream{.course = sluice::sync::WatchCourse(kStart, false, kPlan)};
   stream.run_until(kStart + 1s);
   stream.room = false;
   stream.change();
@@ -132,43 +132,45 @@ TEST_CASE("a watch ends at its time, also while its reader does not read") {
 }
 
 TEST_CASE("fetches are spread by the number of those who hear, and come back later in large fleets") {
-  CHECK(spread_for(1) == 0ms);
-  CHECK(spread_for(50) == 0ms);
-  CHECK(spread_for(1000) == 500ms);
-  CHECK(spread_for(1'000'000) == 1s);
-  CHECK_FALSE(reconnect_max_for(1000));
-  CHECK(reconnect_max_for(10'000) == 40s);
-  CHECK(reconnect_max_for(1'000'000'000) == sync::kMaxReconnect);
+  CHECK(sluice::sync::spread_for(1) == 0ms);
+  CHECK(sluice::sync::spread_for(50) == 0ms);
+  CHECK(sluice::sync::spread_for(1000) == 500ms);
+  CHECK(sluice::sync::spread_for(1'000'000) == 1s);
+  CHECK_FALSE(sluice::sync::reconnect_max_for(1000));
+  CHECK(sluice::sync::reconnect_max_for(10'000) == 40s);
+  CHECK(sluice::sync::reconnect_max_for(1'000'000'000) == sluice::sync::kMaxReconnect);
 }
 
 TEST_CASE("gzip is taken where the caller says so") {
-  for (const char* yes : {"gzip", "deflate, gzip", "GZIP;q=0.5", "br;q=1.0, *", "x-gzip"}) CHECK(takes_gzip(yes));
-  for (const char* no : {"", "identity", "gzip;q=0", "gzip ; q=0.000", "*;q=0", "gzipped"}) CHECK_FALSE(takes_gzip(no));
+  for (const char* yes : {"gzip", "deflate, gzip", "GZIP;q=0.5", "br;q=1.0, *", "x-gzip"}) CHECK(sluice::sync::takes_gzip(yes));
+  for (const char* no : {"", "identity", "gzip;q=0", "gzip ; q=0.000", "*;q=0", "gzipped"})
+    CHECK_FALSE(sluice::sync::takes_gzip(no));
 }
 
 TEST_CASE("a position is given whole or not at all, and nothing else is") {
   const std::string chain(64, 'a');
-  const sync::Position seven{7, chain};
-  const sync::Position nine{9, chain};
-  CHECK(positions_of(SyncRoute::watch, "") == Positions{});
-  CHECK(positions_of(SyncRoute::watch, query_of(seven)) == Positions{seven, {}});
-  CHECK(positions_of(SyncRoute::snapshot, query_of(seven) + '&' + query_of(nine, sync::kHeard)) ==
-        Positions{seven, nine});
-  CHECK(positions_of(SyncRoute::snapshot, query_of(nine, sync::kHeard)) == Positions{{}, nine});
-  CHECK_THROWS_AS(positions_of(SyncRoute::watch, query_of(nine, sync::kHeard)), Refusal);
+  const sluice::sync::Position seven{7, chain};
+  const sluice::sync::Position nine{9, chain};
+  CHECK(sluice::sync::positions_of(sluice::sync::SyncRoute::watch, "") == sluice::sync::Positions{});
+  CHECK(sluice::sync::positions_of(sluice::sync::SyncRoute::watch, query_of(seven)) == sluice::sync::Positions{seven, {}});
+  CHECK(sluice::sync::positions_of(sluice::sync::SyncRoute::snapshot, query_of(seven) + '&' + query_of(nine, sluice::sync::kHeard)) ==
+        sluice::sync::Positions{seven, nine});
+  CHECK(sluice::sync::positions_of(sluice::sync::SyncRoute::snapshot, query_of(nine, sluice::sync::kHeard)) ==
+        sluice::sync::Positions{{}, nine});
+  CHECK_THROWS_AS(sluice::sync::positions_of(sluice::sync::SyncRoute::watch, query_of(nine, sluice::sync::kHeard)), sluice::http::Refusal);
   for (const std::string& bad :
        {std::string("since=7"), "chain=" + chain, "since=-1&chain=" + chain, std::string("since=7&chain=x"),
         "since=7&since=7&chain=" + chain, std::string("a=1"), std::string("heard=7"), "heard=7&chain=" + chain,
         std::string("heard=7&heard_chain=x")}) {
     CAPTURE(bad);
-    CHECK_THROWS_AS(positions_of(SyncRoute::snapshot, bad), Refusal);
+    CHECK_THROWS_AS(sluice::sync::positions_of(sluice::sync::SyncRoute::snapshot, bad), sluice::http::Refusal);
   }
 }
 
 TEST_CASE("an agent's id is visible ASCII") {
-  CHECK(agent_id_of("pod-1/a@b") == "pod-1/a@b");
+  CHECK(sluice::sync::agent_id_of("pod-1/a@b") == "pod-1/a@b");
   for (const std::string& bad : {std::string("a b"), std::string("é"), std::string(254, 'a')}) {
-    CHECK_THROWS_AS(agent_id_of(bad), Refusal);
+    CHECK_THROWS_AS(sluice::sync::agent_id_of(bad), sluice::http::Refusal);
   }
 }
 

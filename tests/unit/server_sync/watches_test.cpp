@@ -16,19 +16,19 @@ namespace {
 using namespace std::chrono_literals;
 
 // An agent's end of one watch: it keeps the lines, and takes none while it has no room.
-class Peer final : public http::ReplySink {
+class Peer final : public sluice::http::ReplySink {
  public:
-  http::Reply reply() { return {this, 1}; }
+  sluice::http::Reply reply() { return {this, 1}; }
 
-  void answer(std::uint64_t, const http::Response&) override { FAIL("a watch is answered with a stream"); }
-  bool begin_stream(std::uint64_t, const http::Response&, http::StreamEvents& events) override {
+  void answer(std::uint64_t, const sluice::http::Response&) override { FAIL("a watch is answered with a stream"); }
+  bool begin_stream(std::uint64_t, const sluice::http::Response&, sluice::http::StreamEvents& events) override {
     events_ = &events;
     return open;
   }
   bool stream_open(std::uint64_t) const override { return open; }
   bool write_stream(std::uint64_t, std::string_view piece) override {
     if (!open || !room) return false;
-    const auto line = sync::parse_watch_line(piece.substr(0, piece.size() - 1));
+    const auto line = sluice::sync::parse_watch_line(piece.substr(0, piece.size() - 1));
     REQUIRE(line);
     lines.push_back(*line);
     return true;
@@ -50,16 +50,17 @@ class Peer final : public http::ReplySink {
   // Since it was last asked: "i7" of an invalidation of revision 7, "h7" of a heartbeat.
   std::string heard() {
     std::string text;
-    for (const sync::WatchLine& line : lines) {
-      const auto* const invalidation = std::get_if<sync::Invalidation>(&line);
-      const sync::Position& head = invalidation != nullptr ? invalidation->head : std::get<sync::Heartbeat>(line).head;
+    for (const sluice::sync::WatchLine& line : lines) {
+      const auto* const invalidation = std::get_if<sluice::sync::Invalidation>(&line);
+      const sluice::sync::Position& head =
+          invalidation != nullptr ? invalidation->head : std::get<sluice::sync::Heartbeat>(line).head;
       text += fmt::format("{}{}{}", text.empty() ? "" : " ", invalidation != nullptr ? "i" : "h", head.revision);
     }
     lines.clear();
     return text;
   }
 
-  std::vector<sync::WatchLine> lines;
+  std::vector<sluice::sync::WatchLine> lines;
   bool open = true;
   bool room = true;
   bool whole = false;  // finished, not cut off
@@ -67,14 +68,16 @@ class Peer final : public http::ReplySink {
  private:
   void unreferenced() noexcept override {}
 
-  http::StreamEvents* events_ = nullptr;
+  sluice::http::StreamEvents* events_ = nullptr;
 };
 
-struct FakeFleet final : FleetPort {
-  std::int64_t report(const AgentCaller&, std::string_view, sync::ReportDocument) override { return 0; }
-  void watch_began(const AgentCaller&, std::string_view, const std::optional<sync::Position>&) override { ++watching; }
-  void watch_ended(const AgentCaller&, std::string_view) override { --watching; }
-  sync::LiveAgents live_agents(const AgentCaller& caller) override {
+struct FakeFleet final : sluice::sync::FleetPort {
+  std::int64_t report(const sluice::sync::AgentCaller&, std::string_view, sluice::sync::ReportDocument) override { return 0; }
+  void watch_began(const sluice::sync::AgentCaller&, std::string_view, const std::optional<sluice::sync::Position>&) override {
+    ++watching;
+  }
+  void watch_ended(const sluice::sync::AgentCaller&, std::string_view) override { --watching; }
+  sluice::sync::LiveAgents live_agents(const sluice::sync::AgentCaller& caller) override {
     return {{caller.organization_id.empty() ? "*" : caller.organization_id, 3}};
   }
   std::size_t live() const override { return agents; }
@@ -83,11 +86,11 @@ struct FakeFleet final : FleetPort {
   std::size_t agents = 3;
 };
 
-std::shared_ptr<const AgentToken> token_of(const std::string& id, const SyncScope& scope) {
-  return std::make_shared<AgentToken>(
-      AgentToken{.caller = {.token_id = id, .organization_id = scope.organization_id, .tenant_ids = scope.tenant_ids},
-                 .document = {},
-                 .hash = {}});
+std::shared_ptr<const sluice::sync::AgentToken> token_of(const std::string& id, const sluice::sync::SyncScope& scope) {
+  return std::make_shared<sluice::sync::AgentToken>(sluice::sync::AgentToken{
+      .caller = {.token_id = id, .organization_id = scope.organization_id, .tenant_ids = scope.tenant_ids},
+      .document = {},
+      .hash = {}});
 }
 
 struct Rig {
@@ -99,8 +102,8 @@ struct Rig {
     publish_tokens();
   }
 
-  void publish_tokens() { worlds.world.tokens = std::make_shared<const AgentTokens>(tokens); }
-  WorldPtr now() const { return std::make_shared<const World>(worlds.world); }
+  void publish_tokens() { worlds.world.tokens = std::make_shared<const sluice::sync::AgentTokens>(tokens); }
+  sluice::sync::WorldPtr now() const { return std::make_shared<const sluice::sync::World>(worlds.world); }
   void news() { watches.news(now()); }
 
   Peer& watch(const std::string& token, bool changed = false, bool room = true) {
@@ -111,18 +114,18 @@ struct Rig {
   }
 
   Worlds worlds;
-  AgentTokens tokens;
+  sluice::sync::AgentTokens tokens;
   SystemClock clock;
   boost::asio::io_context loop;
-  SyncStatistics statistics;
+  sluice::sync::SyncStatistics statistics;
   FakeFleet fleet;
   std::deque<Peer> peers;  // outlive the watches
-  Watches watches{loop, fleet, statistics, clock, {}};
+  sluice::sync::Watches watches{loop, fleet, statistics, clock, {}};
 };
 
-const sync::Heartbeat& heartbeat(const Peer& peer, std::size_t index = 0) {
+const sluice::sync::Heartbeat& heartbeat(const Peer& peer, std::size_t index = 0) {
   REQUIRE(peer.lines.size() > index);
-  return std::get<sync::Heartbeat>(peer.lines[index]);
+  return std::get<sluice::sync::Heartbeat>(peer.lines[index]);
 }
 
 TEST_CASE_FIXTURE(Rig, "the first line says at once whether the agent's state is the newest") {
@@ -170,7 +173,7 @@ TEST_CASE_FIXTURE(Rig, "changes that agents are not told of wake nobody") {
 }
 
 TEST_CASE_FIXTURE(Rig, "where the history does not reach back to what was told, every watch is woken") {
-  worlds.world.history = History(at(0), 1);
+  worlds.world.history = sluice::sync::History(at(0), 1);
   Peer& acme = watch("t-acme");
   Peer& globex = watch("t-globex");
   for (Peer& peer : peers) peer.heard();
@@ -196,17 +199,17 @@ TEST_CASE_FIXTURE(Rig, "an agent that reads slowly is told of the newest state o
 }
 
 TEST_CASE_FIXTURE(Rig, "the first heartbeat tells the live agents; one that was refused is made up for") {
-  CHECK(heartbeat(watch("t-acme")).live_agents == sync::LiveAgents{{"acme", 3}});
+  CHECK(heartbeat(watch("t-acme")).live_agents == sluice::sync::LiveAgents{{"acme", 3}});
   Peer& slow = watch("t-acme", false, false);
   CHECK(slow.lines.empty());
   slow.make_room();
-  CHECK(heartbeat(slow).live_agents == sync::LiveAgents{{"acme", 3}});
-  CHECK(heartbeat(watch("t-platform")).live_agents == sync::LiveAgents{{"*", 3}});
+  CHECK(heartbeat(slow).live_agents == sluice::sync::LiveAgents{{"acme", 3}});
+  CHECK(heartbeat(watch("t-platform")).live_agents == sluice::sync::LiveAgents{{"*", 3}});
 }
 
 TEST_CASE("a later heartbeat tells the live agents only where they changed") {
   Rig rig;
-  Watches quick(rig.loop, rig.fleet, rig.statistics, rig.clock, {.heartbeat_every = 1ms});
+  sluice::sync::Watches quick(rig.loop, rig.fleet, rig.statistics, rig.clock, {.heartbeat_every = 1ms});
   Peer peer;
   quick.open(peer.reply(), {.status = 200}, rig.tokens.at("t-acme"), "agent", std::nullopt, rig.now(), false);
   while (peer.lines.size() < 2) rig.loop.run_one();
@@ -226,10 +229,10 @@ TEST_CASE_FIXTURE(Rig, "the agents that one change wakes are told over which tim
   Peer& globex = watch("t-globex");
   worlds.write("acme", policy_of("shop", "p"), "{}");
   news();
-  CHECK(std::get<sync::Invalidation>(peers.front().lines.at(1)).spread == 100ms);
+  CHECK(std::get<sluice::sync::Invalidation>(peers.front().lines.at(1)).spread == 100ms);
   worlds.write("globex", policy_of("mill", "p"), "{}");
   news();
-  CHECK(std::get<sync::Invalidation>(globex.lines.at(1)).spread == 0ms);
+  CHECK(std::get<sluice::sync::Invalidation>(globex.lines.at(1)).spread == 0ms);
 }
 
 TEST_CASE_FIXTURE(Rig, "a stream ends in order when its token is gone, and the others go on") {
@@ -251,12 +254,12 @@ TEST_CASE_FIXTURE(Rig, "a stream ends when its token reaches elsewhere, has anot
   Peer& globex = watch("t-globex");
   Peer& shop = watch("t-shop");
   tokens["t-acme"] = token_of("t-acme", kGlobex);
-  AgentToken other = *tokens["t-globex"];
+  sluice::sync::AgentToken other = *tokens["t-globex"];
   other.hash.digest.front() ^= 1;
-  tokens["t-globex"] = std::make_shared<const AgentToken>(other);
-  AgentToken over = *tokens["t-shop"];
+  tokens["t-globex"] = std::make_shared<const sluice::sync::AgentToken>(other);
+  sluice::sync::AgentToken over = *tokens["t-shop"];
   over.document.expires_at = WallTime(Micros(clock.now_us())) - 1s;
-  tokens["t-shop"] = std::make_shared<const AgentToken>(over);
+  tokens["t-shop"] = std::make_shared<const sluice::sync::AgentToken>(over);
   Peer& platform = watch("t-platform");
   publish_tokens();
   news();
@@ -267,9 +270,9 @@ TEST_CASE_FIXTURE(Rig, "a stream ends when its token reaches elsewhere, has anot
 }
 
 TEST_CASE_FIXTURE(Rig, "a stream lasts no longer than its token") {
-  AgentToken token = *tokens["t-acme"];
+  sluice::sync::AgentToken token = *tokens["t-acme"];
   token.document.expires_at = WallTime(Micros(clock.now_us())) - 1s;
-  tokens["t-acme"] = std::make_shared<const AgentToken>(token);
+  tokens["t-acme"] = std::make_shared<const sluice::sync::AgentToken>(token);
   CHECK_FALSE(watch("t-acme").open);
   CHECK(fleet.watching == 0);
 }

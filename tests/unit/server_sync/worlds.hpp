@@ -12,30 +12,30 @@
 
 namespace sluice::server::test {
 
-inline sync::Position at(std::int64_t revision) {
+inline sluice::sync::Position at(std::int64_t revision) {
   return {.revision = revision, .chain = fmt::format("{:064x}", revision + 1)};
 }
 
-inline sync::ObjectId policy_of(std::string_view tenant, std::string_view id) {
-  return {.kind = sync::ObjectKind::policy, .tenant_id = std::string(tenant), .id = std::string(id)};
+inline sluice::sync::ObjectId policy_of(std::string_view tenant, std::string_view id) {
+  return {.kind = sluice::sync::ObjectKind::policy, .tenant_id = std::string(tenant), .id = std::string(id)};
 }
 
 // Organization acme has the tenants shop and lab, globex has mill; each tenant has a policy p.
 class Worlds {
  public:
   Worlds() {
-    std::vector<sync::Edit> edits;
-    const auto add = [&edits](sync::ObjectKind kind, std::string_view tenant, std::string_view id) {
-      edits.emplace_back(sync::make_object({kind, tenant, id}, fmt::format(R"({{"id":"{}"}})", id)));
+    std::vector<sluice::sync::Edit> edits;
+    const auto add = [&edits](sluice::sync::ObjectKind kind, std::string_view tenant, std::string_view id) {
+      edits.emplace_back(sluice::sync::make_object({kind, tenant, id}, fmt::format(R"({{"id":"{}"}})", id)));
     };
-    add(sync::ObjectKind::settings, "", "");
-    add(sync::ObjectKind::organization, "", "acme");
-    add(sync::ObjectKind::organization, "", "globex");
-    auto owners = std::make_shared<TenantOwners>();
+    add(sluice::sync::ObjectKind::settings, "", "");
+    add(sluice::sync::ObjectKind::organization, "", "acme");
+    add(sluice::sync::ObjectKind::organization, "", "globex");
+    auto owners = std::make_shared<sync::TenantOwners>();
     for (const auto& [tenant, owner] :
          {std::pair("shop", "acme"), std::pair("lab", "acme"), std::pair("mill", "globex")}) {
-      add(sync::ObjectKind::tenant, "", tenant);
-      add(sync::ObjectKind::policy, tenant, "p");
+      add(sluice::sync::ObjectKind::tenant, "", tenant);
+      add(sluice::sync::ObjectKind::policy, tenant, "p");
       owners->emplace(tenant, owner);
     }
     world.objects = world.objects.with(std::move(edits));
@@ -44,12 +44,12 @@ class Worlds {
   }
 
   // One revision that writes an object, or removes it where there is no document.
-  Worlds& write(std::string_view organization, const sync::ObjectId& id, std::string_view document) {
-    std::vector<sync::Edit> edits;
+  Worlds& write(std::string_view organization, const sluice::sync::ObjectId& id, std::string_view document) {
+    std::vector<sluice::sync::Edit> edits;
     if (document.empty()) {
-      edits.push_back(sync::Edit::removal(id.view()));
+      edits.push_back(sluice::sync::Edit::removal(id.view()));
     } else {
-      edits.emplace_back(sync::make_object(id.view(), document));
+      edits.emplace_back(sluice::sync::make_object(id.view(), document));
     }
     world.objects = world.objects.with(std::move(edits));
     world.history.append({.at = at(world.head().revision + 1), .touched = {{id, std::string(organization)}}});
@@ -65,17 +65,17 @@ class Worlds {
   }
 
   void give(std::string_view tenant, std::string_view organization) {
-    auto owners = std::make_shared<TenantOwners>(*world.owners);
+    auto owners = std::make_shared<sync::TenantOwners>(*world.owners);
     owners->insert_or_assign(std::string(tenant), std::string(organization));
     world.owners = std::move(owners);
   }
 
-  World world{History(at(0))};
+  sync::World world{sync::History(at(0))};
 };
 
-inline const SyncScope kPlatform{};
-inline const SyncScope kAcme{.organization_id = "acme", .tenant_ids = {}};
-inline const SyncScope kGlobex{.organization_id = "globex", .tenant_ids = {}};
-inline const SyncScope kShop{.organization_id = "acme", .tenant_ids = {"shop"}};
+inline const sync::SyncScope kPlatform{};
+inline const sync::SyncScope kAcme{.organization_id = "acme", .tenant_ids = {}};
+inline const sync::SyncScope kGlobex{.organization_id = "globex", .tenant_ids = {}};
+inline const sync::SyncScope kShop{.organization_id = "acme", .tenant_ids = {"shop"}};
 
 }  // namespace sluice::server::test

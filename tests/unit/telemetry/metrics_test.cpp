@@ -336,7 +336,7 @@ TEST_CASE("Values that others keep are read at each scrape") {
   DrivenClock clock;
   Metrics metrics(options(), clock);
   double dropped = 1;
-  metrics.add("sluice_log_lines_dropped_total", "Lost.", prometheus::MetricType::Counter, [&] { return dropped; });
+  metrics.counter("sluice_log_lines_dropped_total", "Lost.", [&] { return dropped; });
   CHECK(Scraped(metrics)["sluice_log_lines_dropped_total"] == 1);
   dropped = 5;
   CHECK(Scraped(metrics)["sluice_log_lines_dropped_total"] == 5);

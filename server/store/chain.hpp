@@ -14,7 +14,7 @@
 
 #include "common/base/crypto.hpp"
 
-namespace sluice::server {
+namespace sluice::server::store {
 
 // One change, as the trail keeps it. Views: the row's owner outlives it.
 struct AuditRow {
@@ -37,4 +37,4 @@ struct AuditRow {
 
 Sha256Digest chained(const Sha256Digest& before, const AuditRow& row);
 
-}  // namespace sluice::server
+}  // namespace sluice::server::store

@@ -1,8 +1,8 @@
-#include "server/audit/chain.hpp"
+#include "server/store/chain.hpp"
 
 #include <array>
 
-namespace sluice::server {
+namespace sluice::server::store {
 namespace {
 
 void add(Sha256& hash, std::int64_t number) {
@@ -38,4 +38,4 @@ Sha256Digest chained(const Sha256Digest& before, const AuditRow& row) {
   return hash.finish();
 }
 
-}  // namespace sluice::server
+}  // namespace sluice::server::store

@@ -3,11 +3,13 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "common/base/error.hpp"
+#include "server/http/answer.hpp"
 
-namespace sluice::server {
+namespace sluice::server::http {
 
 class Refusal : public std::exception {
  public:
@@ -28,13 +30,12 @@ class Refusal : public std::exception {
   std::string headers;  // whole lines
 };
 
-// Everything that was read before it may be stale: the whole call is to be done again. Answered 409 when that does not
-// help.
-struct Raced : std::exception {};
-
 // The usual ones.
 [[noreturn]] void refuse_faults(unsigned status, Faults faults);
 [[noreturn]] void refuse_fault(unsigned status, std::string pointer, std::string text);
 [[noreturn]] void refuse_unknown(std::string_view kind, std::string_view id);  // 404
 
-}  // namespace sluice::server
+// A refusal as it is answered.
+Answer problem(const Refusal& refusal, std::string_view request_id);
+
+}  // namespace sluice::server::http

@@ -1,0 +1,34 @@
+// What the admin API counts of its calls.
+//
+// Thread safety: counting from any thread, without a lock. No label comes from a request.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <vector>
+
+#include <prometheus/collectable.h>
+
+#include "common/telemetry/counters.hpp"
+#include "common/telemetry/histogram.hpp"
+#include "common/telemetry/registry.hpp"
+#include "server/admin/routes.hpp"
+
+namespace sluice::server::admin {
+
+class CallMetrics final : public prometheus::Collectable {
+ public:
+  // REQUIRES: this object outlives every scrape of `registry`.
+  explicit CallMetrics(telemetry::Registry& registry);
+
+  // A call was answered. `route`: nullptr where its path matches no route.
+  void count(const Route* route, unsigned status, std::chrono::nanoseconds took) noexcept;
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  telemetry::HttpCounters requests_;
+  std::deque<telemetry::DurationHistogram> durations_;  // by index of the route; the last: paths without a route
+};
+
+}  // namespace sluice::server::admin

@@ -1,0 +1,40 @@
+#include "server/http/refusal.hpp"
+
+#include <fmt/core.h>
+
+#include "common/base/text.hpp"
+#include "common/http/problem.hpp"
+
+namespace sluice::server::http {
+
+void refuse_faults(unsigned status, Faults faults) {
+  const std::string detail = faults.size() == 1 ? "One field breaks a rule; see errors."
+                                                : fmt::format("{} fields break a rule; see errors.", faults.size());
+  throw Refusal(status, "invalid", detail, std::move(faults));
+}
+
+void refuse_fault(unsigned status, std::string pointer, std::string text) {
+  refuse_faults(status, {{std::move(pointer), std::move(text)}});
+}
+
+void refuse_unknown(std::string_view kind, std::string_view id) {
+  throw Refusal(404, "not-found", fmt::format("There is no {} {}.", kind, quoted(id)));
+}
+
+Answer problem(const Refusal& refusal, std::string_view request_id) {
+  Answer answer;
+  answer.status = refusal.status;
+  answer.content_type = sluice::http::kProblemType;
+  answer.headers = refusal.headers;
+  const std::string type = refusal.type.empty() ? "about:blank" : "/problems/" + refusal.type;
+  sluice::http::write_problem({.status = refusal.status,
+                               .type = type,
+                               .title = {},
+                               .detail = refusal.detail,
+                               .request_id = request_id,
+                               .errors = refusal.faults},
+                              answer.body);
+  return answer;
+}
+
+}  // namespace sluice::server::http
