@@ -15,8 +15,8 @@ struct Impatient : CounterRig {
   Impatient() : CounterRig(50ms) {}
 
   // The status of a call while another transaction is about to change rows of a table.
-  int status_while_held(std::string_view table, std::string_view condition, std::string_view method,
-                        std::string_view target, std::string_view body) {
+  unsigned status_while_held(std::string_view table, std::string_view condition, std::string_view method,
+                             std::string_view target, std::string_view body) {
     postgres::DatabaseOptions options = database_options();
     const auto holder = postgres::connect(options);
     postgres::Transaction tx(*holder);
@@ -24,8 +24,8 @@ struct Impatient : CounterRig {
     REQUIRE(tx.exec_text(fmt::format("SELECT FROM {} WHERE {} FOR NO KEY UPDATE", table, condition)).size() == 1);
     return ask(method, target, body).status;
   }
-  int put_while_held(std::string_view table, std::string_view condition, std::string_view target,
-                     std::string_view body) {
+  unsigned put_while_held(std::string_view table, std::string_view condition, std::string_view target,
+                          std::string_view body) {
     return status_while_held(table, condition, "PUT", target, body);
   }
 };

@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-bool stored_up_to(fleet::Fleet& fleet, const sluice::sync::AgentCaller& caller,
-                  const sluice::sync::ReportDocument& document, std::int64_t number) {
+bool stored_up_to(fleet::Fleet& fleet, const sync::AgentCaller& caller, const sluice::sync::ReportDocument& document,
+                  std::int64_t number) {
   return eventually([&] { return fleet.report(caller, "10.0.0.1", document) == number; });
 }
 

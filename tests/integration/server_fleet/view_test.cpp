@@ -26,8 +26,7 @@ struct View : FleetRig {
     }
     return text + at(answer, "/enforced_by_all");
   }
-  void report_at(const sluice::sync::AgentCaller& caller, const std::string& agent,
-                 const sluice::sync::Position& position) {
+  void report_at(const sync::AgentCaller& caller, const std::string& agent, const sluice::sync::Position& position) {
     fleet->report(caller, "10.0.0.1", document(agent, {}, position));
   }
   bool enforced(std::int64_t revision, const std::string& expected) {
@@ -129,7 +128,7 @@ TEST_CASE_FIXTURE(View, "an answer asks to wait only while not all enforce it") 
 }
 
 TEST_CASE_FIXTURE(View, "what was decided is counted by tenant, policy, outcome and time, within the caller's scope") {
-  const sluice::sync::AgentCaller both{.token_id = "t", .organization_id = "acme", .tenant_ids = {"bank", "shop"}};
+  const sync::AgentCaller both{.token_id = "t", .organization_id = "acme", .tenant_ids = {"bank", "shop"}};
   auto one = usage(1, "allowed", 10);
   one.counts.push_back({"shop", "orders", "denied", 4});
   one.counts.push_back({"shop", "trial", "shadow_denied", 3});
@@ -180,7 +179,7 @@ TEST_CASE_FIXTURE(View, "analytics count from since, inclusive, until the end, e
                     hour, calls));
   }
   const std::string noon = "?since=2026-03-01T12:00:00Z&until=2026-03-01T13:00:00Z";
-  const http::Answer hour = ask("GET", "/v1/admin/analytics" + noon + "&by=minute");
+  const admin::Answer hour = ask("GET", "/v1/admin/analytics" + noon + "&by=minute");
   CHECK(each(hour, "count") == "10 100");
   CHECK(at(hour, "/totals/decisions") == "110");
   CHECK(at(hour, "/until") == "2026-03-01T13:00:00Z");

@@ -146,7 +146,7 @@ agent::follow::SyncObserver SwarmAgent::observer() {
   out.fetch_ended = [this](agent::follow::FetchResult result, const std::optional<sync::Position>& position,
                            std::string_view text) {
     log_.write(event("fetch_end")
-                   .add("result", agent::to_string(result))
+                   .add("result", agent::follow::to_string(result))
                    .add("since", fetch_since_ ? fetch_since_->revision : -1)
                    .add(position)
                    .add("text", text));

@@ -20,7 +20,7 @@ struct Rig {
   Webhook webhook{[this]() -> const InjectorSettings& { return with; }, log};
   sluice::http::Asker asker{webhook};
 
-  sluice::admin::Answer ask(const std::string& body, const std::string& method = "POST",
+  sluice::http::Answer ask(const std::string& body, const std::string& method = "POST",
                            const std::string& path = "/v1/inject", const std::string& type = "application/json") {
     return asker.answers[asker.send(method, path, body, {{"content-type", type}})];
   }
@@ -50,7 +50,7 @@ TEST_CASE("a pod the API server asks about is answered and counted by what becam
 
 TEST_CASE("what cannot be read is refused with a Status that says why, and counted") {
   Rig rig;
-  const sluice::admin::Answer answer = rig.ask("{");
+  const sluice::http::Answer answer = rig.ask("{");
   CHECK(answer.status == 400);
   CHECK(answer.type == "application/json");
   CHECK(answer.has(R"("kind":"Status")"));

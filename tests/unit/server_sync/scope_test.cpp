@@ -30,22 +30,22 @@ std::string names(const std::vector<sluice::sync::Edit>& edits) {
 
 // What an agent has that follows the world by documents.
 struct Follower {
-  sluice::sync::SyncScope scope;
-  sluice::sync::ScopeSets sets{};
+  sync::SyncScope scope;
+  sync::ScopeSets sets{};
   sluice::sync::ScopeState state{};
   bool has_any = false;
 
-  bool fetch(const sluice::sync::World& world) {
+  bool fetch(const sync::World& world) {
     const auto objects = sets.at(world, scope, {});
-    const sluice::sync::Document document =
-        sluice::sync::make_document(world, scope, objects, has_any ? std::optional(state.head.revision) : std::nullopt);
+    const sync::Document document =
+        sync::make_document(world, scope, objects, has_any ? std::optional(state.head.revision) : std::nullopt);
     const auto parsed = sluice::sync::parse_snapshot(document.text);
     REQUIRE(parsed);
     auto applied = document.whole ? sluice::sync::replace(state, *parsed) : sluice::sync::apply(state, *parsed);
     REQUIRE(applied);
     state = std::move(applied->state);
     has_any = true;
-    CHECK(state.objects.checksum() == sluice::sync::objects_of(world, scope).checksum());
+    CHECK(state.objects.checksum() == sync::objects_of(world, scope).checksum());
     CHECK(state.head == world.head());
     return document.whole;
   }
@@ -53,31 +53,31 @@ struct Follower {
 
 TEST_CASE("a scope has the settings, its organizations, its tenants and what is theirs") {
   const Worlds worlds;
-  CHECK(names(sluice::sync::objects_of(worlds.world, kPlatform)) == names(worlds.world.objects));
-  CHECK(names(sluice::sync::objects_of(worlds.world, kAcme)) ==
+  CHECK(names(sync::objects_of(worlds.world, kPlatform)) == names(worlds.world.objects));
+  CHECK(names(sync::objects_of(worlds.world, kAcme)) ==
         "settings /, organization /acme, tenant /lab, tenant /shop, policy lab/p, policy shop/p");
-  CHECK(names(sluice::sync::objects_of(worlds.world, kShop)) == "settings /, organization /acme, tenant /shop, policy shop/p");
-  CHECK(names(sluice::sync::objects_of(worlds.world, {.organization_id = "globex", .tenant_ids = {"shop"}})) ==
+  CHECK(names(sync::objects_of(worlds.world, kShop)) == "settings /, organization /acme, tenant /shop, policy shop/p");
+  CHECK(names(sync::objects_of(worlds.world, {.organization_id = "globex", .tenant_ids = {"shop"}})) ==
         "settings /, organization /globex");
-  CHECK(names(sluice::sync::objects_of(worlds.world, {.organization_id = "nobody", .tenant_ids = {}})) == "settings /");
+  CHECK(names(sync::objects_of(worlds.world, {.organization_id = "nobody", .tenant_ids = {}})) == "settings /");
 }
 
 TEST_CASE("a delta has what was touched within the scope, as it is now") {
   Worlds worlds;
   worlds.write("acme", policy_of("shop", "p"), R"({"v":2})").write("acme", policy_of("shop", "p"), R"({"v":3})");
   worlds.write("globex", policy_of("mill", "p"), R"({"v":2})").write("acme", policy_of("lab", "p"), "");
-  CHECK(names(sluice::sync::edits_since(worlds.world, kPlatform, 0)) == "-lab/p, mill/p, shop/p");
-  CHECK(names(sluice::sync::edits_since(worlds.world, kAcme, 0)) == "-lab/p, shop/p");
-  CHECK(names(sluice::sync::edits_since(worlds.world, kShop, 0)) == "shop/p");
-  CHECK(names(sluice::sync::edits_since(worlds.world, kShop, 2)).empty());
-  CHECK(sluice::sync::edits_since(worlds.world, kShop, 0)[0].object->document() == R"({"v":3})");
+  CHECK(names(sync::edits_since(worlds.world, kPlatform, 0)) == "-lab/p, mill/p, shop/p");
+  CHECK(names(sync::edits_since(worlds.world, kAcme, 0)) == "-lab/p, shop/p");
+  CHECK(names(sync::edits_since(worlds.world, kShop, 0)) == "shop/p");
+  CHECK(names(sync::edits_since(worlds.world, kShop, 2)).empty());
+  CHECK(sync::edits_since(worlds.world, kShop, 0)[0].object->document() == R"({"v":3})");
   CHECK(worlds.world.history.touches(kGlobex, 0));
   CHECK(worlds.world.history.touches(kShop, 1));
   CHECK_FALSE(worlds.world.history.touches(kShop, 2));
 }
 
 TEST_CASE("who follows by deltas has what the whole would give, in every scope") {
-  for (const sluice::sync::SyncScope& scope : {kPlatform, kAcme, kGlobex, kShop}) {
+  for (const sync::SyncScope& scope : {kPlatform, kAcme, kGlobex, kShop}) {
     Worlds worlds;
     Follower follower{.scope = scope};
     CHECK(follower.fetch(worlds.world));
@@ -114,8 +114,8 @@ TEST_CASE("a change outside the scope is a delta without objects, which moves th
   Follower follower{.scope = kShop};
   follower.fetch(worlds.world);
   worlds.write("globex", policy_of("mill", "p"), R"({"v":2})");
-  const sluice::sync::Document document =
-      sluice::sync::make_document(worlds.world, kShop, sluice::sync::objects_of(worlds.world, kShop), follower.state.head.revision);
+  const sync::Document document =
+      sync::make_document(worlds.world, kShop, sync::objects_of(worlds.world, kShop), follower.state.head.revision);
   CHECK(document.text.find("mill") == std::string::npos);
   CHECK_FALSE(follower.fetch(worlds.world));
 }
@@ -124,14 +124,14 @@ TEST_CASE("a delta that would be as large as the whole is given as the whole") {
   Worlds worlds;
   for (int i = 0; i < 20; ++i) worlds.write("acme", policy_of("shop", fmt::format("q{}", i)), R"({"v":1})");
   for (int i = 0; i < 20; ++i) worlds.write("acme", policy_of("shop", fmt::format("q{}", i)), "");
-  CHECK(sluice::sync::make_document(worlds.world, kShop, sluice::sync::objects_of(worlds.world, kShop), 0).whole);
-  CHECK_FALSE(sluice::sync::make_document(worlds.world, kShop, sluice::sync::objects_of(worlds.world, kShop), 39).whole);
+  CHECK(sync::make_document(worlds.world, kShop, sync::objects_of(worlds.world, kShop), 0).whole);
+  CHECK_FALSE(sync::make_document(worlds.world, kShop, sync::objects_of(worlds.world, kShop), 39).whole);
 }
 
 TEST_CASE("sets of scopes that nobody has asked for in minutes are let go") {
   const Worlds worlds;
-  sluice::sync::ScopeSets sets;
-  const sluice::sync::ScopeSets::Time start{};
+  sync::ScopeSets sets;
+  const sync::ScopeSets::Time start{};
   sets.at(worlds.world, kAcme, start);
   sets.at(worlds.world, kShop, start + std::chrono::minutes(3));
   sets.drop_unused(start + std::chrono::minutes(6));

@@ -10,14 +10,14 @@ namespace sluice::server {
 namespace {
 
 using namespace std::chrono_literals;
-using Say = sluice::sync::WatchCourse::Say;
-using Time = sluice::sync::WatchCourse::Time;
+using Say = sync::WatchCourse::Say;
+using Time = sync::WatchCourse::Time;
 
 constexpr Time kStart{};
 
 // A stream whose lines are kept as letters with their milliseconds: "i0 h700 i800 …".
 struct Stream {
-  sluice::sync::WatchCourse course;
+  sync::WatchCourse course;
   Time now = kStart;
   bool room = true;
   bool ended = false;
@@ -53,19 +53,19 @@ struct Stream {
   }
 };
 
-const sluice::sync::WatchCourse::Plan kPlan{.heartbeat_every = 2s, .heartbeat_phase = 700ms, .end = kStart + 5min};
+const sync::WatchCourse::Plan kPlan{.heartbeat_every = 2s, .heartbeat_phase = 700ms, .end = kStart + 5min};
 
 TEST_CASE("the first line comes at once, and heartbeats stand on their grid") {
-  Stream told{.course = sluice::sync::WatchCourse(kStart, true, kPlan)};
+  Stream told{.course = sync::WatchCourse(kStart, true, kPlan)};
   told.run_until(kStart + 5s);
   CHECK(told.lines == std::vector<std::string>{"i0", "h700", "h2700", "h4700"});
-  Stream level{.course = sluice::sync::WatchCourse(kStart, false, kPlan)};
+  Stream level{.course = sync::WatchCourse(kStart, false, kPlan)};
   level.run_until(kStart + 3s);
   CHECK(level.lines == std::vector<std::string>{"h0", "h700", "h2700"});
 }
 
 TEST_CASE("a change is told at once when idle, then once a window, and the last one always") {
-  Stream stream{.course = sluice::sync::WatchCourse(kStart, false, kPlan)};
+  Stream stream{.course = sync::WatchCourse(kStart, false, kPlan)};
   stream.run_until(kStart + 1s);
   stream.lines.clear();
   for (int i = 0; i < 1000; ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("a change is told at once when idle, then once a window, and the last 
 }
 
 TEST_CASE("a heartbeat does not overtake a change that is yet to be told") {
-  Stream stream{.course = sluice::sync::WatchCourse(kStart, true, kPlan)};
+  Stream stream{.course = sync::WatchCourse(kStart, true, kPlan)};
   stream.run_until(kStart + 650ms);
   stream.change();
   stream.run_until(kStart + 660ms);
@@ -95,7 +95,7 @@ TEST_CASE("a heartbeat does not overtake a change that is yet to be told") {
 }
 
 TEST_CASE("a change that a slow reader did not take is told when there is room") {
-  Stream stream{.course = sluice::sync::WatchCourse(kStart, true, kPlan)};
+  Stream stream{.course = sync::WatchCourse(kStart, true, kPlan)};
   stream.run_until(kStart + 200ms);
   stream.room = false;
   stream.change();
@@ -108,7 +108,7 @@ TEST_CASE("a change that a slow reader did not take is told when there is room")
 }
 
 TEST_CASE("a slow reader has nothing queued: when there is room it hears once, of the newest") {
-  Stream stream{.course = sluice::sync::WatchCourse(kStart, true, kPlan)};
+  Stream stream{.course = sync::WatchCourse(kStart, true, kPlan)};
   stream.run_until(kStart + 100ms);
   stream.room = false;
   for (int i = 0; i < 50; ++i) {
@@ -123,7 +123,7 @@ TEST_CASE("a slow reader has nothing queued: when there is room it hears once, o
 }
 
 TEST_CASE("a watch ends at its time, also while its reader does not read") {
-  Stream stream{.course = sluice::sync::WatchCourse(kStart, false, kPlan)};
+  Stream stream{.course = sync::WatchCourse(kStart, false, kPlan)};
   stream.run_until(kStart + 1s);
   stream.room = false;
   stream.change();
@@ -132,45 +132,45 @@ TEST_CASE("a watch ends at its time, also while its reader does not read") {
 }
 
 TEST_CASE("fetches are spread by the number of those who hear, and come back later in large fleets") {
-  CHECK(sluice::sync::spread_for(1) == 0ms);
-  CHECK(sluice::sync::spread_for(50) == 0ms);
-  CHECK(sluice::sync::spread_for(1000) == 500ms);
-  CHECK(sluice::sync::spread_for(1'000'000) == 1s);
-  CHECK_FALSE(sluice::sync::reconnect_max_for(1000));
-  CHECK(sluice::sync::reconnect_max_for(10'000) == 40s);
-  CHECK(sluice::sync::reconnect_max_for(1'000'000'000) == sluice::sync::kMaxReconnect);
+  CHECK(sync::spread_for(1) == 0ms);
+  CHECK(sync::spread_for(50) == 0ms);
+  CHECK(sync::spread_for(1000) == 500ms);
+  CHECK(sync::spread_for(1'000'000) == 1s);
+  CHECK_FALSE(sync::reconnect_max_for(1000));
+  CHECK(sync::reconnect_max_for(10'000) == 40s);
+  CHECK(sync::reconnect_max_for(1'000'000'000) == sluice::sync::kMaxReconnect);
 }
 
 TEST_CASE("gzip is taken where the caller says so") {
-  for (const char* yes : {"gzip", "deflate, gzip", "GZIP;q=0.5", "br;q=1.0, *", "x-gzip"}) CHECK(sluice::sync::takes_gzip(yes));
+  for (const char* yes : {"gzip", "deflate, gzip", "GZIP;q=0.5", "br;q=1.0, *", "x-gzip"}) CHECK(sync::takes_gzip(yes));
   for (const char* no : {"", "identity", "gzip;q=0", "gzip ; q=0.000", "*;q=0", "gzipped"})
-    CHECK_FALSE(sluice::sync::takes_gzip(no));
+    CHECK_FALSE(sync::takes_gzip(no));
 }
 
 TEST_CASE("a position is given whole or not at all, and nothing else is") {
   const std::string chain(64, 'a');
   const sluice::sync::Position seven{7, chain};
   const sluice::sync::Position nine{9, chain};
-  CHECK(sluice::sync::positions_of(sluice::sync::SyncRoute::watch, "") == sluice::sync::Positions{});
-  CHECK(sluice::sync::positions_of(sluice::sync::SyncRoute::watch, query_of(seven)) == sluice::sync::Positions{seven, {}});
-  CHECK(sluice::sync::positions_of(sluice::sync::SyncRoute::snapshot, query_of(seven) + '&' + query_of(nine, sluice::sync::kHeard)) ==
-        sluice::sync::Positions{seven, nine});
-  CHECK(sluice::sync::positions_of(sluice::sync::SyncRoute::snapshot, query_of(nine, sluice::sync::kHeard)) ==
-        sluice::sync::Positions{{}, nine});
-  CHECK_THROWS_AS(sluice::sync::positions_of(sluice::sync::SyncRoute::watch, query_of(nine, sluice::sync::kHeard)), sluice::http::Refusal);
+  CHECK(sync::positions_of(sync::SyncRoute::watch, "") == sync::Positions{});
+  CHECK(sync::positions_of(sync::SyncRoute::watch, query_of(seven)) == sync::Positions{seven, {}});
+  CHECK(sync::positions_of(sync::SyncRoute::snapshot, query_of(seven) + '&' + query_of(nine, sluice::sync::kHeard)) ==
+        sync::Positions{seven, nine});
+  CHECK(sync::positions_of(sync::SyncRoute::snapshot, query_of(nine, sluice::sync::kHeard)) ==
+        sync::Positions{{}, nine});
+  CHECK_THROWS_AS(sync::positions_of(sync::SyncRoute::watch, query_of(nine, sluice::sync::kHeard)), http::Refusal);
   for (const std::string& bad :
        {std::string("since=7"), "chain=" + chain, "since=-1&chain=" + chain, std::string("since=7&chain=x"),
         "since=7&since=7&chain=" + chain, std::string("a=1"), std::string("heard=7"), "heard=7&chain=" + chain,
         std::string("heard=7&heard_chain=x")}) {
     CAPTURE(bad);
-    CHECK_THROWS_AS(sluice::sync::positions_of(sluice::sync::SyncRoute::snapshot, bad), sluice::http::Refusal);
+    CHECK_THROWS_AS(sync::positions_of(sync::SyncRoute::snapshot, bad), http::Refusal);
   }
 }
 
 TEST_CASE("an agent's id is visible ASCII") {
-  CHECK(sluice::sync::agent_id_of("pod-1/a@b") == "pod-1/a@b");
+  CHECK(sync::agent_id_of("pod-1/a@b") == "pod-1/a@b");
   for (const std::string& bad : {std::string("a b"), std::string("é"), std::string(254, 'a')}) {
-    CHECK_THROWS_AS(sluice::sync::agent_id_of(bad), sluice::http::Refusal);
+    CHECK_THROWS_AS(sync::agent_id_of(bad), http::Refusal);
   }
 }
 

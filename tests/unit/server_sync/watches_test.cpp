@@ -71,13 +71,13 @@ class Peer final : public sluice::http::ReplySink {
   sluice::http::StreamEvents* events_ = nullptr;
 };
 
-struct FakeFleet final : sluice::sync::FleetPort {
-  std::int64_t report(const sluice::sync::AgentCaller&, std::string_view, sluice::sync::ReportDocument) override { return 0; }
-  void watch_began(const sluice::sync::AgentCaller&, std::string_view, const std::optional<sluice::sync::Position>&) override {
+struct FakeFleet final : sync::FleetPort {
+  std::int64_t report(const sync::AgentCaller&, std::string_view, sluice::sync::ReportDocument) override { return 0; }
+  void watch_began(const sync::AgentCaller&, std::string_view, const std::optional<sluice::sync::Position>&) override {
     ++watching;
   }
-  void watch_ended(const sluice::sync::AgentCaller&, std::string_view) override { --watching; }
-  sluice::sync::LiveAgents live_agents(const sluice::sync::AgentCaller& caller) override {
+  void watch_ended(const sync::AgentCaller&, std::string_view) override { --watching; }
+  sluice::sync::LiveAgents live_agents(const sync::AgentCaller& caller) override {
     return {{caller.organization_id.empty() ? "*" : caller.organization_id, 3}};
   }
   std::size_t live() const override { return agents; }
@@ -86,8 +86,8 @@ struct FakeFleet final : sluice::sync::FleetPort {
   std::size_t agents = 3;
 };
 
-std::shared_ptr<const sluice::sync::AgentToken> token_of(const std::string& id, const sluice::sync::SyncScope& scope) {
-  return std::make_shared<sluice::sync::AgentToken>(sluice::sync::AgentToken{
+std::shared_ptr<const sync::AgentToken> token_of(const std::string& id, const sync::SyncScope& scope) {
+  return std::make_shared<sync::AgentToken>(sync::AgentToken{
       .caller = {.token_id = id, .organization_id = scope.organization_id, .tenant_ids = scope.tenant_ids},
       .document = {},
       .hash = {}});
@@ -102,8 +102,8 @@ struct Rig {
     publish_tokens();
   }
 
-  void publish_tokens() { worlds.world.tokens = std::make_shared<const sluice::sync::AgentTokens>(tokens); }
-  sluice::sync::WorldPtr now() const { return std::make_shared<const sluice::sync::World>(worlds.world); }
+  void publish_tokens() { worlds.world.tokens = std::make_shared<const sync::AgentTokens>(tokens); }
+  sync::WorldPtr now() const { return std::make_shared<const sync::World>(worlds.world); }
   void news() { watches.news(now()); }
 
   Peer& watch(const std::string& token, bool changed = false, bool room = true) {
@@ -114,13 +114,13 @@ struct Rig {
   }
 
   Worlds worlds;
-  sluice::sync::AgentTokens tokens;
+  sync::AgentTokens tokens;
   SystemClock clock;
   boost::asio::io_context loop;
-  sluice::sync::SyncStatistics statistics;
+  sync::SyncStatistics statistics;
   FakeFleet fleet;
   std::deque<Peer> peers;  // outlive the watches
-  sluice::sync::Watches watches{loop, fleet, statistics, clock, {}};
+  sync::Watches watches{loop, fleet, statistics, clock, {}};
 };
 
 const sluice::sync::Heartbeat& heartbeat(const Peer& peer, std::size_t index = 0) {
@@ -173,7 +173,7 @@ TEST_CASE_FIXTURE(Rig, "changes that agents are not told of wake nobody") {
 }
 
 TEST_CASE_FIXTURE(Rig, "where the history does not reach back to what was told, every watch is woken") {
-  worlds.world.history = sluice::sync::History(at(0), 1);
+  worlds.world.history = sync::History(at(0), 1);
   Peer& acme = watch("t-acme");
   Peer& globex = watch("t-globex");
   for (Peer& peer : peers) peer.heard();
@@ -209,7 +209,7 @@ TEST_CASE_FIXTURE(Rig, "the first heartbeat tells the live agents; one that was 
 
 TEST_CASE("a later heartbeat tells the live agents only where they changed") {
   Rig rig;
-  sluice::sync::Watches quick(rig.loop, rig.fleet, rig.statistics, rig.clock, {.heartbeat_every = 1ms});
+  sync::Watches quick(rig.loop, rig.fleet, rig.statistics, rig.clock, {.heartbeat_every = 1ms});
   Peer peer;
   quick.open(peer.reply(), {.status = 200}, rig.tokens.at("t-acme"), "agent", std::nullopt, rig.now(), false);
   while (peer.lines.size() < 2) rig.loop.run_one();
@@ -254,12 +254,12 @@ TEST_CASE_FIXTURE(Rig, "a stream ends when its token reaches elsewhere, has anot
   Peer& globex = watch("t-globex");
   Peer& shop = watch("t-shop");
   tokens["t-acme"] = token_of("t-acme", kGlobex);
-  sluice::sync::AgentToken other = *tokens["t-globex"];
+  sync::AgentToken other = *tokens["t-globex"];
   other.hash.digest.front() ^= 1;
-  tokens["t-globex"] = std::make_shared<const sluice::sync::AgentToken>(other);
-  sluice::sync::AgentToken over = *tokens["t-shop"];
+  tokens["t-globex"] = std::make_shared<const sync::AgentToken>(other);
+  sync::AgentToken over = *tokens["t-shop"];
   over.document.expires_at = WallTime(Micros(clock.now_us())) - 1s;
-  tokens["t-shop"] = std::make_shared<const sluice::sync::AgentToken>(over);
+  tokens["t-shop"] = std::make_shared<const sync::AgentToken>(over);
   Peer& platform = watch("t-platform");
   publish_tokens();
   news();
@@ -270,9 +270,9 @@ TEST_CASE_FIXTURE(Rig, "a stream ends when its token reaches elsewhere, has anot
 }
 
 TEST_CASE_FIXTURE(Rig, "a stream lasts no longer than its token") {
-  sluice::sync::AgentToken token = *tokens["t-acme"];
+  sync::AgentToken token = *tokens["t-acme"];
   token.document.expires_at = WallTime(Micros(clock.now_us())) - 1s;
-  tokens["t-acme"] = std::make_shared<const sluice::sync::AgentToken>(token);
+  tokens["t-acme"] = std::make_shared<const sync::AgentToken>(token);
   CHECK_FALSE(watch("t-acme").open);
   CHECK(fleet.watching == 0);
 }
