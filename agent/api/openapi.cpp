@@ -1,6 +1,6 @@
 #include "agent/api/openapi.hpp"
 
-#include "agent/embedded.hpp"
+#include "agent/api/embedded.hpp"
 
 namespace sluice::agent::api {
 

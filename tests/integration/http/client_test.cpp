@@ -142,7 +142,7 @@ TEST_CASE("a server that accepts and is silent is given up in time, at each stag
   };
   const auto silent = ask_with(&client::Options::head_timeout, {.target = "/never"});
   CHECK(text_of(silent) == "timeout");
-  CHECK(silent.error().text.find("before the response's head was whole") != std::string::npos);
+  CHECK(silent.error().text.find("before the response's head was complete") != std::string::npos);
   const client::Request watch{.target = "/watch", .on_line = [](std::string_view) {}};
   const auto stalled = ask_with(&client::Options::idle_timeout, watch);
   CHECK(stalled.error().text.find("in the middle of the body") != std::string::npos);

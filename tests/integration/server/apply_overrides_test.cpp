@@ -118,7 +118,7 @@ TEST_CASE_FIXTURE(Exported, "a policy that changes among many others takes its o
         i);
   }
   // An override's numbers are stored with the window of their limit: another window means another text in Redis.
-  const http::Answer answer = ask(
+  const admin::Answer answer = ask(
       "POST", "/v1/admin/apply",
       fmt::format(
           R"({{"format":"sluice/v1","tenants":[{{"id":"shop"}}],"policies":[{{"id":"orders","scope":{{"resource":"orders"}},"key_by":["subject"],"limits":[{{"name":"burst","algorithm":"fixed_window","limit":20,"window":"30s"}}]}}{}]}})",
@@ -138,7 +138,7 @@ TEST_CASE_FIXTURE(Exported, "a policy that moves to a plan among many other chan
         R"(,{{"id":"p{0}","scope":{{"resource":"r{0}"}},"limits":[{{"name":"n","algorithm":"fixed_window","limit":1,"window":"1s"}}]}})",
         i);
   }
-  const http::Answer answer = ask(
+  const admin::Answer answer = ask(
       "POST", "/v1/admin/apply",
       fmt::format(
           R"({{"format":"sluice/v1","tenants":[{{"id":"shop"}}],"plans":[{{"id":"pro","key_by":["subject"],"limits":[{}]}}],"policies":[{{"id":"orders","scope":{{"resource":"orders"}},"key_by":["subject"],"plan_id":"pro"}}{}]}})",
