@@ -38,8 +38,8 @@ struct AlgorithmTraits {
   NameList<3> fixed{};
 
   std::string_view capacity = "limit";  // what the canonical form calls Limit::limit
-  std::string_view rate{};                // what it calls Limit::rate; "" where the limit has no rate
-  std::string_view missing_rate{};        // what a fault says of a rate that is missing
+  std::string_view rate{};              // what it calls Limit::rate; "" where the limit has no rate
+  std::string_view missing_rate{};      // what a fault says of a rate that is missing
 
   // Reads the numbers of a limit whose algorithm is known.
   void (*read)(LimitReader& reader) = nullptr;

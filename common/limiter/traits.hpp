@@ -16,7 +16,7 @@ namespace sluice::limiter {
 // it; then `make_entries` and `key_mark` are set, and `judge` and `charge` are not.
 struct KindTraits {
   Kind kind = Kind::token_bucket;
-  std::string_view name{};      // for people
+  std::string_view name{};    // for people
   std::uint32_t values = 0;   // doubles in the state, at most 3
   bool periodic = false;      // p and q are a period's bounds, which each call brings along
   bool takes_leases = false;  // its entries are a LeaseSet: a charge takes a lease, which can be released and renewed

@@ -62,7 +62,7 @@ TEST_CASE("lines of a stream come as they are written, and its end is told") {
     std::vector<std::string> lines;
     std::optional<Result<client::Response>> end;
     watching.send({.target = "/watch", .on_line = [&](std::string_view line) { lines.emplace_back(line); }},
-                 [&](Result<client::Response> result) { end = std::move(result); });
+                  [&](Result<client::Response> result) { end = std::move(result); });
     REQUIRE(rig.until([&] { return rig.site.stream.open(); }));
     CHECK(rig.site.stream.write("one\n"));
     REQUIRE(rig.until([&] { return lines.size() == 1; }));
@@ -87,7 +87,7 @@ TEST_CASE("a stream that its server drops, or that is drained, is told apart") {
     client::Client watching(rig.context, rig.options());
     std::optional<Result<client::Response>> end;
     watching.send({.target = "/watch", .on_line = [](std::string_view) {}},
-                 [&](Result<client::Response> result) { end = std::move(result); });
+                  [&](Result<client::Response> result) { end = std::move(result); });
     REQUIRE(rig.until([&] { return rig.site.stream.open(); }));
     bool drained = false;
     if (drains) {
@@ -109,7 +109,7 @@ TEST_CASE("a client that stops watching is noticed by the stream's writer, on ev
     client::Client watching(rig.context, rig.options());
     bool told = false;
     watching.send({.target = "/watch", .on_line = [&](std::string_view) { watching.cancel(); }},
-                 [&](const Result<client::Response>&) { told = true; });
+                  [&](const Result<client::Response>&) { told = true; });
     REQUIRE(rig.until([&] { return rig.site.stream.open(); }));
     CHECK(rig.site.stream.write("one\ntwo\n"));
     CHECK(rig.until([&] { return rig.site.ends == 1; }));
@@ -123,7 +123,7 @@ TEST_CASE("a line may destroy its client, and an answer too") {
   ClientRig rig;
   auto watching = std::make_unique<client::Client>(rig.context, rig.options());
   watching->send({.target = "/watch", .on_line = [&](std::string_view) { watching.reset(); }},
-                [](const Result<client::Response>&) { FAIL("told after its end"); });
+                 [](const Result<client::Response>&) { FAIL("told after its end"); });
   REQUIRE(rig.until([&] { return rig.site.stream.open(); }));
   CHECK(rig.site.stream.write("one\ntwo\n"));
   CHECK(rig.until([&] { return rig.site.ends == 1; }));

@@ -241,7 +241,8 @@ TEST_CASE_FIXTURE(Applied, "nobody applies beyond his scope: what is foreign is 
   }
   const std::string shop_only = token("org_admin", R"("organization_id":"acme","tenant_ids":["shop"])");
   for (const std::string_view id : {"kiosk", "nobody"}) {
-    const admin::Answer answer = as(shop_only, fmt::format(R"({{"format":"sluice/v1","tenants":[{{"id":"{}"}}]}})", id));
+    const admin::Answer answer =
+        as(shop_only, fmt::format(R"({{"format":"sluice/v1","tenants":[{{"id":"{}"}}]}})", id));
     CHECK(answer.status == 422);
     CHECK(faulty(answer) == "/tenants/0/id");
   }
@@ -293,11 +294,11 @@ plans:
       - {name: burst, algorithm: token_bucket, capacity: 100, refill_per_sec: 0.333333}
   - {id: max, limits: *limits}
 )",
-                                    "", {{"content-type", "application/yaml"}});
+                                     "", {{"content-type", "application/yaml"}});
   REQUIRE_MESSAGE(answer.status == 200, answer.body);
   CHECK(changes_of(answer) == "create organization acme, create tenant shop, create plan pro, create plan max");
   const admin::Answer faults = apply("format: sluice/v1\ntenants:\n- id: shop\n  organization_id: acme\n  mode: loud\n",
-                                    "", {{"content-type", "application/yaml"}});
+                                     "", {{"content-type", "application/yaml"}});
   CHECK(faults.status == 422);
   CHECK(faulty(faults) == "/tenants/0/organization_id /tenants/0/mode");
   CHECK(at(faults, "/errors/1/line") == "5");

@@ -116,7 +116,8 @@ TEST_CASE_FIXTURE(CounterRig, "clear of one policy leaves the overrides of other
   put_override("of-paid",
                R"("policy_id":"paid","limit_name":"daily","identity":{"subject":"user:42"},"set":{"limit":9000})");
   put_override("gold", for_plan("ann", 77));
-  const admin::Answer cleared = ask("POST", "/v1/admin/overrides/clear", R"({"tenant_id":"shop","policy_id":"orders"})");
+  const admin::Answer cleared =
+      ask("POST", "/v1/admin/overrides/clear", R"({"tenant_id":"shop","policy_id":"orders"})");
   CHECK(cleared.status == 200);
   CHECK(at(cleared, "/cleared") == "2");
   CHECK(each(ask("GET", "/v1/admin/overrides?tenant_id=shop"), "id") == "gold of-paid");
