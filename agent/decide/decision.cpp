@@ -7,7 +7,6 @@
 #include "common/base/crypto.hpp"
 #include "common/domain/algorithm.hpp"
 #include "common/domain/credential.hpp"
-#include "common/domain/quota_period.hpp"
 #include "common/limiter/algorithms/lease_set.hpp"
 #include "common/limiter/lease_id.hpp"
 #include "common/policy/counter_key.hpp"

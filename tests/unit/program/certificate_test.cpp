@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include <openssl/ssl.h>
@@ -22,7 +23,6 @@ using http::PemPair;
 // A folder with the pair "one", whose files are checked every millisecond.
 struct Watched {
   Watched() { folder.write(make_pair("one")); }
-  ~Watched() { std::fclose(file); }
 
   bool load() { return certificate.load({folder.path("tls.crt"), folder.path("tls.key")}, exposed); }
 
@@ -45,7 +45,7 @@ struct Watched {
   // How often an event was logged so far.
   int logged(std::string_view event) const {
     std::array<char, 8192> buffer{};
-    const ssize_t size = ::pread(::fileno(file), buffer.data(), buffer.size(), 0);
+    const ssize_t size = ::pread(::fileno(file.get()), buffer.data(), buffer.size(), 0);
     const std::string_view text(buffer.data(), static_cast<std::size_t>(size));
     int count = 0;
     for (std::size_t at = 0; (at = text.find(event, at)) != std::string_view::npos; ++at) ++count;
@@ -53,10 +53,13 @@ struct Watched {
   }
 
   http::Folder folder;
-  std::FILE* file = std::tmpfile();
+  struct Close {
+    void operator()(std::FILE* opened) const { std::fclose(opened); }
+  };
+  std::unique_ptr<std::FILE, Close> file{std::tmpfile()};  // closed after `lines`, whose thread writes to it, has ended
   telemetry::Registry exposed;
   boost::asio::io_context loop{1};
-  telemetry::LineWriter lines{::fileno(file)};
+  telemetry::LineWriter lines{::fileno(file.get())};
   telemetry::Log log{lines, telemetry::LogLevel::info};
   Certificate certificate{loop, log, 1ms};
 };
