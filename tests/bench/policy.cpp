@@ -96,7 +96,7 @@ Timed match_in(std::string name, SnapshotPtr snapshot, std::size_t requests, std
   std::vector<policy::Candidate> all;
   for (std::size_t i = 0; i < requests; ++i) {
     policy::match(*snapshot, tenant, asked->next(), kNow, &all);
-    const auto applying = std::ranges::count(all, policy::Verdict::applies, &policy::Candidate::verdict);
+    const auto applying = std::ranges::count(all, policy::Applicability::applies, &policy::Candidate::applicability);
     if (applying != 5) stop(fmt::format("{} candidates apply, not five", applying));
   }
   auto run = [snapshot, asked, &tenant](std::size_t times) {
