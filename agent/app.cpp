@@ -33,7 +33,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kStuckAfter{10};  // a loop that has not turned for so long is not alive
+constexpr std::chrono::seconds kStuckAfter{10};  // a worker whose loop was stuck this long fails /livez
 
 telemetry::MetricsOptions metrics_options(const Config& config) {
   telemetry::MetricsOptions options;
@@ -47,7 +47,7 @@ telemetry::MetricsOptions metrics_options(const Config& config) {
   return options;
 }
 
-// The parts of a running agent, in the order in which they are built; they end in the reverse order.
+// The parts of a running agent, in the order in which they are built. They are destroyed in the reverse order.
 class App {
  public:
   explicit App(const Config& config)
@@ -117,8 +117,8 @@ class App {
   std::vector<std::string> degraded_stores() const;
   bool listen();
   bool listen_tcp_all();
-  bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
-                const std::string& where);
+  bool log_listener(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
+                    const std::string& where);
   void drain();
   bool alive() const;
   std::vector<std::string> degraded() const;
@@ -133,10 +133,10 @@ class App {
   telemetry::Metrics metrics_;
   limiter::MemoryCounters counters_;
   WorkerShared shared_;
-  std::optional<usage::Usage> usage_;  // with --server, to whom it is reported
+  std::optional<usage::Usage> usage_;  // only with --server
   policies::LiveAgents live_agents_;
-  std::optional<policies::BundleSource> bundle_;  // of --policies
-  std::optional<policies::ServerSource> server_;  // of --server
+  std::optional<policies::BundleSource> bundle_;  // only with --policies
+  std::optional<policies::ServerSource> server_;  // only with --server
   std::deque<Worker> workers_;
   boost::asio::io_context admin_loop_{1};
   program::Probes probes_;
@@ -146,7 +146,7 @@ class App {
   program::Certificate certificate_;
 };
 
-// A server that is away ends no start.
+// The agent also starts while the server cannot be reached.
 void App::follow_server(policies::SnapshotSwap::Publish publish) {
   policies::ServerHooks hooks{.head =
                                   [this](const sync::Position& head, std::int64_t confirmed_us) {
@@ -186,8 +186,8 @@ bool App::load() {
   return bundle_->load_first();
 }
 
-bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
-                   const std::string& where) {
+bool App::log_listener(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
+                       const std::string& where) {
   if (!port) {
     log_.error("listen_failed", fmt::format("{}; {} names another address.", port.error().text, flag),
                {{"listener", what}, {"address", where}, {"code", port.error().code}});
@@ -197,32 +197,32 @@ bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std
   return true;
 }
 
-// Every address is bound before the first request is answered: what cannot be had ends the start.
+// Binds every address before the first request is answered. An address that cannot be bound ends the start.
 bool App::listen() {
   if (!listen_tcp_all()) return false;
   if (!config_.listen_unix.empty()) {
     auto bound = workers_[0].listen_unix(config_.listen_unix, config_.listen_unix_mode);
     Result<std::uint16_t> outcome = bound ? Result<std::uint16_t>(0) : std::unexpected(bound.error());
-    if (!listened(outcome, "checks on a Unix socket", "--listen-unix", config_.listen_unix)) return false;
+    if (!log_listener(outcome, "checks on a Unix socket", "--listen-unix", config_.listen_unix)) return false;
   }
-  return listened(admin_server_.listen_tcp(config_.admin, false), "admin", "--admin", config_.admin);
+  return log_listener(admin_server_.listen_tcp(config_.admin, false), "admin", "--admin", config_.admin);
 }
 
 bool App::listen_tcp_all() {
   bool many = config_.workers > 1;
   std::string address = config_.listen;
   if (many) {
-    // Among workers the port is shared, and any process of this user could share it unseen: that nobody does shows only
-    // to one who asks for it alone. This also settles which port "any" is.
+    // Workers share the port (SO_REUSEPORT), and so could any other process of this user without notice. Binding it
+    // once without sharing shows that the port is free. It also turns port 0 into a number.
     auto port = http::Server(admin_loop_, http::ServerOptions{}, probes_).listen_tcp(address, false);
-    if (!port) return listened(port, "checks", "--listen", address);
+    if (!port) return log_listener(port, "checks", "--listen", address);
     address = fmt::format("{}:{}", address.substr(0, address.rfind(':')), *port);
   }
   const auto& certificates = certificate_.get();
   for (Worker& worker : workers_) {
     auto port = certificates ? worker.listen_tls(address, many, certificates) : worker.listen_tcp(address, many);
     const std::string_view what = certificates ? "checks over TLS" : "checks";
-    if ((!port || &worker == &workers_.front()) && !listened(port, what, "--listen", address)) return false;
+    if ((!port || &worker == &workers_.front()) && !log_listener(port, what, "--listen", address)) return false;
   }
   return true;
 }
@@ -271,11 +271,11 @@ int run(const Config& config) { return App(config).run(); }
 
 namespace {
 
-// "FILE:3:12: /policies/0/scope: must …", as compilers write it.
+// "FILE:3:12: /policies/0/scope: must …", the format of compilers.
 void print_faults(const std::string& file, std::string_view kind, const Faults& faults) {
   for (const Fault& fault : faults) {
-    const std::string place = fault.line == 0 ? "" : fmt::format(":{}:{}", fault.line, fault.column);
-    fmt::print(stderr, "{}{}: {}{}{}{}\n", file, place, kind, fault.pointer, fault.pointer.empty() ? "" : ": ",
+    const std::string position = fault.line == 0 ? "" : fmt::format(":{}:{}", fault.line, fault.column);
+    fmt::print(stderr, "{}{}: {}{}{}{}\n", file, position, kind, fault.pointer, fault.pointer.empty() ? "" : ": ",
                fault.text);
   }
 }

@@ -1,15 +1,15 @@
-// The agent's life cycle, given its configuration: load, build the parts, listen, decide, drain, end.
+// The agent's life cycle: build the parts, load policies, listen, decide, drain, exit.
 #pragma once
 
 #include "agent/config.hpp"
 
 namespace sluice::agent {
 
-// Runs until SIGTERM or SIGINT; a second one ends at once. Returns the exit code: 0 after a drain, 1 where it could not
-// start (what is wrong was logged).
+// Runs until SIGTERM or SIGINT, then drains; a second signal ends the process at once. Returns the exit code: 0 after a
+// drain, 1 if the agent could not start (it has logged why).
 int run(const Config& config);
 
-// `--check-config`: prints what is wrong with the bundle, or what is in it. 0 or 1.
+// `--check-config`: prints the faults of the bundle, or a summary of it. Returns the exit code: 0 valid, 1 invalid.
 int check_config(const Config& config);
 
 }  // namespace sluice::agent

@@ -40,7 +40,7 @@ void read_counters(ConfigReader& reader, Config& config) {
                                               .use = "has no use with --counters memory; leave it out"});
 }
 
-// Kept beside the policies from before: a start without the server needs both.
+// The login is stored beside the last good state: an agent that starts without its server needs both.
 void read_counters_login(ConfigReader& reader, Config& config) {
   constexpr std::string_view kFlag = "redis-password-from-server";
   if (!reader.boolean(kFlag)) return;
@@ -63,7 +63,7 @@ void read_unix_mode(ConfigReader& reader, Config& config) {
   const std::string& text = given.text;
   const bool octal = (text.size() == 3 || text.size() == 4) && text.find_first_not_of("01234567") == std::string::npos;
   const auto mode = octal ? static_cast<mode_t>(std::stoul(text, nullptr, 8)) : mode_t{0};
-  // To connect is to write.
+  // A process needs write permission on a Unix socket to connect to it.
   if (mode > 0777 || (mode & 0600) != 0600) {
     return reader.fault("listen-unix-mode",
                         "must be an octal mode from 0600 to 0777 that lets the owner read and write");
@@ -185,7 +185,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
   switch (config.command) {
     case Config::Command::help:
       config.text = flags.help;
-      return config;  // whatever else is faulty: help is what is needed
+      return config;  // even if other flags are invalid
     case Config::Command::version:
       config.text = fmt::format("{} {} ({})\n", kProgram.name, version(), compiler());
       return config;

@@ -1,6 +1,6 @@
-// The configuration of sluice-agent, from flags and environment; read and checked in full before anything starts.
+// The configuration of sluice-agent, from flags and environment. It is read and checked in full before anything starts.
 //
-// Values only: copy freely. No text made here shows a secret.
+// Values only: copy freely. No error text contains a secret.
 #pragma once
 
 #include <chrono>
@@ -23,29 +23,29 @@
 
 namespace sluice::agent {
 
-// What `mint-key` shall make.
+// The arguments of `sluice-agent mint-key`.
 struct MintKeyRequest {
-  std::string id;  // "": a random one
+  std::string id;  // "": make a random id
   std::string tenant;
-  std::string name;  // "": none
+  std::string name;  // "": no name
 };
 
 struct Config {
-  // What the program shall do. Of help, version and mint_key only `text` and `mint` are filled in.
+  // The command to run. For help and version only `text` is set, for mint_key only `mint`.
   enum class Command : std::uint8_t { run, check_config, mint_key, reference, help, version };
   Command command = Command::run;
-  std::string text;  // help, version: print this and exit 0
+  std::string text;  // for help and version: the text to print
   MintKeyRequest mint;
 
-  std::string policies_file;                      // "": none; REQUIRED by check_config
-  std::optional<policies::ServerOptions> server;  // instead of it
+  std::string policies_file;                      // "": no bundle file; REQUIRED for check_config
+  std::optional<policies::ServerOptions> server;  // policies come from a server instead
   bool allow_without_snapshot = false;
 
   std::optional<redis::Options> redis;  // absent: counters in memory
 
-  std::string listen;                  // "127.0.0.1:8088"; loopback unless with TLS or --insecure-listen
-  http::CertificateFiles certificate;  // of listen; "": no TLS
-  std::string listen_unix;             // "": none
+  std::string listen;                  // "127.0.0.1:8088"; loopback, unless TLS or --insecure-listen is set
+  http::CertificateFiles certificate;  // for `listen`; empty: no TLS
+  std::string listen_unix;             // "": no Unix socket
   mode_t listen_unix_mode = 0660;
   std::string admin;
 
@@ -60,7 +60,8 @@ struct Config {
   bool metrics_policy_label = false;
 };
 
-// All faults at once; each names the flag or the variable (Fault::pointer), the value, the rule and the fix. Exit 2.
+// Returns all faults at once. Each names the flag or variable (Fault::pointer), the value, the rule and the fix. The
+// program then exits with status 2.
 std::expected<Config, Faults> read_config(int argc, const char* const* argv, const program::Environment& environment);
 
 }  // namespace sluice::agent

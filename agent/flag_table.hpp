@@ -1,4 +1,4 @@
-// The command line of sluice-agent: its commands, and of every flag the name, group, kind of value, default and help.
+// The command line of sluice-agent: its commands, and each flag's name, group, kind of value, default and help text.
 #pragma once
 
 #include <array>

@@ -7,8 +7,8 @@
 
 namespace sluice::agent {
 
-// `{"id":…,"key":…,"key_hash":…,"bundle_entry":{…}}` and a line end. The key is nowhere else: it cannot be shown again.
-// REQUIRES: a request that read_config accepted.
+// Returns `{"id":…,"key":…,"key_hash":…,"bundle_entry":{…}}` and a line end. The key is stored nowhere, so it cannot be
+// shown again. REQUIRES: `request` comes from read_config().
 std::string mint_key_document(const MintKeyRequest& request);
 
 }  // namespace sluice::agent

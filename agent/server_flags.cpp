@@ -21,8 +21,8 @@ namespace {
 using namespace std::chrono_literals;
 using program::ConfigReader;
 
-// Flags that would silently do nothing without --server.
-constexpr std::array<std::string_view, 10> kOfServer{
+// Flags that have no effect without --server.
+constexpr std::array<std::string_view, 10> kServerFlags{
     "agent-token-file", "server-tls-ca",    "server-tls-cert", "server-tls-key", "insecure-server",
     "snapshot-cache",   "max-snapshot-age", "report-interval", "agent-id",       "pod"};
 
@@ -50,7 +50,7 @@ void read_url(ConfigReader& reader, policies::ServerOptions& options) {
   using Transport = http_client::Url::Transport;
   const auto url = http_client::parse_url(reader.value("server").text);
   if (!url || url->transport == Transport::unix_socket) {
-    // It may hold a password, though it should not.
+    // The error text leaves the value out, because a user may have put a password into the URL.
     return reader.fault_of_secret("server", "must be https://HOST[:PORT] or http://HOST[:PORT], without a path");
   }
   options.sync.server = *url;
@@ -109,7 +109,7 @@ void read_cache(ConfigReader& reader, policies::ServerOptions& options) {
 
 std::optional<policies::ServerOptions> read_server(ConfigReader& reader, const program::Environment& environment) {
   const bool given = reader.value("server").given;
-  for (const std::string_view flag : kOfServer) {
+  for (const std::string_view flag : kServerFlags) {
     reader.require_use(flag, given, "has no use without --server; leave it out");
   }
   if (!given) return std::nullopt;

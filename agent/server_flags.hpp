@@ -1,4 +1,4 @@
-// The flags by which an agent is told where its server is. A part of config.
+// Reads the flags about the server (--server and those that belong to it). A part of config.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace sluice::agent {
 
-// Nothing where there is no --server. POD_NAME is asked of the environment.
+// Returns nullopt without --server. The environment variable POD_NAME is the default of --pod.
 std::optional<policies::ServerOptions> read_server(program::ConfigReader& reader,
                                                    const program::Environment& environment);
 

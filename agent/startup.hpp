@@ -1,7 +1,9 @@
-// When an agent counts as started, for the probe that holds back what comes behind it: when it decides by policies and
-// its counters have answered, or when that has taken too long, for no pod shall wait for ever.
+// Decides when the agent counts as started (/startupz). Kubernetes starts a pod's next containers only then.
 //
-// Time is a parameter. Thread safety: none; the admin loop's.
+// The agent has started when it has policies and its counter store has answered. After --startup-wait it counts as
+// started in any case, so that no pod waits forever.
+//
+// Time is a parameter. Thread: the admin loop's.
 #pragma once
 
 #include <chrono>
@@ -14,14 +16,14 @@ class Startup {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // It has waited long enough at `patience_ends`.
-  explicit Startup(Time patience_ends) : patience_ends_(patience_ends) {}
+  // From `deadline` on, the agent counts as started whatever is missing.
+  explicit Startup(Time deadline) : deadline_(deadline) {}
 
-  // What it still waits for, a few words each; once that was nothing, it stays so.
+  // What the start still waits for, a few words each. Once the result was empty, it stays empty.
   std::vector<std::string> waits_for(Time now, bool has_policies, bool has_counters) {
     std::vector<std::string> missing;
     if (started_) return missing;
-    if (now < patience_ends_) {
+    if (now < deadline_) {
       if (!has_policies) missing.emplace_back("policies");
       if (!has_counters) missing.emplace_back("the first answer of the counter store");
     }
@@ -30,7 +32,7 @@ class Startup {
   }
 
  private:
-  const Time patience_ends_;
+  const Time deadline_;
   bool started_ = false;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
 
-// Why there is no connection (the codes of redis::Observer), as the class of error it is counted under.
+// Maps the code of a connection error (redis::Observer) to the fault class that the metrics count.
 limiter::StoreFault connect_fault(std::string_view code) {
   using limiter::StoreFault;
   if (code == "authentication" || code == "permission" || code == "credentials" || code == "no_login") {
@@ -41,7 +41,7 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
   tick();
 }
 
-// What waits for Redis is told before what it would touch is gone.
+// Calls waiting for Redis fail now, while the objects that their callbacks use still exist.
 Worker::~Worker() {
   if (redis_) redis_->stop();
 }
@@ -79,17 +79,17 @@ redis::Observer Worker::observe_redis() {
               },
           .disconnected =
               [lost](const Error& error) {
-                lost(error, "redis_disconnected", "The connection to Redis is lost; it is made anew.");
+                lost(error, "redis_disconnected", "The connection to Redis is lost; the agent reconnects.");
               }};
 }
 
-// At the start nothing is wrong: the server has yet to hand it out.
+// Not an error before the first connection: the server has not handed out the login yet.
 void Worker::await_login() {
   redis_ready_.store(false, std::memory_order_relaxed);
   telemetry::set(shared_.metrics.workers.at(index_).redis_connected, telemetry::WorkerMetrics::Known::no);
   if (std::exchange(awaits_login_, true)) return;
   shared_.log.info("redis_login_awaited",
-                   "Redis is used as soon as the server has handed out its login; failure modes decide meanwhile.",
+                   "The agent waits for the server to hand out the login to Redis; failure modes decide meanwhile.",
                    {{"worker", index_}});
 }
 
@@ -113,7 +113,7 @@ void Worker::on_connected(const redis::ServerInfo& server) {
   publish_overrides();
 }
 
-// They are for the whole Redis (or process): one worker writes them.
+// Overrides apply to the whole Redis (or process), so only the first worker writes them.
 void Worker::publish_overrides() {
   if (index_ == 0 && (!redis_ || redis_ready())) overrides_.publish(in_force_);
 }

@@ -1,7 +1,7 @@
-// One of N identical workers: an event loop on its own thread with its own listeners, its own connection to Redis and
-// its own view of the snapshot. Workers share nothing that is locked but the memory counters.
+// One of N identical workers: an event loop on its own thread, with its own listeners, its own connection to Redis and
+// its own pointer to the snapshot. The memory counters are the only locked data that workers share.
 //
-// Thread: everything runs on the worker's loop; the functions marked so may be called from others.
+// Thread: everything runs on the worker's loop, except the functions marked "from any thread".
 #pragma once
 
 #include <atomic>
@@ -29,12 +29,12 @@ namespace sluice::agent {
 
 struct WorkerOptions {
   HeaderFamilies headers;
-  std::size_t max_in_flight = 10'000;   // checks of the whole process; above: 503 overload
-  bool allow_without_snapshot = false;  // else 503 no_snapshot
-  bool policy_label = false;            // count decisions by policy
+  std::size_t max_in_flight = 10'000;   // checks of the whole process; more get 503 overload
+  bool allow_without_snapshot = false;  // false: 503 no_snapshot
+  bool policy_label = false;            // add a policy label to decision metrics
 };
 
-// What workers of one process have in common. Outlives them.
+// What the workers of one process share. Outlives them.
 struct WorkerShared {
   const Clock& clock;
   telemetry::Metrics& metrics;
@@ -44,8 +44,8 @@ struct WorkerShared {
   limiter::MemoryCounters& memory;
   WorkerOptions options;
   http::ServerOptions http;
-  usage::Usage* usage = nullptr;             // none where there is no server to report to
-  std::function<void()> redis_refused = {};  // Redis did not take the login; called on workers' loops
+  usage::Usage* usage = nullptr;             // nullptr without --server
+  std::function<void()> redis_refused = {};  // called on a worker's loop when Redis rejects the login
   decide::InFlight in_flight{options.max_in_flight};
 };
 
@@ -54,28 +54,29 @@ class Worker {
   Worker(std::size_t index, WorkerShared& shared);
   ~Worker();
 
-  // Before run(). `reuse_port`: other workers listen on the same address.
+  // REQUIRES: called before run(). `reuse_port`: other workers listen on the same address.
   Result<std::uint16_t> listen_tcp(const std::string& address, bool reuse_port);
   Result<std::uint16_t> listen_tls(const std::string& address, bool reuse_port,
                                    std::shared_ptr<const http::Certificates> certificates);
   Result<> listen_unix(const std::string& path, mode_t mode);
 
-  // What a front end of another protocol is built from; used on the loop only.
+  // For a front end of another protocol; used on the loop only.
   boost::asio::io_context& loop() { return context_; }
   decide::Decider& decider() { return decider_; }
 
-  void run();  // until stop(); the worker's thread is the one that calls it
+  void run();  // returns after stop(); the calling thread becomes the worker's thread
 
   // From any thread:
-  // Decisions from the next turn of the loop on are by this one; then `taken` is called, on the loop. The one before
-  // must be kept by somebody else until it is not used here any more: to free it takes longer than a decision may.
+  // The loop decides by this snapshot from its next turn on, then calls `taken` on the loop. The caller keeps the
+  // former snapshot alive until this worker has let go of it, because freeing a snapshot takes longer than a decision
+  // may.
   void set_snapshot(policies::Publication publication, std::function<void()> taken = {});
-  void set_head(api::CheckApi::Head head);    // of that snapshot
-  void drain(std::function<void()> drained);  // answers what is in flight, then calls back from the loop
+  void set_head(api::CheckApi::Head head);    // the position that /v1/snapshot shows
+  void drain(std::function<void()> drained);  // answers the requests in flight, then calls back on the loop
   void stop();
   bool redis_ready() const { return redis_ready_.load(std::memory_order_relaxed); }
-  bool has_policies() const { return has_policies_.load(std::memory_order_relaxed); }  // it decides by some
-  // When the loop last turned, by the steady clock: what liveness is judged by.
+  bool has_policies() const { return has_policies_.load(std::memory_order_relaxed); }  // a snapshot is in force here
+  // When the loop last ran its 250 ms timer. /livez compares this with the steady clock.
   std::chrono::steady_clock::time_point last_turn() const;
 
  private:
@@ -90,8 +91,8 @@ class Worker {
   const std::size_t index_;
   WorkerShared& shared_;
   boost::asio::io_context context_{1};
-  std::unique_ptr<redis::Client> redis_;        // none where counters are in memory
-  limiter::RedisStore* redis_store_ = nullptr;  // store_, where it is one
+  std::unique_ptr<redis::Client> redis_;        // nullptr if counters are in memory
+  limiter::RedisStore* redis_store_ = nullptr;  // store_, if counters are in Redis
   std::unique_ptr<limiter::CounterStore> store_;
   usage::Recorder recorder_;
   decide::Decider decider_;
@@ -100,7 +101,7 @@ class Worker {
   policies::OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
   policies::Publication in_force_;
-  bool awaits_login_ = false;   // to Redis; it was said
+  bool awaits_login_ = false;   // the wait for the login to Redis was logged
   bool has_connected_ = false;  // to Redis
   std::atomic<bool> redis_ready_{false};
   std::atomic<bool> has_policies_{false};

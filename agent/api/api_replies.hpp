@@ -14,7 +14,7 @@
 
 namespace sluice::agent::api {
 
-// The right to answer one request, once, counted by its route's template and the status.
+// Answers one request exactly once and counts the answer by route template and status.
 class RouteReply {
  public:
   RouteReply(http::Reply reply, telemetry::HttpCounters& counters, std::size_t route)
@@ -33,7 +33,7 @@ class RouteReply {
 
 void send_json(RouteReply& reply, unsigned status, std::string_view body);
 
-// RFC 9457. `headers`: whole lines.
+// A problem document (RFC 9457). `headers`: complete header lines, each with its CRLF.
 void send_problem(RouteReply& reply, unsigned status, std::string_view detail, std::span<const Fault> errors = {},
                   std::string_view headers = {}, std::string_view request_id = {});
 
@@ -43,11 +43,11 @@ void send_no_route(RouteReply& reply, std::string_view path, std::string_view al
 // `{"status":"ok","version":"…"}`
 void send_health(RouteReply& reply);
 
-// Writes decisions; keeps its buffers.
+// Writes decisions. It keeps its buffers, so that it does not allocate for each decision.
 class DecisionWriter {
  public:
   explicit DecisionWriter(HeaderFamilies families) : families_(families) {}
-  // `as_text`: OK or Rate limit exceeded, with the same status and headers.
+  // `as_text`: the body is `OK` or `Rate limit exceeded` instead of JSON; status and headers are the same.
   void send(RouteReply& reply, const Decision& decision, bool as_text);
 
  private:

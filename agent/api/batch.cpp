@@ -8,12 +8,12 @@
 namespace sluice::agent::api {
 namespace {
 
-// What a batch at rest keeps of each of its texts: a batch of 256 everyday checks needs less.
-constexpr std::size_t kKeptBytes = std::size_t{128} << 10;
+// An idle batch keeps at most this capacity in each buffer. A batch of 256 ordinary checks needs less.
+constexpr std::size_t kMaxIdleBytes = std::size_t{128} << 10;
 
 void empty(std::string& text) {
   text.clear();
-  if (text.capacity() > kKeptBytes) text.shrink_to_fit();
+  if (text.capacity() > kMaxIdleBytes) text.shrink_to_fit();
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ void Batch::start(const http::Request& http, RouteReply reply, std::optional<dec
   reply_.emplace(std::move(reply));
   caller_ = std::move(caller);
   traceparent_ = http.header("traceparent");
-  body_.assign(http.body.data(), http.body.size());  // the connection's buffer does not wait for Redis
+  body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer before Redis answers
   auto faults = split_checks(body_, spans_);
   if (!faults.empty()) return refuse_all(faults);
   places_.resize(spans_.size());
@@ -66,7 +66,7 @@ void Batch::decided(std::size_t slot, const Decision& decision) {
 
 void Batch::refused(std::size_t slot, const decide::Refusal& refusal) { refuse(slot, problem_of(refusal)); }
 
-// The problem's pointers are those of one check; in a batch they begin at the batch.
+// The problem's JSON pointers refer to one check. In a batch they start with /checks/N.
 void Batch::refuse(std::size_t slot, CheckProblem problem) {
   for (Fault& fault : problem.errors) fault.pointer.insert(0, fmt::format("/checks/{}", slot));
   const std::size_t at = results_.size();

@@ -1,8 +1,8 @@
-// A batch of checks on its way: {"checks":[…]} → {"results":[…]}, in the same order.
+// Answers one batch of checks: {"checks":[…]} → {"results":[…]}, in the same order.
 //
-// Each check is judged on its own, by the snapshot that was in force when the batch came. An invalid check gets its
-// problem in its place. All are begun in one turn of the loop, in their order, so that they go to Redis in one write.
-// Thread: one worker's. Batches are reused: in the steady state they allocate nothing.
+// Each check is decided on its own, by the snapshot that was in force when the batch arrived. The result of an invalid
+// check is a problem. All checks start in one turn of the loop, in their order, so that they go to Redis in one write.
+// Thread: one worker's. Batches are pooled: in the steady state they allocate nothing.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ class Batch final : public decide::CheckListener {
  public:
   Batch(decide::Decider& decider, Pool<Batch>& pool) : decider_(decider), pool_(pool) {}
 
-  // Answers once, after the last check, and goes back to the pool. Without a caller there are no policies yet and every
-  // check passes.
+  // Answers once, after the last check, then returns to the pool. `caller` is nullopt while there is no snapshot and
+  // the agent is configured to allow every check.
   void start(const http::Request& http, RouteReply reply, std::optional<decide::Caller> caller);
 
   void decided(std::size_t slot, const Decision& decision) override;
@@ -37,7 +37,7 @@ class Batch final : public decide::CheckListener {
     CheckRequest request;
     decide::Check check;
   };
-  // Where a check's result is among `results_`, which come in any order.
+  // The position of one check's result in `results_`. Results arrive in any order.
   struct Result {
     std::size_t at = 0;
     std::size_t size = 0;
@@ -57,10 +57,10 @@ class Batch final : public decide::CheckListener {
   std::optional<RouteReply> reply_;
   std::optional<decide::Caller> caller_;
   std::string traceparent_;
-  std::string body_;                    // the checks point into it
-  std::vector<std::span<char>> spans_;  // of body_, one for each check
-  std::deque<Element> elements_;        // at least as many as the largest batch so far had
-  std::vector<Result> places_;          // by check
+  std::string body_;                    // spans_ points into it
+  std::vector<std::span<char>> spans_;  // one for each check, in body_
+  std::deque<Element> elements_;        // as many as the largest batch so far needed
+  std::vector<Result> places_;          // one for each check
   std::string results_;
   std::string out_;
   std::size_t open_ = 0;  // checks without a result, and one for start() itself

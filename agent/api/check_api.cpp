@@ -33,7 +33,7 @@ std::size_t route_of(std::string_view path) {
 
 }  // namespace
 
-// A check, and the reply that waits for it.
+// One POST /v1/check, from the request to the reply.
 class CheckApi::Single final : public decide::CheckListener {
  public:
   explicit Single(CheckApi& api) : api_(api), check_(api.decider_) {}
@@ -43,7 +43,7 @@ class CheckApi::Single final : public decide::CheckListener {
     caller_ = std::move(caller);
     as_text_ = wants_text(http.header("accept"));
     traceparent_ = http.header("traceparent");
-    body_.assign(http.body.data(), http.body.size());  // the connection's buffer does not wait for Redis
+    body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer before Redis answers
     auto faults = parse_check(body_, request_);
     if (!faults.empty()) {
       place.leave();
@@ -79,7 +79,7 @@ class CheckApi::Single final : public decide::CheckListener {
   decide::Check check_;
 };
 
-// One release or renewal; owns itself until the store has answered.
+// One release or renewal of a lease. Owns itself until the counter store has answered.
 class CheckApi::LeaseChange final : public limiter::LeaseListener {
  public:
   LeaseChange(RouteReply reply, Change change) : reply_(std::move(reply)), change_(change) {}
@@ -119,9 +119,9 @@ std::size_t CheckApi::body_limit(std::string_view method, std::string_view path)
   return method == "POST" && path == kBatchPath ? kMaxBatchBytes : kMaxCheckBytes;
 }
 
-void CheckApi::handle(http::Request& request, http::Reply its_reply) {
+void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   std::size_t route = route_of(request.path);
-  RouteReply reply(std::move(its_reply), counters_, route);
+  RouteReply reply(std::move(http_reply), counters_, route);
   if (route == kNoRoute) return send_no_route(reply, request.path, {});
   std::string_view method = kRoutes[route].method;
   bool readable = method == "GET" && request.method == "HEAD";
@@ -148,16 +148,16 @@ void CheckApi::check(http::Request& request, RouteReply reply) {
   singles_.take(*this).start(request, std::move(reply), *std::move(place), *std::move(caller));
 }
 
-// Without policies the whole batch is answered like one check, unless each of its checks is to pass.
+// Without a snapshot the whole batch gets one no_snapshot decision. With --no-snapshot allow each check gets its own.
 void CheckApi::check_batch(http::Request& request, RouteReply reply) {
   if (const auto decision = decider_.refuse_all()) return writer_.send(reply, *decision, false);
-  std::optional<decide::Caller> known;
+  std::optional<decide::Caller> authenticated;
   if (decider_.snapshot()) {
     auto caller = decider_.authenticate(request.header("x-api-key"));
     if (!caller) return send_problem(reply, problem_of(caller.error()));
-    known = *std::move(caller);
+    authenticated = *std::move(caller);
   }
-  batches_.take(decider_, batches_).start(request, std::move(reply), std::move(known));
+  batches_.take(decider_, batches_).start(request, std::move(reply), std::move(authenticated));
 }
 
 void CheckApi::change_lease(http::Request& request, RouteReply reply, Change change) {

@@ -18,7 +18,7 @@
 
 namespace sluice::agent::api {
 
-// The routes' templates, as metrics name them. The last one is the label of requests whose path matches no route.
+// Route labels for metrics. The last one, `other`, counts requests whose path matches no route.
 std::vector<std::string> route_templates();
 
 class CheckApi final : public http::Handler {
@@ -26,13 +26,14 @@ class CheckApi final : public http::Handler {
   CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters);
   ~CheckApi() override;
 
-  // Where the snapshot's history has come to meanwhile, nothing in it having changed, and when that was known.
+  // The newest position that the server has confirmed for the snapshot in force, and when (µs since the Unix epoch).
+  // The revision grows while nothing in the agent's scope changes.
   struct Head {
     std::uint64_t revision = 0;
     std::string chain;
     std::int64_t as_of_us = 0;
   };
-  // Nothing: the snapshot's own, as after each swap.
+  // nullopt: show the snapshot's own position. Each swap resets it to that.
   void set_head(std::optional<Head> head) { head_ = std::move(head); }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
@@ -51,7 +52,7 @@ class CheckApi final : public http::Handler {
   decide::Decider& decider_;
   telemetry::HttpCounters& counters_;
   DecisionWriter writer_;
-  std::optional<Head> head_;  // of the snapshot; absent: its own
+  std::optional<Head> head_;  // nullopt: the snapshot's own position
   Pool<Single> singles_;
   Pool<Batch> batches_;
 };

@@ -12,7 +12,7 @@ struct Row {
   Kind kind;
   unsigned status;
   std::string_view detail;
-  std::string_view pointer;  // of the field at fault; "": the request as a whole
+  std::string_view pointer;  // names the invalid field; "": the request as a whole
   std::string_view fault;
   std::string_view headers;
 };

@@ -1,5 +1,5 @@
-// How HTTP answers a check that gets no decision: one table for the refusals of the decision core, and the faults that
-// reading a body finds. One check and each check of a batch get the same problem.
+// The HTTP problem for a check that gets no decision: one table for the refusals of the decision core, and a function
+// for the faults of an invalid body. A single check and a check in a batch get the same problem.
 #pragma once
 
 #include <string_view>
@@ -17,18 +17,18 @@ struct CheckProblem {
   unsigned status = 400;
   std::string_view detail;
   Faults errors;
-  std::string_view headers = {};     // whole lines
+  std::string_view headers = {};     // complete header lines
   std::string_view request_id = {};  // of the check
   std::string_view type = "about:blank";
 
-  // Points into this object.
+  // The result points into this object.
   http::Problem problem() const {
     return {.status = status, .type = type, .detail = detail, .request_id = request_id, .errors = errors};
   }
 };
 
 CheckProblem problem_of(const decide::Refusal& refusal);
-// REQUIRES: at least one fault; the first one's status is the answer's.
+// REQUIRES: at least one fault. The status of the answer is that of the first fault.
 CheckProblem problem_of(const std::vector<RequestFault>& faults, std::string_view request_id);
 
 void send_problem(RouteReply& reply, const CheckProblem& problem);

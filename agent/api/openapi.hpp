@@ -5,6 +5,6 @@
 
 namespace sluice::agent::api {
 
-std::string_view openapi_document();  // agent/openapi.json, byte for byte
+std::string_view openapi_document();  // agent/api/openapi.json, byte for byte
 
 }  // namespace sluice::agent::api

@@ -1,4 +1,4 @@
-// Objects that own themselves while they are on their way; in between they wait here, their memory kept.
+// Reuses objects with their memory. An object owns itself while it works on a request; idle ones are kept here.
 //
 // Thread: one worker's.
 #pragma once
@@ -12,7 +12,8 @@ namespace sluice::agent::api {
 template <class T>
 class Pool {
  public:
-  // One that waits, or a new one made of `arguments`. It is given back when its work is done.
+  // Returns an idle object, or a new one constructed from `arguments`. The object calls give_back() when its work is
+  // done.
   template <class... Arguments>
   T& take(Arguments&&... arguments) {
     if (idle_.empty()) return *new T(std::forward<Arguments>(arguments)...);

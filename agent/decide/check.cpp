@@ -15,14 +15,14 @@ void Check::start(InFlight::Place place, const Caller& caller, CheckRequest& req
   traceparent_ = traceparent;
   listener_ = &listener;
   slot_ = slot;
-  judging_ = 0;
+  judgement_count_ = 0;
   selection_ = policy::select(*caller.snapshot, *caller.tenant, caller.key_id, request, decider_.clock().now_us());
   switch (selection_.kind) {
     case Selection::Kind::rulebooks:
-      return judge();
+      return send_to_store();
     case Selection::Kind::no_policy:
     case Selection::Kind::mode_off:
-      return answer(conclude_unjudged(selection_, *caller.tenant, request));
+      return answer(decision_without_store(selection_, *caller.tenant, request));
     case Selection::Kind::unknown_plan:
       return refuse({.kind = Refusal::Kind::unknown_plan});
     case Selection::Kind::missing_dimension:
@@ -30,21 +30,21 @@ void Check::start(InFlight::Place place, const Caller& caller, CheckRequest& req
   }
 }
 
-// The store gets all rulebooks in one call.
-void Check::judge() {
-  judging_ = open_ = selection_.rulebooks.size();
-  make_room(judging_);
-  for (std::size_t i = 0; i < judging_; ++i) {
+// The store judges all rulebooks in one call.
+void Check::send_to_store() {
+  judgement_count_ = open_ = selection_.rulebooks.size();
+  reserve(judgement_count_);
+  for (std::size_t i = 0; i < judgement_count_; ++i) {
     Judgement& judgement = judgements_[i];
     judgement.rulebook = selection_.rulebooks[i].rulebook;
     judgement.role = selection_.rulebooks[i].role;
-    judgement.call.explain = request_->explain && i == 0;  // only the first one's limits are shown
+    judgement.call.explain = request_->explain && i == 0;  // a decision lists the limits of the first rulebook only
     prepare_call(*caller_->tenant, *request_, judgement);
   }
-  decider_.store().judge_all(std::span(calls_).first(judging_));
+  decider_.store().judge_all(std::span(calls_).first(judgement_count_));
 }
 
-void Check::make_room(std::size_t judgements) {
+void Check::reserve(std::size_t judgements) {
   if (judgements <= judgements_.size()) return;
   judgements_.resize(judgements);
   answers_.clear();
@@ -57,18 +57,18 @@ void Check::make_room(std::size_t judgements) {
 }
 
 void Check::StoreAnswer::judged(const limiter::StoreResult<limiter::Outcome>& outcome) {
-  check.judgements_[judgement].outcome = outcome;
-  if (--check.open_ == 0) check.conclude_judged();
+  check.judgements_[index].outcome = outcome;
+  if (--check.open_ == 0) check.on_all_outcomes();
 }
 
-void Check::conclude_judged() {
-  Decision decision = conclude(selection_, *request_, judgements());
+void Check::on_all_outcomes() {
+  Decision decision = make_decision(selection_, *request_, judgements());
   const std::string lease_id = lease_id_of(*caller_->tenant, judgements(), decision);
   decision.lease_id = lease_id;
   answer(decision);
 }
 
-// The listener comes last: it may start this check anew.
+// Calls the listener last, because the listener may start this check again.
 void Check::answer(const Decision& decision) {
   decider_.observer().decided({.decision = decision,
                                .tenant = *caller_->tenant,

@@ -1,8 +1,8 @@
-// One check on its way from a request to a decision. It knows no protocol: a front end reads the request and writes the
+// Takes one check from its request to its decision. It knows no protocol: a front end reads the request and writes the
 // answer.
 //
-// Thread: one worker's. A check is used again and again and keeps its memory: in the steady state a decision allocates
-// nothing here.
+// Thread: one worker's. A Check object is reused and keeps its memory: in the steady state a decision allocates nothing
+// here.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@
 
 namespace sluice::agent::decide {
 
-// The front end's side of a check: one of these is called exactly once, possibly before Check::start() returns. What it
-// is given is valid during the call. `slot` is the one that start() was given.
+// Receives the result of a check, for a front end. Exactly one of the functions is called, exactly once, possibly
+// before Check::start() returns. The arguments are valid during the call only. `slot` is the one passed to start().
 class CheckListener {
  public:
   virtual void decided(std::size_t slot, const Decision& decision) = 0;
@@ -31,26 +31,26 @@ class Check {
   Check(const Check&) = delete;
   Check& operator=(const Check&) = delete;
 
-  // Decides `request`; org, tenant and api_key are filled into it. Request, caller and traceparent stay until the
-  // listener was called; then the check may be started anew. `place`: from Decider::admit().
+  // Decides `request`, and fills in its dimensions org, tenant and api_key. Request, caller and traceparent must stay
+  // valid until the listener is called; then start() may be called again. `place` comes from Decider::admit().
   void start(InFlight::Place place, const Caller& caller, CheckRequest& request, std::string_view traceparent,
              CheckListener& listener, std::size_t slot = 0);
 
  private:
-  // Takes the counter store's answer to one of the judgements.
+  // Receives the counter store's outcome for judgements_[index].
   struct StoreAnswer final : limiter::JudgeListener {
-    StoreAnswer(Check& its_check, std::size_t its_judgement) : check(its_check), judgement(its_judgement) {}
+    StoreAnswer(Check& owner, std::size_t at) : check(owner), index(at) {}
     void judged(const limiter::StoreResult<limiter::Outcome>& outcome) override;
     Check& check;
-    const std::size_t judgement;
+    const std::size_t index;
   };
 
-  void judge();
-  void make_room(std::size_t judgements);
-  void conclude_judged();
+  void send_to_store();
+  void reserve(std::size_t judgements);
+  void on_all_outcomes();
   void answer(const Decision& decision);
   void refuse(Refusal refusal);
-  std::span<const Judgement> judgements() const { return {judgements_.data(), judging_}; }
+  std::span<const Judgement> judgements() const { return {judgements_.data(), judgement_count_}; }
 
   Decider& decider_;
   std::chrono::steady_clock::time_point started_;
@@ -62,12 +62,12 @@ class Check {
   std::size_t slot_ = 0;
   policy::Selection selection_;  // points into the snapshot
 
-  // By rulebook of the selection. They only grow, and not while the store has an answer open.
+  // One element for each rulebook of the selection. The vectors only grow, and never while the store owes an outcome.
   std::vector<Judgement> judgements_;
   std::vector<StoreAnswer> answers_;
   std::vector<limiter::RulebookCall> calls_;
-  std::size_t judging_ = 0;  // how many of them this check uses
-  std::size_t open_ = 0;     // answers of the store that are not there yet
+  std::size_t judgement_count_ = 0;  // how many elements the running check uses
+  std::size_t open_ = 0;             // outcomes that the store still owes
 };
 
 }  // namespace sluice::agent::decide

@@ -12,15 +12,15 @@ void Decider::set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot) {
 }
 
 std::expected<InFlight::Place, Decision> Decider::admit() {
-  if (!snapshot_) return std::unexpected(unread(Reason::no_snapshot, allow_without_policies_));
+  if (!snapshot_) return std::unexpected(decide_without_tenant(Reason::no_snapshot, allow_without_policies_));
   std::optional<InFlight::Place> place = in_flight_.enter();
-  if (!place) return std::unexpected(unread(Reason::overload, false));
+  if (!place) return std::unexpected(decide_without_tenant(Reason::overload, false));
   return *std::move(place);
 }
 
 std::optional<Decision> Decider::refuse_all() {
   if (snapshot_ || allow_without_policies_) return std::nullopt;
-  return unread(Reason::no_snapshot, false);
+  return decide_without_tenant(Reason::no_snapshot, false);
 }
 
 std::expected<Caller, Refusal> Decider::authenticate(std::string_view api_key) const {
@@ -38,12 +38,12 @@ std::expected<std::vector<limiter::LeaseRef>, Refusal> Decider::find_leases(cons
   return std::move(found->leases);
 }
 
-Decision Decider::unread(Reason reason, bool allowed) {
+Decision Decider::decide_without_tenant(Reason reason, bool allowed) {
   Decision decision;
   decision.allowed = allowed;
   decision.action = allowed ? Action::allow : Action::deny;
   decision.reason = reason;
-  observer_.decided_unread(decision);
+  observer_.decided_without_tenant(decision);
   return decision;
 }
 

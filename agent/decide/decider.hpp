@@ -1,8 +1,8 @@
-// What the checks of one worker share, and what a front end asks before it reads a check: is there a place among the
-// checks in flight, and who is the caller?
+// What the checks of one worker share: the snapshot, the counter store, the limit of checks in flight. A front end
+// calls it before it reads a check.
 //
-// A front end answers a check in this order: admit(), authenticate(), read the request, Check::start(). Some of these
-// end with a decision or a refusal instead.
+// A front end answers a check in this order: admit(), authenticate(), read the request, Check::start(). admit() may
+// return a decision instead, and authenticate() a refusal.
 //
 // Thread: one worker's.
 #pragma once
@@ -24,17 +24,17 @@
 
 namespace sluice::agent::decide {
 
-// On whose behalf checks are made, and by which snapshot they are decided. A front end that knows its tenant by other
-// means than an API key fills it in itself.
+// The tenant that checks are made for, and the snapshot that decides them. A front end that knows the tenant by other
+// means than an API key fills this in itself.
 struct Caller {
-  std::shared_ptr<const policy::Snapshot> snapshot;  // keeps what the views point at
+  std::shared_ptr<const policy::Snapshot> snapshot;  // owns what `tenant` and `key_id` point to
   const policy::TenantView* tenant = nullptr;
   std::string_view key_id;  // "": no API key
 };
 
 class Decider {
  public:
-  // `allow_without_policies`: whether checks pass while no snapshot was ever loaded. All references outlive the
+  // `allow_without_policies`: whether checks are allowed while there is no snapshot. All references outlive the
   // decider.
   Decider(limiter::CounterStore& store, const Clock& clock, InFlight& in_flight, DecisionObserver& observer,
           bool allow_without_policies)
@@ -44,19 +44,20 @@ class Decider {
         observer_(observer),
         allow_without_policies_(allow_without_policies) {}
 
-  // Checks that start from now on are decided by this snapshot; those in flight keep theirs.
+  // This snapshot decides the checks that start from now on. Checks in flight keep the one they started with.
   void set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot);
   const policy::Snapshot* snapshot() const { return snapshot_.get(); }
 
-  // A place for one check, or the decision without one: no_snapshot, overload. The observer has heard of that decision.
+  // Returns a place in flight for one check, or a decision: no_snapshot or overload. The observer has received that
+  // decision already.
   std::expected<InFlight::Place, Decision> admit();
-  // no_snapshot for all checks of a request at once; nothing where checks are to be answered one by one.
+  // Returns one no_snapshot decision for all checks of a batch, or nullopt if each check gets its own decision.
   std::optional<Decision> refuse_all();
 
-  // The caller that an API key names. Refusals: no_policies, unauthenticated.
+  // Returns the caller that the API key belongs to. Refusals: no_policies, unauthenticated.
   std::expected<Caller, Refusal> authenticate(std::string_view api_key) const;
 
-  // The leases that a lease id names. Refusals: malformed_lease, unknown_lease.
+  // Returns the leases that a lease id names. Refusals: malformed_lease, unknown_lease.
   std::expected<std::vector<limiter::LeaseRef>, Refusal> find_leases(const Caller& caller, std::string_view id) const;
 
   limiter::CounterStore& store() { return store_; }
@@ -64,7 +65,7 @@ class Decider {
   DecisionObserver& observer() { return observer_; }
 
  private:
-  Decision unread(Reason reason, bool allowed);
+  Decision decide_without_tenant(Reason reason, bool allowed);
 
   limiter::CounterStore& store_;
   const Clock& clock_;

@@ -19,7 +19,8 @@ using policy::Role;
 using policy::Rulebook;
 using policy::Selection;
 
-// A random number in [0, 1), the same for the same request id: a retried request is sampled as it was.
+// A random number in [0, 1). The same request id always gives the same number, so a retried request is sampled the same
+// way.
 double sample_point(std::string_view request_id) {
   std::uint64_t number = 0;
   if (request_id.empty()) {
@@ -31,7 +32,7 @@ double sample_point(std::string_view request_id) {
   return static_cast<double>(number >> 11) * 0x1.0p-53;
 }
 
-// What a limit that is exceeded does to the request: the action of the policy.
+// Applies the policy's action to a request that is over a limit.
 void apply_action(const Enforcement& enforcement, const CheckRequest& request, Decision& decision) {
   decision.action = enforcement.action;
   decision.reason = Reason::limit_exceeded;
@@ -40,7 +41,7 @@ void apply_action(const Enforcement& enforcement, const CheckRequest& request, D
     case Action::drop:
       decision.allowed = false;
       break;
-    case Action::delay:  // the wait would be above max_delay
+    case Action::delay:  // denied, because the wait would be longer than max_delay
       decision.allowed = false;
       decision.action = Action::deny;
       break;
@@ -65,7 +66,7 @@ void apply_action(const Enforcement& enforcement, const CheckRequest& request, D
   }
 }
 
-// What a store that cannot answer does to the request: the failure mode of the policy.
+// Applies the policy's failure mode when the counter store does not answer.
 void apply_failure(const Enforcement& enforcement, Decision& decision) {
   decision.allowed = enforcement.failure_mode == FailureMode::fail_open;
   decision.action = decision.allowed ? Action::allow : Action::deny;
@@ -82,7 +83,7 @@ void explain_limits(const Judgement& judgement, Decision& decision) {
   }
 }
 
-void report(const Rulebook& rulebook, const Outcome& outcome, Decision& decision) {
+void add_limit_numbers(const Rulebook& rulebook, const Outcome& outcome, Decision& decision) {
   const Limit& binding = rulebook.program->limits[outcome.binding];
   decision.now_us = outcome.now_us;
   decision.has_limit = true;
@@ -130,8 +131,8 @@ void append_leases(const Judgement& judgement, std::vector<limiter::LeaseRef>& o
 const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us) {
   auto key = split_key(presented);
   const policy::KeyView* known = key ? snapshot.find_key(key->id) : nullptr;
-  bool right = verify(known ? known->hash : dummy_key_hash(), key ? key->secret : std::string_view("-"));
-  return known && right && now_us < known->expires_at_us ? known : nullptr;
+  bool matches = verify(known ? known->hash : dummy_key_hash(), key ? key->secret : std::string_view("-"));
+  return known && matches && now_us < known->expires_at_us ? known : nullptr;
 }
 
 // Counter keys
@@ -147,7 +148,7 @@ void prepare_call(const policy::TenantView& tenant, const CheckRequest& request,
 }
 
 // Decision
-Decision conclude(const Selection& selection, const CheckRequest& request, std::span<const Judgement> judgements) {
+Decision make_decision(const Selection& selection, const CheckRequest& request, std::span<const Judgement> judgements) {
   const Judgement& first = judgements.front();
   const Rulebook& rulebook = *first.rulebook;
   Decision decision;
@@ -155,12 +156,12 @@ Decision conclude(const Selection& selection, const CheckRequest& request, std::
   decision.shadow = first.role == Role::shadow;
   name_rulebook(rulebook, decision);
   if (first.outcome) {
-    report(rulebook, *first.outcome, decision);
+    add_limit_numbers(rulebook, *first.outcome, decision);
     if (request.explain) explain_limits(first, decision);
   }
   decision.explain = request.explain;
   decision.candidates = selection.candidates;
-  if (decision.shadow) {  // reported, never enforced
+  if (decision.shadow) {  // shadow policies are reported, never enforced
     decision.allowed = true;
     decision.reason = Reason::shadow;
   } else if (!first.outcome) {
@@ -178,7 +179,8 @@ Decision conclude(const Selection& selection, const CheckRequest& request, std::
   return decision;
 }
 
-Decision conclude_unjudged(const Selection& selection, const policy::TenantView& tenant, const CheckRequest& request) {
+Decision decision_without_store(const Selection& selection, const policy::TenantView& tenant,
+                                const CheckRequest& request) {
   Decision decision;
   decision.request_id = request.request_id;
   decision.explain = request.explain;

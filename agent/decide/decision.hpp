@@ -1,7 +1,7 @@
-// The arrows of a decision, from top to bottom: API key → selection → counter keys → (counter store) → decision.
+// The steps of a decision, in their order: API key → selection → counter keys → (counter store) → decision.
 //
-// Pure functions on an immutable snapshot. The counter store, the one step that waits, is between prepare_call() and
-// conclude(). decider.cpp and check.cpp call the arrows in this order.
+// Pure functions on an immutable snapshot. The counter store is the only step that waits; it comes between
+// prepare_call() and make_decision(). decider.cpp and check.cpp call the steps in this order.
 #pragma once
 
 #include <cstdint>
@@ -17,34 +17,34 @@
 
 namespace sluice::agent::decide {
 
-// One rulebook's part in a decision: the call to the counter store, and what the store answered.
+// One rulebook's part in a decision: the call to the counter store and the store's outcome.
 struct Judgement {
   const policy::Rulebook* rulebook = nullptr;
   policy::Role role = policy::Role::decides;
-  limiter::Call call;  // its memory is reused from check to check
+  limiter::Call call;  // keeps its memory from check to check
   limiter::StoreResult<limiter::Outcome> outcome;
 };
 
-// API key: nullptr where it is missing, malformed, unknown, expired or wrong. The work is the same whether the id
-// exists or not.
+// API key. Returns nullptr if the key is missing, malformed, unknown, expired or wrong. It takes equally long whether
+// or not the id exists, so that response times do not reveal ids.
 const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us);
 
-// Selection: policy::select().
+// Selection is policy::select().
 
-// Counter keys and costs of one rulebook for this request.
+// Counter keys. Fills judgement.call with the counter keys and costs of its rulebook for this request.
 void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement);
 
-// Decision: of the first judgement. Over the limit its action decides, and its failure mode where the store failed.
-// Shadows behind it are reported and change nothing.
-Decision conclude(const policy::Selection& selection, const CheckRequest& request,
-                  std::span<const Judgement> judgements);
+// Decision. The first judgement decides: its action applies over the limit, its failure mode if the store failed. The
+// judgements after it are shadows; they are reported and change nothing.
+Decision make_decision(const policy::Selection& selection, const CheckRequest& request,
+                       std::span<const Judgement> judgements);
 
-// Decision where nothing is judged: no_policy and mode_off.
-Decision conclude_unjudged(const policy::Selection& selection, const policy::TenantView& tenant,
-                           const CheckRequest& request);
+// Decision for a selection without rulebooks to judge: no_policy and mode_off.
+Decision decision_without_store(const policy::Selection& selection, const policy::TenantView& tenant,
+                                const CheckRequest& request);
 
-// The lease id of all leases that the judgements took, a shadow's too, so that one release frees all of them. Sets the
-// decision's lease_expires_at_us. "": no lease was taken.
+// Returns one lease id for all leases that the judgements took, including those of shadows, so that one release frees
+// all of them. Returns "" if no lease was taken. Sets decision.lease_expires_at_us to the earliest expiry.
 std::string lease_id_of(const policy::TenantView& tenant, std::span<const Judgement> judgements, Decision& decision);
 
 }  // namespace sluice::agent::decide

@@ -1,6 +1,6 @@
-// The limit of checks in flight (--max-in-flight), of all workers together.
+// Limits how many checks are in flight (--max-in-flight), for all workers together.
 //
-// Thread safety: any thread. A place belongs to one check.
+// Thread safety: any thread. A Place belongs to one check and its thread.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace sluice::agent::decide {
 
 class InFlight {
  public:
-  // One check's place. It is left at leave(), else when the object goes. The limit outlives it.
+  // One check's place among those in flight. leave() or the destructor frees it. The InFlight object outlives it.
   class Place {
    public:
     Place() = default;
@@ -24,7 +24,7 @@ class InFlight {
     ~Place() { leave(); }
 
     void leave() noexcept {
-      if (InFlight* left = std::exchange(in_flight_, nullptr)) left->count_.fetch_sub(1, std::memory_order_relaxed);
+      if (InFlight* owner = std::exchange(in_flight_, nullptr)) owner->count_.fetch_sub(1, std::memory_order_relaxed);
     }
 
    private:
@@ -34,21 +34,21 @@ class InFlight {
     InFlight* in_flight_ = nullptr;
   };
 
-  explicit InFlight(std::size_t most) : most_(most) {}
+  explicit InFlight(std::size_t limit) : limit_(limit) {}
 
-  // Nothing: all places are taken. A place is counted before it is compared with the limit, because workers that ask at
-  // the same time must not all see the last free place.
+  // Returns nullopt if all places are taken. It counts the place first and compares with the limit afterwards, so that
+  // two workers cannot both take the last free place.
   std::optional<Place> enter() {
     const std::size_t before = count_.fetch_add(1, std::memory_order_relaxed);
     Place place(*this);
-    if (before >= most_) return std::nullopt;
+    if (before >= limit_) return std::nullopt;
     return place;
   }
 
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 
  private:
-  const std::size_t most_;
+  const std::size_t limit_;
   std::atomic<std::size_t> count_{0};
 };
 

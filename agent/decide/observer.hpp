@@ -1,4 +1,4 @@
-// Hears of every decision: whoever counts, logs and reports it implements this (agent/usage).
+// The interface that receives every decision. agent/usage implements it to count, log and report decisions.
 //
 // Thread: one worker's.
 #pragma once
@@ -11,13 +11,13 @@
 
 namespace sluice::agent::decide {
 
-// A decision on behalf of a tenant. Everything is valid during the call only.
+// A decision for a tenant. The references are valid during the call only.
 struct DecidedCheck {
   const Decision& decision;
   const policy::TenantView& tenant;
   const CheckRequest& request;
-  const policy::Rulebook* rulebook;       // the one the decision names; nullptr for no_policy
-  std::span<const Judgement> judgements;  // empty where nothing was judged
+  const policy::Rulebook* rulebook;       // the deciding one; nullptr for no_policy
+  std::span<const Judgement> judgements;  // empty for no_policy and mode_off
   std::string_view traceparent;
   std::chrono::nanoseconds took;
 };
@@ -25,9 +25,9 @@ struct DecidedCheck {
 class DecisionObserver {
  public:
   virtual void decided(const DecidedCheck& check) = 0;
-  // overload and no_snapshot: decided before anybody looked at whose check it is.
-  virtual void decided_unread(const Decision& decision) = 0;
-  // Another snapshot is in force: tenants and rulebooks of the former one may go.
+  // A decision overload or no_snapshot, made before the agent knows the tenant.
+  virtual void decided_without_tenant(const Decision& decision) = 0;
+  // Another snapshot is in force. Pointers to tenants and rulebooks of the former one become invalid.
   virtual void snapshot_replaced() = 0;
 
  protected:

@@ -1,4 +1,5 @@
-// Why a front end gets no decision. Each front end has one table that says how its protocol answers these.
+// Why a check or a lease request gets no decision. Each front end has one table that maps these to answers of its
+// protocol.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,11 @@ namespace sluice::agent::decide {
 struct Refusal {
   enum class Kind : std::uint8_t {
     unauthenticated,    // the API key is missing, malformed, unknown, wrong, revoked or expired
-    no_policies,        // leases only: a check is answered with a decision (no_snapshot) instead
+    no_policies,        // for lease requests only; a check gets a decision (no_snapshot) instead
     unknown_plan,       // the tenant has no such plan, or its callers may not choose one
-    missing_dimension,  // the counter key needs `dimension`, which the request lacks
-    malformed_lease,    // not the id of a lease
-    unknown_lease,      // a lease of another tenant
+    missing_dimension,  // the request lacks `dimension`, which the counter key needs
+    malformed_lease,    // the lease id cannot be decoded
+    unknown_lease,      // the lease belongs to another tenant
   };
   Kind kind = Kind::unauthenticated;
   std::string_view dimension = {};

@@ -14,9 +14,9 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   if (log_.wants(decision.allowed)) log(check);
 }
 
-void Recorder::decided_unread(const Decision& decision) {
-  if (!unread_) unread_ = &metrics_.decisions.counters({});
-  unread_->count(decision.allowed, decision.reason);
+void Recorder::decided_without_tenant(const Decision& decision) {
+  if (!without_tenant_) without_tenant_ = &metrics_.decisions.counters({});
+  without_tenant_->count(decision.allowed, decision.reason);
 }
 
 void Recorder::snapshot_replaced() {

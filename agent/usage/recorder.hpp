@@ -14,20 +14,19 @@ namespace sluice::agent::usage {
 
 class Recorder final : public decide::DecisionObserver {
  public:
-  // `policy_label`: metrics count decisions by policy too. `usage`: this worker's, nullptr without a server to report
-  // to.
+  // `policy_label`: add a policy label to decision metrics. `usage`: this worker's; nullptr without --server.
   Recorder(telemetry::Metrics& metrics, telemetry::DecisionLog& log, bool policy_label, WorkerUsage* usage)
       : metrics_(metrics), log_(log), policy_label_(policy_label), usage_(usage) {}
 
   void decided(const decide::DecidedCheck& check) override;
-  void decided_unread(const Decision& decision) override;
+  void decided_without_tenant(const Decision& decision) override;
   void snapshot_replaced() override;
 
  private:
-  // Where decisions of one policy are counted, or those of a tenant without a policy.
+  // The counters for the decisions of one policy, or for a tenant's decisions without a policy.
   struct Counts {
     telemetry::DecisionCounters* metrics = nullptr;
-    UsageCounters* usage = nullptr;  // nullptr without a server
+    UsageCounters* usage = nullptr;  // nullptr without --server
   };
 
   Counts counts_of(const policy::TenantView& tenant, const policy::Rulebook* rulebook);
@@ -38,8 +37,8 @@ class Recorder final : public decide::DecisionObserver {
   telemetry::DecisionLog& log_;
   const bool policy_label_;
   WorkerUsage* const usage_;
-  boost::unordered_flat_map<const void*, Counts> counts_;  // by the snapshot's tenants and rulebooks
-  telemetry::DecisionCounters* unread_ = nullptr;
+  boost::unordered_flat_map<const void*, Counts> counts_;  // key: the address of a tenant or rulebook of the snapshot
+  telemetry::DecisionCounters* without_tenant_ = nullptr;  // for overload and no_snapshot
 };
 
 }  // namespace sluice::agent::usage

@@ -44,7 +44,8 @@ void TopSubjects::add(const SubjectName& name) {
     heap_.push_back(index);
     return sift_up(heap_.size() - 1);
   }
-  // The one seen least makes room, and leaves its count: an upper bound of what the new one had before.
+  // The subject with the smallest count makes room. The new one inherits that count: no earlier count of it can be
+  // higher.
   const Index index = heap_.front();
   unlink(index);
   name_entry(index, name, hash);

@@ -1,10 +1,11 @@
-// Who was throttled most, among any number of subjects, in bounded memory: the Space-Saving sketch (Metwally, Agrawal,
-// El Abbadi: "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005).
+// Finds the subjects that were throttled most often, among any number of them, in bounded memory. The algorithm is the
+// Space-Saving sketch (Metwally, Agrawal, El Abbadi: "Efficient Computation of Frequent and Top-k Elements in Data
+// Streams", ICDT 2005).
 //
-// With room for m subjects and n calls of add(): every subject added more than n / m times is in it; what it says of
-// one is at least the truth less n / m, and never more than the truth (`count` is the paper's estimate less its error).
+// With room for m subjects and n calls of add(), every subject added more than n / m times is kept. Its reported count
+// is between the true count - n / m and the true count (it is the paper's estimate minus the paper's error).
 //
-// Thread safety: none; one at a time. Once it has been full it allocates no more, unless a text is longer than before.
+// Thread safety: none; one thread at a time. Once full it allocates only for texts longer than any before.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +18,12 @@
 
 namespace sluice::agent::usage {
 
-// Whose calls are counted together. Views are copied.
+// The key that denials are counted under. add() copies the views.
 struct SubjectName {
   std::string_view tenant;
-  std::string_view policy;  // "" where a plan was called by its id
+  std::string_view policy;  // "" if the check named a plan_id
   std::string_view subject;
-  bool named = false;  // told as it is, else hashed
+  bool named = false;  // the report shows the subject itself; false: its hash
 
   bool operator==(const SubjectName&) const = default;
 };
@@ -37,10 +38,10 @@ class TopSubjects {
 
   std::size_t size() const { return used_; }
 
-  // Calls see(name, count) for each subject; count is the number of add() it certainly had, at least 1.
-  template <class See>
-  void each(See see) const {
-    for (std::size_t i = 0; i < used_; ++i) see(entries_[i].name(), entries_[i].count - entries_[i].error);
+  // Calls visit(name, count) for each subject. `count` is a lower bound of its calls of add(), at least 1.
+  template <class Visit>
+  void each(Visit visit) const {
+    for (std::size_t i = 0; i < used_; ++i) visit(entries_[i].name(), entries_[i].count - entries_[i].error);
   }
 
  private:
@@ -52,8 +53,8 @@ class TopSubjects {
     bool named = false;
     std::uint64_t hash = 0;
     std::uint64_t count = 0;
-    std::uint64_t error = 0;  // at most so much of the count is others'
-    Index next = kNone;       // with the same head
+    std::uint64_t error = 0;  // up to this much of `count` belongs to replaced subjects
+    Index next = kNone;       // of the same hash chain
     Index heap_at = 0;
 
     SubjectName name() const { return {tenant, policy, subject, named}; }
@@ -69,9 +70,9 @@ class TopSubjects {
 
   const std::size_t capacity_;
   std::size_t used_ = 0;
-  std::vector<Entry> entries_;  // the first used_ count; the others keep their memory
-  std::vector<Index> heads_;    // a power of two of them
-  std::vector<Index> heap_;     // the smallest count first
+  std::vector<Entry> entries_;  // the first used_ are in use; the others keep their memory
+  std::vector<Index> heads_;    // hash chains; the size is a power of two
+  std::vector<Index> heap_;     // min-heap by count
 };
 
 }  // namespace sluice::agent::usage

@@ -16,7 +16,7 @@ std::string hashed(std::string_view tenant, std::string_view subject) {
   return "sha256:" + telemetry::subject_hash(tenant, subject);
 }
 
-// Added up over the workers, by tenant, policy and subject as it is told.
+// Counts summed over all workers. Key: tenant, policy, and the subject as the report shows it.
 using SubjectSums = std::map<std::tuple<std::string, std::string, std::string>, std::int64_t>;
 
 void add_subjects(const TopSubjects& top, SubjectSums& sums) {
@@ -26,8 +26,9 @@ void add_subjects(const TopSubjects& top, SubjectSums& sums) {
   });
 }
 
-// The foremost of each policy, then the second of each …: one policy under attack must not hide the others.
-std::vector<sync::ThrottledSubject> foremost(const SubjectSums& sums, std::size_t most) {
+// Returns up to `limit` subjects: first the most throttled one of each policy, then the second of each, and so on. So
+// one policy under attack does not hide the others.
+std::vector<sync::ThrottledSubject> top_of_each_policy(const SubjectSums& sums, std::size_t limit) {
   std::vector<sync::ThrottledSubject> all;
   for (const auto& [name, count] : sums)
     all.push_back({std::get<0>(name), std::get<1>(name), std::get<2>(name), count});
@@ -36,13 +37,13 @@ std::vector<sync::ThrottledSubject> foremost(const SubjectSums& sums, std::size_
     return std::tuple(policy_of(a), -a.count, std::string_view(a.subject)) <
            std::tuple(policy_of(b), -b.count, std::string_view(b.subject));
   });
-  std::vector<std::tuple<std::size_t, std::int64_t, std::size_t>> ranked;  // rank in its policy, −count, place in `all`
+  std::vector<std::tuple<std::size_t, std::int64_t, std::size_t>> ranked;  // rank in its policy, −count, index in `all`
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool first = i == 0 || policy_of(all[i - 1]) != policy_of(all[i]);
     ranked.emplace_back(first ? 0 : std::get<0>(ranked.back()) + 1, -all[i].count, i);
   }
   std::ranges::sort(ranked);
-  ranked.resize(std::min(ranked.size(), most));
+  ranked.resize(std::min(ranked.size(), limit));
   std::vector<sync::ThrottledSubject> out;
   for (const auto& each : ranked) out.push_back(std::move(all[std::get<2>(each)]));
   return out;
@@ -64,13 +65,14 @@ UsageCounters& WorkerUsage::row(std::string_view tenant, std::string_view policy
   return row->counters;
 }
 
-// nullptr: there is no room.
+// Returns nullptr if the table is full.
 WorkerUsage::Row* WorkerUsage::find_or_make(std::string_view tenant, std::string_view policy) {
   std::string name = fmt::format("{}/{}", tenant, policy);
   if (const auto found = index_.find(name); found != index_.end()) return found->second;
-  const std::size_t most = policy.empty() ? 2 * bounds_.rows : bounds_.rows;  // tenants' own rows find room longest
-  if (free_.empty() && rows_.size() >= most && swept_ != generation_) sweep();
-  if (free_.empty() && rows_.size() >= most) return nullptr;
+  const std::size_t limit =
+      policy.empty() ? 2 * bounds_.rows : bounds_.rows;  // half the table is reserved for rows without a policy
+  if (free_.empty() && rows_.size() >= limit && swept_ != generation_) sweep();
+  if (free_.empty() && rows_.size() >= limit) return nullptr;
   if (free_.empty()) free_.push_back(&rows_.emplace_back());
   Row* const row = free_.back();
   free_.pop_back();
@@ -81,8 +83,8 @@ WorkerUsage::Row* WorkerUsage::find_or_make(std::string_view tenant, std::string
   return row;
 }
 
-// Nobody counts in a row that was not asked for since the last forget_rows(): what is left in it is kept, and its place
-// given up. Policies come and go; the rows of those gone must not fill the table.
+// Frees the rows that row() has not returned since the last forget_rows(), so that rows of deleted policies do not fill
+// the table. Their uncollected counts move to left_.
 void WorkerUsage::sweep() {
   swept_ = generation_;
   for (Row& row : rows_) {
@@ -127,14 +129,15 @@ void WorkerUsage::take_counts(std::vector<sync::UsageCount>& out) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = from; i < std::min(from + kChunk, rows_.size()); ++i) collect(rows_[i], out);
     if (from + kChunk < rows_.size()) continue;
-    // With the last rows: what was given up meanwhile is here, or was collected before.
+    // Under the same lock as the last rows: counts of rows that were freed during this loop are in left_, or were
+    // collected above.
     std::ranges::move(left_, std::back_inserter(out));
     left_.clear();
     return;
   }
 }
 
-// Valid, and to be cleared, until the next call.
+// The result stays valid until the next call.
 const TopSubjects& WorkerUsage::take_subjects() {
   taken_->clear();
   const std::lock_guard lock(subjects_mutex_);
@@ -154,11 +157,11 @@ TakenUsage Usage::take() {
     worker.take_counts(taken.counts);
     add_subjects(worker.take_subjects(), sums);
   }
-  taken.subjects = foremost(sums, bounds_.subjects_taken);
+  taken.subjects = top_of_each_policy(sums, bounds_.subjects_taken);
   return taken;
 }
 
-// A clock that was set back makes an interval of no length, never one before the last.
+// If the clock was set back, the interval is empty. It never starts before the end of the last one.
 void Usage::collect(sync::ReportQueue& queue, WallTime now) {
   const WallTime from = std::exchange(since_, std::max(since_, now));
   TakenUsage taken = take();

@@ -1,17 +1,16 @@
-// What the agent decided, for the server's analytics: decisions by tenant, policy and outcome, and the subjects that
-// were throttled most; told interval by interval.
+// Usage for the server's analytics: decisions by tenant, policy and outcome, and the most throttled subjects. Collected
+// once per report interval.
 //
-// What counts: every check that got a decision on behalf of a tenant, alone or in a batch, once: 200, 429, and the 503
-// of fail_closed. What was refused before (400, 401, 404, 413, 422), overload and no_snapshot do not. So the sum over
-// all outcomes but shadow_allowed and shadow_denied is the number of these replies.
+// What counts: every check that got a decision for a tenant counts once, alone or in a batch. These are the replies 200
+// and 429, and the 503 of fail_closed. Refused checks (400, 401, 404, 413, 422), overload and no_snapshot do not count.
+// So the sum over all outcomes except shadow_allowed and shadow_denied is the number of these replies.
 //
-// How it is quick: each worker has counters of its own, which only it writes, and finds them once for each policy and
-// snapshot. take() reads how far they have come and tells the difference to the last time: nothing is handed over, no
-// decision waits. Throttled subjects, on the path of refusals only, are behind a lock that nobody but take() shares,
-// for as long as swapping two pointers takes.
+// Speed: each worker writes counters of its own, and looks them up once per policy and snapshot. take() reads the
+// counters and reports the difference to the last reading, so no decision ever waits for it. Only denials take a lock,
+// for throttled subjects; take() holds it only to swap two pointers.
 //
-// Bounded: what a worker counts for more than so many policies goes to the tenant's row without a policy, and what
-// finds no row even so is counted in dropped().
+// Bounded memory: when a worker has no room for another policy, it counts in the tenant's row without a policy. If that
+// has no room either, dropped() counts the decision.
 #pragma once
 
 #include <array>
@@ -32,7 +31,8 @@
 
 namespace sluice::agent::usage {
 
-// The decisions of one worker for one policy. Written by that worker only; a lock-free addition would cost it more.
+// The decisions of one worker for one policy. Only that worker writes, so a load and a store suffice; they cost less
+// than an atomic addition.
 class UsageCounters {
  public:
   void count(UsageOutcome outcome) noexcept {
@@ -49,27 +49,27 @@ class UsageCounters {
 };
 
 struct TakenUsage {
-  std::vector<sync::UsageCount> counts;          // one may come several times: ReportQueue::add adds them up
-  std::vector<sync::ThrottledSubject> subjects;  // each once, the foremost of each policy first
+  std::vector<sync::UsageCount> counts;          // a row may occur several times; ReportQueue::add sums them
+  std::vector<sync::ThrottledSubject> subjects;  // each once, the most throttled of each policy first
 };
 
 struct UsageBounds {
-  std::size_t rows = 32'768;         // policies that a worker tells apart
-  std::size_t subjects = 1'000;      // that a worker's sketch has room for
-  std::size_t subjects_taken = 200;  // told of an interval
+  std::size_t rows = 32'768;         // policies that a worker counts separately
+  std::size_t subjects = 1'000;      // capacity of a worker's sketch
+  std::size_t subjects_taken = 200;  // reported per interval
 };
 
-// One worker's part. Its thread: all but take.
+// One worker's part. Thread: the worker's, except the take functions.
 class WorkerUsage {
  public:
   explicit WorkerUsage(const UsageBounds& bounds);
 
-  // Where decisions of this policy ("": of none) are counted from now until forget_rows(). Takes a lock, may allocate.
+  // Returns the counters for this policy ("": no policy), valid until forget_rows(). Takes a lock, may allocate.
   UsageCounters& row(std::string_view tenant, std::string_view policy);
-  // What row() gave is not used any more: another snapshot is in force.
+  // The worker no longer uses what row() returned, because another snapshot is in force.
   void forget_rows() { ++generation_; }
 
-  // Kept as it is (a value of a check is at most 256 bytes long) until it is taken, and hashed then.
+  // Counts a denial. The subject (at most 256 bytes) is stored as it is and hashed when it is collected.
   void throttled(std::string_view tenant, std::string_view policy, std::string_view subject, ReportSubjects how);
 
   std::uint64_t dropped() const;
@@ -79,12 +79,12 @@ class WorkerUsage {
   struct Row {
     std::string tenant;
     std::string policy;
-    std::uint64_t generation = 0;  // when row() gave it last
+    std::uint64_t generation = 0;  // when row() returned it last
     bool free = false;
     UsageCounters counters;
     std::array<std::uint64_t, kUsageOutcomes> taken{};
   };
-  static constexpr std::size_t kChunk = 256;  // rows read in one go: the worker may wait for it
+  static constexpr std::size_t kChunk = 256;  // rows read under one lock; the worker may wait that long
 
   Row* find_or_make(std::string_view tenant, std::string_view policy);
   void sweep();
@@ -94,39 +94,40 @@ class WorkerUsage {
 
   const UsageBounds bounds_;
   std::uint64_t generation_ = 1;
-  std::uint64_t swept_ = 0;  // the generation in which sweep() last looked
+  std::uint64_t swept_ = 0;  // the generation of the last sweep()
 
-  mutable std::mutex mutex_;  // guards the rows' names and `taken`, and what follows; the counters need no lock
-  std::deque<Row> rows_;      // they stay where they are
+  mutable std::mutex mutex_;  // guards the rows' names and `taken`, and the members below; the counters need no lock
+  std::deque<Row> rows_;      // a deque, because pointers to rows must stay valid
   std::vector<Row*> free_;
-  std::unordered_map<std::string, Row*> index_;  // by tenant/policy
-  std::vector<sync::UsageCount> left_;           // of rows that were given up
-  UsageCounters lost_;                           // what found no row
+  std::unordered_map<std::string, Row*> index_;  // key: tenant/policy
+  std::vector<sync::UsageCount> left_;           // uncollected counts of freed rows
+  UsageCounters lost_;                           // decisions that found no row
 
   std::mutex subjects_mutex_;  // guards filling_
   std::unique_ptr<TopSubjects> filling_;
-  std::unique_ptr<TopSubjects> taken_;  // take()'s, empty between two of them
+  std::unique_ptr<TopSubjects> taken_;  // used by take(); empty between two calls
 };
 
 class Usage {
  public:
-  // `start`: since when the workers count.
+  // `start`: the beginning of the first interval.
   explicit Usage(std::size_t workers, UsageBounds bounds = {}, WallTime start = {});
 
   WorkerUsage& worker(std::size_t index) { return workers_.at(index); }
 
-  // What was counted since the last take, each decision in exactly one of them. Any thread.
+  // Returns what was counted since the last take(). Each decision is in exactly one result. Any thread.
   TakenUsage take();
-  // Takes it for the interval from the last collect() to now.
+  // Takes the usage of the interval from the last collect() to `now`, and puts it into the queue.
   void collect(sync::ReportQueue& queue, WallTime now);
 
-  // Decisions since the start that no row was there for, or no room in the queue of collect(). Any thread.
+  // Decisions that no report contains: they found no row, or the queue of collect() was full. Since the start; any
+  // thread.
   std::uint64_t dropped() const;
 
  private:
   const UsageBounds bounds_;
-  std::mutex mutex_;  // one take at a time
-  WallTime since_;    // of collect() alone
+  std::mutex mutex_;  // one take() at a time
+  WallTime since_;    // end of the last interval; only collect() uses it
   std::atomic<std::uint64_t> dropped_by_queue_{0};
   std::deque<WorkerUsage> workers_;
 };

@@ -1,7 +1,7 @@
-// What became of a check, as analytics tell it: one closed vocabulary, coarser than action and reason together.
+// The outcome of a check in the server's analytics: a closed list, coarser than action and reason together.
 //
-// Every decision has exactly one outcome. shadow_allowed and shadow_denied are no outcomes of a decision: they say
-// beside it what a policy in shadow mode would have done, and are counted for that policy.
+// Every decision has exactly one outcome. shadow_allowed and shadow_denied are counted in addition, for a shadow
+// policy: they say what that policy would have done.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -17,29 +17,29 @@ namespace sluice::agent::usage {
 enum class UsageOutcome : std::uint8_t {
   allowed,           // within all limits
   delayed,           // allowed after a wait: action delay
-  sampled,           // over a limit, and among those that action sample lets through
-  downgraded,        // over a limit, let through as less: action downgrade
+  sampled,           // over a limit, let through by action sample
+  downgraded,        // over a limit, let through by action downgrade
   passed,            // over a limit, let through by action allow, shadow_only or drop_low_priority
   denied,            // over a limit: 429
   dropped,           // over a limit, action drop: 429
-  no_policy,         // nothing matches, and the tenant's default is allow
-  no_policy_denied,  // nothing matches, and the tenant's default is deny
-  mode_off,          // the best match, its tenant or all is switched off
-  shadow,            // only shadows match, or the tenant or all is in shadow mode: allowed
-  failed_open,       // the counter store did not answer
-  failed_closed,     // the same: 503
-  degraded_allowed,  // judged by this agent's share of the limit
+  no_policy,         // no policy matches, and the tenant's default is allow
+  no_policy_denied,  // no policy matches, and the tenant's default is deny
+  mode_off,          // mode off, of the best matching policy, its tenant or everything
+  shadow,            // only shadow policies match, or the tenant or everything is in mode shadow: allowed
+  failed_open,       // the counter store did not answer: 200
+  failed_closed,     // the counter store did not answer: 503
+  degraded_allowed,  // judged locally, by this agent's share of the limit
   degraded_denied,
-  shadow_allowed,  // beside the decision: what a shadow policy would have done
+  shadow_allowed,  // in addition to the decision: what a shadow policy would have done
   shadow_denied,
 };
 inline constexpr std::size_t kUsageOutcomes = 17;
 std::string_view to_string(UsageOutcome);
 
-// REQUIRES: the decision is a tenant's: its reason is neither no_snapshot nor overload.
+// REQUIRES: the decision was made for a tenant, so its reason is neither no_snapshot nor overload.
 UsageOutcome outcome_of(const Decision& decision);
 
-// Did limits refuse it? Whose subject is then among the throttled ones.
+// Whether limits denied the check, so that its subject counts as throttled.
 inline bool is_throttled(const Decision& decision) {
   return !decision.allowed && (decision.reason == Reason::limit_exceeded || decision.reason == Reason::degraded);
 }
