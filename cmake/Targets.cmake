@@ -1,6 +1,7 @@
 # sluice_unity(OUT SOURCES file...): with SLUICE_QUICK_COMPILE, OUT is a list of generated files that each include up to eight of the
 # sources; otherwise OUT is the sources. Our own and not CMake's UNITY_BUILD, because that writes absolute paths: with paths relative
 # to the root, clones in different folders share the compiler's cache. A source with the property SKIP_UNITY_BUILD_INCLUSION stays alone.
+# So do those that SLUICE_ALONE names. They are compiled again and again with bugs planted: not optimized, and without warnings.
 # The included files share one translation unit: their anonymous namespaces must not define the same name.
 function(sluice_unity out)
   cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
@@ -8,12 +9,16 @@ function(sluice_unity out)
   set(batch "")
   set(in_batch 0)
   foreach(source IN LISTS arg_SOURCES)
+    file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${source})
     get_source_file_property(alone ${source} SKIP_UNITY_BUILD_INCLUSION)
+    if(relative IN_LIST SLUICE_ALONE)
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O0;-w")
+      set(alone TRUE)
+    endif()
     if(NOT SLUICE_QUICK_COMPILE OR alone)
       list(APPEND result ${source})
       continue()
     endif()
-    file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${source})
     string(APPEND batch "#include \"${relative}\"\n")
     math(EXPR in_batch "${in_batch} + 1")
     if(in_batch EQUAL 8)
