@@ -9,49 +9,50 @@
 namespace sluice::agent::follow {
 namespace {
 
-constexpr std::size_t kFaultsTold = 3;
+constexpr std::size_t kMaxFaultsListed = 3;
 
 std::string text_of(const Faults& faults) {
   std::string text;
-  for (std::size_t i = 0; i < faults.size() && i < kFaultsTold; ++i) {
+  for (std::size_t i = 0; i < faults.size() && i < kMaxFaultsListed; ++i) {
     text += fmt::format("{}{}{}{}", i == 0 ? "" : "; ", faults[i].pointer, faults[i].pointer.empty() ? "" : ": ",
                         faults[i].text);
   }
-  if (faults.size() > kFaultsTold) text += fmt::format("; and {} more", faults.size() - kFaultsTold);
+  if (faults.size() > kMaxFaultsListed) text += fmt::format("; and {} more", faults.size() - kMaxFaultsListed);
   return text;
 }
 
-FetchReply cannot_take(bool since_given, std::optional<sync::Position> head, Error why) {
-  if (since_given) return AskForWhole{std::move(why.text)};
-  return NotTaken{std::move(head), std::move(why)};
+// A delta that cannot be used leads to a full snapshot; a full snapshot that cannot be used is refused.
+FetchReply refuse_or_resync(bool since_given, std::optional<sync::Position> head, Error why) {
+  if (since_given) return NeedFullSnapshot{std::move(why.text)};
+  return RefusedState{std::move(head), std::move(why)};
 }
 
-FetchReply judge_document(const sync::ScopeState& before, bool since_given, const std::string& body) {
+FetchReply read_document(const sync::ScopeState& before, bool since_given, const std::string& body) {
   const auto document = sync::parse_snapshot(body);
-  if (!document) return cannot_take(since_given, std::nullopt, {"unreadable_snapshot", text_of(document.error())});
+  if (!document) return refuse_or_resync(since_given, std::nullopt, {"unreadable_snapshot", text_of(document.error())});
   const bool whole = !document->since;
   auto applied = whole ? sync::replace(before, *document) : sync::apply(before, *document);
-  // A whole state that was sent in place of a delta would be the same if asked for again.
-  if (!applied) return cannot_take(since_given && !whole, document->head, std::move(applied.error()));
+  // If the server sent a full snapshot instead of a delta, fetching again would bring the same one.
+  if (!applied) return refuse_or_resync(since_given && !whole, document->head, std::move(applied.error()));
   return NewState{*std::move(applied), whole};
 }
 
 }  // namespace
 
-FetchReply judge_reply(const sync::ScopeState& before, bool since_given, const Result<http_client::Response>& answer) {
-  if (!answer && answer.error().code == "too_large") return cannot_take(since_given, std::nullopt, answer.error());
-  if (!answer) return Unusable{answer.error()};
+FetchReply read_reply(const sync::ScopeState& before, bool since_given, const Result<http_client::Response>& answer) {
+  if (!answer && answer.error().code == "too_large") return refuse_or_resync(since_given, std::nullopt, answer.error());
+  if (!answer) return FailedFetch{answer.error()};
   switch (answer->status) {
     case 200:
-      return judge_document(before, since_given, answer->body);
+      return read_document(before, since_given, answer->body);
     case 304:
       if (since_given) return NotModified{};
-      return Unusable{{"status", "the server answers 304 to a request for the whole state"}};
+      return FailedFetch{{"status", "the server answers 304 to a request for the whole state"}};
     case 410:
-      if (since_given) return AskForWhole{"the server does not know the position (410)"};
+      if (since_given) return NeedFullSnapshot{"the server does not know the position (410)"};
       [[fallthrough]];
     default:
-      return Unusable{refused_by_server("the snapshot", *answer)};
+      return FailedFetch{refused_by_server("the snapshot", *answer)};
   }
 }
 

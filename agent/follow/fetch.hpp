@@ -1,4 +1,4 @@
-// What became of a request for a snapshot: the answer, judged against the state it is to be applied to.
+// Reads the server's answer to a fetch and applies it to the state in force.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -14,27 +14,27 @@
 
 namespace sluice::agent::follow {
 
-// A state to take. `whole`: it does not go on from the state before.
+// A new state. `whole`: it comes from a full snapshot, not from a delta.
 struct NewState {
   sync::Applied applied;
   bool whole = false;
 };
 struct NotModified {};
-// The whole state is the way on: the server says so (410), or what it sent does not fit.
-struct AskForWhole {
+// The client must fetch a full snapshot: the server says so (410), or its delta does not fit.
+struct NeedFullSnapshot {
   std::string why;
 };
-struct Unusable {  // to be asked for again
+struct FailedFetch {  // the fetch failed and is retried
   Error why;
 };
-// Whole, and not to be taken. `head`: absent where it cannot be read.
-struct NotTaken {
+// A full snapshot that cannot be used. `head`: its position; nullopt if that cannot be read.
+struct RefusedState {
   std::optional<sync::Position> head;
   Error why;
 };
-using FetchReply = std::variant<NewState, NotModified, AskForWhole, Unusable, NotTaken>;
+using FetchReply = std::variant<NewState, NotModified, NeedFullSnapshot, FailedFetch, RefusedState>;
 
-// `before`: none is an empty one. `since_given`: the request asked for what changed since its head.
-FetchReply judge_reply(const sync::ScopeState& before, bool since_given, const Result<http_client::Response>& answer);
+// `before`: the state in force; empty if there is none. `since_given`: the request asked for a delta from before.head.
+FetchReply read_reply(const sync::ScopeState& before, bool since_given, const Result<http_client::Response>& answer);
 
 }  // namespace sluice::agent::follow

@@ -14,8 +14,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::chrono::minutes kLongestRefusal{1};
-// Heads that were adopted are reported over this time: a whole fleet hears of them in the same heartbeats.
+constexpr std::chrono::minutes kMaxRefusalRetry{1};
+// All agents receive a new position in the same heartbeats. They report it spread over this time.
 constexpr milliseconds kAdoptedSpread{1'000};
 
 http_client::Options client_options(const SyncOptions& options) {
@@ -25,7 +25,7 @@ http_client::Options client_options(const SyncOptions& options) {
           .user_agent = "sluice-agent/" + options.version};
 }
 
-SyncOptions completed(SyncOptions options) {
+SyncOptions with_boot_id(SyncOptions options) {
   if (!options.boot_id.empty()) return options;
   std::array<std::uint8_t, 16> bytes;
   random_bytes(bytes);
@@ -36,7 +36,7 @@ SyncOptions completed(SyncOptions options) {
 }  // namespace
 
 SyncClient::Impl::Impl(boost::asio::io_context& context, SyncOptions options, SyncHost& host, SyncObserver observer)
-    : options_(completed(std::move(options))),
+    : options_(with_boot_id(std::move(options))),
       host_(host),
       observer_(std::move(observer)),
       link_(
@@ -65,28 +65,28 @@ SyncClient::Impl::Impl(boost::asio::io_context& context, SyncOptions options, Sy
                        if (observer_.report_failed) observer_.report_failed(why);
                      }}),
       fetch_backoff_(options_.first_retry, sync::Reconnect::kCap),
-      refusal_backoff_(options_.refusal_retry, kLongestRefusal),
-      fetch_alarm_(context),
-      refresh_alarm_(context),
-      refusal_alarm_(context) {}
+      refusal_backoff_(options_.refusal_retry, kMaxRefusalRetry),
+      fetch_timer_(context),
+      refresh_timer_(context),
+      refusal_timer_(context) {}
 
 void SyncClient::Impl::start(std::optional<sync::ScopeState> in_force) {
   state_ = std::move(in_force);
   reporter_.start();
-  plan_refresh();
+  schedule_refresh();
   if (state_) {
     open_stream();
-    return reporter_.soon();
+    return reporter_.send_soon();
   }
   coalescer_.requested(Clock::now());
-  plan();
+  schedule_fetch();
 }
 
 void SyncClient::Impl::stop(std::function<void()> done) {
   stopping_ = true;
-  fetch_alarm_.clear();
-  refresh_alarm_.clear();
-  refusal_alarm_.clear();
+  fetch_timer_.clear();
+  refresh_timer_.clear();
+  refusal_timer_.clear();
   snapshots_.cancel();
   stream_.close();
   reporter_.leave(options_.farewell, std::move(done));
@@ -98,7 +98,7 @@ std::optional<sync::Position> SyncClient::Impl::position() const {
 
 SyncCounters SyncClient::Impl::counters() const {
   SyncCounters counters = counters_;
-  counters.folded = coalescer_.counters().folded + folded_at_once_;
+  counters.folded = coalescer_.counters().folded + already_known_;
   counters.connects = stream_.connects() + snapshots_.connects() + reporter_.connects();
   return counters;
 }
@@ -111,7 +111,7 @@ sync::AgentState SyncClient::Impl::agent_state() const {
                          .enforced = position(),
                          .degraded = degraded(),
                          .refusal = refusal_};
-  for (std::string& reason : host_.degraded_beside()) state.degraded.push_back(std::move(reason));
+  for (std::string& reason : host_.other_degraded()) state.degraded.push_back(std::move(reason));
   return state;
 }
 
@@ -141,18 +141,18 @@ void SyncClient::Impl::open_stream() {
 void SyncClient::Impl::on_opened() {
   ++counters_.streams_opened;
   stream_error_.reset();
-  heard_.reset();
+  announced_.reset();
   if (observer_.stream_opened) observer_.stream_opened();
-  // A stream says what changes in its token's scope, not that the state is another's.
+  // After a change of token the state may be of another scope, which the stream does not announce. So fetch.
   if (!state_ || is_of_this_token()) return;
   coalescer_.requested(Clock::now());
-  plan();
+  schedule_fetch();
 }
 
 void SyncClient::Impl::on_lost(const Error& why) {
   ++counters_.streams_lost;
-  heard_.reset();
-  // A stream that ends is opened again; only where that fails is anything wrong.
+  announced_.reset();
+  // The server may end a stream at any time. Only a stream that breaks or cannot be opened is an error.
   if (why.code != "ended") {
     if (!stream_error_) {
       stream_error_since_ = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -167,18 +167,18 @@ void SyncClient::Impl::on_line(const sync::WatchLine& line) {
   on_heartbeat(std::get<sync::Heartbeat>(line));
 }
 
-// What says nothing new is no reason to fetch: it is in force, or was refused and is tried again at its own time.
+// A position that is in force needs no fetch, and neither does a refused one: it has a retry timer of its own.
 void SyncClient::Impl::on_invalidation(const sync::Invalidation& line) {
   ++counters_.invalidations;
   if (observer_.invalidated) observer_.invalidated(line.head);
-  const bool here = state_ && state_->head == line.head;
-  if (!here) heard_ = line.head;
-  if (here || (refusal_ && refusal_->refused == line.head)) {
-    ++folded_at_once_;
+  const bool in_force = state_ && state_->head == line.head;
+  if (!in_force) announced_ = line.head;
+  if (in_force || (refusal_ && refusal_->refused == line.head)) {
+    ++already_known_;
     return;
   }
   coalescer_.invalidated(Clock::now(), sync::jitter(line.spread, link_.random()));
-  plan();
+  schedule_fetch();
 }
 
 void SyncClient::Impl::on_heartbeat(const sync::Heartbeat& line) {
@@ -189,17 +189,17 @@ void SyncClient::Impl::on_heartbeat(const sync::Heartbeat& line) {
   }
   if (line.live_agents) host_.on_live_agents(*line.live_agents);
   if (observer_.heartbeat) observer_.heartbeat(line.head);
-  // While something is owed, or refused, what is in force here is not the server's state of the scope.
+  // While a fetch is pending or a state was refused, the state in force is not the server's newest.
   if (!state_ || refusal_ || !coalescer_.idle()) return;
   const sync::Position& here = state_->head;
   if (is_of_this_token()) {
     if (line.head == here) return host_.on_confirmed(here);
     if (line.head.revision > here.revision) return adopt(line.head);
   }
-  // Another history, a replica that is behind, or another token: asked, the server says which.
-  heard_ = line.head;
+  // The server has another history, it is behind, or the token has changed. The answer to a fetch shows which.
+  announced_ = line.head;
   coalescer_.requested(Clock::now());
-  plan();
+  schedule_fetch();
 }
 
 void SyncClient::Impl::adopt(const sync::Position& head) {
@@ -207,7 +207,7 @@ void SyncClient::Impl::adopt(const sync::Position& head) {
   state_->head = head;
   host_.on_confirmed(head);
   if (observer_.adopted) observer_.adopted(head);
-  reporter_.soon(kAdoptedSpread);
+  reporter_.send_soon(kAdoptedSpread);
 }
 
 }  // namespace sluice::agent::follow

@@ -1,4 +1,4 @@
-// SyncClient's inside: what the stream says, what was fetched and what the host answers, in one place.
+// The implementation of SyncClient: handles the lines of the stream, the answers to fetches and the host's replies.
 //
 // Thread: one loop; see sync_client.hpp.
 #pragma once
@@ -11,7 +11,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "agent/follow/alarm.hpp"
+#include "agent/follow/deadline_timer.hpp"
 #include "agent/follow/fetch.hpp"
 #include "agent/follow/reporter.hpp"
 #include "agent/follow/server_link.hpp"
@@ -29,7 +29,7 @@ class SyncClient::Impl {
   void start(std::optional<sync::ScopeState> in_force);
   void accepted();
   void refused(const Error& why);
-  void report_soon() { reporter_.soon(); }
+  void report_soon() { reporter_.send_soon(); }
   void stop(std::function<void()> done);
 
   const std::optional<sync::ScopeState>& state() const { return state_; }
@@ -43,7 +43,7 @@ class SyncClient::Impl {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // From the stream.
+  // Events of the watch stream.
   void on_opened();
   void on_lost(const Error& why);
   void on_line(const sync::WatchLine& line);
@@ -52,16 +52,16 @@ class SyncClient::Impl {
   void adopt(const sync::Position& head);
 
   // Fetching.
-  void plan();
-  void plan_refresh();
-  void begin();
+  void schedule_fetch();
+  void schedule_refresh();
+  void begin_fetch();
   void fetch(bool whole);
   void on_reply(FetchReply reply);
-  void take(NewState taken);
-  void took(FetchResult result);
-  void try_again(FetchResult result, const Error& why);
+  void offer(NewState state);
+  void on_accepted(FetchResult result);
+  void retry(FetchResult result, const Error& why);
   void refuse(const std::optional<sync::Position>& head, const Error& why);
-  void ended(FetchResult result, std::string_view text = {});
+  void count_result(FetchResult result, std::string_view text = {});
   void open_stream();
   bool is_of_this_token() const { return state_->token_id == link_.token_id(); }
 
@@ -77,26 +77,27 @@ class SyncClient::Impl {
   sync::Coalescer coalescer_;
   Backoff fetch_backoff_;
   Backoff refusal_backoff_;
-  Alarm fetch_alarm_;
-  Alarm refresh_alarm_;
-  Alarm refusal_alarm_;
+  DeadlineTimer fetch_timer_;
+  DeadlineTimer refresh_timer_;
+  DeadlineTimer refusal_timer_;
 
-  std::optional<sync::ScopeState> state_;  // accepted last; its head moves with heads that were adopted
-  std::shared_ptr<NewState> offered_;      // with the host
-  bool ask_whole_ = false;                 // the next request is for the whole state
-  std::optional<sync::Position> asked_since_;
-  std::string asked_as_;  // the token's id
-  // What this stream told of last, until a fetch has covered it: while it is there, one is owed, or a refusal waits.
-  std::optional<sync::Position> heard_;
-  std::optional<sync::Position> heard_at_begin_;  // of the fetch that is going on: what it brings covers that
-  bool heard_is_foreign_ = false;                 // as the server says of that
+  std::optional<sync::ScopeState> state_;      // in force; heartbeats may move its head
+  std::shared_ptr<NewState> offered_;          // the host has not answered yet
+  bool need_full_ = false;                     // the next fetch asks for a full snapshot
+  std::optional<sync::Position> asked_since_;  // the running fetch: the delta's start; nullopt: a full snapshot
+  std::string asked_as_;                       // the running fetch: id of its token
+  // The position that this stream announced last, until a fetch has covered it. While it is set, a fetch is pending or
+  // a refused state waits for its retry.
+  std::optional<sync::Position> announced_;
+  std::optional<sync::Position> announced_at_begin_;  // announced_ when the running fetch began; its answer covers that
+  bool announced_is_foreign_ = false;                 // the server says that announced_at_begin_ is of another history
   std::optional<sync::SnapshotRefusal> refusal_;
   std::optional<Error> stream_error_;
   std::chrono::sys_seconds stream_error_since_;
   std::optional<Error> fetch_error_;
   bool stopping_ = false;
   SyncCounters counters_;
-  std::uint64_t folded_at_once_ = 0;  // invalidations that said nothing new
+  std::uint64_t already_known_ = 0;  // announcements of a position that is in force or refused
 };
 
 }  // namespace sluice::agent::follow

@@ -8,7 +8,7 @@ namespace sluice::agent::follow {
 namespace {
 
 constexpr std::chrono::milliseconds kFirstRetry{200};
-constexpr std::chrono::seconds kLongestRetry{5};
+constexpr std::chrono::seconds kMaxRetry{5};
 constexpr std::size_t kMaxReply = std::size_t{64} << 10;
 
 }  // namespace
@@ -19,43 +19,43 @@ Reporter::Reporter(boost::asio::io_context& context, ServerLink& link, Duration 
       source_(std::move(source)),
       client_(context, link.server()),
       coalescer_(gap),
-      backoff_(kFirstRetry, kLongestRetry),
-      interval_alarm_(context),
-      send_alarm_(context) {}
+      backoff_(kFirstRetry, kMaxRetry),
+      interval_timer_(context),
+      send_timer_(context) {}
 
-void Reporter::start() { plan_interval(); }
+void Reporter::start() { schedule_interval(); }
 
-// A tenth more or less, so that a fleet that was started at once does not report at once for ever.
-void Reporter::plan_interval() {
+// The interval varies by 10 %, so that agents that started together do not keep reporting together.
+void Reporter::schedule_interval() {
   const auto wait = std::chrono::duration_cast<Clock::duration>(interval_ * (0.9 + 0.2 * link_.random()));
-  interval_alarm_.set(Clock::now() + wait, [this] {
+  interval_timer_.set(Clock::now() + wait, [this] {
     source_.collect(queue_);
     coalescer_.requested(Clock::now());
-    plan();
-    plan_interval();
+    schedule_send();
+    schedule_interval();
   });
 }
 
-void Reporter::soon(Duration spread) {
+void Reporter::send_soon(Duration spread) {
   if (leaving_) return;
   coalescer_.invalidated(Clock::now(), sync::jitter(spread, link_.random()));
-  plan();
+  schedule_send();
 }
 
-void Reporter::plan() {
+void Reporter::schedule_send() {
   const auto due = coalescer_.due();
   if (leaving_ || !due) return;
-  send_alarm_.set(*due, [this] { send(); });
+  send_timer_.set(*due, [this] { send(); });
 }
 
 void Reporter::send() {
-  if (!coalescer_.begin(Clock::now())) return plan();
-  const auto asked = ask(sync::write_report(source_.state(), queue_.to_send()),
-                         [this](const Result<http_client::Response>& result) { on_reply(result); });
-  if (!asked) fail(asked.error());
+  if (!coalescer_.begin(Clock::now())) return schedule_send();
+  const auto posted = post(sync::write_report(source_.state(), queue_.to_send()),
+                           [this](const Result<http_client::Response>& result) { on_reply(result); });
+  if (!posted) fail(posted.error());
 }
 
-Result<> Reporter::ask(std::string body, std::function<void(Result<http_client::Response>)> done) {
+Result<> Reporter::post(std::string body, std::function<void(Result<http_client::Response>)> done) {
   auto request = link_.request("/v1/sync/report");
   if (!request) return std::unexpected(std::move(request.error()));
   request->method = "POST";
@@ -75,36 +75,36 @@ void Reporter::on_reply(const Result<http_client::Response>& result) {
   error_.reset();
   backoff_.reset();
   coalescer_.succeeded();
-  // More waits: it does not wait for the next interval. What the server has not stored yet does.
+  // The queue holds more: send it without waiting for the interval. But if this answer acknowledged nothing, wait.
   if (!queue_.empty() && queue_.last_stored() > before) coalescer_.requested(Clock::now());
   source_.reported(*stored);
-  plan();
+  schedule_send();
 }
 
 void Reporter::fail(Error why) {
   coalescer_.failed(Clock::now(), backoff_.next(link_.random()));
   error_ = std::move(why);
   source_.failed(*error_);
-  plan();
+  schedule_send();
 }
 
 void Reporter::leave(Duration within, std::function<void()> done) {
   leaving_ = true;
-  interval_alarm_.clear();
+  interval_timer_.clear();
   client_.cancel();
   source_.collect(queue_);
-  send_alarm_.set(Clock::now() + within, [this, done] {
+  send_timer_.set(Clock::now() + within, [this, done] {
     client_.cancel();
     done();
   });
-  const auto over = [this, done](const Result<http_client::Response>&) {
-    send_alarm_.clear();
+  const auto answered = [this, done](const Result<http_client::Response>&) {
+    send_timer_.clear();
     done();
   };
   sync::AgentState last = source_.state();
   last.leaving = true;
-  if (!ask(sync::write_report(last, queue_.to_send()), over)) {
-    send_alarm_.set(Clock::now(), done);
+  if (!post(sync::write_report(last, queue_.to_send()), answered)) {
+    send_timer_.set(Clock::now(), done);
   }
 }
 

@@ -1,7 +1,7 @@
-// Sends the agent's reports: every interval, and soon after something has changed; one request at a time, the same
-// counts again until the server has stored them (sync::ReportQueue), a farewell at the end.
+// Sends the agent's reports: every interval, soon after a change, and a last one when the agent stops. One request at a
+// time. It sends the same counts again until the server has stored them (sync::ReportQueue).
 //
-// Thread: one loop. Its source may not destroy it within a call.
+// Thread: one loop. The callbacks of Source must not destroy the reporter.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "agent/follow/alarm.hpp"
+#include "agent/follow/deadline_timer.hpp"
 #include "agent/follow/server_link.hpp"
 #include "common/base/backoff.hpp"
 #include "common/http_client/client.hpp"
@@ -26,7 +26,7 @@ class Reporter {
 
   struct Source {
     std::function<sync::AgentState()> state;
-    std::function<void(sync::ReportQueue& queue)> collect;  // what was decided since the last time
+    std::function<void(sync::ReportQueue& queue)> collect;  // adds the usage since the last call
     std::function<void(std::int64_t stored)> reported;
     std::function<void(const Error& why)> failed;
   };
@@ -34,19 +34,20 @@ class Reporter {
   Reporter(boost::asio::io_context& context, ServerLink& link, Duration interval, Duration gap, Source source);
 
   void start();
-  void soon(Duration spread = {});  // over this time, at random
+  void send_soon(Duration spread = {});  // waits a random part of `spread` first
+  // Sends the last report, then calls `done`: after its answer, or after `within`.
   void leave(Duration within, std::function<void()> done);
 
-  const std::optional<Error>& error() const { return error_; }  // of the last one, if it failed
+  const std::optional<Error>& error() const { return error_; }  // of the last report; nullopt if it succeeded
   std::uint64_t connects() const { return client_.connects(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void plan_interval();
-  void plan();
+  void schedule_interval();
+  void schedule_send();
   void send();
-  Result<> ask(std::string body, std::function<void(Result<http_client::Response>)> done);
+  Result<> post(std::string body, std::function<void(Result<http_client::Response>)> done);
   void on_reply(const Result<http_client::Response>& result);
   void fail(Error why);
 
@@ -57,8 +58,8 @@ class Reporter {
   sync::ReportQueue queue_;
   sync::Coalescer coalescer_;
   Backoff backoff_;
-  Alarm interval_alarm_;
-  Alarm send_alarm_;
+  DeadlineTimer interval_timer_;
+  DeadlineTimer send_timer_;
   std::optional<Error> error_;
   bool leaving_ = false;
 };

@@ -10,14 +10,14 @@
 namespace sluice::agent::follow {
 namespace {
 
-constexpr std::size_t kMostShown = 300;  // of what a server says
+constexpr std::size_t kMaxDetailBytes = 300;  // of the server's text in an error
 
-// The problem's detail, where the answer is one.
+// Returns the `detail` of a problem document, or "".
 std::string detail_of(const http_client::Response& response) {
   json::Tree tree;
   const auto document = tree.parse(response.body);
   const json::Value* detail = document ? document->find("detail") : nullptr;
-  return detail && detail->type() == json::Type::string ? std::string(detail->text().substr(0, kMostShown)) : "";
+  return detail && detail->type() == json::Type::string ? std::string(detail->text().substr(0, kMaxDetailBytes)) : "";
 }
 
 std::uint64_t random_seed() {

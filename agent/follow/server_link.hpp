@@ -1,4 +1,4 @@
-// What all requests to the server have in common: where it is, who asks, with which token, and how errors read.
+// What all requests to the server have in common: its address, the agent's name and token, and the texts of errors.
 //
 // Thread: its user's; one loop.
 #pragma once
@@ -17,7 +17,7 @@ class ServerLink {
  public:
   using Token = std::function<Result<std::string>()>;
 
-  // `seed`: 0 is a random one.
+  // `seed`: 0 means a random seed.
   ServerLink(http_client::Options server, std::string agent_id, Token token, std::uint64_t seed);
 
   const http_client::Options& server() const { return server_; }
@@ -25,10 +25,10 @@ class ServerLink {
   // Uniform in [0, 1).
   double random() { return std::uniform_real_distribution<double>(0, 1)(engine_); }
 
-  // A request with its bearer token and the agent's name. Error: there is no token.
+  // Returns a request with the bearer token and the agent's name. Error: the token cannot be read.
   Result<http_client::Request> request(std::string target);
 
-  // Of the agent token in the last request; "" where it was a service account's.
+  // Id of the agent token in the last request; "" if that carried a service account's token.
   const std::string& token_id() const { return token_id_; }
 
  private:
@@ -39,7 +39,7 @@ class ServerLink {
   std::mt19937_64 engine_;
 };
 
-// What an answer says that is none of those asked for. Codes: `unauthorized` (401, 403), else `status`.
+// Describes an answer with an unexpected status. Codes: `unauthorized` for 401 and 403, else `status`.
 Error refused_by_server(std::string_view what, const http_client::Response& response);
 
 }  // namespace sluice::agent::follow

@@ -1,13 +1,14 @@
-// One agent's side of policy sync: follows its server and reports to it.
+// The agent's side of policy sync: follows a server and reports to it.
 //
-// It holds the watch stream, fetches what the stream speaks of (Coalescer: at once when idle, a burst in few fetches),
-// hands each new state to its host, and tells the server what is in force here. It does not compile, count, log or
-// touch files: its host does. It never gives up, and whatever goes wrong is counted, told to the observer and said by
-// degraded().
+// The client keeps a watch stream open and fetches the positions that the stream announces. The Coalescer fetches at
+// once when idle and merges a burst into few fetches. The client hands each new state to its host, and reports to the
+// server which position is in force. The host compiles, logs and writes files. The client never gives up: it counts
+// each error, calls the observer, and lists the error in degraded().
 //
-// Thread: everything happens on the io_context given; nothing is locked. A thousand of them run in one process.
-// Invariants: one fetch, or one state with the host, at a time; position() is that of a state that the host has
-// accepted, or of its scope unchanged under a later head; reports say position() and nothing else.
+// Thread: everything runs on the io_context passed in, without locks. A thousand clients can run in one process.
+// Invariants: at most one fetch, or one state that the host has not answered, at a time. position() belongs to a state
+// that the host has accepted; it may be later than that state if nothing in the scope has changed. Reports name
+// position() and nothing else.
 #pragma once
 
 #include <chrono>
@@ -35,82 +36,83 @@ struct SyncOptions {
   http_client::Url server = {};
   net::TlsFiles tls = {};
   std::string agent_id = {};  // 1 to kMaxAgentNameBytes visible ASCII characters, as are boot_id and version
-  std::string pod = {};       // the same, or ""
-  std::string boot_id = {};   // "": a random one
+  std::string pod = {};       // the same rule, or ""
+  std::string boot_id = {};   // "": make a random one
   std::string version = {};
-  std::uint64_t seed = 0;           // of all jitter; 0: a random one
+  std::uint64_t seed = 0;           // of all random waits; 0: a random seed
   Duration report_interval{5'000};  // > 0
-  Duration silence{7'000};          // of a stream: three heartbeats of 2 s missed, and some slack
-  Duration refresh{60'000};         // ± a quarter: covers a stream that is alive and says nothing
-  Duration first_retry{200};        // of fetches and reports that failed: doubling, full jitter
-  Duration refusal_retry{1'000};    // of a state that was refused, doubling to a minute
+  Duration silence{7'000};          // a stream is dead after this: three missed heartbeats of 2 s, and 1 s more
+  Duration refresh{60'000};         // ± 25 %: fetches in case a stream is alive but announces nothing
+  Duration first_retry{200};        // after a failed fetch or report; doubles, with full jitter
+  Duration refusal_retry{1'000};    // after a refused state; doubles up to 1 min
   Duration report_gap{500};         // between two reports that are sent because of a change
   Duration farewell{1'000};         // how long stop() waits for the last report
-  Duration head_timeout{30'000};    // of a snapshot: a busy server builds it first
+  Duration head_timeout{30'000};    // a busy server builds the snapshot before it answers
   std::size_t max_snapshot = sync::kMaxSnapshotBytes;
 };
 
 enum class FetchResult : std::uint8_t {
-  whole,         // a whole state, accepted
-  delta,         // accepted
-  moved,         // nothing of the scope changed, only the head
+  whole,         // a full snapshot, accepted
+  delta,         // a delta, accepted
+  moved,         // nothing in the scope changed, only the position
   not_modified,  // 304
-  resync,        // 410, or a delta that does not fit: a whole state is asked for next
-  failed,        // no answer, or not one to use: tried again
-  unauthorized,  // 401, 403: tried again with the token read anew
-  refused,       // a state that this agent does not take: the one before stays
+  resync,        // 410, or a delta that does not fit; a full snapshot is fetched next
+  failed,        // no answer, or an invalid one; retried
+  unauthorized,  // 401 or 403; retried after reading the token file again
+  refused,       // the agent cannot use the state; the former one stays in force
 };
 inline constexpr std::size_t kFetchResults = 8;
 std::string_view to_string(FetchResult result);
 
 struct SyncCounters {
-  std::uint64_t invalidations = 0;  // received
+  std::uint64_t invalidations = 0;  // announcements received
   std::uint64_t fetches = 0;        // requests for a snapshot
-  std::uint64_t folded = 0;         // invalidations that had no fetch of their own
+  std::uint64_t folded = 0;         // announcements that needed no fetch of their own
   std::uint64_t results[kFetchResults] = {};
   std::uint64_t streams_opened = 0;
   std::uint64_t streams_lost = 0;
   std::uint64_t heartbeats = 0;
-  std::uint64_t adopted = 0;  // heads, from heartbeats
-  std::uint64_t reports = 0;  // answered
+  std::uint64_t adopted = 0;  // positions taken from heartbeats
+  std::uint64_t reports = 0;  // that the server answered
   std::uint64_t reports_failed = 0;
-  std::uint64_t connects = 0;  // connections made, of all kinds
+  std::uint64_t connects = 0;  // connections opened, of all kinds
 };
 
-// What the client works for. Called on the loop; never destroys the client within a call. Outlives it.
+// The owner's side. Called on the loop. No function may destroy the client. The host outlives the client.
 class SyncHost {
  public:
   // A new state to put in force. The host answers once with SyncClient::accepted() or refused(), within the call or
-  // later; nothing else is fetched meanwhile. `applied.changes` leads there from the state accepted last, also where
-  // `whole`; `whole`: it is not a continuation of it.
+  // later. The client fetches nothing meanwhile. `applied.changes` lists the differences from the state accepted last,
+  // for a full snapshot too. `whole`: the state comes from a full snapshot.
   virtual void on_state(const sync::Applied& applied, bool whole) = 0;
 
-  // The agent token for the next request: read anew where it may have changed.
+  // Returns the agent token for the next request. It reads the file again if that may have changed.
   virtual Result<std::string> token() = 0;
 
-  // The server has said that what is in force is its newest: by a fetch, or by a heartbeat. `position`: where, which
-  // moves on while the scope does not change.
+  // The server has confirmed, by a fetch or a heartbeat, that the state in force is its newest. `position` grows even
+  // while nothing in the scope changes.
   virtual void on_confirmed(const sync::Position& position) { static_cast<void>(position); }
 
-  // How many agents are live, by tenant; only when the server has named them anew.
+  // The numbers of live agents by tenant. Called when the server sends them.
   virtual void on_live_agents(const sync::LiveAgents& live) { static_cast<void>(live); }
 
-  // Before each report: what is degraded beside the client's own, and what was decided since the last time.
-  virtual std::vector<std::string> degraded_beside() const { return {}; }
+  // Before each report: what is degraded outside the client. It is reported beside the client's own degraded().
+  virtual std::vector<std::string> other_degraded() const { return {}; }
+  // Once per report interval: adds the usage since the last call.
   virtual void collect(sync::ReportQueue& queue) { static_cast<void>(queue); }
 
  protected:
   ~SyncHost() = default;
 };
 
-// Told as it happens, for logs, metrics and histories; each may be empty. None may destroy the client.
+// Callbacks for logs, metrics and histories of tests. Each may be empty. None may destroy the client.
 struct SyncObserver {
-  std::function<void()> stream_opened = {};                // its first line has come
-  std::function<void(const Error& why)> stream_lost = {};  // or could not be opened; also where it ended as it should
+  std::function<void()> stream_opened = {};                // when its first line has arrived
+  std::function<void(const Error& why)> stream_lost = {};  // lost, ended by the server, or not opened
   std::function<void(const sync::Position& head)> invalidated = {};
   std::function<void(const sync::Position& head)> heartbeat = {};
-  std::function<void(const std::optional<sync::Position>& since)> fetch_begun = {};  // absent: a whole state
-  // Each that was begun, once. `text`: what went wrong.
+  std::function<void(const std::optional<sync::Position>& since)> fetch_begun = {};  // nullopt: a full snapshot
+  // Once for each fetch that began. `text`: the error, or "".
   std::function<void(FetchResult result, const std::optional<sync::Position>& position, std::string_view text)>
       fetch_ended = {};
   std::function<void(const sync::Position& head)> adopted = {};
@@ -123,29 +125,30 @@ class SyncClient {
  public:
   // REQUIRES: host outlives it.
   SyncClient(boost::asio::io_context& context, SyncOptions options, SyncHost& host, SyncObserver observer = {});
-  ~SyncClient();  // drops everything under way; nobody is told
+  ~SyncClient();  // drops all requests without calling anybody
   SyncClient(const SyncClient&) = delete;
   SyncClient& operator=(const SyncClient&) = delete;
 
-  // Once. `in_force`: a state that is in force already (the last-known-good); without one the first fetch begins now.
+  // REQUIRES: called once. `in_force`: the state in force already (the last good state). Without one the first fetch
+  // begins now.
   void start(std::optional<sync::ScopeState> in_force = std::nullopt);
 
-  // The host's answer to on_state(). Error codes of a refusal: `invalid_snapshot`, if nothing else fits.
+  // The host's answer to on_state(). The error code of a refusal is `invalid_snapshot` if no other fits.
   void accepted();
   void refused(const Error& why);
 
-  // Something that reports say has changed (the host's degraded()): the next one comes soon.
+  // The host's other_degraded() has changed: the next report is sent soon.
   void report_soon();
 
-  // No more fetches; a last report says that the agent leaves. `done` is called when it is answered, or after
+  // Stops fetching and sends a last report, which says that the agent leaves. Calls `done` after its answer, or after
   // options.farewell. REQUIRES: started.
   void stop(std::function<void()> done);
 
   const std::optional<sync::ScopeState>& state() const;  // in force
-  std::optional<sync::Position> position() const;        // of it
+  std::optional<sync::Position> position() const;        // of the state in force
   const std::optional<sync::SnapshotRefusal>& refusal() const;
-  bool connected() const;                     // the stream has spoken, and not too long ago
-  std::vector<std::string> degraded() const;  // one sentence for each thing that is wrong with the link
+  bool connected() const;                     // the stream is open and not silent for too long
+  std::vector<std::string> degraded() const;  // one sentence for each problem with the server
   SyncCounters counters() const;
   const std::string& boot_id() const;
 

@@ -9,9 +9,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kToOpen{15'000};  // connect, the answer's head and the first line
-constexpr milliseconds kLate{250};       // an alarm that rings later was kept waiting by this loop
-constexpr milliseconds kAfterLate{1'000};
+constexpr milliseconds kOpenTimeout{15'000};  // for connecting, the head of the answer and the first line
+constexpr milliseconds kLate{250};            // a timer that fires later than this was delayed by a busy loop
+constexpr milliseconds kAfterLate{1'000};     // time for a loop that was busy to read lines that have arrived
 
 }  // namespace
 
@@ -20,19 +20,19 @@ WatchStream::WatchStream(boost::asio::io_context& context, ServerLink& link, mil
       silence_(silence),
       listener_(std::move(listener)),
       client_(context, link.server()),
-      silence_alarm_(context),
-      open_alarm_(context) {}
+      silence_timer_(context),
+      open_timer_(context) {}
 
 void WatchStream::open() {
   if (client_.busy()) return;
   begun_ = true;
-  open_alarm_.clear();
+  open_timer_.clear();
   auto request = link_.request(listener_.target());
-  if (!request) return lose(request.error());
+  if (!request) return on_lost(request.error());
   request->max_body = sync::kMaxWatchLineBytes;
-  request->idle_timeout = kToOpen + 10 * silence_;  // silence is this class's to judge
+  request->idle_timeout = kOpenTimeout + 10 * silence_;  // expect_line() detects silence earlier
   request->on_line = [this](std::string_view line) { on_line(line); };
-  expect_line(kToOpen);
+  expect_line(kOpenTimeout);
   client_.send(*std::move(request), [this](const Result<http_client::Response>& result) { on_done(result); });
 }
 
@@ -41,15 +41,15 @@ void WatchStream::reopen() {
   open();
 }
 
-void WatchStream::fail(const Error& why) {
+void WatchStream::drop(const Error& why) {
   client_.cancel();
-  lose(why);
+  on_lost(why);
 }
 
 void WatchStream::close() {
   client_.cancel();
-  silence_alarm_.clear();
-  open_alarm_.clear();
+  silence_timer_.clear();
+  open_timer_.clear();
   connected_ = false;
 }
 
@@ -58,7 +58,7 @@ void WatchStream::on_line(std::string_view text) {
   const auto line = sync::parse_watch_line(text);
   if (!line) {
     const Fault& fault = line.error().front();
-    return fail({"watch_line", fmt::format("a line of the watch stream cannot be read: {}{}{}", fault.pointer,
+    return drop({"watch_line", fmt::format("a line of the watch stream cannot be read: {}{}{}", fault.pointer,
                                            fault.pointer.empty() ? "" : ": ", fault.text)});
   }
   if (!connected_) {
@@ -70,26 +70,26 @@ void WatchStream::on_line(std::string_view text) {
   listener_.line(*line);
 }
 
-// Where this loop was busy with something else for long, lines may have come that nobody has read yet.
+// If the loop was busy, lines may have arrived that it has not read yet. So it waits kAfterLate more.
 void WatchStream::expect_line(milliseconds within) {
   const auto when = Clock::now() + within;
-  silence_alarm_.set(when, [this, when, within] {
+  silence_timer_.set(when, [this, when, within] {
     if (Clock::now() - when > kLate) return expect_line(kAfterLate);
-    fail({"silent", fmt::format("the watch stream has said nothing for {} ms: it is taken for dead", within.count())});
+    drop({"silent", fmt::format("the watch stream has said nothing for {} ms: it is taken for dead", within.count())});
   });
 }
 
 void WatchStream::on_done(const Result<http_client::Response>& result) {
-  if (!result) return lose(result.error());
-  if (result->status == 200) return lose({"ended", "the watch stream has ended"});
-  lose(refused_by_server("the watch stream", *result));
+  if (!result) return on_lost(result.error());
+  if (result->status == 200) return on_lost({"ended", "the watch stream has ended"});
+  on_lost(refused_by_server("the watch stream", *result));
 }
 
-void WatchStream::lose(const Error& why) {
+void WatchStream::on_lost(const Error& why) {
   const auto now = Clock::now();
-  silence_alarm_.clear();
+  silence_timer_.clear();
   connected_ = false;
-  open_alarm_.set(now + reconnect_.lost(now, link_.random()), [this] { open(); });
+  open_timer_.set(now + reconnect_.lost(now, link_.random()), [this] { open(); });
   listener_.lost(why);
 }
 

@@ -1,7 +1,7 @@
-// The watch stream, opened again and again: after a wait that grows with full jitter (sync::Reconnect), and when it has
-// been silent for too long.
+// Keeps a watch stream open. It reconnects when the stream ends, breaks or is silent for too long, after a wait that
+// grows with full jitter (sync::Reconnect).
 //
-// Thread: one loop. Its listener may do with it what it wants within the calls, but not destroy it.
+// Thread: one loop. The listener may call any function of the stream, but must not destroy it.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "agent/follow/alarm.hpp"
+#include "agent/follow/deadline_timer.hpp"
 #include "agent/follow/server_link.hpp"
 #include "common/http_client/client.hpp"
 #include "common/sync/reconnect.hpp"
@@ -22,19 +22,19 @@ namespace sluice::agent::follow {
 class WatchStream {
  public:
   struct Listener {
-    std::function<std::string()> target;  // of the next request: where the agent is
-    std::function<void()> opened;         // before its first line is told
+    std::function<std::string()> target;  // path of the next request, with the agent's position
+    std::function<void()> opened;         // called before the first line
     std::function<void(const sync::WatchLine& line)> line;
-    std::function<void(const Error& why)> lost;  // or not opened, or ended; it is opened again after a while
+    std::function<void(const Error& why)> lost;  // lost, ended or not opened; it reconnects after a wait
   };
 
-  // `silence`: of an open stream, after which it is dead.
+  // `silence`: an open stream that sends nothing for this time is dead.
   WatchStream(boost::asio::io_context& context, ServerLink& link, std::chrono::milliseconds silence, Listener listener);
 
-  void open();                  // now, unless it is open or being opened
-  void reopen();                // now, from where the agent is now
-  void fail(const Error& why);  // drops it as lost: it is opened again after a while
-  void close();                 // for good, without a word
+  void open();                  // does nothing if the stream is open or being opened
+  void reopen();                // at once, from the agent's current position
+  void drop(const Error& why);  // closes the stream as lost; it reconnects after a wait
+  void close();                 // for good; the listener is not called
 
   bool connected() const { return connected_; }
   bool begun() const { return begun_; }
@@ -47,15 +47,15 @@ class WatchStream {
   void on_line(std::string_view text);
   void on_done(const Result<http_client::Response>& result);
   void expect_line(std::chrono::milliseconds within);
-  void lose(const Error& why);
+  void on_lost(const Error& why);
 
   ServerLink& link_;
   const std::chrono::milliseconds silence_;
   const Listener listener_;
   http_client::Client client_;
   sync::Reconnect reconnect_;
-  Alarm silence_alarm_;
-  Alarm open_alarm_;
+  DeadlineTimer silence_timer_;
+  DeadlineTimer open_timer_;
   bool begun_ = false;
   bool connected_ = false;
 };

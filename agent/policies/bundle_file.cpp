@@ -36,7 +36,7 @@ std::unexpected<Fault> unreadable(const std::string& path, int error) {
   return std::unexpected(Fault{"", fmt::format("{} cannot be read: {}", path, std::strerror(error))});
 }
 
-// Appends everything up to the end; false on an error (errno).
+// Appends everything up to the end of the file. Returns false on an error (errno).
 bool read_all(int fd, std::string& text) {
   constexpr std::size_t kChunk = 64 * 1024;
   for (;;) {
@@ -50,9 +50,9 @@ bool read_all(int fd, std::string& text) {
 }
 
 void log_each(telemetry::Log& log, telemetry::LogLevel level, std::string_view event, const std::string& path,
-              const Faults& faults, std::size_t most) {
+              const Faults& faults, std::size_t limit) {
   for (const Fault& fault : faults) {
-    if (most-- == 0) return;
+    if (limit-- == 0) return;
     if (fault.line == 0) {
       log.write(level, event, fault.text, {{"file", path}, {"pointer", fault.pointer}});
     } else {
@@ -67,19 +67,19 @@ void log_each(telemetry::Log& log, telemetry::LogLevel level, std::string_view e
 std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path, bool only_regular) {
   constexpr int kAttempts = 3;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    // Opening a pipe nobody writes to would wait.
+    // O_NONBLOCK, because opening a pipe without a writer would wait.
     Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (only_regular ? O_NONBLOCK : 0)));
     struct stat before{};
     struct stat after{};
     if (file.get() < 0 || ::fstat(file.get(), &before) != 0) return unreadable(path, errno);
-    FileText read{.text = {}, .as = identity_of(before)};
-    if (only_regular && !read.as.regular) {
+    FileText read{.text = {}, .identity = identity_of(before)};
+    if (only_regular && !read.identity.regular) {
       return std::unexpected(Fault{"", fmt::format("{} is not a regular file; put the bundle there as one", path)});
     }
-    if (read.as.regular) read.text.reserve(static_cast<std::size_t>(before.st_size) + 64 * 1024);
+    if (read.identity.regular) read.text.reserve(static_cast<std::size_t>(before.st_size) + 64 * 1024);
     if (!read_all(file.get(), read.text) || ::fstat(file.get(), &after) != 0) return unreadable(path, errno);
-    bool whole =
-        !read.as.regular || (identity_of(after) == read.as && std::cmp_equal(read.text.size(), before.st_size));
+    bool whole = !read.identity.regular ||
+                 (identity_of(after) == read.identity && std::cmp_equal(read.text.size(), before.st_size));
     if (whole) return read;
   }
   return std::nullopt;
@@ -100,11 +100,11 @@ LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_
   return BundleContent{std::move(*snapshot), std::move(warnings)};
 }
 
-LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, FileIdentity* which) {
+LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, FileIdentity* identity) {
   auto file = read_whole(path, false);
   if (!file) return std::unexpected(Faults{std::move(file.error())});
   if (!*file) return std::unexpected(Faults{{"", fmt::format("{} changes while it is read", path)}});
-  if (which) *which = (*file)->as;
+  if (identity) *identity = (*file)->identity;
   return load_bundle((*file)->text, digest_of((*file)->text), 1, now_us);
 }
 
@@ -116,12 +116,12 @@ std::string describe(const Fault& fault) {
   return place.empty() ? fault.text : fmt::format("{}: {}", place, fault.text);
 }
 
-void log_faults(telemetry::Log& log, const std::string& path, const Faults& faults, std::size_t most) {
-  log_each(log, telemetry::LogLevel::error, "bundle_refused", path, faults, most);
+void log_faults(telemetry::Log& log, const std::string& path, const Faults& faults, std::size_t limit) {
+  log_each(log, telemetry::LogLevel::error, "bundle_refused", path, faults, limit);
 }
 
-void log_warnings(telemetry::Log& log, const std::string& path, const Faults& warnings, std::size_t most) {
-  log_each(log, telemetry::LogLevel::warn, "bundle_warning", path, warnings, most);
+void log_warnings(telemetry::Log& log, const std::string& path, const Faults& warnings, std::size_t limit) {
+  log_each(log, telemetry::LogLevel::warn, "bundle_warning", path, warnings, limit);
 }
 
 }  // namespace sluice::agent::policies

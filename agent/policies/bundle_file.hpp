@@ -1,4 +1,4 @@
-// Reads the bundle file that `--policies` names, and says what is wrong with it.
+// Reads and compiles the bundle file of `--policies`, and describes its faults.
 //
 // Thread safety: the functions may be called from any thread.
 #pragma once
@@ -15,37 +15,37 @@
 
 namespace sluice::agent::policies {
 
-// The bytes of a file, and which file they are of. `as` is of the file that was opened, whatever the path leads to now.
+// The bytes of a file and its identity when it was opened. The path may lead to another file by now.
 struct FileText {
   std::string text;
-  FileIdentity as;
+  FileIdentity identity;
 };
 
-// The whole file. Nothing where it changed while it was read, again and again: it is being written.
-// A fault where it cannot be read; `only_regular`: and where it is a pipe or the like, which might never end.
+// Returns the whole file. nullopt: it changed during three attempts to read it, so somebody is writing it. Fault: it
+// cannot be read, or `only_regular` is set and it is not a regular file (a pipe might never end).
 std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path, bool only_regular);
 
 struct BundleContent {
   std::shared_ptr<const policy::Snapshot> snapshot;
-  Faults warnings;  // what is allowed, and most likely not meant
+  Faults warnings;  // allowed, but probably a mistake
 };
 using LoadedBundle = std::expected<BundleContent, Faults>;
 
-// Parsed, validated and compiled; or every fault, each with its JSON pointer and place. The snapshot's chain is
-// `digest`.
+// Parses, validates and compiles a bundle. Returns all faults, each with its JSON pointer, line and column. `digest`
+// becomes the snapshot's chain.
 LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us);
 
-// The file as revision 1; which file that is goes to `which` where it is asked for.
-LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, FileIdentity* which = nullptr);
+// Loads the file as revision 1. Stores the identity of the file that was read in `identity`, unless that is nullptr.
+LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, FileIdentity* identity = nullptr);
 
-// SHA-256 of the bytes in hex: what the history of a bundle file is named by.
+// SHA-256 of the bytes in hex. It serves as the chain of a bundle file's snapshot.
 std::string digest_of(std::string_view text);
 
-// "/plans/0/id, line 3, column 12: must …", as far as the place is known.
+// "/plans/0/id, line 3, column 12: must …"; without pointer or line where they are unknown.
 std::string describe(const Fault& fault);
 
-// One line for each fault, `most` of them at most.
-void log_faults(telemetry::Log& log, const std::string& path, const Faults& faults, std::size_t most);
-void log_warnings(telemetry::Log& log, const std::string& path, const Faults& warnings, std::size_t most);
+// Logs one line for each fault, at most `limit` lines.
+void log_faults(telemetry::Log& log, const std::string& path, const Faults& faults, std::size_t limit);
+void log_warnings(telemetry::Log& log, const std::string& path, const Faults& warnings, std::size_t limit);
 
 }  // namespace sluice::agent::policies

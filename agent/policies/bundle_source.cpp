@@ -19,8 +19,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kFaultsLogged = 20;  // of a reloaded file; a start logs all
-constexpr int kReloadNiceness = 10;        // decisions come first where processors are few
+constexpr std::size_t kFaultsLogged = 20;  // per reload; the start logs all faults
+constexpr int kReloadNiceness = 10;        // decisions go first when CPUs are short
 
 }  // namespace
 
@@ -41,14 +41,14 @@ BundleSource::BundleSource(std::string path, const Clock& clock, telemetry::Metr
       log_(log),
       watch_(context_, path_, [this](FileWatch::Event event) { on_event(event); }),
       hangups_(context_),
-      look_timer_(context_),
+      poll_timer_(context_),
       swap_(context_, metrics, log, std::move(publish), parties, {"file", path_}) {}
 
 bool BundleSource::load_first() {
   auto began = steady_clock::now();
-  auto watching = watch_.start();  // before it is read: no change goes unheard in between
-  FileIdentity which;
-  auto loaded = load_bundle_file(path_, clock_.now_us(), &which);
+  auto watching = watch_.start();  // before the first read, so that no change is missed between the two
+  FileIdentity identity;
+  auto loaded = load_bundle_file(path_, clock_.now_us(), &identity);
   if (!loaded) {
     log_faults(log_, path_, loaded.error(), loaded.error().size());
     return false;
@@ -57,16 +57,16 @@ bool BundleSource::load_first() {
   ::malloc_trim(0);
   hangups_.add(SIGHUP);
   on_hangup();
-  if (!which.regular) {
-    log_.warn("bundle_not_watched", "The bundle is no regular file: it is not read again.", {{"file", path_}});
+  if (!identity.regular) {
+    log_.warn("bundle_not_watched", "The bundle is not a regular file: changes need a restart.", {{"file", path_}});
     return true;
   }
   if (!watching) {
-    log_.warn("bundle_not_watched", "Changes of the bundle are noticed by looking at it every few seconds.",
+    log_.warn("bundle_not_watched", "The bundle cannot be watched: the agent checks it for changes every 2 s.",
               {{"file", path_}, {"reason", watching.error().text}});
   }
-  schedule_.emplace(which, steady_clock::now());
-  plan_next_look();
+  schedule_.emplace(identity, steady_clock::now());
+  schedule_poll();
   return true;
 }
 
@@ -98,47 +98,47 @@ void BundleSource::on_event(FileWatch::Event event) {
       schedule_->moved_nearby(now);
       break;
   }
-  plan_next_look();
+  schedule_poll();
 }
 
-// SIGHUP: now, and whatever the file looks like.
+// SIGHUP: reads the file at once, even if it seems unchanged.
 void BundleSource::on_hangup() {
   hangups_.async_wait([this](const boost::system::error_code& stopped, int) {
     if (stopped) return;
     if (schedule_) {
       load();
-      plan_next_look();
+      schedule_poll();
     }
     on_hangup();
   });
 }
 
-void BundleSource::plan_next_look() {
-  look_timer_.expires_at(schedule_->next_look());
-  look_timer_.async_wait([this](const boost::system::error_code& stopped) {
-    if (!stopped) look();
+void BundleSource::schedule_poll() {
+  poll_timer_.expires_at(schedule_->next_poll());
+  poll_timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (!stopped) poll();
   });
 }
 
-void BundleSource::look() {
+void BundleSource::poll() {
   watch_.refresh();
-  FileIdentity found = look_at(path_);
-  if (schedule_->look(found, steady_clock::now())) {
+  FileIdentity found = current_identity(path_);
+  if (schedule_->poll(found, steady_clock::now())) {
     load();
   } else if (found != schedule_->last_read()) {
-    log_.debug("bundle_changing", "The bundle has changed and is read once it is whole.", {{"file", path_}});
+    log_.debug("bundle_changing", "The bundle has changed; the agent reads it once it is complete.", {{"file", path_}});
   }
-  plan_next_look();
+  schedule_poll();
 }
 
 void BundleSource::load() {
   auto file = read_whole(path_, true);
   if (!file) {
-    schedule_->read(look_at(path_));
+    schedule_->read(current_identity(path_));
     return refuse({file.error()});
   }
-  if (!*file) return;  // it is being written: looked at again
-  schedule_->read((*file)->as);
+  if (!*file) return;  // somebody is writing it; the next poll tries again
+  schedule_->read((*file)->identity);
   apply(**file);
   file = std::nullopt;
   swap_.give_memory_back();
@@ -149,7 +149,8 @@ void BundleSource::apply(const FileText& file) {
   std::string digest = digest_of(file.text);
   if (digest == swap_.in_force()->chain) {
     metrics_.set_snapshot(static_cast<std::int64_t>(swap_.in_force()->revision), clock_.now_us());
-    log_.info("bundle_unchanged", "The bundle is what is in force.", {{"file", path_}, {"chain", digest}});
+    log_.info("bundle_unchanged", "The bundle has not changed; its policies stay in force.",
+              {{"file", path_}, {"chain", digest}});
     return accept(telemetry::BundleLoad::unchanged);
   }
   auto loaded = load_bundle(file.text, std::move(digest), swap_.in_force()->revision + 1, clock_.now_us());

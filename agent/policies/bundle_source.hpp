@@ -1,8 +1,9 @@
-// The policies of a bundle file, for as long as the agent runs: read at the start, and again when the file changes or
-// on SIGHUP. A thread of its own reads, validates, compiles and frees, so that decisions go on meanwhile.
+// Follows a bundle file: reads it at the start, when it changes, and on SIGHUP. A thread of its own reads, validates,
+// compiles and frees, so that decisions do not wait for it.
 //
-// A file that is refused changes nothing: the former policies stay, and the log, the metrics and refusal() say so.
-// Thread: the constructor, load_first(), start() and stop() are the owner's; refusal() any; the rest its own.
+// A refused file changes nothing: the former policies stay in force, and the log, the metrics and refusal() say so.
+// Thread: the constructor, load_first(), start() and stop() run on the owner's thread, refusal() on any, the rest on
+// the source's own.
 #pragma once
 
 #include <chrono>
@@ -30,19 +31,19 @@ class BundleSource {
  public:
   using Publish = SnapshotSwap::Publish;
 
-  // `parties`: how many decide.
+  // `parties`: how many workers decide.
   BundleSource(std::string path, const Clock& clock, telemetry::Metrics& metrics, telemetry::Log& log, Publish publish,
                std::size_t parties);
   ~BundleSource() { stop(); }
 
-  // Reads and publishes, on the caller's thread. False where the file is refused: everything wrong was logged.
+  // Reads and publishes the file, on the caller's thread. Returns false if the file is refused; all faults were logged.
   bool load_first();
 
-  // From here on changes of the file are followed, also those since it was read.
+  // Starts the thread that follows the file. It also notices changes since load_first().
   void start();
-  void stop();  // and joins
+  void stop();  // joins the thread
 
-  // What is degraded while the file is refused; nothing while it is in force.
+  // While the file is refused: a sentence for /readyz. nullopt while the file is in force.
   std::optional<std::string> refusal() const;
 
  private:
@@ -50,8 +51,8 @@ class BundleSource {
 
   void on_event(FileWatch::Event event);
   void on_hangup();
-  void plan_next_look();
-  void look();
+  void schedule_poll();
+  void poll();
   void load();
   void apply(const FileText& file);
   void publish(BundleContent content, Time began);
@@ -66,9 +67,9 @@ class BundleSource {
   boost::asio::io_context context_{1};
   FileWatch watch_;
   boost::asio::signal_set hangups_;
-  boost::asio::steady_timer look_timer_;
+  boost::asio::steady_timer poll_timer_;
   SnapshotSwap swap_;
-  std::optional<ReloadSchedule> schedule_;  // none: the file is read once and never again
+  std::optional<ReloadSchedule> schedule_;  // nullopt: not a regular file, so it is read only once
 
   RemovedOverrides removed_;
   std::optional<std::int64_t> refused_since_us_;

@@ -20,9 +20,9 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMaxAnswer = 16'384;
-constexpr double kJitter = 0.2;  // of kEvery: a fleet that came up together does not come back together
+constexpr double kJitter = 0.2;  // share of kEvery; keeps agents that started together from fetching together
 
-// As a whole, or not at all: a reader finds the one before, or this one.
+// Replaces the file atomically: a reader finds the old content or the new one.
 Result<> replace_file(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   ::unlink(fresh.c_str());
@@ -48,7 +48,7 @@ Result<std::string> login_of(const http_client::Response& answer) {
   const auto document = tree.parse(answer.body);
   const auto user = document ? text_member(*document, "username") : std::nullopt;
   const auto password = document ? text_member(*document, "password") : std::nullopt;
-  if (!user || !password) return failure("reply", "the server's answer is no login");
+  if (!user || !password) return failure("reply", "the server's answer has no username and password");
   return redis::write_login_file(*user, *password);
 }
 
@@ -61,26 +61,26 @@ CountersLogin::CountersLogin(boost::asio::io_context& context, http_client::Opti
       file_(std::move(file)),
       log_(log),
       backoff_(sync::Reconnect::kFirst, sync::Reconnect::kCap),
-      alarm_(context) {}
+      timer_(context) {}
 
 void CountersLogin::start() { fetch(); }
 
 void CountersLogin::refused() {
   if (client_.busy()) return;
-  const Time at = asked_at_ + kAgain;
+  const Time at = asked_at_ + kMinInterval;
   if (at >= due_) return;
   due_ = at;
-  alarm_.set(at, [this] { fetch(); });
+  timer_.set(at, [this] { fetch(); });
 }
 
 void CountersLogin::stop() {
-  alarm_.clear();
+  timer_.clear();
   client_.cancel();
 }
 
 std::optional<std::string> CountersLogin::problem() const {
   if (!error_) return std::nullopt;
-  return "the login to Redis cannot be had from the server: " + error_->text;
+  return "the login to Redis cannot be fetched from the server: " + error_->text;
 }
 
 void CountersLogin::fetch() {
@@ -95,33 +95,33 @@ void CountersLogin::fetch() {
 void CountersLogin::take(const Result<http_client::Response>& answer) {
   if (!answer) return fail(answer.error());
   if (answer->status != 200) return fail(follow::refused_by_server("the login to Redis", *answer));
-  if (Result<> kept = keep(*answer); !kept) return fail(std::move(kept.error()));
+  if (Result<> stored = store(*answer); !stored) return fail(std::move(stored.error()));
   if (std::exchange(error_, std::nullopt))
-    log_.info("redis_login_back", "The server hands out the login to Redis again.");
+    log_.info("redis_login_back", "The server answers requests for the login to Redis again.");
   backoff_.reset();
   const double share = 1 - kJitter / 2 + kJitter * link_.random();
   due_ = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(share * kEvery);
-  alarm_.set(due_, [this] { fetch(); });
+  timer_.set(due_, [this] { fetch(); });
 }
 
-Result<> CountersLogin::keep(const http_client::Response& answer) {
+Result<> CountersLogin::store(const http_client::Response& answer) {
   Result<std::string> login = login_of(answer);
   if (!login) return std::unexpected(std::move(login.error()));
-  if (*login == kept_ && ::access(file_.c_str(), F_OK) == 0) return {};
+  if (*login == stored_ && ::access(file_.c_str(), F_OK) == 0) return {};
   if (Result<> written = replace_file(file_, *login); !written) return written;
-  log_.info("redis_login", "The login to Redis is the one that the server hands out.", {{"file", file_}});
-  kept_ = *std::move(login);
+  log_.info("redis_login", "The agent has stored a login to Redis from the server.", {{"file", file_}});
+  stored_ = *std::move(login);
   return {};
 }
 
 void CountersLogin::fail(Error why) {
   if (!error_) {
-    log_.warn("redis_login_failed", "The login to Redis cannot be had from the server; it is asked again.",
+    log_.warn("redis_login_failed", "The login to Redis cannot be fetched from the server; the agent tries again.",
               {{"code", why.code}, {"reason", why.text}});
   }
   error_ = std::move(why);
   due_ = steady_clock::now() + backoff_.next(link_.random());
-  alarm_.set(due_, [this] { fetch(); });
+  timer_.set(due_, [this] { fetch(); });
 }
 
 }  // namespace sluice::agent::policies

@@ -1,8 +1,8 @@
-// The login to the counters' Redis, as the server hands it out: fetched at the start, every few minutes, and when Redis
-// has refused it; kept in a file (mode 0600, replaced as a whole) that the Redis client reads at each connect. An agent
-// that starts without its server finds the one from before there.
+// Fetches the login to the counters' Redis from the server: at the start, every 5 min, and when Redis rejects it. The
+// login is stored in a file (mode 0600, replaced atomically) that the Redis client reads at each connect. An agent that
+// starts without its server finds the last login there.
 //
-// Never logged. Thread: the io_context's; it may wait for the disk.
+// The login is never logged. Thread: the io_context's; it may wait for the disk.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "agent/follow/alarm.hpp"
+#include "agent/follow/deadline_timer.hpp"
 #include "agent/follow/server_link.hpp"
 #include "common/base/backoff.hpp"
 #include "common/base/error.hpp"
@@ -25,23 +25,23 @@ class CountersLogin {
   using Time = std::chrono::steady_clock::time_point;
 
   static constexpr std::chrono::minutes kEvery{5};
-  static constexpr std::chrono::seconds kAgain{10};  // at least, between two that Redis has asked for
+  static constexpr std::chrono::seconds kMinInterval{10};  // between two fetches, when Redis rejects the login
 
   CountersLogin(boost::asio::io_context& context, http_client::Options server, std::string agent_id,
                 follow::ServerLink::Token token, std::string file, telemetry::Log& log);
 
   void start();
-  // Redis did not take the login, or there was none.
+  // Redis has rejected the login, or there was none. Fetches it soon.
   void refused();
   void stop();
 
-  // What is degraded: the last attempt has failed.
+  // A sentence for /readyz if the last fetch failed, else nullopt.
   std::optional<std::string> problem() const;
 
  private:
   void fetch();
   void take(const Result<http_client::Response>& answer);
-  Result<> keep(const http_client::Response& answer);
+  Result<> store(const http_client::Response& answer);
   void fail(Error why);
 
   follow::ServerLink link_;
@@ -49,10 +49,10 @@ class CountersLogin {
   const std::string file_;
   telemetry::Log& log_;
   Backoff backoff_;
-  follow::Alarm alarm_;
+  follow::DeadlineTimer timer_;
   Time due_ = Time::max();
   Time asked_at_ = Time::min();
-  std::string kept_;  // what the file holds; "": not known
+  std::string stored_;  // content of the file; "": unknown
   std::optional<Error> error_;
 };
 

@@ -18,7 +18,7 @@ FileIdentity identity_of(const struct stat& found) {
   return identity;
 }
 
-FileIdentity look_at(const std::string& path) {
+FileIdentity current_identity(const std::string& path) {
   struct stat found{};
   return ::stat(path.c_str(), &found) == 0 ? identity_of(found) : FileIdentity{};
 }

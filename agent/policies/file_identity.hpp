@@ -1,4 +1,4 @@
-// Which file a path leads to and in what state: two looks that are equal saw the same bytes.
+// The file that a path leads to, and its state. Two equal identities mean the same bytes.
 //
 // A value. Thread safety: the functions may be called from any thread.
 #pragma once
@@ -11,13 +11,13 @@ struct stat;
 namespace sluice::agent::policies {
 
 struct FileIdentity {
-  bool exists = false;   // false: all else is 0
+  bool exists = false;   // false: all other members are 0
   bool regular = false;  // a pipe is read once and never again
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::int64_t size = 0;
   std::int64_t modified_ns = 0;  // since the Unix epoch, by the file system's clock
-  // Who may read it: one that could not be read is tried again once it can.
+  // Permissions, so that an unreadable file is read again once they change.
   std::uint32_t mode = 0;
   std::uint32_t owner = 0;
   std::uint32_t group = 0;
@@ -27,7 +27,7 @@ struct FileIdentity {
 
 FileIdentity identity_of(const struct stat& found);
 
-// Follows links. What cannot be looked at does not exist.
-FileIdentity look_at(const std::string& path);
+// The identity of the file now. Follows links. A file without access (stat fails) counts as missing.
+FileIdentity current_identity(const std::string& path);
 
 }  // namespace sluice::agent::policies

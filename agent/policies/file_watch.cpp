@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kEvents =
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF;
 
-// A file that was made just now will be written and closed. A link has its content.
+// Whether a new file will still be written and closed. A hard or symbolic link already has its content.
 bool will_be_written(const std::string& path) {
   struct stat found{};
   return ::lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 1;
@@ -29,7 +29,7 @@ FileWatch::FileWatch(boost::asio::io_context& context, std::string path, std::fu
 
 Result<> FileWatch::start() {
   int fd = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (fd < 0) return failure("inotify", fmt::format("inotify is not to be had: {}", std::strerror(errno)));
+  if (fd < 0) return failure("inotify", fmt::format("inotify is not available: {}", std::strerror(errno)));
   descriptor_.assign(fd);
   refresh();
   wait();
@@ -37,7 +37,7 @@ Result<> FileWatch::start() {
   return {};
 }
 
-// Where the file's name is, and where the file is.
+// The directory of the path, and the directory of the file that the path leads to.
 std::vector<FileWatch::Watched> FileWatch::places() const {
   auto place = [](const std::filesystem::path& file) {
     std::string directory = file.parent_path().string();
@@ -58,7 +58,7 @@ void FileWatch::refresh() {
   }
   std::erase_if(now, [](const Watched& place) { return place.id < 0; });
   for (const Watched& old : watched_) {
-    // Gone or not, it is no place of the file any more.
+    // The path no longer goes through this directory. Removing fails if the directory is gone, which does no harm.
     if (std::ranges::find(now, old.id, &Watched::id) == now.end()) {
       ::inotify_rm_watch(descriptor_.native_handle(), old.id);
     }
@@ -70,33 +70,33 @@ void FileWatch::wait() {
   descriptor_.async_read_some(boost::asio::buffer(buffer_),
                               [this](const boost::system::error_code& failed, std::size_t size) {
                                 if (failed) return;
-                                take({buffer_.data(), size});
+                                read_events({buffer_.data(), size});
                                 wait();
                               });
 }
 
-void FileWatch::take(std::string_view events) {
+void FileWatch::read_events(std::string_view events) {
   while (events.size() >= sizeof(inotify_event)) {
     inotify_event event;
     std::memcpy(&event, events.data(), sizeof event);
     events.remove_prefix(sizeof event);
     std::string_view name = events.substr(0, event.len);
     events.remove_prefix(name.size());
-    tell(event, name.substr(0, name.find('\0')));
+    dispatch(event, name.substr(0, name.find('\0')));
   }
 }
 
-void FileWatch::tell(const inotify_event& event, std::string_view name) {
-  if ((event.mask & IN_IGNORED) != 0) return;  // we left it, or it is gone, which was told
-  bool ours = false;
+void FileWatch::dispatch(const inotify_event& event, std::string_view name) {
+  if ((event.mask & IN_IGNORED) != 0) return;  // this watch was removed, or the directory is gone, which was reported
+  bool concerns_file = false;
   for (const Watched& place : watched_) {
     if (place.id != event.wd || place.name != name) continue;
-    ours = true;
+    concerns_file = true;
     bool unfinished = (event.mask & IN_MODIFY) != 0 ||
                       ((event.mask & IN_CREATE) != 0 && will_be_written(place.directory + '/' + place.name));
     if (unfinished) return on_event_(Event::modified);
   }
-  if (ours) return on_event_(Event::replaced);
+  if (concerns_file) return on_event_(Event::replaced);
   if ((event.mask & (IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_Q_OVERFLOW)) != 0) on_event_(Event::moved_nearby);
 }
 

@@ -1,8 +1,8 @@
-// Tells what happens to one file: Linux' inotify on the directory of its path and, where the path is a link, on the
-// directory of the file it leads to. Directories, because files are replaced by renaming.
+// Reports changes of one file, with Linux' inotify on the directory of its path. If the path is a link, also on the
+// directory of the file it leads to. It watches directories, because files are replaced by renaming.
 //
-// A hint, and no more: network file systems tell nothing. Whoever needs to know also looks at the file now and then,
-// and calls refresh() with it, because directories are replaced too. Thread: the context's.
+// Events are only hints: network file systems send none. The owner must also poll the file, and call refresh() each
+// time, because directories are replaced too. Thread: the context's.
 #pragma once
 
 #include <array>
@@ -26,28 +26,28 @@ class FileWatch {
   enum class Event : std::uint8_t {
     replaced,      // renamed into place, closed after writing, removed
     modified,      // written to, and not closed yet
-    moved_nearby,  // another name was: perhaps a link it is reached by, as a ConfigMap's `..data` is
+    moved_nearby,  // another name in the directory changed: perhaps a link on the path, such as a ConfigMap's `..data`
   };
 
   FileWatch(boost::asio::io_context& context, std::string path, std::function<void(Event)> on_event);
 
-  // Begins to tell. An error: nothing will be told (the system has no watches left).
+  // Starts reporting. Error: no event will come, for example because the system has no inotify watches left.
   Result<> start();
 
-  // Follows the path anew: links and directories may have been replaced.
+  // Resolves the path again: links and directories may have been replaced.
   void refresh();
 
  private:
   struct Watched {
     int id;
     std::string directory;
-    std::string name;  // the file's, in it
+    std::string name;  // the file's name in the directory
   };
 
   std::vector<Watched> places() const;
   void wait();
-  void take(std::string_view events);
-  void tell(const inotify_event& event, std::string_view name);
+  void read_events(std::string_view events);
+  void dispatch(const inotify_event& event, std::string_view name);
 
   const std::string path_;
   std::function<void(Event)> on_event_;

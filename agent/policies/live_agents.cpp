@@ -7,7 +7,7 @@ namespace sluice::agent::policies {
 namespace {
 
 constexpr std::size_t kFirstSlots = 16;
-constexpr std::int64_t kUnnamed = -1;  // the others' number holds
+constexpr std::int64_t kUnnamed = -1;  // the number for all other tenants applies
 
 std::size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(name); }
 
@@ -18,11 +18,13 @@ struct LiveAgents::Tenant {
   std::atomic<std::int64_t> agents{kUnnamed};
 };
 
-// Open addressing; a slot is set once, a quarter stays free. Read while it is filled.
+// A hash table with open addressing. A slot is set once and a quarter stays free. Other threads read while one fills
+// it.
 struct LiveAgents::Table {
   explicit Table(std::size_t size) : slots(size) {}
 
-  // Where a name stands, or would: its tenant as it was read, once, for another's may fill a free slot a moment later.
+  // The slot of a name, or the free slot where it belongs. `tenant` is the slot's content, read once: another thread
+  // may fill a free slot right after.
   struct Place {
     std::atomic<Tenant*>& slot;
     Tenant* tenant;  // nullptr: the name is not in the table

@@ -1,8 +1,8 @@
-// How many agents are live for a tenant, as the server's heartbeats tell it: what a local share of a limit is taken of.
+// The number of live agents per tenant, from the server's heartbeats. It gives an agent's local share of a limit.
 //
-// Thread safety: set() from any thread, one at a time; the others from any thread, without a lock, also while it is
-// set. A table that is too small is replaced, and kept until the end: together they are at most as large as the last
-// one. A tenant once known keeps its place.
+// Thread safety: any thread. Readers take no lock, also during set(). A table that is too small is replaced but not
+// freed, because readers may use it; all former tables together are at most as large as the last one. A tenant is never
+// removed.
 #pragma once
 
 #include <atomic>
@@ -24,10 +24,10 @@ class LiveAgents {
   LiveAgents();
   ~LiveAgents();
 
-  // All that is known from now on.
+  // Replaces all numbers.
   void set(const sync::LiveAgents& by_tenant);
 
-  // 0: not known, because no heartbeat has told it yet.
+  // 0: unknown, because no heartbeat has named a number yet.
   std::int64_t of(std::string_view tenant) const;
 
  private:
@@ -36,15 +36,15 @@ class LiveAgents {
 
   Tenant& tenant(const std::string& name);
 
-  std::mutex mutex_;  // guards what only set() uses
+  std::mutex mutex_;  // guards what only set() uses (tenants_, tables_)
   std::vector<std::unique_ptr<Tenant>> tenants_;
   std::vector<std::unique_ptr<Table>> tables_;  // the last one is in force
   std::atomic<Table*> table_{nullptr};
   std::atomic<std::int64_t> others_{0};
 };
 
-// This agent's part of a limit while it judges alone: degrade_share, or 1 / live agents of the tenant. 1 where they are
-// not known: it knows of none but itself.
+// This agent's share of a limit while it judges without Redis: degrade_share, or 1 / live agents of the tenant. 1 while
+// the number of agents is unknown.
 double degrade_share(const Enforcement& enforcement, const LiveAgents& live, std::string_view tenant);
 
 }  // namespace sluice::agent::policies

@@ -14,13 +14,14 @@ void RemovedOverrides::change(const policy::Snapshot& before, const policy::Snap
   present.reserve(now.overrides.size());
   for (const policy::KeyOverrides& key : now.overrides) present.insert(key.state_key);
   std::erase_if(keys_, [&](const std::string& key) { return present.contains(key); });
-  if (keys_.size() > kMost) keys_.erase(keys_.begin(), keys_.end() - kMost);
+  if (keys_.size() > kMaxKeys) keys_.erase(keys_.begin(), keys_.end() - kMaxKeys);
   for (const policy::KeyOverrides& key : before.overrides) {
     if (!present.contains(key.state_key)) keys_.push_back(key.state_key);
   }
 }
 
-// One pass over what is removed and what is there: each write's answer sends the next. Lives until all was answered.
+// One pass over all removals and overrides. The answer to a write sends the next one. The object lives until the store
+// has answered all writes.
 class OverridePublisher::Run final : public limiter::OverrideListener, public std::enable_shared_from_this<Run> {
  public:
   Run(OverridePublisher& publisher, Publication publication)
@@ -28,10 +29,10 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
 
   void start() {
     self_ = shared_from_this();
-    turn();
+    send_some();
   }
   void abandon() { end_ = next_; }
-  void let_go() {
+  void release() {
     if (open_ == 0) self_.reset();
   }
 
@@ -39,35 +40,35 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
     --open_;
     publisher_.metrics_.count_overrides_published(result.has_value());
     if (!result) ++failed_;
-    if (!sending_) turn();  // else the store answered at once
+    if (!sending_) send_some();  // else the store answered within send()
   }
 
  private:
   std::size_t removed() const { return publication_.removed ? publication_.removed->size() : 0; }
   std::size_t written() const { return publication_.snapshot->overrides.size(); }
 
-  void turn() {
+  void send_some() {
     auto alive = self_;
     sending_ = true;
-    for (std::size_t sent = 0; next_ < end_ && open_ < kAtOnce && !resting_; ++sent) {
+    for (std::size_t sent = 0; next_ < end_ && open_ < kAtOnce && !yielding_; ++sent) {
       if (sent == kPerTurn) {
-        rest();
+        yield();
       } else {
         send(next_++);
       }
     }
     sending_ = false;
-    if (open_ > 0 || resting_ || !self_) return;
+    if (open_ > 0 || yielding_ || !self_) return;
     self_.reset();
     publisher_.ended(failed_, removed() + written());
   }
 
-  // Others' turn on this loop.
-  void rest() {
-    resting_ = true;
+  // Lets other work on this loop run first.
+  void yield() {
+    yielding_ = true;
     boost::asio::post(publisher_.context_, [self = self_] {
-      self->resting_ = false;
-      self->turn();
+      self->yielding_ = false;
+      self->send_some();
     });
   }
 
@@ -86,11 +87,11 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
   std::size_t open_ = 0;
   std::size_t failed_ = 0;
   bool sending_ = false;
-  bool resting_ = false;
+  bool yielding_ = false;
 };
 
 OverridePublisher::~OverridePublisher() {
-  if (auto running = current_.lock()) running->let_go();
+  if (auto running = current_.lock()) running->release();
 }
 
 void OverridePublisher::publish(Publication publication) {
@@ -115,11 +116,11 @@ void OverridePublisher::ended(std::size_t failed, std::size_t total) {
   if (std::exchange(begin_again_, false)) return begin();
   if (failed == 0) return retry_delay_.reset();
   auto delay = retry_delay_.next(1);
-  log_.warn("overrides_not_published", "Some overrides could not be written; they are written again.",
+  log_.warn("overrides_not_published", "Some overrides could not be written; the agent writes them again.",
             {{"failed", failed}, {"total", total}, {"again_in_s", std::chrono::duration<double>(delay).count()}});
   retry_timer_.expires_after(delay);
   retry_timer_.async_wait([this](const boost::system::error_code& stopped) {
-    if (!stopped) try_again_();
+    if (!stopped) retry_();
   });
 }
 

@@ -1,5 +1,5 @@
-// Writes the overrides of a hand-written bundle into the counters' keys, where every decision finds them, and takes out
-// those that a former bundle put there. (With a server only the server publishes them.)
+// Writes the overrides of a bundle file into the counter keys, where decisions read them, and removes those of former
+// bundles. With --server, the server does this instead.
 //
 // Thread: one worker's.
 #pragma once
@@ -21,17 +21,18 @@
 
 namespace sluice::agent::policies {
 
-// A snapshot to decide by, and the counter keys that carry overrides of those before it and none of its own.
+// A snapshot to put in force, and the counter keys that had overrides in former snapshots but have none in this one.
 struct Publication {
   std::shared_ptr<const policy::Snapshot> snapshot;
-  std::shared_ptr<const std::vector<std::string>> removed;  // may be null: none
+  std::shared_ptr<const std::vector<std::string>> removed;  // nullptr: no keys
 };
 
-// Which keys those are, from one snapshot to the next. What was removed stays removed: a store that comes back from an
-// older state is told again. Thread: one at a time; not the workers', it takes time where there are many.
+// Collects the counter keys whose overrides were removed, over all snapshots since the start. Each publication removes
+// them all again, because Redis may have restored an older state. Thread: one at a time. Not a worker's, because many
+// keys take long.
 class RemovedOverrides {
  public:
-  static constexpr std::size_t kMost = 100'000;  // beside those of the last change; the oldest are forgotten
+  static constexpr std::size_t kMaxKeys = 100'000;  // older keys are dropped; those of the last change come on top
 
   void change(const policy::Snapshot& before, const policy::Snapshot& now);
   std::shared_ptr<const std::vector<std::string>> keys() const {
@@ -44,23 +45,23 @@ class RemovedOverrides {
 
 class OverridePublisher {
  public:
-  static constexpr std::size_t kAtOnce = 16;   // waiting for the store: beside decisions, not before them
-  static constexpr std::size_t kPerTurn = 64;  // where the store answers at once: decisions come in between
+  static constexpr std::size_t kAtOnce = 16;   // writes in flight, so few that decisions hardly wait for them
+  static constexpr std::size_t kPerTurn = 64;  // writes per turn of the loop, if the store answers at once
 
-  // `try_again` is called some time after writes have failed; it may publish.
+  // `retry` is called 1 to 30 s after writes have failed. It may call publish().
   OverridePublisher(boost::asio::io_context& context, limiter::CounterStore& store, telemetry::Metrics& metrics,
-                    telemetry::Log& log, std::function<void()> try_again)
+                    telemetry::Log& log, std::function<void()> retry)
       : context_(context),
         store_(store),
         metrics_(metrics),
         log_(log),
-        try_again_(std::move(try_again)),
+        retry_(std::move(retry)),
         retry_timer_(context) {}
-  ~OverridePublisher();  // REQUIRES: the store owes no answer any more
+  ~OverridePublisher();  // REQUIRES: the store has answered all writes
 
-  // Takes out what was removed and writes all of the snapshot's, a few at a time. Called again (after a reconnect, for
-  // a new snapshot) it begins anew, once what is on its way has been answered: an old write never comes after a new
-  // one.
+  // Removes the keys of publication.removed and writes all overrides of the snapshot, a few at a time. A new call
+  // (after a reconnect or for a new snapshot) starts over once the writes in flight are answered, so that an old write
+  // never follows a new one.
   void publish(Publication publication);
 
  private:
@@ -73,10 +74,10 @@ class OverridePublisher {
   limiter::CounterStore& store_;
   telemetry::Metrics& metrics_;
   telemetry::Log& log_;
-  std::function<void()> try_again_;
+  std::function<void()> retry_;
   boost::asio::steady_timer retry_timer_;
   Backoff retry_delay_{std::chrono::seconds(1), std::chrono::seconds(30)};
-  Publication wanted_;  // not begun yet
+  Publication wanted_;  // the next run
   bool begin_again_ = false;
   std::weak_ptr<Run> current_;
 };

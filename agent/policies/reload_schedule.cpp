@@ -11,17 +11,17 @@ void ReloadSchedule::replaced(Time now) {
 
 void ReloadSchedule::moved_nearby(Time now) {
   if (!due_) burst_began_ = now;
-  due_ = std::min(now + kQuiet, burst_began_ + kLongestBurst);
+  due_ = std::min(now + kQuiet, burst_began_ + kMaxBurst);
 }
 
 void ReloadSchedule::modified(Time now) { last_written_ = now; }
 
-ReloadSchedule::Time ReloadSchedule::next_look() const {
-  Time poll = polled_ + kPoll;
-  return due_ ? std::min(*due_, poll) : poll;
+ReloadSchedule::Time ReloadSchedule::next_poll() const {
+  Time periodic = polled_ + kPoll;
+  return due_ ? std::min(*due_, periodic) : periodic;
 }
 
-bool ReloadSchedule::look(const FileIdentity& found, Time now) {
+bool ReloadSchedule::poll(const FileIdentity& found, Time now) {
   bool announced = due_ && now >= *due_;
   if (announced) due_.reset();
   if (now >= polled_ + kPoll) polled_ = now;
@@ -39,8 +39,8 @@ bool ReloadSchedule::look(const FileIdentity& found, Time now) {
   return now >= unconfirmed_->since + kPoll;
 }
 
-void ReloadSchedule::read(const FileIdentity& as) {
-  read_ = as;
+void ReloadSchedule::read(const FileIdentity& identity) {
+  read_ = identity;
   unconfirmed_.reset();
 }
 

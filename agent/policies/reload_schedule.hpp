@@ -1,11 +1,11 @@
-// When the bundle file is read again: what was heard of the file and what it looks like in, "read it now" out.
+// Decides when to read the bundle file again, from the events of FileWatch and from polling the file's identity.
 //
-// A file is read when somebody said that it is whole (it was renamed into place, or closed after writing) and nothing
-// more was heard for kQuiet: a burst of changes is one reading, at its end. A file that changed without a word (a file
-// system that tells nothing) is read when two looks kPoll apart agree; and so is one that is gone, because some editors
-// write by removing first. A file that is being written is left alone until it is closed.
+// A file is read when an event shows that it is complete (renamed into place, or closed after writing) and no other
+// event follows for kQuiet. So a burst of changes leads to one reading, at its end. A change without an event (network
+// file systems send none) leads to a reading when two polls kPoll apart see the same file. So does a missing file,
+// because some editors remove a file before they write it. A file that is being written is not read until it is closed.
 //
-// No I/O and no clock of its own: tests drive it by hand. Thread: one at a time.
+// No I/O and no clock of its own: time is a parameter. Thread: one at a time.
 #pragma once
 
 #include <chrono>
@@ -19,11 +19,11 @@ class ReloadSchedule {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // Longer than the coarsest tick of file times (10 ms): what is written after a reading has another time than before.
+  // Longer than the coarsest resolution of file times (10 ms), so that a write after a reading changes the file's time.
   static constexpr std::chrono::milliseconds kQuiet{50};
-  static constexpr std::chrono::milliseconds kLongestBurst{500};  // changes without a pause do not put it off for ever
+  static constexpr std::chrono::milliseconds kMaxBurst{500};  // continuous changes delay the reading at most this long
   static constexpr std::chrono::milliseconds kPoll{2000};
-  static constexpr std::chrono::seconds kPatience{10};  // for a writer that neither writes nor closes
+  static constexpr std::chrono::seconds kPatience{10};  // waits this long for a writer that neither writes nor closes
 
   // `in_force`: the file as it was read at the start.
   ReloadSchedule(const FileIdentity& in_force, Time now) : read_(in_force), polled_(now) {}
@@ -32,14 +32,14 @@ class ReloadSchedule {
   void modified(Time now);      // written to and not closed yet
   void moved_nearby(Time now);  // the path may lead to another file now
 
-  // When to look at the file next.
-  Time next_look() const;
+  // When to call poll() next.
+  Time next_poll() const;
 
-  // The file as it is `now`: true where it is to be read.
-  bool look(const FileIdentity& found, Time now);
+  // `found`: the identity of the file at `now`. Returns whether to read the file.
+  bool poll(const FileIdentity& found, Time now);
 
-  // It was read, well or not: nothing is to do until it changes.
-  void read(const FileIdentity& as);
+  // The file was read, successfully or not. It is not read again until it changes.
+  void read(const FileIdentity& identity);
   const FileIdentity& last_read() const { return read_; }
 
  private:
@@ -49,11 +49,11 @@ class ReloadSchedule {
   };
 
   FileIdentity read_;
-  Time polled_;                       // when it was last looked at because it was time to
-  std::optional<Time> due_;           // the end of the burst that is going on
-  Time burst_began_;                  // with due_
-  std::optional<Time> last_written_;  // and not closed since
-  std::optional<Seen> unconfirmed_;   // changed without a word
+  Time polled_;                       // the last periodic poll, without an event
+  std::optional<Time> due_;           // the end of the current burst of events
+  Time burst_began_;                  // valid while due_ is set
+  std::optional<Time> last_written_;  // set while a writer has not closed the file
+  std::optional<Seen> unconfirmed_;   // a change without an event, seen by one poll so far
 };
 
 }  // namespace sluice::agent::policies

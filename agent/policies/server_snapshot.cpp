@@ -10,8 +10,10 @@
 namespace sluice::agent::policies {
 namespace {
 
-// Where more than a part changes, to compile all of it costs less.
-bool is_part(const sync::Applied& applied) { return applied.changes.size() * 4 <= applied.state.objects.size(); }
+// Compiling only the changes pays off up to a quarter of the objects.
+bool is_small_change(const sync::Applied& applied) {
+  return applied.changes.size() * 4 <= applied.state.objects.size();
+}
 
 std::uint64_t revision_of(const sync::Position& head) { return static_cast<std::uint64_t>(head.revision); }
 
@@ -43,23 +45,23 @@ std::expected<policy::SnapshotDelta, Faults> delta_of(const sync::Applied& appli
 
 }  // namespace
 
-CompiledState compile_whole(const sync::ScopeState& state, std::int64_t now_us) {
+CompiledState compile_full(const sync::ScopeState& state, std::int64_t now_us) {
   return compiled(sync::to_bundle(state.objects, &policy::check_expression), state.head, now_us);
 }
 
-CompiledState compile_kept(const sync::KeptState& state, std::int64_t now_us) {
+CompiledState compile_saved(const sync::KeptState& state, std::int64_t now_us) {
   return compiled(sync::to_bundle(state.objects, &policy::check_expression), state.head, now_us);
 }
 
 CompiledState compile_next(const policy::Snapshot& before, const sync::Applied& applied, std::int64_t now_us) {
-  if (is_part(applied)) {
+  if (is_small_change(applied)) {
     if (const auto delta = delta_of(applied)) {
       auto next =
           policy::next_snapshot(before, *delta, revision_of(applied.state.head), now_us, applied.state.head.chain);
       if (next) return next;
     }
   }
-  return compile_whole(applied.state, now_us);
+  return compile_full(applied.state, now_us);
 }
 
 }  // namespace sluice::agent::policies

@@ -1,4 +1,4 @@
-// From the state of a scope, as the server sends it, to the snapshot that is decided by.
+// Compiles a scope's state, as the server sends it, into the snapshot that workers decide by.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -16,12 +16,12 @@ namespace sluice::agent::policies {
 
 using CompiledState = std::expected<std::shared_ptr<const policy::Snapshot>, Faults>;
 
-// All of it. Faults name their object in their text.
-CompiledState compile_whole(const sync::ScopeState& state, std::int64_t now_us);
-CompiledState compile_kept(const sync::KeptState& state, std::int64_t now_us);
+// Compile all objects. The text of a fault names its object.
+CompiledState compile_full(const sync::ScopeState& state, std::int64_t now_us);
+CompiledState compile_saved(const sync::KeptState& state, std::int64_t now_us);
 
-// The state that was applied, out of the snapshot of the state before: costs what has changed. Where that does not
-// work, whatever the reason, the whole is compiled, and its faults are those that count.
+// Compiles applied.state from the former snapshot and the changes, which costs time for the changes only. If that
+// fails, or if more than a quarter changed, compiles all objects; the faults are those of the full compilation.
 CompiledState compile_next(const policy::Snapshot& before, const sync::Applied& applied, std::int64_t now_us);
 
 }  // namespace sluice::agent::policies

@@ -21,8 +21,8 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kStateFaultsLogged = 20;
 constexpr std::size_t kFaultsReported = 5;
-constexpr int kFollowerNiceness = 10;                    // decisions come first where processors are few
-constexpr std::chrono::milliseconds kRefreshEvery{500};  // what is shown of the client
+constexpr int kFollowerNiceness = 10;                    // decisions go first when CPUs are short
+constexpr std::chrono::milliseconds kRefreshEvery{500};  // how often degraded() and the metrics are updated
 
 std::string text_of(const Faults& faults) {
   std::string text;
@@ -44,10 +44,10 @@ ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock
       log_(log),
       swap_(context_, metrics, log, std::move(publish), parties, {"server", to_string(options_.sync.server)}),
       token_(options_.token_file),
-      age_alarm_(context_),
-      refresh_alarm_(context_),
+      age_timer_(context_),
+      refresh_timer_(context_),
       client_(context_, options_.sync, *this, observe()) {
-  if (!options_.cache.empty()) keeper_.emplace(options_.cache, log_);
+  if (!options_.cache.empty()) saver_.emplace(options_.cache, log_);
   if (!options_.login_file.empty()) {
     login_.emplace(
         context_,
@@ -59,41 +59,42 @@ ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock
   add_metrics();
 }
 
-// The workers do not run yet: whatever is handed to them here, the last of it is what they begin with.
+// The workers do not run yet. They start with the snapshot that is published here.
 void ServerSource::load_first() {
   const auto began = steady_clock::now();
   refresh();
-  if (!keeper_) return;
+  if (!saver_) return;
   CompiledState compiled;
-  auto kept = keeper_->load([&](const sync::KeptState& state) -> std::optional<std::string> {
-    compiled = compile_kept(state, clock_.now_us());
+  auto saved = saver_->load([&](const sync::KeptState& state) -> std::optional<std::string> {
+    compiled = compile_saved(state, clock_.now_us());
     return compiled ? std::nullopt : std::optional(text_of(compiled.error()));
   });
-  if (!kept) {
-    const bool none = kept.error().code == "no_snapshot_file";
-    log_.write(none ? telemetry::LogLevel::info : telemetry::LogLevel::warn, "last_known_good_unused",
-               "There are no policies from before: checks are answered with no_snapshot until the server is reached.",
-               {{"file", options_.cache}, {"code", kept.error().code}, {"reason", kept.error().text}});
+  if (!saved) {
+    const bool none = saved.error().code == "no_snapshot_file";
+    log_.write(
+        none ? telemetry::LogLevel::info : telemetry::LogLevel::warn, "last_known_good_unused",
+        "There is no last good state to start with: checks are answered with no_snapshot until the server is reached.",
+        {{"file", options_.cache}, {"code", saved.error().code}, {"reason", saved.error().text}});
     return;
   }
-  const auto age = std::max(std::chrono::system_clock::now() - std::chrono::system_clock::time_point(kept->confirmed),
+  const auto age = std::max(std::chrono::system_clock::now() - std::chrono::system_clock::time_point(saved->confirmed),
                             std::chrono::system_clock::duration::zero());
   confirmed_at_ = began - std::chrono::duration_cast<Time::duration>(age);
-  kept_since_ = format_timestamp(kept->confirmed);
-  log_.info("last_known_good_loaded", "Policies from before are in force until the server is reached.",
-            {{"file", options_.cache}, {"revision", kept->head.revision}, {"confirmed", kept_since_}});
-  kept_ = std::move(*kept);
+  saved_confirmed_ = format_timestamp(saved->confirmed);
+  log_.info("last_known_good_loaded", "The last good state is in force until the server is reached.",
+            {{"file", options_.cache}, {"revision", saved->head.revision}, {"confirmed", saved_confirmed_}});
+  saved_ = std::move(*saved);
   swap_.publish({std::move(*compiled), nullptr}, 0, began, [this] { follow(); });
   metrics_.set_snapshot(
-      kept_->head.revision,
-      std::chrono::duration_cast<std::chrono::microseconds>(kept->confirmed.time_since_epoch()).count());
+      saved_->head.revision,
+      std::chrono::duration_cast<std::chrono::microseconds>(saved->confirmed.time_since_epoch()).count());
   watch_age();
   refresh();
 }
 
 void ServerSource::start() {
-  if (keeper_) keeper_->start();
-  if (!kept_) boost::asio::post(context_, [this] { follow(); });
+  if (saver_) saver_->start();
+  if (!saved_) boost::asio::post(context_, [this] { follow(); });
   if (login_) boost::asio::post(context_, [this] { login_->start(); });
   thread_ = std::jthread([this] {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kFollowerNiceness);
@@ -102,12 +103,13 @@ void ServerSource::start() {
   });
 }
 
-// What is in force from the disk counts as enforced once all have taken it: from then on the server is told. What its
-// changes will be applied to is made here, while decisions are made already.
+// Starts the client. After a start from the disk this runs once all workers use the saved snapshot, so that reports
+// name it as enforced. The client needs the state's objects to apply deltas; they are parsed here, while workers decide
+// already.
 void ServerSource::follow() {
   std::optional<sync::ScopeState> state;
-  if (const auto kept = std::exchange(kept_, std::nullopt)) {
-    if (const auto read = sync::read_state(kept->content)) state = sync::restore(*read);
+  if (const auto saved = std::exchange(saved_, std::nullopt)) {
+    if (const auto read = sync::read_state(saved->content)) state = sync::restore(*read);
   }
   client_.start(std::move(state));
   refresh();
@@ -116,13 +118,13 @@ void ServerSource::follow() {
 void ServerSource::stop() {
   if (!thread_.joinable()) return;
   boost::asio::post(context_, [this] {
-    age_alarm_.clear();
-    refresh_alarm_.clear();
+    age_timer_.clear();
+    refresh_timer_.clear();
     if (login_) login_->stop();
     client_.stop([this] { context_.stop(); });
   });
   thread_.join();
-  if (keeper_) keeper_->stop();
+  if (saver_) saver_->stop();
 }
 
 void ServerSource::redis_refused() {
@@ -133,11 +135,11 @@ void ServerSource::on_state(const sync::Applied& applied, bool) {
   const auto began = steady_clock::now();
   const auto& before = swap_.in_force();
   auto compiled =
-      before ? compile_next(*before, applied, clock_.now_us()) : compile_whole(applied.state, clock_.now_us());
+      before ? compile_next(*before, applied, clock_.now_us()) : compile_full(applied.state, clock_.now_us());
   if (!compiled) return refuse(compiled.error(), applied.state.head.revision);
   confirmed_at_ = began;
   swap_.publish({std::move(*compiled), nullptr}, 0, began, [this, state = applied.state]() mutable {
-    if (keeper_) keeper_->keep(std::move(state));
+    if (saver_) saver_->save(std::move(state));
     client_.accepted();
   });
 }
@@ -149,12 +151,13 @@ void ServerSource::refuse(const Faults& faults, std::int64_t revision) {
   client_.refused({"invalid_snapshot", text_of(faults)});
 }
 
-// ---- what the client says
+// ---- callbacks of the client
 
 follow::SyncObserver ServerSource::observe() {
   return {.stream_opened =
               [this] {
-                log_.info("sync_connected", "The server is followed.", {{"server", to_string(options_.sync.server)}});
+                log_.info("sync_connected", "The agent follows the server.",
+                          {{"server", to_string(options_.sync.server)}});
                 lost_ = false;
                 refresh();
               },
@@ -185,7 +188,7 @@ follow::SyncObserver ServerSource::observe() {
 
 void ServerSource::on_confirmed(const sync::Position& position) {
   confirmed_at_ = steady_clock::now();
-  kept_since_.clear();
+  saved_confirmed_.clear();
   const std::int64_t now_us = clock_.now_us();
   if (swap_.withdrawn()) {
     swap_.restore();
@@ -193,7 +196,7 @@ void ServerSource::on_confirmed(const sync::Position& position) {
               {{"revision", position.revision}});
   }
   metrics_.set_snapshot(position.revision, now_us);
-  if (keeper_) keeper_->confirmed();
+  if (saver_) saver_->confirmed();
   if (hooks_.head) hooks_.head(position, now_us);
   watch_age();
 }
@@ -206,27 +209,28 @@ void ServerSource::collect(sync::ReportQueue& queue) {
   if (hooks_.collect) hooks_.collect(queue);
 }
 
-// Policies that nobody has confirmed for too long are nobody's policies any more: no_snapshot.
+// Withdraws policies that the server has not confirmed for --max-snapshot-age: checks then get no_snapshot.
 void ServerSource::watch_age() {
   if (options_.max_age.count() == 0) return;
   const Time ends = confirmed_at_ + options_.max_age;
-  if (steady_clock::now() < ends) return age_alarm_.set(ends, [this] { watch_age(); });
+  if (steady_clock::now() < ends) return age_timer_.set(ends, [this] { watch_age(); });
   if (swap_.withdrawn()) return;
   swap_.withdraw();
-  log_.error("snapshot_too_old", "The server has not confirmed the policies for too long: no_snapshot answers.",
+  log_.error("snapshot_too_old",
+             "The server has not confirmed the policies for --max-snapshot-age: checks are answered with no_snapshot.",
              {{"max_age_ms", options_.max_age.count()}});
   refresh();
 }
 
-// ---- what others see
+// ---- state for /readyz and metrics
 
-std::vector<std::string> ServerSource::degraded_here() const {
+std::vector<std::string> ServerSource::own_degraded() const {
   std::vector<std::string> found;
   if (swap_.withdrawn()) {
     found.emplace_back("the policies are older than --max-snapshot-age: checks are answered with no_snapshot");
   }
-  if (keeper_) {
-    if (auto problem = keeper_->problem()) found.push_back(std::move(*problem));
+  if (saver_) {
+    if (auto problem = saver_->problem()) found.push_back(std::move(*problem));
   }
   if (login_) {
     if (auto problem = login_->problem()) found.push_back(std::move(*problem));
@@ -234,8 +238,8 @@ std::vector<std::string> ServerSource::degraded_here() const {
   return found;
 }
 
-std::vector<std::string> ServerSource::degraded_beside() const {
-  std::vector<std::string> found = degraded_here();
+std::vector<std::string> ServerSource::other_degraded() const {
+  std::vector<std::string> found = own_degraded();
   if (!hooks_.degraded) return found;
   for (std::string& reason : hooks_.degraded()) found.push_back(std::move(reason));
   return found;
@@ -250,13 +254,12 @@ void ServerSource::refresh() {
   std::vector<std::string> found = client_.degraded();
   if (!swap_.in_force()) {
     found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
-  } else if (!kept_since_.empty()) {
+  } else if (!saved_confirmed_.empty()) {
     found.push_back(
-        fmt::format("the server was not reached yet: the policies of revision {}, which it confirmed at {}, "
-                    "decide",
-                    swap_.in_force()->revision, kept_since_));
+        fmt::format("the server has not been reached yet: the policies of revision {} decide, which it confirmed at {}",
+                    swap_.in_force()->revision, saved_confirmed_));
   }
-  for (std::string& reason : degraded_here()) found.push_back(std::move(reason));
+  for (std::string& reason : own_degraded()) found.push_back(std::move(reason));
   {
     const std::lock_guard lock(mutex_);
     degraded_ = std::move(found);
@@ -264,7 +267,7 @@ void ServerSource::refresh() {
     connected_ = client_.connected();
     if (swap_.in_force()) shown_confirmed_at_ = confirmed_at_;
   }
-  refresh_alarm_.set(steady_clock::now() + kRefreshEvery, [this] { refresh(); });
+  refresh_timer_.set(steady_clock::now() + kRefreshEvery, [this] { refresh(); });
 }
 
 }  // namespace sluice::agent::policies

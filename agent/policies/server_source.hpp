@@ -1,9 +1,9 @@
-// The policies of a server, for as long as the agent runs: followed with a SyncClient, compiled, swapped, kept on the
-// disk; and this agent's reports to the server. A thread of its own does it, so that decisions go on meanwhile.
+// Follows the policies of a server with a SyncClient: compiles each new state, swaps to it and saves it on the disk. It
+// also sends the agent's reports. A thread of its own does all this, so that decisions do not wait for it.
 //
-// A state that is refused changes nothing: the former policies stay, and the log, the metrics, degraded() and the
-// reports say so. Overrides are the server's: it writes them into Redis itself. Thread: the constructor, load_first(),
-// start() and stop() are the owner's; degraded() any; the rest its own.
+// A refused state changes nothing: the former policies stay in force, and the log, the metrics, degraded() and the
+// reports say so. The server itself writes overrides into Redis. Thread: the constructor, load_first(), start() and
+// stop() run on the owner's thread, degraded() on any, the rest on the source's own.
 #pragma once
 
 #include <chrono>
@@ -18,11 +18,11 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "agent/follow/alarm.hpp"
+#include "agent/follow/deadline_timer.hpp"
 #include "agent/follow/sync_client.hpp"
 #include "agent/policies/counters_login.hpp"
 #include "agent/policies/snapshot_swap.hpp"
-#include "agent/policies/state_keeper.hpp"
+#include "agent/policies/state_saver.hpp"
 #include "agent/policies/token_file.hpp"
 #include "common/base/clock.hpp"
 #include "common/telemetry/metrics.hpp"
@@ -32,19 +32,18 @@ namespace sluice::agent::policies {
 struct ServerOptions {
   follow::SyncOptions sync;
   std::string token_file;
-  std::string cache;                     // of the last good state; "": none is kept
-  std::chrono::milliseconds max_age{0};  // since the server has confirmed what is in force; 0: unlimited
-  std::string login_file = {};  // where the login to Redis is kept that the server hands out; "": it is not asked
+  std::string cache;                     // path for the last good state; "": not saved
+  std::chrono::milliseconds max_age{0};  // since the server's last confirmation; 0: unlimited
+  std::string login_file = {};           // path for the login to Redis from the server; "": not fetched
 };
 
-// What goes to and comes from others than those who decide by snapshots; each may be empty. Called on the source's
-// thread.
+// Connections to other parts of the agent. Each may be empty. Called on the source's thread.
 struct ServerHooks {
-  // Where the scope is and when the server said so, for those who show it: the policies are the same.
+  // The newest confirmed position and when the server confirmed it, for /v1/snapshot. The policies have not changed.
   std::function<void(const sync::Position& head, std::int64_t confirmed_us)> head = {};
-  std::function<void(sync::ReportQueue& queue)> collect = {};  // what was decided since the last time
+  std::function<void(sync::ReportQueue& queue)> collect = {};  // adds the usage since the last call
   std::function<void(const sync::LiveAgents& live)> live_agents = {};
-  std::function<std::vector<std::string>()> degraded = {};  // beside what is here, for reports
+  std::function<std::vector<std::string>()> degraded = {};  // degraded reasons of other parts, for reports
 };
 
 class ServerSource final : private follow::SyncHost {
@@ -53,15 +52,15 @@ class ServerSource final : private follow::SyncHost {
                telemetry::Log& log, SnapshotSwap::Publish publish, std::size_t parties);
   ~ServerSource() { stop(); }
 
-  // Publishes the last good state, on the caller's thread, where there is one.
+  // Publishes the last good state, if there is one, on the caller's thread.
   void load_first();
 
   void start();
-  void stop();  // tells the server, and joins
+  void stop();  // sends the last report, then joins the thread
 
   std::vector<std::string> degraded() const;
 
-  // From any thread: Redis did not take the login.
+  // Redis has rejected the login. Any thread.
   void redis_refused();
 
  private:
@@ -71,8 +70,8 @@ class ServerSource final : private follow::SyncHost {
   Result<std::string> token() override { return token_.read(); }
   void on_confirmed(const sync::Position& position) override;
   void on_live_agents(const sync::LiveAgents& live) override;
-  std::vector<std::string> degraded_beside() const override;
-  std::vector<std::string> degraded_here() const;
+  std::vector<std::string> other_degraded() const override;
+  std::vector<std::string> own_degraded() const;
   void collect(sync::ReportQueue& queue) override;
 
   follow::SyncObserver observe();
@@ -91,17 +90,17 @@ class ServerSource final : private follow::SyncHost {
   boost::asio::io_context context_{1};
   SnapshotSwap swap_;
   TokenFile token_;
-  std::optional<StateKeeper> keeper_;
+  std::optional<StateSaver> saver_;
   std::optional<CountersLogin> login_;
-  follow::Alarm age_alarm_;
-  follow::Alarm refresh_alarm_;
+  follow::DeadlineTimer age_timer_;
+  follow::DeadlineTimer refresh_timer_;
   follow::SyncClient client_;
-  std::optional<StateKeeper::Kept> kept_;  // from the disk, until it is in force
-  std::string kept_since_;                 // when the server confirmed it; "" once it has again
-  Time confirmed_at_;                      // by the server; REQUIRES a snapshot in force
-  bool lost_ = false;                      // the log says so
+  std::optional<StateSaver::Saved> saved_;  // read from the disk; until follow()
+  std::string saved_confirmed_;             // when the server had confirmed that state; "" after a new confirmation
+  Time confirmed_at_;                       // valid while a snapshot is in force
+  bool lost_ = false;                       // the loss was logged
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::vector<std::string> degraded_;
   follow::SyncCounters counters_;
   bool connected_ = false;

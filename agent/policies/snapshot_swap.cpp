@@ -13,8 +13,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kLarge{20};          // what takes longer to make leaves memory that is worth giving back
-constexpr milliseconds kRetiredEvery{100};  // how often former policies are looked at: does anybody use them?
+constexpr milliseconds kLarge{20};  // a load that takes longer leaves enough free memory to return to the system
+constexpr milliseconds kRetiredEvery{100};  // how often to check whether former snapshots are still used
 
 milliseconds since(steady_clock::time_point began) {
   return std::chrono::duration_cast<milliseconds>(steady_clock::now() - began);
@@ -47,10 +47,10 @@ struct SnapshotSwap::Swap {
   Counts before;
   Counts now;
   std::size_t warnings = 0;
-  milliseconds load_time{0};  // validate and compile
+  milliseconds load_time{0};  // validation and compilation
   Time published;
-  Time taken;               // by the last so far
-  std::size_t to_take = 0;  // parties that do not decide by it yet
+  Time taken;               // when the last worker so far took it
+  std::size_t to_take = 0;  // workers that do not use it yet
   std::function<void()> done;
 };
 
@@ -140,7 +140,7 @@ void SnapshotSwap::log_in_force(const Swap& swap) const {
              {"swap_ms", std::chrono::duration<double, std::milli>(swap.taken - swap.published).count()}});
 }
 
-// Whoever uses a former snapshot lets go of it soon: a request in flight, a pass over overrides.
+// Only requests in flight and a run over overrides still use former snapshots, so they become free within seconds.
 void SnapshotSwap::free_retired() {
   if (std::erase_if(retired_, unused) > 0 && large_) give_memory_back();
   if (retired_.empty()) {

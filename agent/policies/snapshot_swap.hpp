@@ -1,7 +1,7 @@
-// Puts snapshots in force: hands each to all who decide, hears when the last of them has taken it, and frees former
-// ones once nobody uses them any more; here, and not on a thread that decides.
+// Puts snapshots in force: hands each one to all workers, learns when the last worker uses it, and frees former ones.
+// Freeing happens on this thread, because it would delay decisions on a worker's.
 //
-// Thread: that of the io_context, which may be slow; before it runs, its owner's.
+// Thread: the io_context's, on which work may take long; before that runs, the owner's.
 #pragma once
 
 #include <chrono>
@@ -23,35 +23,36 @@ namespace sluice::agent::policies {
 class SnapshotSwap {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // Hands policies to all who decide; calls `taken`, from any thread, once for each of them. A publication without a
+  // Hands a publication to all workers. Each worker calls `taken` once, from any thread. A publication without a
   // snapshot takes the one in force away.
   using Publish = std::function<void(const Publication& publication, std::function<void()> taken)>;
 
-  // `parties`: how many decide. `source`: where policies come from, as the log names it: {"file", path}.
+  // Where the policies come from, as log fields: {"file", path} or {"server", url}.
   struct Source {
     std::string kind;
     std::string name;
   };
+  // `parties`: the number of workers.
   SnapshotSwap(boost::asio::io_context& context, telemetry::Metrics& metrics, telemetry::Log& log, Publish publish,
                std::size_t parties, Source source);
 
-  // `began`: when the work on it began. `done`, once all have taken it.
+  // `began`: when loading the snapshot began. Calls `done` once all workers use the snapshot.
   void publish(Publication publication, std::size_t warnings, Time began, std::function<void()> done = {});
 
-  // Takes the snapshot in force away from those who decide, and gives it back. It stays what in_force() is.
+  // withdraw() takes the snapshot away from the workers, restore() gives it back. in_force() does not change.
   void withdraw();
   void restore();
   bool withdrawn() const { return withdrawn_; }
 
   const std::shared_ptr<const policy::Snapshot>& in_force() const { return in_force_.snapshot; }
 
-  // What was read, parsed and freed goes back to the system: it is more than what stays. Later, where somebody has not
-  // taken a snapshot yet: while that goes on nobody can free what this thread has allocated, and a worker does when it
-  // takes what it was sent.
+  // Returns freed memory to the system (malloc_trim): parsing uses more memory than the snapshot itself. Does nothing
+  // while a swap is running, because malloc_trim locks the heap and a worker frees memory of this thread when it takes
+  // a snapshot.
   void give_memory_back();
 
  private:
-  struct Swap;  // from one snapshot to the next
+  struct Swap;  // one hand-out to all workers
 
   void hand_out(const Publication& publication, std::shared_ptr<Swap> swap);
   void taken(Swap& swap, Time at);
@@ -67,10 +68,10 @@ class SnapshotSwap {
   boost::asio::steady_timer retired_timer_;
 
   Publication in_force_;
-  std::vector<Publication> retired_;  // somebody may still use them: freed here and nowhere else
-  std::size_t untaken_ = 0;           // swaps that somebody has not taken yet
+  std::vector<Publication> retired_;  // may still be in use; freed only here
+  std::size_t untaken_ = 0;           // swaps that some worker has not taken yet
   bool withdrawn_ = false;
-  bool large_ = false;  // of what was published or retired, something was
+  bool large_ = false;  // something large was published or retired
 };
 
 }  // namespace sluice::agent::policies

@@ -11,9 +11,9 @@
 namespace sluice::agent::policies {
 namespace {
 
-constexpr std::int64_t kLongest = 6144;  // with the rest, what a server takes as the head of a request
+constexpr std::int64_t kLongest = 6144;  // so that the head of a request stays within the server's limit
 
-// header.claims.signature, each in base64url (RFC 7515): who made it, and for whom, is for the server to judge.
+// header.claims.signature, each in base64url (RFC 7515). The server verifies the signature and the claims.
 bool is_signed_token(std::string_view text) {
   int parts = 1;
   std::size_t length = 0;
@@ -34,9 +34,9 @@ bool is_signed_token(std::string_view text) {
 }  // namespace
 
 Result<std::string> TokenFile::read() {
-  const FileIdentity found = look_at(path_);
-  if (read_as_ == found) return token_;
-  read_as_.reset();
+  const FileIdentity found = current_identity(path_);
+  if (read_identity_ == found) return token_;
+  read_identity_.reset();
   if (found.size > kLongest) {
     return failure("token_file", fmt::format("the token file {} is larger than {} bytes", path_, kLongest));
   }
@@ -53,7 +53,7 @@ Result<std::string> TokenFile::read() {
                     path_));
   }
   token_ = std::move(token);
-  read_as_ = (*file)->as;
+  read_identity_ = (*file)->identity;
   return token_;
 }
 

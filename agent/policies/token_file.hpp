@@ -1,5 +1,5 @@
-// The agent's token, in a file that may be replaced while the agent runs: one that the server made (slg_…), or that of
-// a Kubernetes service account, which the kubelet replaces long before it ends.
+// The agent's token, in a file that may be replaced while the agent runs. It is an agent token (slg_…), or the token of
+// a Kubernetes service account, which the kubelet replaces before it expires.
 //
 // Thread: one at a time.
 #pragma once
@@ -16,13 +16,13 @@ class TokenFile {
  public:
   explicit TokenFile(std::string path) : path_(std::move(path)) {}
 
-  // The token; read anew where the file has changed. Blocking, of a small local file. Error: `token_file` (unreadable,
-  // or what it holds is no agent token). Its text holds no content of the file.
+  // Returns the token. Reads the file again if it has changed; blocking, at most 6 KiB. Error `token_file`: the file is
+  // unreadable or holds no token. The error's text contains nothing of the file's content.
   Result<std::string> read();
 
  private:
   const std::string path_;
-  std::optional<FileIdentity> read_as_;  // and was good
+  std::optional<FileIdentity> read_identity_;  // of the file that token_ was read from
   std::string token_;
 };
 

@@ -138,7 +138,7 @@ def test_the_servers_death_changes_no_answer_and_a_start_without_it_serves_from_
     again = make_agent(None, "memory", *flags).start()
     with again.client(shop.key) as client:
         assert check(client, subject="s") == 200
-    assert any("the server was not reached yet" in reason for reason in degraded(again))
+    assert any("the server has not been reached yet" in reason for reason in degraded(again))
 
 
 def test_an_agent_of_a_tenant_decides_for_that_tenant_only(make_agent: MakeAgent, admin: AdminClient, server: Server,

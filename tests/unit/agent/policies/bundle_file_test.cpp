@@ -39,28 +39,28 @@ TEST_CASE("a file is read whole, with which file it is") {
   REQUIRE(read);
   REQUIRE(*read);
   CHECK((*read)->text == text);
-  CHECK((*read)->as == look_at(path));
+  CHECK((*read)->identity == current_identity(path));
 }
 
 TEST_CASE("a file that is rewritten or replaced is another") {
   Folder folder;
   std::string path = folder.write("b.json", "one");
-  FileIdentity first = look_at(path);
-  CHECK(look_at(path) == first);
+  FileIdentity first = current_identity(path);
+  CHECK(current_identity(path) == first);
   folder.write("b.json", "three");
-  CHECK(look_at(path) != first);
+  CHECK(current_identity(path) != first);
   std::filesystem::rename(folder.write("c.json", "one"), path);
-  CHECK(look_at(path) != first);
+  CHECK(current_identity(path) != first);
   std::filesystem::remove(path);
-  CHECK(look_at(path) == FileIdentity{});
+  CHECK(current_identity(path) == FileIdentity{});
 }
 
 TEST_CASE("a file is another one when only who may read it changed") {
   Folder folder;
   std::string path = folder.write("b.json", "one");
-  FileIdentity first = look_at(path);
+  FileIdentity first = current_identity(path);
   REQUIRE(::chmod(path.c_str(), 0600 ^ (first.mode & 0777)) == 0);
-  CHECK(look_at(path) != first);
+  CHECK(current_identity(path) != first);
 }
 
 TEST_CASE("what cannot be read is said with its reason") {

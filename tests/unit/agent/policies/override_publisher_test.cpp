@@ -162,11 +162,11 @@ TEST_CASE("removed overrides are those of any former snapshot that the new one l
 
 TEST_CASE("the oldest removed overrides are forgotten where there are too many, never those of the last change") {
   RemovedOverrides overrides;
-  auto all = many("k", RemovedOverrides::kMost + 10);
+  auto all = many("k", RemovedOverrides::kMaxKeys + 10);
   overrides.change(*overriding(all), *overriding({}));
-  CHECK(overrides.keys()->size() == RemovedOverrides::kMost + 10);
+  CHECK(overrides.keys()->size() == RemovedOverrides::kMaxKeys + 10);
   overrides.change(*overriding({"last"}), *overriding({}));
-  CHECK(overrides.keys()->size() == RemovedOverrides::kMost + 1);
+  CHECK(overrides.keys()->size() == RemovedOverrides::kMaxKeys + 1);
   CHECK(overrides.keys()->front() == "k10");
   CHECK(overrides.keys()->back() == "last");
 }

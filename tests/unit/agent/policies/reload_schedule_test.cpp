@@ -27,8 +27,8 @@ constexpr auto kPoll = ReloadSchedule::kPoll;
 // Looks whenever it is time to, as the loader does, until `end`; the instants at which it would read.
 std::vector<Time> readings(ReloadSchedule& schedule, const FileIdentity& found, Time end) {
   std::vector<Time> read;
-  for (Time at = schedule.next_look(); at <= end; at = schedule.next_look()) {
-    if (!schedule.look(found, at)) continue;
+  for (Time at = schedule.next_poll(); at <= end; at = schedule.next_poll()) {
+    if (!schedule.poll(found, at)) continue;
     read.push_back(at);
     schedule.read(found);
   }
@@ -40,8 +40,8 @@ std::vector<Time> readings(ReloadSchedule& schedule, const FileIdentity& found, 
 TEST_CASE("a file that is replaced is read once it has been quiet for a moment") {
   ReloadSchedule schedule(file(1), kStart);
   schedule.replaced(kStart + 10ms);
-  CHECK(schedule.next_look() == kStart + 10ms + kQuiet);
-  CHECK_FALSE(schedule.look(file(2), kStart + 9ms + kQuiet));
+  CHECK(schedule.next_poll() == kStart + 10ms + kQuiet);
+  CHECK_FALSE(schedule.poll(file(2), kStart + 9ms + kQuiet));
   CHECK(readings(schedule, file(2), kStart + 1min) == std::vector{kStart + 10ms + kQuiet});
 }
 
@@ -60,33 +60,33 @@ TEST_CASE("a burst of changes is one reading at its end") {
 
 TEST_CASE("changes without a pause do not put the reading off for ever") {
   ReloadSchedule schedule(file(1), kStart);
-  for (auto at = kStart; at < kStart + ReloadSchedule::kLongestBurst; at += 40ms) schedule.replaced(at);
-  CHECK(schedule.next_look() == kStart + ReloadSchedule::kLongestBurst);
-  CHECK(schedule.look(file(2), schedule.next_look()));
+  for (auto at = kStart; at < kStart + ReloadSchedule::kMaxBurst; at += 40ms) schedule.replaced(at);
+  CHECK(schedule.next_poll() == kStart + ReloadSchedule::kMaxBurst);
+  CHECK(schedule.poll(file(2), schedule.next_poll()));
   schedule.read(file(2));
   schedule.replaced(kStart + 1s);  // and what comes then is a burst of its own
-  CHECK(schedule.next_look() == kStart + 1s + kQuiet);
+  CHECK(schedule.next_poll() == kStart + 1s + kQuiet);
 }
 
 TEST_CASE("a file that changed without a word is read when two looks agree") {
   ReloadSchedule schedule(file(1), kStart);
-  CHECK_FALSE(schedule.look(file(2), kStart + kPoll));
-  CHECK_FALSE(schedule.look(file(3), kStart + 2 * kPoll));  // still changing
-  CHECK(schedule.look(file(3), kStart + 3 * kPoll));
+  CHECK_FALSE(schedule.poll(file(2), kStart + kPoll));
+  CHECK_FALSE(schedule.poll(file(3), kStart + 2 * kPoll));  // still changing
+  CHECK(schedule.poll(file(3), kStart + 3 * kPoll));
 }
 
 TEST_CASE("two looks that agree must lie apart") {
   ReloadSchedule schedule(file(1), kStart);
-  CHECK_FALSE(schedule.look(file(2), kStart + kPoll));
-  CHECK_FALSE(schedule.look(file(2), kStart + kPoll + 1ms));
+  CHECK_FALSE(schedule.poll(file(2), kStart + kPoll));
+  CHECK_FALSE(schedule.poll(file(2), kStart + kPoll + 1ms));
 }
 
 TEST_CASE("a change without a word that is taken back is none") {
   ReloadSchedule schedule(file(1), kStart);
-  CHECK_FALSE(schedule.look(file(2), kStart + kPoll));
-  CHECK_FALSE(schedule.look(file(1), kStart + 2 * kPoll));
-  CHECK_FALSE(schedule.look(file(2), kStart + 3 * kPoll));
-  CHECK(schedule.look(file(2), kStart + 4 * kPoll));
+  CHECK_FALSE(schedule.poll(file(2), kStart + kPoll));
+  CHECK_FALSE(schedule.poll(file(1), kStart + 2 * kPoll));
+  CHECK_FALSE(schedule.poll(file(2), kStart + 3 * kPoll));
+  CHECK(schedule.poll(file(2), kStart + 4 * kPoll));
 }
 
 TEST_CASE("a file that is being written is left alone until it is closed") {
@@ -123,9 +123,9 @@ TEST_CASE("a writer that neither writes nor closes is not waited for without end
 TEST_CASE("a file that is gone for a moment is not missed, one that stays away is") {
   ReloadSchedule schedule(file(1), kStart);
   schedule.replaced(kStart);
-  CHECK_FALSE(schedule.look(FileIdentity{}, kStart + kQuiet));  // an editor removes before it writes
+  CHECK_FALSE(schedule.poll(FileIdentity{}, kStart + kQuiet));  // an editor removes before it writes
   schedule.replaced(kStart + 1s);
-  CHECK(schedule.look(file(2), kStart + 1s + kQuiet));
+  CHECK(schedule.poll(file(2), kStart + 1s + kQuiet));
   schedule.read(file(2));
 
   schedule.replaced(kStart + 10s);

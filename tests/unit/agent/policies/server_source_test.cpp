@@ -197,7 +197,7 @@ TEST_CASE("an agent that starts without its server serves what was in force, and
     rig.start();
     REQUIRE(rig.started_with);
     CHECK(rig.started_with->revision == 2);
-    CHECK(rig.says("the server was not reached yet: the policies of revision 2, which it confirmed at "));
+    CHECK(rig.says("the server has not been reached yet: the policies of revision 2 decide, which it confirmed at "));
     CHECK(rig.says("cannot be followed since"));
   }
   SUBCASE("that before, where the last is damaged") {
@@ -238,7 +238,7 @@ TEST_CASE("policies that cannot be kept are in force all the same, and it is sai
   std::filesystem::create_directory(rig.folder / "kept.lock");
   rig.start();
   REQUIRE(rig.enforces(1));
-  CHECK(rig.says("the last good policies cannot be kept"));
+  CHECK(rig.says("the last good state cannot be saved"));
   CHECK(rig.metrics.render().find("sluice_sync_last_known_good_errors_total 1") != std::string::npos);
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("what is compiled from a change is what is compiled from the whole") {
   for (int i = 0; i < 20; ++i) {
     before.objects = before.objects.with({sync::policy("shop", "p" + std::to_string(i), "pro", "r")});
   }
-  const auto compiled = compile_whole(before, 1);
+  const auto compiled = compile_full(before, 1);
   REQUIRE(compiled);
   sync::Applied applied{.state = {{2, sync::kChainB}, {}}, .changes = {}};
   applied.state.objects = before.objects.with(
@@ -255,7 +255,7 @@ TEST_CASE("what is compiled from a change is what is compiled from the whole") {
        sync::policy("shop", "p4", "pro", "other")},
       &applied.changes);
   const auto next = compile_next(**compiled, applied, 2);
-  const auto whole = compile_whole(applied.state, 2);
+  const auto whole = compile_full(applied.state, 2);
   REQUIRE(next);
   REQUIRE(whole);
   CHECK((*next)->mode == (*whole)->mode);

@@ -1,0 +1,72 @@
+// Saves the state in force on the disk (sync::LastKnownGood), on a thread of its own, which may wait for the disk. It
+// writes at most once per kEvery, always the newest state, and once more at the end. The file's time is when the server
+// last confirmed the state, so an agent that starts without its server knows how old the state is.
+//
+// A failure is counted, logged once, and retried with the next state.
+// Thread safety: load() before start(); save(), confirmed(), errors() and problem() from any thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/error.hpp"
+#include "common/sync/kept_state.hpp"
+#include "common/sync/last_known_good.hpp"
+#include "common/sync/scope_state.hpp"
+#include "common/telemetry/log.hpp"
+
+namespace sluice::agent::policies {
+
+class StateSaver {
+ public:
+  static constexpr std::chrono::milliseconds kEvery{1'000};
+  static constexpr std::chrono::seconds kConfirmEvery{5};
+
+  StateSaver(std::string path, telemetry::Log& log) : path_(std::move(path)), log_(log), files_(path_) {}
+  ~StateSaver() { stop(); }
+
+  struct Saved {
+    std::string content;  // input of sync::read_state()
+    sync::Position head;
+    std::chrono::sys_seconds confirmed;
+  };
+  // Loads the newest file that is undamaged and that `check` accepts; `check` returns an error text or nullopt. Damaged
+  // files are logged. Errors: those of LastKnownGood::load().
+  Result<Saved> load(const std::function<std::optional<std::string>(const sync::KeptState&)>& check);
+
+  void start();
+  void save(sync::ScopeState state);
+  void confirmed();  // the server has confirmed that the state saved last is its newest
+  void stop();       // writes the last state, then joins the thread
+
+  std::uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
+  std::optional<std::string> problem() const;  // a sentence for /readyz, or nullopt
+
+ private:
+  void run();
+  void note_result(const Result<>& saved);
+
+  const std::string path_;
+  telemetry::Log& log_;
+  sync::LastKnownGood files_;  // used by the thread once it runs
+  bool on_disk_ = false;       // the newest file holds the state saved last; used by the thread once it runs
+
+  mutable std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  std::optional<sync::ScopeState> to_save_;
+  bool to_confirm_ = false;
+  bool stopping_ = false;
+  std::optional<std::string> problem_;
+  std::atomic<std::uint64_t> errors_{0};
+  std::jthread thread_;
+};
+
+}  // namespace sluice::agent::policies
