@@ -12,6 +12,7 @@
 
 #include "common/base/crypto.hpp"
 #include "common/json/fault_place.hpp"
+#include "common/objects/bundle_json.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/warnings.hpp"
 

@@ -27,8 +27,8 @@ std::expected<policy::SnapshotDelta, Faults> delta_of(const sync::Applied& appli
   std::vector<sync::ObjectPtr> wanted;
   bool settings = false;
   for (const sync::ObjectChange& change : applied.changes) {
-    const sync::ObjectIdView id = change.id();
-    if (id.kind == ObjectKind::settings) {
+    const ObjectIdView id = change.id();
+    if (id.kind == Kind::setting) {
       settings = true;
     } else if (change.after) {
       wanted.push_back(change.after);

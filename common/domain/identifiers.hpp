@@ -10,6 +10,7 @@
 namespace sluice {
 
 inline constexpr std::size_t kMaxIdBytes = 63;
+inline constexpr std::size_t kMaxValueBytes = 256;  // of a dimension: in scopes, identities and checks
 inline constexpr std::size_t kMaxNameBytes =
     256;  // of a name for people, and of a text that must be one of a few words
 

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kMicrosPerSecond = 1'000'000;
+constexpr std::int64_t kUsPerSecond = 1'000'000;
 
 std::unexpected<Error> bad_rate(std::string text) { return failure("rate", std::move(text)); }
 
@@ -59,9 +59,9 @@ Result<Rate> parse_rate_per_second(std::string_view decimal) {
     return bad_rate("a rate is above zero; to deny everything, set the capacity or the limit to 0");
   }
   // The fraction is in lowest terms, so only the denominator's share of the 10^6 can cancel.
-  const std::int64_t common = std::gcd(value->numerator, kMicrosPerSecond);
+  const std::int64_t common = std::gcd(value->numerator, kUsPerSecond);
   const std::int64_t units = value->numerator / common;
-  const __int128 per = static_cast<__int128>(value->denominator) * (kMicrosPerSecond / common);
+  const __int128 per = static_cast<__int128>(value->denominator) * (kUsPerSecond / common);
   if (units > kMaxLimit || per > kMaxLimit) return too_large();
   return Rate{units, static_cast<std::int64_t>(per)};
 }

@@ -3,8 +3,8 @@
 #include <functional>
 #include <optional>
 
-#include "common/domain/limit_json.hpp"
 #include "common/json/writer.hpp"
+#include "common/objects/limit_json.hpp"
 
 namespace sluice::policy {
 namespace {

@@ -12,29 +12,17 @@
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/domain/object_kind.hpp"
+#include "common/objects/object_id.hpp"
 #include "common/policy/snapshot.hpp"
 
 namespace sluice::policy {
-
-using sluice::ObjectKind;
-
-// The name of the bundle's list for a kind, such as "policies"; "" for settings, which are not a list.
-std::string_view list_name(ObjectKind kind);
-
-struct ObjectName {  // of a tenant's, an organization's, …; settings are not removed
-  ObjectKind kind = ObjectKind::organization;
-  std::string tenant_id;  // of plans, policies and keys; else ""
-  std::string id;
-  bool operator==(const ObjectName&) const = default;
-};
 
 // `objects`: the new and the changed objects, complete and already checked by the reader of bundles. It may contain
 // unchanged objects too, for example those that changed ones refer to. Its mode and overrides are ignored.
 struct SnapshotDelta {
   std::optional<Mode> mode;  // the new global mode, if it changes
   Bundle objects;
-  std::vector<ObjectName> removed;
+  std::vector<ObjectId> removed;  // not the settings
 };
 
 // Applies a delta to `before`; the result shares everything that did not change. The cost depends on the delta and not

@@ -7,7 +7,7 @@
 
 namespace sluice::policy {
 
-SnapshotDraft::SnapshotDraft(const Snapshot& before, const Bundle& objects, std::span<const ObjectName> removed,
+SnapshotDraft::SnapshotDraft(const Snapshot& before, const Bundle& objects, std::span<const ObjectId> removed,
                              Pointers pointers, std::int64_t now_us)
     : before_(before), objects_(objects), removed_(removed), pointers_(pointers), now_us_(now_us) {
   out_.made_at_us = now_us;
@@ -23,30 +23,30 @@ SnapshotDraft::SnapshotDraft(const Snapshot& before, const Bundle& objects, std:
 // Removes first, because an id may move to another tenant. Whether a removed object is still in use is checked at the
 // end.
 std::expected<Snapshot, Faults> SnapshotDraft::build() {
-  for (const ObjectName& name : removed_) remove(name);
+  for (const ObjectId& name : removed_) remove(name);
   put_organizations();
   put_tenants();
   put_plans();
   put_policies();
   put_keys();
   check_counts();
-  for (const ObjectName& name : removed_) check_removed(name);
+  for (const ObjectId& name : removed_) check_removed(name);
   if (!faults_.empty()) return std::unexpected(std::move(faults_));
   settle();
   return std::move(out_);
 }
 
-void SnapshotDraft::remove(const ObjectName& name) {
+void SnapshotDraft::remove(const ObjectId& name) {
   if (!try_remove(name)) fault(name, "is not there: the delta does not follow what it is applied to");
 }
 
-bool SnapshotDraft::try_remove(const ObjectName& name) {
-  if (name.kind == ObjectKind::organization) return out_.organizations.erase(name.id);
-  TenantDraft* tenant = draft_of(name.kind == ObjectKind::tenant ? name.id : name.tenant_id);
+bool SnapshotDraft::try_remove(const ObjectId& name) {
+  if (name.kind == Kind::organization) return out_.organizations.erase(name.id);
+  TenantDraft* tenant = draft_of(name.kind == Kind::tenant ? name.id : name.tenant_id);
   if (!tenant) return false;
-  if (name.kind == ObjectKind::plan) return tenant->remove_plan(name.id);
-  if (name.kind == ObjectKind::policy) return tenant->remove_policy(name.id);
-  if (name.kind == ObjectKind::tenant) {
+  if (name.kind == Kind::plan) return tenant->remove_plan(name.id);
+  if (name.kind == Kind::policy) return tenant->remove_policy(name.id);
+  if (name.kind == Kind::tenant) {
     tenant->remove();
     return out_.tenants.erase(name.id);
   }
@@ -61,7 +61,7 @@ void SnapshotDraft::put_organizations() {
   for (std::size_t i = 0; i < objects_.organizations.size(); ++i) {
     const std::string& id = objects_.organizations[i].id;
     if (!given.insert(id).second) {
-      fault(ObjectKind::organization, i, {"/id", fmt::format("organization {} is given twice", id)});
+      fault(Kind::organization, i, {"/id", fmt::format("organization {} is given twice", id)});
     } else if (!out_.organizations.contains(id)) {
       out_.organizations.put(std::make_shared<const OrganizationView>(id, 0U));
     }
@@ -73,33 +73,32 @@ void SnapshotDraft::put_tenants() {
     const Tenant& tenant = objects_.tenants[i];
     TenantDraft* draft = draft_of(tenant.id);
     if (!draft) draft = &tenants_.emplace(tenant.id, tenant.id).first->second;
-    if (!draft->set(tenant)) fault(ObjectKind::tenant, i, {"/id", fmt::format("tenant {} is given twice", tenant.id)});
+    if (!draft->set(tenant)) fault(Kind::tenant, i, {"/id", fmt::format("tenant {} is given twice", tenant.id)});
     if (tenant.organization_id.empty() || out_.organizations.contains(tenant.organization_id)) continue;
-    fault(ObjectKind::tenant, i,
-          {"/organization_id", fmt::format("organization {} does not exist", tenant.organization_id)});
+    fault(Kind::tenant, i, {"/organization_id", fmt::format("organization {} does not exist", tenant.organization_id)});
   }
 }
 
 void SnapshotDraft::put_plans() {
   for (std::size_t i = 0; i < objects_.plans.size(); ++i) {
     const Plan& plan = objects_.plans[i];
-    TenantDraft* tenant = draft_for(plan.tenant_id, ObjectKind::plan, i);
+    TenantDraft* tenant = draft_for(plan.tenant_id, Kind::plan, i);
     if (!tenant) continue;
-    for (Fault& each : tenant->put_plan(plan, i, out_.programs)) fault(ObjectKind::plan, i, std::move(each));
+    for (Fault& each : tenant->put_plan(plan, i, out_.programs)) fault(Kind::plan, i, std::move(each));
   }
 }
 
 void SnapshotDraft::put_policies() {
   for (std::size_t i = 0; i < objects_.policies.size(); ++i) {
     const Policy& policy = objects_.policies[i];
-    TenantDraft* tenant = draft_for(policy.tenant_id, ObjectKind::policy, i);
+    TenantDraft* tenant = draft_for(policy.tenant_id, Kind::policy, i);
     if (!tenant) continue;
     Faults faults = tenant->put_policy(policy, i, out_.programs, now_us_);
-    for (Fault& each : faults) fault(ObjectKind::policy, i, std::move(each));
+    for (Fault& each : faults) fault(Kind::policy, i, std::move(each));
   }
   for (auto& [id, tenant] : tenants_) {
     tenant.renew_policies(out_.programs,
-                          [this](std::size_t plan, Fault unfit) { fault(ObjectKind::plan, plan, std::move(unfit)); });
+                          [this](std::size_t plan, Fault unfit) { fault(Kind::plan, plan, std::move(unfit)); });
   }
 }
 
@@ -108,19 +107,19 @@ void SnapshotDraft::put_keys() {
 }
 
 void SnapshotDraft::put_key(const ApiKey& key, std::size_t index) {
-  TenantDraft* tenant = draft_for(key.tenant_id, ObjectKind::key, index);
+  TenantDraft* tenant = draft_for(key.tenant_id, Kind::key, index);
   if (!tenant) return;
   const auto hash = parse_key_hash(key.key_hash);
   if (!hash) {
-    return fault(ObjectKind::key, index,
+    return fault(Kind::key, index,
                  {"/key_hash", "must be sha256:<salt hex>:<hex>, as `sluice-agent mint-key` prints it"});
   }
   const KeyView* former = out_.keys.find(key.id);
   if (former && former != before_.keys.find(key.id)) {
-    return fault(ObjectKind::key, index, {"/id", fmt::format("key {} is given twice", key.id)});
+    return fault(Kind::key, index, {"/id", fmt::format("key {} is given twice", key.id)});
   }
   if (former && former->tenant->id != key.tenant_id) {
-    return fault(ObjectKind::key, index,
+    return fault(Kind::key, index,
                  {"/id", fmt::format("key {} exists already in tenant {}", key.id, former->tenant->id)});
   }
   auto view = std::make_shared<KeyView>();
@@ -139,7 +138,7 @@ TenantDraft* SnapshotDraft::draft_of(const std::string& tenant_id) {
   return before ? &tenants_.emplace(tenant_id, std::move(before)).first->second : nullptr;
 }
 
-TenantDraft* SnapshotDraft::draft_for(const std::string& tenant_id, ObjectKind kind, std::size_t index) {
+TenantDraft* SnapshotDraft::draft_for(const std::string& tenant_id, Kind kind, std::size_t index) {
   TenantDraft* tenant = draft_of(tenant_id);
   if (tenant && !tenant->is_removed()) return tenant;
   fault(kind, index, {"/tenant_id", fmt::format("tenant {} does not exist", tenant_id)});

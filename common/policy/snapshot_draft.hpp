@@ -26,7 +26,7 @@ class SnapshotDraft {
     by_name,   // /policies/shop/orders/match_expr
   };
 
-  SnapshotDraft(const Snapshot& before, const Bundle& objects, std::span<const ObjectName> removed, Pointers pointers,
+  SnapshotDraft(const Snapshot& before, const Bundle& objects, std::span<const ObjectId> removed, Pointers pointers,
                 std::int64_t now_us);
 
   void set_mode(Mode mode) { out_.mode = mode; }
@@ -35,8 +35,8 @@ class SnapshotDraft {
   std::expected<Snapshot, Faults> build();
 
  private:
-  void remove(const ObjectName& name);
-  bool try_remove(const ObjectName& name);
+  void remove(const ObjectId& name);
+  bool try_remove(const ObjectId& name);
   void put_organizations();
   void put_tenants();
   void put_plans();
@@ -44,23 +44,23 @@ class SnapshotDraft {
   void put_keys();
   void put_key(const ApiKey& key, std::size_t index);
   void check_counts();
-  void check_removed(const ObjectName& name);
-  std::optional<std::string> still_used(const ObjectName& name);
+  void check_removed(const ObjectId& name);
+  std::optional<std::string> still_used(const ObjectId& name);
   std::optional<std::string> organization_used(const std::string& id);
   std::unordered_map<std::string, std::ptrdiff_t> tenants_more_of_organizations() const;
   void settle();
 
   // The tenant to change; nullptr if it does not exist. draft_for() also records a fault then, or if it is removed.
   TenantDraft* draft_of(const std::string& tenant_id);
-  TenantDraft* draft_for(const std::string& tenant_id, ObjectKind kind, std::size_t index);
+  TenantDraft* draft_for(const std::string& tenant_id, Kind kind, std::size_t index);
 
-  std::string pointer(ObjectKind kind, std::size_t index) const;
-  void fault(ObjectKind kind, std::size_t index, Fault fault);
-  void fault(const ObjectName& removed, std::string text);
+  std::string pointer(Kind kind, std::size_t index) const;
+  void fault(Kind kind, std::size_t index, Fault fault);
+  void fault(const ObjectId& removed, std::string text);
 
   const Snapshot& before_;
   const Bundle& objects_;
-  const std::span<const ObjectName> removed_;
+  const std::span<const ObjectId> removed_;
   const Pointers pointers_;
   const std::int64_t now_us_;
   Snapshot out_;

@@ -13,17 +13,12 @@ constexpr const char* kTwice = "is both changed and removed";
 
 }  // namespace
 
-std::string_view list_name(ObjectKind kind) {
-  static constexpr std::array<std::string_view, 6> kLists{"", "organizations", "tenants", "plans", "policies", "keys"};
-  return kLists[static_cast<std::size_t>(kind)];
-}
-
 void SnapshotDraft::check_counts() {
   for (const auto& [id, tenant] : tenants_) {
     const auto exceeding = tenant.one_too_many();
     if (!exceeding) continue;
     fault(
-        ObjectKind::policy, *exceeding,
+        Kind::policy, *exceeding,
         {"/scope",
          fmt::format("tenant {} has more than {} policies whose scope names no dimension to find them by (org, tenant "
                      "and a lone * are none): name one, such as resource, service or tag.NAME",
@@ -31,22 +26,22 @@ void SnapshotDraft::check_counts() {
   }
 }
 
-void SnapshotDraft::check_removed(const ObjectName& name) {
+void SnapshotDraft::check_removed(const ObjectId& name) {
   if (auto by = still_used(name)) fault(name, std::move(*by));
 }
 
 // Which object still refers to a removed one; nullopt: none.
-std::optional<std::string> SnapshotDraft::still_used(const ObjectName& name) {
-  if (name.kind == ObjectKind::organization) return organization_used(name.id);
-  if (name.kind == ObjectKind::key) {
+std::optional<std::string> SnapshotDraft::still_used(const ObjectId& name) {
+  if (name.kind == Kind::organization) return organization_used(name.id);
+  if (name.kind == Kind::key) {
     const KeyView* key = out_.keys.find(name.id);
     return key && key->tenant->id == name.tenant_id ? std::optional(kTwice) : std::nullopt;
   }
-  const auto found = tenants_.find(name.kind == ObjectKind::tenant ? name.id : name.tenant_id);
+  const auto found = tenants_.find(name.kind == Kind::tenant ? name.id : name.tenant_id);
   if (found == tenants_.end()) return std::nullopt;  // there is no such tenant, which is already a fault
   const TenantView& tenant = found->second.view();
-  if (name.kind == ObjectKind::policy) return tenant.policies.contains(name.id) ? std::optional(kTwice) : std::nullopt;
-  if (name.kind == ObjectKind::plan) {
+  if (name.kind == Kind::policy) return tenant.policies.contains(name.id) ? std::optional(kTwice) : std::nullopt;
+  if (name.kind == Kind::plan) {
     if (tenant.plans.contains(name.id)) return kTwice;
     const auto policy = found->second.policy_on(name.id);
     return policy ? std::optional(fmt::format("policy {} is still on this plan", *policy)) : std::nullopt;
@@ -95,26 +90,26 @@ void SnapshotDraft::settle() {
   out_.programs.sweep();
 }
 
-std::string SnapshotDraft::pointer(ObjectKind kind, std::size_t index) const {
-  const std::string_view list = list_name(kind);
+std::string SnapshotDraft::pointer(Kind kind, std::size_t index) const {
+  const std::string_view list = info(kind).plural;
   if (pointers_ == Pointers::by_place) return fmt::format("/{}/{}", list, index);
   auto in_tenant = [&](const auto& object) { return fmt::format("/{}/{}/{}", list, object.tenant_id, object.id); };
-  if (kind == ObjectKind::plan) return in_tenant(objects_.plans[index]);
-  if (kind == ObjectKind::policy) return in_tenant(objects_.policies[index]);
-  if (kind == ObjectKind::tenant) return fmt::format("/{}/{}", list, objects_.tenants[index].id);
-  if (kind == ObjectKind::key) return fmt::format("/{}/{}", list, objects_.keys[index].id);
+  if (kind == Kind::plan) return in_tenant(objects_.plans[index]);
+  if (kind == Kind::policy) return in_tenant(objects_.policies[index]);
+  if (kind == Kind::tenant) return fmt::format("/{}/{}", list, objects_.tenants[index].id);
+  if (kind == Kind::key) return fmt::format("/{}/{}", list, objects_.keys[index].id);
   return fmt::format("/{}/{}", list, objects_.organizations[index].id);
 }
 
-void SnapshotDraft::fault(ObjectKind kind, std::size_t index, Fault fault) {
+void SnapshotDraft::fault(Kind kind, std::size_t index, Fault fault) {
   fault.pointer.insert(0, pointer(kind, index));
   faults_.push_back(std::move(fault));
 }
 
-void SnapshotDraft::fault(const ObjectName& removed, std::string text) {
-  const bool local = removed.kind == ObjectKind::plan || removed.kind == ObjectKind::policy;
+void SnapshotDraft::fault(const ObjectId& removed, std::string text) {
+  const bool local = info(removed.kind).local_id;
   faults_.push_back(
-      {fmt::format("/removed/{}/{}{}", list_name(removed.kind), local ? removed.tenant_id + '/' : "", removed.id),
+      {fmt::format("/removed/{}/{}{}", info(removed.kind).plural, local ? removed.tenant_id + '/' : "", removed.id),
        std::move(text)});
 }
 

@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/policy_json.hpp"
+#include "common/objects/policy_json.hpp"
 
 namespace sluice::policy {
 

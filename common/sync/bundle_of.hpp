@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/domain/bundle.hpp"
+#include "common/objects/bundle_json.hpp"
 #include "common/sync/object_set.hpp"
 
 namespace sluice::sync {

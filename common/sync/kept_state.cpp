@@ -86,7 +86,7 @@ std::optional<ObjectView> read_object(Words& words, Sha256Digest& hash) {
   const auto hex = words.word('\n');
   if (!kind_name || !tenant_id || !id || !size || !hex || !from_hex(*hex, hash)) return std::nullopt;
   const auto document = words.bytes(static_cast<std::size_t>(*size));
-  const auto kind = object_kind_from(*kind_name);
+  const auto kind = synced_kind_from(*kind_name);
   if (!document || !kind) return std::nullopt;
   const ObjectIdView whose{*kind, meant(*tenant_id), meant(*id)};
   if (check_id(whose)) return std::nullopt;
@@ -108,7 +108,7 @@ std::string write_state(const ScopeState& state) {
                  state.head.revision, state.head.chain, state.objects.size());
   state.objects.for_each([&](const ObjectPtr& object) {
     const ObjectIdView id = object->id();
-    fmt::format_to(to, "{} {} {} {} ", to_string(id.kind), shown(id.tenant_id), shown(id.id),
+    fmt::format_to(to, "{} {} {} {} ", info(id.kind).sync_name, shown(id.tenant_id), shown(id.id),
                    object->document().size());
     append_hex(object->hash(), out);
     out.append("\n").append(object->document()).append("\n");

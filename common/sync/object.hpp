@@ -4,57 +4,20 @@
 // Thread safety: immutable once made; shared freely between threads.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "common/base/crypto.hpp"
-#include "common/domain/object_kind.hpp"
+#include "common/objects/object_id.hpp"
 
 namespace sluice::sync {
 
-using sluice::ObjectKind;
-
-inline constexpr std::string_view kObjectKindNames = "settings, organization, tenant, plan, policy, key";
-
-std::string_view to_string(ObjectKind kind);
-std::optional<ObjectKind> object_kind_from(std::string_view name);
-
-// Ordered by kind, tenant, id: what belongs to a tenant stands together within its kind.
-struct ObjectIdView {
-  ObjectKind kind = ObjectKind::settings;
-  std::string_view tenant_id;  // of plans, policies and keys; else ""
-  std::string_view id;         // "" of the settings, of which there is one object
-
-  auto operator<=>(const ObjectIdView&) const = default;
-  bool operator==(const ObjectIdView&) const = default;
-};
-
-struct ObjectId {
-  ObjectKind kind = ObjectKind::settings;
-  std::string tenant_id;
-  std::string id;
-
-  ObjectIdView view() const { return {kind, tenant_id, id}; }
-  bool operator==(const ObjectId&) const = default;
-};
-
-// What is wrong with an id as a whole, naming the member and the rule; nothing where it is sound.
-struct IdFault {
-  std::string_view member;  // "tenant_id" or "id"
-  std::string text;
-};
-std::optional<IdFault> check_id(const ObjectIdView& id);
-
-// "policy orders of tenant shop", for texts.
-std::string describe(const ObjectIdView& id);
-
 class Object {
  public:
-  // REQUIRES: !check_id(id); `document` is the canonical JSON text of the object as an element of a bundle's list.
+  // REQUIRES: a kind that agents get, !check_id(id); `document` is the canonical JSON text of the object as an element
+  // of a bundle's list.
   Object(const ObjectIdView& id, std::string_view document);
   // The same, where its hash is known already: REQUIRES that it is the one that hash() promises.
   Object(const ObjectIdView& id, std::string_view document, const Sha256Digest& hash);
@@ -68,7 +31,7 @@ class Object {
 
  private:
   Sha256Digest hash_;
-  ObjectKind kind_;
+  Kind kind_;
   std::uint8_t tenant_size_;
   std::uint8_t id_size_;
   std::string text_;  // tenant_id, id, document: one allocation for all three

@@ -64,11 +64,11 @@ class ObjectSet {
   }
   // Only objects of a kind; only those of a kind and a tenant.
   template <class Visit>
-  void for_each(ObjectKind kind, Visit visit) const {
+  void for_each(Kind kind, Visit visit) const {
     for (Cursor at = lower_bound({kind, {}, {}}); at && at.object()->id().kind == kind; at.next()) visit(at.object());
   }
   template <class Visit>
-  void for_each(ObjectKind kind, std::string_view tenant_id, Visit visit) const {
+  void for_each(Kind kind, std::string_view tenant_id, Visit visit) const {
     for (Cursor at = lower_bound({kind, tenant_id, {}}); at; at.next()) {
       const ObjectIdView id = at.object()->id();
       if (id.kind != kind || id.tenant_id != tenant_id) return;

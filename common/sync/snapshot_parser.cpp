@@ -87,10 +87,10 @@ class SnapshotReader {
 
   ObjectId read_id(json::Fields& fields) {
     const std::size_t faults_before = faults_.count();
-    fields.require("kind", kObjectKindNames);
+    fields.require("kind", synced_names());
     fields.require("tenant_id", "\"\" where the object belongs to no tenant");
     fields.require("id", "what the object is called");
-    const auto kind = fields.choice("kind", &object_kind_from, kObjectKindNames);
+    const auto kind = fields.choice("kind", &synced_kind_from, synced_names());
     const auto tenant_id = fields.text("tenant_id", kMaxNameBytes);
     const auto id = fields.text("id", kMaxNameBytes);
     if (!kind || !tenant_id || !id || faults_.count() != faults_before) return {};

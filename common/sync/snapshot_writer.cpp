@@ -22,7 +22,7 @@ class Items {
   void begin(const ObjectIdView& id) {
     out_ += first_ ? "\n" : ",\n";
     first_ = false;
-    out_.append(R"({"kind":")").append(to_string(id.kind)).append(R"(","tenant_id":)");
+    out_.append(R"({"kind":")").append(info(id.kind).sync_name).append(R"(","tenant_id":)");
     json::append_string(out_, id.tenant_id);
     out_ += R"(,"id":)";
     json::append_string(out_, id.id);

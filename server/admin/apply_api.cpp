@@ -46,16 +46,14 @@ class Writer {
 
   // What is removed first makes room for what comes; what refers goes before what it refers to.
   void write(const std::optional<std::string>& setting) {
-    remove(store::Kind::override_);
-    for (const store::Kind kind :
-         {store::Kind::organization, store::Kind::tenant, store::Kind::plan, store::Kind::policy, store::Kind::key}) {
+    remove(Kind::override_);
+    for (const Kind kind : {Kind::organization, Kind::tenant, Kind::plan, Kind::policy, Kind::key}) {
       create(kind);
       update(kind);
     }
-    create(store::Kind::override_);
-    update(store::Kind::override_);
-    for (const store::Kind kind : {store::Kind::policy, store::Kind::plan, store::Kind::key, store::Kind::tenant})
-      remove(kind);
+    create(Kind::override_);
+    update(Kind::override_);
+    for (const Kind kind : {Kind::policy, Kind::plan, Kind::key, Kind::tenant}) remove(kind);
     if (setting) update_setting(*setting);
     check_unindexed();
   }
@@ -65,13 +63,13 @@ class Writer {
 
  private:
   void add(std::string_view action, const store::ObjectKey& key, const std::string& diff = {}) {
-    changes_ += fmt::format(R"({}{{"action":"{}","kind":"{}",)", changes_.empty() ? "" : ",", action,
-                            store::info(key.kind).name);
-    if (store::info(key.kind).in_tenant) changes_ += fmt::format(R"("tenant_id":"{}",)", key.tenant_id);
+    changes_ +=
+        fmt::format(R"({}{{"action":"{}","kind":"{}",)", changes_.empty() ? "" : ",", action, info(key.kind).name);
+    if (info(key.kind).in_tenant()) changes_ += fmt::format(R"("tenant_id":"{}",)", key.tenant_id);
     changes_ += fmt::format(R"("id":"{}"{}{}}})", key.id, diff.empty() ? "" : R"(,"diff":)", diff);
   }
 
-  void create(store::Kind kind) {
+  void create(Kind kind) {
     KindChanges& changes = plan_.of(kind);
     const std::vector<std::int64_t> versions = store::insert_all(tx_, kind, changes.create);
     Faults taken;
@@ -92,20 +90,20 @@ class Writer {
   }
 
   // Why a row could not be made: somebody was quicker; or whoever has the id is not in scope.
-  Fault taken_by_another(store::Kind kind, const store::ObjectKey& key, std::size_t index) {
+  Fault taken_by_another(Kind kind, const store::ObjectKey& key, std::size_t index) {
     if (store::find(tx_, kind, key.tenant_id, key.id)) throw Raced();
-    if (kind == store::Kind::override_) {
+    if (kind == Kind::override_) {
       return {"/overrides",
               fmt::format("override {} of tenant {} replaces numbers of a limit and for an identity for which an "
                           "override outside of the bundle does, or did until a moment ago",
                           key.id, key.tenant_id)};
     }
-    if (store::info(kind).local_id) throw Raced();
-    return {fmt::format("/{}/{}/id", store::info(kind).table, index),
+    if (info(kind).local_id) throw Raced();
+    return {fmt::format("/{}/{}/id", info(kind).table(), index),
             fmt::format("the id {} is taken: choose another", quoted(key.id))};
   }
 
-  void update(store::Kind kind) {
+  void update(Kind kind) {
     KindChanges& changes = plan_.of(kind);
     const std::vector<std::int64_t> versions = store::update_all(tx_, kind, changes.update);
     for (std::size_t i = 0; i < versions.size(); ++i) {
@@ -119,10 +117,10 @@ class Writer {
     }
   }
 
-  void remove(store::Kind kind) {
+  void remove(Kind kind) {
     KindChanges& changes = plan_.of(kind);
     // Of tokens for a tenant the bundle knows nothing.
-    if (kind == store::Kind::tenant) {
+    if (kind == Kind::tenant) {
       for (const store::StoredObject& tenant : changes.remove) refuse_referenced(tx_, tenant.key);
     }
     store::remove_rows(tx_, kind, changes.remove);
@@ -137,7 +135,7 @@ class Writer {
   }
 
   void update_setting(const std::string& document) {
-    const auto before = store::find(tx_, store::Kind::setting, "", "global", store::Lock::update);
+    const auto before = store::find(tx_, Kind::setting, "", "global", store::Lock::update);
     if (!before || before->document == document) return;
     const store::StoredObject after = store::update(tx_, *before, document);
     add("update", after.key, diff_of(before->document, document));
@@ -150,7 +148,7 @@ class Writer {
 
   // The bundle alone was counted when it was compiled; here counts what stays beside it.
   void check_unindexed() {
-    const KindChanges& changes = plan_.of(store::Kind::policy);
+    const KindChanges& changes = plan_.of(Kind::policy);
     if (changes.create.empty() && changes.update.empty()) return;
     std::vector<std::string> tenants;
     for (const Tenant& tenant : body_.bundle.tenants) tenants.push_back(tenant.id);
@@ -183,7 +181,7 @@ Answer apply_bundle(Context& context) {
   const std::optional<std::string> setting = std::move(wanted.setting);
   ApplyPlan plan = plan_apply(context, body, std::move(wanted), options);
   const std::size_t unchanged = plan.unchanged;
-  const KindChanges& overrides = plan.of(store::Kind::override_);
+  const KindChanges& overrides = plan.of(Kind::override_);
   const bool publishes = !overrides.create.empty() || !overrides.update.empty() || !overrides.remove.empty();
   if (publishes) require_publisher(context);
   // A dry run does it all, so that nothing can be wrong only later; and then takes it back.

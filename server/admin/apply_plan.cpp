@@ -13,8 +13,7 @@ namespace sluice::server::admin {
 namespace {
 
 // In the order in which rows are locked.
-constexpr std::array kLockOrder{store::Kind::override_, store::Kind::policy, store::Kind::plan,
-                                store::Kind::key,       store::Kind::tenant, store::Kind::organization};
+constexpr std::array kLockOrder{Kind::override_, Kind::policy, Kind::plan, Kind::key, Kind::tenant, Kind::organization};
 
 std::vector<store::ObjectKey> keys_of(const std::vector<store::RowDraft>& rows) {
   std::vector<store::ObjectKey> keys;
@@ -30,7 +29,7 @@ class Planner {
 
   ApplyPlan plan() {
     find_doomed_tenants();
-    for (const store::Kind kind : kLockOrder) {
+    for (const Kind kind : kLockOrder) {
       compare(kind);
       lock(kind);
     }
@@ -41,21 +40,21 @@ class Planner {
  private:
   // Tenants of the call's organization that the bundle knows nothing of.
   void find_doomed_tenants() {
-    if (!options_.prune || options_.organization_id.empty() || !body_.lists(store::Kind::tenant)) return;
+    if (!options_.prune || options_.organization_id.empty() || !body_.lists(Kind::tenant)) return;
     const std::unordered_set<std::string> kept(wanted_.tenant_ids.begin(), wanted_.tenant_ids.end());
     for (const auto& row : tx_.exec("SELECT id FROM tenants WHERE organization_id = $1", options_.organization_id)) {
       if (!kept.contains(row[0].c_str())) doomed_.emplace_back(row[0].c_str());
     }
   }
 
-  bool prunes(store::Kind kind) const { return options_.prune && body_.lists(kind) && store::info(kind).in_tenant; }
+  bool prunes(Kind kind) const { return options_.prune && body_.lists(kind) && info(kind).in_tenant(); }
 
-  std::vector<store::StoredObject> stored(store::Kind kind) {
+  std::vector<store::StoredObject> stored(Kind kind) {
     return prunes(kind) ? store::find_of_tenants(tx_, kind, wanted_.tenant_ids)
                         : store::find_all(tx_, kind, keys_of(wanted_.of(kind)));
   }
 
-  void compare(store::Kind kind) {
+  void compare(Kind kind) {
     KindChanges& changes = plan_.of(kind);
     std::vector<store::StoredObject> before = stored(kind);
     std::unordered_map<std::string, store::StoredObject*> by_place;
@@ -70,7 +69,7 @@ class Planner {
       }
       if (found->second->document == rows[i].document) {
         ++plan_.unchanged;
-        if (kind == store::Kind::plan || kind == store::Kind::policy) {
+        if (kind == Kind::plan || kind == Kind::policy) {
           found->second->document.clear();
           same_.emplace(found->first, std::move(*found->second));
         }
@@ -85,12 +84,12 @@ class Planner {
         if (by_place.contains(place_of(object.key))) changes.remove.push_back(std::move(object));
       }
     }
-    if (kind == store::Kind::organization) return;
+    if (kind == Kind::organization) return;
     for (store::StoredObject& object : store::find_of_tenants(tx_, kind, doomed_))
       changes.remove.push_back(std::move(object));
   }
 
-  void lock(store::Kind kind) {
+  void lock(Kind kind) {
     const KindChanges& changes = plan_.of(kind);
     std::vector<store::StoredObject> rows;
     for (const auto* list : {&changes.before, &changes.remove}) {
@@ -101,28 +100,28 @@ class Planner {
     }
     if (!store::lock_all(tx_, kind, rows, store::Lock::update)) throw Raced();
     note_used(kind);
-    if (kind == store::Kind::policy) lock_used(kind, used_policies_);
-    if (kind == store::Kind::plan) lock_used(kind, used_plans_);
+    if (kind == Kind::policy) lock_used(kind, used_policies_);
+    if (kind == Kind::plan) lock_used(kind, used_plans_);
   }
 
-  bool changes(store::Kind kind, const std::string& place) const {
+  bool changes(Kind kind, const std::string& place) const {
     return changing_[static_cast<std::size_t>(kind)].contains(place);
   }
 
   // The bundle's objects were checked against each other: what those that change refer to must stay as it is.
-  void note_used(store::Kind kind) {
+  void note_used(Kind kind) {
     std::unordered_set<std::string>& changing = changing_[static_cast<std::size_t>(kind)];
     for (const auto* list : {&plan_.of(kind).create, &plan_.of(kind).update}) {
       for (const store::RowDraft& row : *list) changing.insert(place_of(row.key));
     }
-    if (kind == store::Kind::override_) {
+    if (kind == Kind::override_) {
       for (const Override& item : body_.bundle.overrides) {
         if (!changes(kind, place_of(item.tenant_id, item.id))) continue;
         if (!item.policy_id.empty()) used_policies_.insert(place_of(item.tenant_id, item.policy_id));
         if (!item.plan_id.empty()) used_plans_.insert(place_of(item.tenant_id, item.plan_id));
       }
     }
-    if (kind != store::Kind::policy) return;
+    if (kind != Kind::policy) return;
     for (const Policy& policy : body_.bundle.policies) {
       const std::string own = place_of(policy.tenant_id, policy.id);
       const bool matters = changes(kind, own) || used_policies_.contains(own);
@@ -130,7 +129,7 @@ class Planner {
     }
   }
 
-  void lock_used(store::Kind kind, const std::unordered_set<std::string>& used) {
+  void lock_used(Kind kind, const std::unordered_set<std::string>& used) {
     std::vector<store::StoredObject> rows;
     for (const std::string& place : used) {
       const auto found = same_.extract(place);
@@ -147,7 +146,7 @@ class Planner {
   ApplyPlan plan_;
   std::vector<std::string> doomed_;
   std::unordered_map<std::string, store::StoredObject> same_;  // of the kind at hand, as in the bundle; by place
-  std::array<std::unordered_set<std::string>, store::kKinds> changing_;
+  std::array<std::unordered_set<std::string>, kKinds> changing_;
   std::unordered_set<std::string> used_policies_;
   std::unordered_set<std::string> used_plans_;
 };

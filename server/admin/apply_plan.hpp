@@ -22,10 +22,10 @@ struct KindChanges {
 };
 
 struct ApplyPlan {
-  KindChanges& of(store::Kind kind) { return kinds[static_cast<std::size_t>(kind)]; }
-  const KindChanges& of(store::Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
+  KindChanges& of(Kind kind) { return kinds[static_cast<std::size_t>(kind)]; }
+  const KindChanges& of(Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
 
-  std::array<KindChanges, store::kKinds> kinds;
+  std::array<KindChanges, kKinds> kinds;
   std::size_t unchanged = 0;
 };
 

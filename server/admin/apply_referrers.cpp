@@ -8,8 +8,9 @@
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
-#include "common/domain/policy_json.hpp"
 #include "common/json/edit.hpp"
+#include "common/objects/bundle_json.hpp"
+#include "common/objects/policy_json.hpp"
 #include "common/policy/snapshot.hpp"
 #include "server/admin/drafts.hpp"
 #include "server/http/refusal.hpp"
@@ -35,11 +36,11 @@ struct Kept {
 class Check {
  public:
   Check(postgres::Transaction& tx, const BundleBody& body, const ApplyPlan& plan) : tx_(tx), body_(body) {
-    add(updated_plans_, plan.of(store::Kind::plan).update);
-    add(removed_plans_, plan.of(store::Kind::plan).remove);
-    add(updated_policies_, plan.of(store::Kind::policy).update);
-    add(removed_policies_, plan.of(store::Kind::policy).remove);
-    add(gone_overrides_, plan.of(store::Kind::override_).remove);
+    add(updated_plans_, plan.of(Kind::plan).update);
+    add(removed_plans_, plan.of(Kind::plan).remove);
+    add(updated_policies_, plan.of(Kind::policy).update);
+    add(removed_policies_, plan.of(Kind::policy).remove);
+    add(gone_overrides_, plan.of(Kind::override_).remove);
     for (const Policy& policy : body.bundle.policies) {
       own_policies_.insert(place_of(policy.tenant_id, policy.id));
       if (updated_plans_.contains(place_of(policy.tenant_id, policy.plan_id))) {
@@ -52,7 +53,7 @@ class Check {
       }
     }
     for (const Override& item : body.bundle.overrides) gone_overrides_.insert(place_of(item.tenant_id, item.id));
-    for (const store::Kind kind : {store::Kind::plan, store::Kind::policy}) {
+    for (const Kind kind : {Kind::plan, Kind::policy}) {
       for (const store::StoredObject& object : plan.of(kind).before) tenants_.insert(object.key.tenant_id);
       for (const store::StoredObject& object : plan.of(kind).remove) tenants_.insert(object.key.tenant_id);
     }

@@ -6,11 +6,11 @@
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
-#include "common/domain/override_json.hpp"
-#include "common/domain/policy_json.hpp"
-#include "common/domain/tenant_json.hpp"
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
+#include "common/objects/override_json.hpp"
+#include "common/objects/policy_json.hpp"
+#include "common/objects/tenant_json.hpp"
 #include "server/admin/drafts.hpp"
 
 namespace sluice::server::admin {
@@ -19,7 +19,7 @@ namespace {
 using ById = std::unordered_map<std::string, store::StoredObject>;
 
 template <class Item>
-ById stored(postgres::Transaction& tx, store::Kind kind, const std::vector<Item>& items) {
+ById stored(postgres::Transaction& tx, Kind kind, const std::vector<Item>& items) {
   std::vector<store::ObjectKey> keys;
   keys.reserve(items.size());
   for (const Item& item : items) keys.push_back({.kind = kind, .organization_id = {}, .tenant_id = {}, .id = item.id});
@@ -42,10 +42,10 @@ class Reader {
     read_tenants();
     // What belongs to tenants that are not the caller's is of no interest.
     if (!faults_.empty()) body_.refuse(std::move(faults_));
-    for (const Plan& plan : bundle_.plans) add_local(store::Kind::plan, plan, canonical(plan, write_plan), {});
+    for (const Plan& plan : bundle_.plans) add_local(Kind::plan, plan, canonical(plan, write_plan), {});
     for (Policy policy : bundle_.policies) {
       policy.version = 1;  // versions are the store's
-      add_local(store::Kind::policy, policy, canonical(policy, write_policy), policy_columns(policy));
+      add_local(Kind::policy, policy, canonical(policy, write_policy), policy_columns(policy));
     }
     read_keys();
     read_overrides();
@@ -60,7 +60,7 @@ class Reader {
 
   void read_mode() {
     if (!body_.has_mode()) return;
-    const auto now = store::find(context_.tx, store::Kind::setting, "", "global");
+    const auto now = store::find(context_.tx, Kind::setting, "", "global");
     std::string document = fmt::format(R"({{"mode":"{}"}})", to_string(bundle_.mode));
     if (!now || now->document == document) return;
     const auth::Principal& caller = context_.principal;
@@ -74,7 +74,7 @@ class Reader {
   }
 
   void read_organizations() {
-    const ById known = stored(context_.tx, store::Kind::organization, bundle_.organizations);
+    const ById known = stored(context_.tx, Kind::organization, bundle_.organizations);
     const auth::Principal& caller = context_.principal;
     const bool may_create =
         auth::allows(caller.role, auth::Permission::manage_organizations) && caller.reach() == auth::Level::platform;
@@ -93,9 +93,8 @@ class Reader {
                           "organizations out, or as they are",
                           quoted(item.id)));
       }
-      wanted_.of(store::Kind::organization)
-          .push_back(
-              {.key = {store::Kind::organization, item.id, "", item.id}, .document = std::move(document), .extra = {}});
+      wanted_.of(Kind::organization)
+          .push_back({.key = {Kind::organization, item.id, "", item.id}, .document = std::move(document), .extra = {}});
     }
   }
 
@@ -103,7 +102,7 @@ class Reader {
     for (const Organization& item : bundle_.organizations) {
       if (item.id == id) return true;
     }
-    return store::find(context_.tx, store::Kind::organization, "", id).has_value();
+    return store::find(context_.tx, Kind::organization, "", id).has_value();
   }
 
   // Of a tenant that does not say it; "" where nothing tells.
@@ -120,7 +119,7 @@ class Reader {
 
   void read_tenants() {
     if (!options_.organization_id.empty()) default_organization();
-    const ById known = stored(context_.tx, store::Kind::tenant, bundle_.tenants);
+    const ById known = stored(context_.tx, Kind::tenant, bundle_.tenants);
     for (std::size_t i = 0; i < bundle_.tenants.size(); ++i) {
       Tenant item = bundle_.tenants[i];
       const auto found = known.find(item.id);
@@ -131,8 +130,8 @@ class Reader {
       check_tenant(i, item, before);
       organizations_.emplace(item.id, item.organization_id);
       wanted_.tenant_ids.push_back(item.id);
-      wanted_.of(store::Kind::tenant)
-          .push_back({.key = {store::Kind::tenant, item.organization_id, item.id, item.id},
+      wanted_.of(Kind::tenant)
+          .push_back({.key = {Kind::tenant, item.organization_id, item.id, item.id},
                       .document = canonical(item, write_tenant),
                       .extra = {}});
     }
@@ -157,14 +156,14 @@ class Reader {
   }
 
   template <class Item>
-  void add_local(store::Kind kind, const Item& item, std::string document, std::vector<store::ExtraColumn> extra) {
+  void add_local(Kind kind, const Item& item, std::string document, std::vector<store::ExtraColumn> extra) {
     wanted_.of(kind).push_back({.key = {kind, organizations_.at(item.tenant_id), item.tenant_id, item.id},
                                 .document = std::move(document),
                                 .extra = std::move(extra)});
   }
 
   void read_keys() {
-    const ById known = stored(context_.tx, store::Kind::key, bundle_.keys);
+    const ById known = stored(context_.tx, Kind::key, bundle_.keys);
     for (std::size_t i = 0; i < bundle_.keys.size(); ++i) {
       const ApiKey& item = bundle_.keys[i];
       const auto found = known.find(item.id);
@@ -173,7 +172,7 @@ class Reader {
               fmt::format("key {} belongs to tenant {}, and does not move to another", quoted(item.id),
                           found->second.key.tenant_id));
       }
-      add_local(store::Kind::key, item, canonical(item, write_key), {});
+      add_local(Kind::key, item, canonical(item, write_key), {});
     }
   }
 
@@ -199,7 +198,7 @@ class Reader {
       const auto write = [algorithm](json::Writer& out, const Override& written) {
         write_override(out, written, algorithm);
       };
-      add_local(store::Kind::override_, item, canonical(item, write), override_columns(item));
+      add_local(Kind::override_, item, canonical(item, write), override_columns(item));
     }
   }
 

@@ -30,14 +30,14 @@ struct ApplyOptions {
 class WantedState {
  public:
   // By kind, in the order of the bundle's lists.
-  std::vector<store::RowDraft>& of(store::Kind kind) { return rows_[static_cast<std::size_t>(kind)]; }
-  const std::vector<store::RowDraft>& of(store::Kind kind) const { return rows_[static_cast<std::size_t>(kind)]; }
+  std::vector<store::RowDraft>& of(Kind kind) { return rows_[static_cast<std::size_t>(kind)]; }
+  const std::vector<store::RowDraft>& of(Kind kind) const { return rows_[static_cast<std::size_t>(kind)]; }
 
   std::vector<std::string> tenant_ids;
   std::optional<std::string> setting;  // the document of the global setting, where it shall change
 
  private:
-  std::array<std::vector<store::RowDraft>, store::kKinds> rows_;
+  std::array<std::vector<store::RowDraft>, kKinds> rows_;
 };
 
 // Refuses, naming all faults at once: what only others may found, change or see; what would move to another owner. A

@@ -74,8 +74,8 @@ void filter(const Call& call, store::Statement& statement) {
   Faults faults;
   const auto since = instant(call, "since", faults);
   const auto until = instant(call, "until", faults);
-  if (const auto kind = call.parameter("kind"); !kind.empty() && !store::kind_from(kind)) {
-    faults.push_back({"?kind", fmt::format("there is no kind {}; there are {}", quoted(kind), store::kind_names())});
+  if (const auto kind = call.parameter("kind"); !kind.empty() && !kind_from(kind)) {
+    faults.push_back({"?kind", fmt::format("there is no kind {}; there are {}", quoted(kind), kind_names())});
   }
   if (!faults.empty()) http::refuse_faults(400, std::move(faults));
   if (since) statement.add(" AND made_at >= $::timestamptz", *since);

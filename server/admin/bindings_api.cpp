@@ -15,7 +15,7 @@ namespace {
 
 // "shop", "shop-checkout"
 std::string binding_id(postgres::Transaction& tx, std::string_view, const json::Value& body) {
-  return made_id(tx, store::Kind::binding, "",
+  return made_id(tx, Kind::binding, "",
                  fmt::format("{} {}", body.text_of("namespace"), body.text_of("service_account")));
 }
 
@@ -39,7 +39,7 @@ Draft draft_binding(postgres::Transaction& tx, const std::string& body) {
   check_places(tx, value, binding.organization_id, binding.tenant_ids, faults);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   check_free(tx, binding);
-  return {.key = {store::Kind::binding, binding.organization_id, "", binding.id},
+  return {.key = {Kind::binding, binding.organization_id, "", binding.id},
           .document = identity::write_binding(binding),
           .extra = {},
           .warnings = {}};
@@ -47,6 +47,6 @@ Draft draft_binding(postgres::Transaction& tx, const std::string& body) {
 
 }  // namespace
 
-const Resource kBindings{store::Kind::binding, "/v1/admin/bindings", &draft_binding, &binding_id};
+const Resource kBindings{Kind::binding, "/v1/admin/bindings", &draft_binding, &binding_id};
 
 }  // namespace sluice::server::admin

@@ -4,6 +4,7 @@
 
 #include "common/json/edit.hpp"
 #include "common/json/fault_place.hpp"
+#include "common/objects/bundle_json.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/policy/warnings.hpp"
@@ -41,8 +42,9 @@ json::Value BundleBody::parse(json::Tree& tree) {
 }
 
 void BundleBody::note_lists(const json::Value& document) {
-  for (const store::Kind kind : kBundleKinds) {
-    const json::Value* const list = document.find(store::info(kind).table);
+  for (const Kind kind : kAllKinds) {
+    if (!info(kind).in_bundle) continue;
+    const json::Value* const list = document.find(info(kind).plural);
     listed_[static_cast<std::size_t>(kind)] = list != nullptr && list->type() == json::Type::array;
   }
   const json::Value* const mode = document.find("mode");

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "common/domain/bundle.hpp"
+#include "common/objects/kind.hpp"
 #include "server/admin/call.hpp"
 #include "server/admin/yaml.hpp"
-#include "server/store/kind.hpp"
 
 namespace sluice::server::admin {
 
@@ -26,7 +26,7 @@ class BundleBody {
   BundleBody(const Call& call, std::int64_t now_us);
 
   // Whether the bundle has a list of this kind, be it an empty one.
-  bool lists(store::Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }
+  bool lists(Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }
   bool has_mode() const { return has_mode_; }
 
   // Gives faults their lines and columns in what was sent.
@@ -42,12 +42,8 @@ class BundleBody {
 
   const Call& call_;
   YamlDocument yaml_;
-  std::array<bool, store::kKinds> listed_{};
+  std::array<bool, kKinds> listed_{};
   bool has_mode_ = false;
 };
-
-// What lists of a bundle are called, which is what their tables are.
-inline constexpr std::array kBundleKinds{store::Kind::organization, store::Kind::tenant, store::Kind::plan,
-                                         store::Kind::policy,       store::Kind::key,    store::Kind::override_};
 
 }  // namespace sluice::server::admin

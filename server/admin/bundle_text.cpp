@@ -14,19 +14,18 @@ namespace {
 
 constexpr std::size_t kRows = 1000;  // read at once
 
-std::vector<store::Filter> filters_of(const BundlePart& part, store::Kind kind) {
+std::vector<store::Filter> filters_of(const BundlePart& part, Kind kind) {
   std::vector<store::Filter> filters;
   if (!part.organization_id.empty()) filters.push_back({"organization_id = $", part.organization_id});
-  if (!part.tenant_id.empty() && kind != store::Kind::organization)
-    filters.push_back({"tenant_id = $", part.tenant_id});
+  if (!part.tenant_id.empty() && kind != Kind::organization) filters.push_back({"tenant_id = $", part.tenant_id});
   // Whoever reads the export would drop what is over by now.
-  if (kind == store::Kind::override_) filters.push_back({"coalesce(expires_at, 'infinity') > $::timestamptz", "now"});
+  if (kind == Kind::override_) filters.push_back({"coalesce(expires_at, 'infinity') > $::timestamptz", "now"});
   return filters;
 }
 
-void append_list(postgres::Transaction& tx, const BundlePart& part, store::Kind kind, std::string& out) {
+void append_list(postgres::Transaction& tx, const BundlePart& part, Kind kind, std::string& out) {
   const std::vector<store::Filter> filters = filters_of(part, kind);
-  out += fmt::format(",\n\"{}\":[", store::info(kind).table);
+  out += fmt::format(",\n\"{}\":[", info(kind).table());
   store::Page page{.limit = kRows, .after_tenant_id = {}, .after_id = {}};
   for (bool first = true;;) {
     const std::vector<store::StoredObject> found = store::list(tx, kind, filters, page);
@@ -55,15 +54,13 @@ void append_list(postgres::Transaction& tx, const BundlePart& part, store::Kind 
 std::string bundle_text(postgres::Transaction& tx, const BundlePart& part) {
   std::string out = R"({"format":"sluice/v1")";
   json::Tree tree;
-  const auto settings = store::find(tx, store::Kind::setting, "", "global");
+  const auto settings = store::find(tx, Kind::setting, "", "global");
   const auto global = tree.parse(settings ? std::string_view(settings->document) : std::string_view("{}"));
   const std::string_view mode = global ? global->text_of("mode") : std::string_view();
   if (!mode.empty() && mode != "enforce") out += fmt::format(R"(,"mode":"{}")", mode);
-  for (const store::Kind kind :
-       {store::Kind::organization, store::Kind::tenant, store::Kind::plan, store::Kind::policy})
-    append_list(tx, part, kind, out);
-  if (part.keys) append_list(tx, part, store::Kind::key, out);
-  if (part.overrides) append_list(tx, part, store::Kind::override_, out);
+  for (const Kind kind : {Kind::organization, Kind::tenant, Kind::plan, Kind::policy}) append_list(tx, part, kind, out);
+  if (part.keys) append_list(tx, part, Kind::key, out);
+  if (part.overrides) append_list(tx, part, Kind::override_, out);
   return out += "}\n";
 }
 

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
-#include "common/domain/references.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
+#include "common/objects/references.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/overrides_api.hpp"
 #include "server/counters/publisher.hpp"
@@ -89,7 +89,7 @@ Subject read_subject(Context& context) {
   subject.tenant_id = read_optional_id(fields, "tenant_id");
   subject.policy_id = read_optional_id(fields, "policy_id");
   subject.plan_id = read_optional_id(fields, "plan_id");
-  if (subject.tenant_id.empty()) subject.tenant_id = tenant_of(context, store::Kind::override_);
+  if (subject.tenant_id.empty()) subject.tenant_id = tenant_of(context, Kind::override_);
   if (subject.tenant_id.empty()) fields.require("tenant_id", "whose policy or plan it is");
   if (!fields.present("plan_id")) {
     fields.require("policy_id", "counters belong to a policy, or with plan_id to the calls that name a plan");
@@ -103,26 +103,24 @@ Subject read_subject(Context& context) {
   return subject;
 }
 
-store::StoredObject require_stored(Context& context, store::Kind kind, const std::string& tenant,
-                                   const std::string& id) {
+store::StoredObject require_stored(Context& context, Kind kind, const std::string& tenant, const std::string& id) {
   auto found = store::find(context.tx, kind, tenant, id);
-  if (!found) http::refuse_unknown(store::info(kind).name, id);
+  if (!found) http::refuse_unknown(info(kind).name, id);
   return std::move(*found);
 }
 
 counters::Rules load_rules(Context& context, Subject& subject) {
   subject.organization_id =
-      require_stored(context, store::Kind::tenant, subject.tenant_id, subject.tenant_id).key.organization_id;
+      require_stored(context, Kind::tenant, subject.tenant_id, subject.tenant_id).key.organization_id;
   counters::RulesDraft draft(subject.organization_id, subject.tenant_id);
   std::string plan_id = subject.plan_id;
   if (!subject.policy_id.empty()) {
-    const store::StoredObject policy =
-        require_stored(context, store::Kind::policy, subject.tenant_id, subject.policy_id);
+    const store::StoredObject policy = require_stored(context, Kind::policy, subject.tenant_id, subject.policy_id);
     plan_id = counters::member_of(policy.document, "plan_id");
     draft.add_policy(subject.policy_id, policy.document);
   }
   if (!plan_id.empty()) {
-    draft.add_plan(plan_id, require_stored(context, store::Kind::plan, subject.tenant_id, plan_id).document);
+    draft.add_plan(plan_id, require_stored(context, Kind::plan, subject.tenant_id, plan_id).document);
   }
   return draft.compile(context.now_us);
 }
@@ -229,8 +227,7 @@ Answer reset_counters(Context& context) {
   }
   const std::string document = subject.document();
   context.log.add({.action = "reset",
-                   .key = {store::Kind::counter, subject.organization_id, subject.tenant_id,
-                           store::random_id(store::Kind::counter)},
+                   .key = {Kind::counter, subject.organization_id, subject.tenant_id, store::random_id(Kind::counter)},
                    .version = 1,
                    .before = std::nullopt,
                    .after = document});

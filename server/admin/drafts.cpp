@@ -9,11 +9,12 @@
 #include "common/base/crypto.hpp"
 #include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
-#include "common/domain/override_json.hpp"
-#include "common/domain/policy_json.hpp"
-#include "common/domain/tenant_json.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
+#include "common/objects/bundle_json.hpp"
+#include "common/objects/override_json.hpp"
+#include "common/objects/policy_json.hpp"
+#include "common/objects/tenant_json.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/policy_index.hpp"
 #include "common/policy/scope.hpp"
@@ -60,20 +61,20 @@ class Surroundings {
 
   // The organization as the documents of tenants name it.
   void add_tenant(const std::string& tenant_id) {
-    const auto tenant = store::find(tx_, store::Kind::tenant, tenant_id, tenant_id, store::Lock::none);
+    const auto tenant = store::find(tx_, Kind::tenant, tenant_id, tenant_id, store::Lock::none);
     if (!tenant) return;
     organization_id_ = tenant->key.organization_id;
     add("organizations", fmt::format(R"({{"id":{}}})", json::string_literal(organization_id_)));
     add("tenants", tenant->document);
   }
   void add_policy(const std::string& tenant_id, std::string_view policy_id) {
-    const auto policy = store::find(tx_, store::Kind::policy, tenant_id, policy_id, store::Lock::share);
+    const auto policy = store::find(tx_, Kind::policy, tenant_id, policy_id, store::Lock::share);
     if (!policy) return;
     add("policies", policy->document);
     if (const std::string plan_id = ids_of(policy->document).plan_id; !plan_id.empty()) add_plan(tenant_id, plan_id);
   }
   void add_plan(const std::string& tenant_id, std::string_view plan_id) {
-    if (const auto plan = store::find(tx_, store::Kind::plan, tenant_id, plan_id, store::Lock::share))
+    if (const auto plan = store::find(tx_, Kind::plan, tenant_id, plan_id, store::Lock::share))
       add("plans", plan->document);
   }
 
@@ -145,7 +146,7 @@ std::string digest_text(const std::string& text) {
 void check_unindexed(postgres::Transaction& tx, const Policy& item) {
   if (policy::is_indexable(policy::compile_scope(item.scope))) return;
   // Two that count at the same time would both find room for one more.
-  store::find(tx, store::Kind::tenant, "", item.tenant_id, store::Lock::update);
+  store::find(tx, Kind::tenant, "", item.tenant_id, store::Lock::update);
   const pqxx::result rows =
       tx.exec("SELECT count(*) FROM policies WHERE tenant_id = $1 AND unindexed AND id <> $2", item.tenant_id, item.id);
   if (rows[0][0].as<std::size_t>() < policy::kMaxUnindexedPolicies) return;
@@ -225,7 +226,7 @@ std::optional<std::string> reserved_id_fault(const Override& item) {
 Draft draft_organization(postgres::Transaction& tx, const std::string& body) {
   const Bundle bundle = Surroundings(tx, "organizations", body).read();
   const Organization& item = bundle.organizations.front();
-  return {.key = {store::Kind::organization, item.id, "", item.id},
+  return {.key = {Kind::organization, item.id, "", item.id},
           .document = canonical(item, write_organization),
           .extra = {},
           .warnings = {}};
@@ -241,12 +242,12 @@ Draft draft_tenant(postgres::Transaction& tx, const std::string& body) {
     http::refuse_fault(422, "/organization_id", "organization_id is missing: every tenant belongs to an organization");
   }
   const std::string_view organization = value ? value->text_of("organization_id") : std::string_view();
-  if (const auto found = store::find(tx, store::Kind::organization, "", organization)) {
+  if (const auto found = store::find(tx, Kind::organization, "", organization)) {
     surroundings.add("organizations", found->document);
   }
   const Bundle bundle = surroundings.read();
   const Tenant& item = bundle.tenants.front();
-  return {.key = {store::Kind::tenant, item.organization_id, item.id, item.id},
+  return {.key = {Kind::tenant, item.organization_id, item.id, item.id},
           .document = canonical(item, write_tenant),
           .extra = {},
           .warnings = {}};
@@ -265,7 +266,7 @@ Draft draft_plan(postgres::Transaction& tx, const std::string& body) {
                    "overrides");
   const Bundle bundle = surroundings.read();
   const Plan& item = bundle.plans.front();
-  return {.key = {store::Kind::plan, surroundings.organization_id(), item.tenant_id, item.id},
+  return {.key = {Kind::plan, surroundings.organization_id(), item.tenant_id, item.id},
           .document = canonical(item, write_plan),
           .extra = {},
           .warnings = warnings_about(bundle, "plans")};
@@ -290,7 +291,7 @@ Draft draft_policy(postgres::Transaction& tx, const std::string& body) {
   check_unindexed(tx, item);
   Faults warnings = warnings_about(bundle, "policies");
   for (Fault& conflict : policy_warnings(tx, item)) warnings.push_back(std::move(conflict));
-  return {.key = {store::Kind::policy, surroundings.organization_id(), item.tenant_id, item.id},
+  return {.key = {Kind::policy, surroundings.organization_id(), item.tenant_id, item.id},
           .document = canonical(item, write_policy),
           .extra = policy_columns(item),
           .warnings = std::move(warnings)};
@@ -301,7 +302,7 @@ Draft draft_key(postgres::Transaction& tx, const std::string& body) {
   surroundings.add_tenant(ids_of(body).tenant_id);
   const Bundle bundle = surroundings.read();
   const ApiKey& item = bundle.keys.front();
-  return {.key = {store::Kind::key, surroundings.organization_id(), item.tenant_id, item.id},
+  return {.key = {Kind::key, surroundings.organization_id(), item.tenant_id, item.id},
           .document = canonical(item, write_key),
           .extra = {},
           .warnings = {}};
@@ -327,7 +328,7 @@ Draft draft_override(postgres::Transaction& tx, const std::string& body) {
   check_target(tx, item, digest_text(target_of(item)));
   const Limit& limit = overridden_limit(bundle, item);
   return {
-      .key = {store::Kind::override_, surroundings.organization_id(), item.tenant_id, item.id},
+      .key = {Kind::override_, surroundings.organization_id(), item.tenant_id, item.id},
       .document = canonical(item, [&limit](json::Writer& out,
                                            const Override& written) { write_override(out, written, limit.algorithm); }),
       .extra = override_columns(item),

@@ -5,10 +5,10 @@
 #include "common/base/text.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/references.hpp"
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
+#include "common/objects/references.hpp"
 #include "common/policy/counter_key.hpp"
 #include "common/policy/selection.hpp"
 #include "server/admin/bundle_api.hpp"
@@ -50,7 +50,7 @@ void read_explain_question(Context& context, const json::Value& body, ExplainQue
   const json::Value* const request = fields.take("request");
   fields.reject_unknown();
   if (faults.count() > 0) http::refuse_faults(422, faults.take());
-  question.tenant_id = body_tenant(context, body, store::Kind::policy);
+  question.tenant_id = body_tenant(context, body, Kind::policy);
   if (question.tenant_id.empty())
     http::refuse_fault(422, "/tenant_id", "tenant_id is missing: whose policies shall judge it?");
   read_request(*request, question);
@@ -58,7 +58,7 @@ void read_explain_question(Context& context, const json::Value& body, ExplainQue
 
 void check_key(Context& context, const ExplainQuestion& question) {
   if (question.key_id.empty()) return;
-  const auto key = store::find(context.tx, store::Kind::key, "", question.key_id);
+  const auto key = store::find(context.tx, Kind::key, "", question.key_id);
   if (key && key->key.tenant_id == question.tenant_id) return;
   http::refuse_fault(422, "/key_id",
                      fmt::format("tenant {} has no key {}", question.tenant_id, quoted(question.key_id)));
@@ -144,7 +144,7 @@ Answer explain_request(Context& context) {
   const json::Value body = read_body(context.call, tree);
   ExplainQuestion question;
   read_explain_question(context, body, question);
-  const auto tenant = store::find(context.tx, store::Kind::tenant, "", question.tenant_id);
+  const auto tenant = store::find(context.tx, Kind::tenant, "", question.tenant_id);
   if (!tenant) http::refuse_unknown("tenant", question.tenant_id);
   check_key(context, question);
   const store::Revision revision = store::head(context.tx);

@@ -19,12 +19,11 @@ BundlePart read_selection(Context& context) {
     http::refuse_fault(400, "?include", fmt::format("include is overrides, or left out, not {}", quoted(include)));
   }
   chosen.overrides = !include.empty();
-  if (!chosen.organization_id.empty() &&
-      !store::find(context.tx, store::Kind::organization, "", chosen.organization_id)) {
+  if (!chosen.organization_id.empty() && !store::find(context.tx, Kind::organization, "", chosen.organization_id)) {
     http::refuse_unknown("organization", chosen.organization_id);
   }
   if (chosen.tenant_id.empty()) return chosen;
-  const auto tenant = store::find(context.tx, store::Kind::tenant, "", chosen.tenant_id);
+  const auto tenant = store::find(context.tx, Kind::tenant, "", chosen.tenant_id);
   if (!tenant || (!chosen.organization_id.empty() && tenant->key.organization_id != chosen.organization_id)) {
     http::refuse_unknown("tenant", chosen.tenant_id);
   }

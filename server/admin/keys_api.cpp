@@ -9,9 +9,7 @@ namespace {
 
 constexpr std::string_view kHash = "key_hash";
 
-std::string key_id(postgres::Transaction&, std::string_view, const json::Value&) {
-  return store::random_id(store::Kind::key);
-}
+std::string key_id(postgres::Transaction&, std::string_view, const json::Value&) { return store::random_id(Kind::key); }
 
 // The hash of `before`, or that of a new secret.
 std::optional<Secret> complete_key(std::string& body, const store::StoredObject* before) {
@@ -36,6 +34,6 @@ std::optional<Secret> complete_key(std::string& body, const store::StoredObject*
 
 }  // namespace
 
-const Resource kKeys{store::Kind::key, "/v1/admin/keys", &draft_key, &key_id, &complete_key};
+const Resource kKeys{Kind::key, "/v1/admin/keys", &draft_key, &key_id, &complete_key};
 
 }  // namespace sluice::server::admin

@@ -25,7 +25,7 @@ Mode mode_of(const store::StoredObject& object) {
 }
 
 store::StoredObject global_setting(Context& context, store::Lock lock) {
-  auto found = store::find(context.tx, store::Kind::setting, "", kGlobal, lock);
+  auto found = store::find(context.tx, Kind::setting, "", kGlobal, lock);
   if (!found) http::refuse_unknown("setting", kGlobal);
   return std::move(*found);
 }
@@ -72,7 +72,7 @@ Answer list_modes(Context& context) {
   }
   const store::Page page = read_page(context.call);
   const store::StoredObject global = global_setting(context, store::Lock::none);
-  std::vector<store::StoredObject> tenants = store::list(context.tx, store::Kind::tenant, filters, page);
+  std::vector<store::StoredObject> tenants = store::list(context.tx, Kind::tenant, filters, page);
   const std::string next = cut_page(tenants, page);
   std::vector<std::string> items;
   for (const store::StoredObject& tenant : tenants) items.push_back(mode_document(tenant, mode_of(global)));
@@ -93,18 +93,18 @@ Answer put_global_mode(Context& context) {
 }
 
 Answer get_tenant_mode(Context& context) {
-  return show_mode(context, require(context, store::Kind::tenant, store::Lock::none));
+  return show_mode(context, require(context, Kind::tenant, store::Lock::none));
 }
 
 Answer put_tenant_mode(Context& context) {
   const Mode mode = read_mode(context.call);
-  const store::StoredObject before = require(context, store::Kind::tenant, store::Lock::update);
+  const store::StoredObject before = require(context, Kind::tenant, store::Lock::update);
   check_conditions(context.call, &before);
   json::Tree tree;
   const json::NamedText changed{"mode", json::string_literal(to_string(mode))};
   const Draft draft = draft_tenant(context.tx, json::edited(tree.parse(before.document).value(), {}, {&changed, 1}));
   store(context, draft, before, "mode");
-  return show_mode(context, require(context, store::Kind::tenant, store::Lock::none));
+  return show_mode(context, require(context, Kind::tenant, store::Lock::none));
 }
 
 }  // namespace sluice::server::admin

@@ -33,18 +33,18 @@ bool names(std::string_view list, const std::string& tag, Comparison comparison)
 
 std::string etag(const store::StoredObject& object) { return fmt::format("\"{}\"", object.version); }
 
-std::string tenant_of(const Context& context, store::Kind kind) {
-  if (!store::info(kind).in_tenant) return {};
+std::string tenant_of(const Context& context, Kind kind) {
+  if (!info(kind).in_tenant()) return {};
   if (const std::string_view given = context.call.parameter("tenant_id"); !given.empty()) return std::string(given);
   return context.principal.tenant_ids.size() == 1 ? context.principal.tenant_ids.front() : std::string();
 }
 
-std::string required_tenant(const Context& context, store::Kind kind) {
+std::string required_tenant(const Context& context, Kind kind) {
   std::string tenant = tenant_of(context, kind);
-  if (store::info(kind).local_id && tenant.empty()) {
+  if (info(kind).local_id && tenant.empty()) {
     http::refuse_fault(
         422, "?tenant_id",
-        fmt::format("tenant_id is missing: the ids of {} are unique within a tenant only", store::info(kind).table));
+        fmt::format("tenant_id is missing: the ids of {} are unique within a tenant only", info(kind).table()));
   }
   return tenant;
 }
@@ -70,10 +70,10 @@ std::vector<std::string_view> unshown(const json::Value& body, std::string_view 
   return names;
 }
 
-store::StoredObject require(Context& context, store::Kind kind, store::Lock lock) {
+store::StoredObject require(Context& context, Kind kind, store::Lock lock) {
   const std::string& id = context.call.path_values.front();
   auto found = store::find(context.tx, kind, required_tenant(context, kind), id, lock);
-  if (!found) http::refuse_unknown(store::info(kind).name, id);
+  if (!found) http::refuse_unknown(info(kind).name, id);
   return std::move(*found);
 }
 
@@ -113,8 +113,8 @@ Answer show(const store::StoredObject& object, const Faults& warnings) {
   return answer;
 }
 
-std::string body_tenant(const Context& context, const json::Value& body, store::Kind kind) {
-  if (!store::info(kind).in_tenant) return {};
+std::string body_tenant(const Context& context, const json::Value& body, Kind kind) {
+  if (!info(kind).in_tenant()) return {};
   const std::string_view asked = context.call.parameter("tenant_id");
   const std::string_view said = body.text_of("tenant_id");
   if (said.empty()) return tenant_of(context, kind);
@@ -126,7 +126,7 @@ std::string body_tenant(const Context& context, const json::Value& body, store::
   return std::string(said);
 }
 
-std::string placed(const json::Value& body, store::Kind kind, const std::string& tenant_id, const std::string& id) {
+std::string placed(const json::Value& body, Kind kind, const std::string& tenant_id, const std::string& id) {
   Faults faults;
   std::vector<json::NamedText> added;
   const auto place = [&](std::string_view name, const std::string& value) {
@@ -140,7 +140,7 @@ std::string placed(const json::Value& body, store::Kind kind, const std::string&
                                     quoted(given->text()), quoted(value))});
     }
   };
-  if (store::info(kind).in_tenant) place("tenant_id", tenant_id);
+  if (info(kind).in_tenant()) place("tenant_id", tenant_id);
   place("id", id);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   return json::edited(body, kReadOnly, added);
@@ -155,8 +155,7 @@ Answer insert_draft(Context& context, const Draft& draft, std::string_view colle
                    .after = made.document});
   Answer answer = show(made, draft.warnings);
   answer.status = 201;
-  const std::string tenant =
-      store::info(made.key.kind).local_id ? fmt::format("?tenant_id={}", made.key.tenant_id) : "";
+  const std::string tenant = info(made.key.kind).local_id ? fmt::format("?tenant_id={}", made.key.tenant_id) : "";
   answer.headers += fmt::format("Location: {}/{}{}\r\n", collection, made.key.id, tenant);
   return answer;
 }
@@ -164,8 +163,8 @@ Answer insert_draft(Context& context, const Draft& draft, std::string_view colle
 Answer store(Context& context, const Draft& draft, const store::StoredObject& before, std::string_view action) {
   if (draft.key.organization_id != before.key.organization_id || draft.key.tenant_id != before.key.tenant_id) {
     http::refuse_fault(
-        422, store::info(before.key.kind).in_tenant ? "/tenant_id" : "/organization_id",
-        fmt::format("a {} does not move to another owner: make a new one there", store::info(before.key.kind).name));
+        422, info(before.key.kind).in_tenant() ? "/tenant_id" : "/organization_id",
+        fmt::format("a {} does not move to another owner: make a new one there", info(before.key.kind).name));
   }
   if (draft.document == before.document) return show(before, draft.warnings);
   const store::StoredObject after = store::update(context.tx, before, draft.document, draft.extra);

@@ -16,12 +16,12 @@
 namespace sluice::server::admin {
 
 // The tenant a call is about: of the query, else the only one of the caller's token; "" for kinds without.
-std::string tenant_of(const Context& context, store::Kind kind);
+std::string tenant_of(const Context& context, Kind kind);
 // The one the body names, else as tenant_of; refuses a body and a query that name two.
-std::string body_tenant(const Context& context, const json::Value& body, store::Kind kind);
+std::string body_tenant(const Context& context, const json::Value& body, Kind kind);
 
 // As tenant_of, for a path whose ids are unique within a tenant only: refuses 422 where nothing says which.
-std::string required_tenant(const Context& context, store::Kind kind);
+std::string required_tenant(const Context& context, Kind kind);
 
 // The body as an object; refuses what is no JSON or no object.
 json::Value read_body(const Call& call, json::Tree& tree);
@@ -29,13 +29,13 @@ json::Value read_body(const Call& call, json::Tree& tree);
 bool is_given(const json::Value& body, std::string_view name);
 // The body without what is read-only, and with its place in it: what the path and the query say, where the body does
 // not say it. Refuses a body that says something else.
-std::string placed(const json::Value& body, store::Kind kind, const std::string& tenant_id, const std::string& id);
+std::string placed(const json::Value& body, Kind kind, const std::string& tenant_id, const std::string& id);
 
 // What an answer that is repeated shows in place of a secret: a body may bring that back, but no secret of its own.
 std::vector<std::string_view> unshown(const json::Value& body, std::string_view secret);
 
 // The object a path names; refuses 404 where it is not in the caller's scope.
-store::StoredObject require(Context& context, store::Kind kind, store::Lock lock);
+store::StoredObject require(Context& context, Kind kind, store::Lock lock);
 
 // Refuses 412 where If-Match or If-None-Match do not fit; `found` is nullptr where there is no object.
 void check_conditions(const Call& call, const store::StoredObject* found);

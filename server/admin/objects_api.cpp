@@ -4,10 +4,10 @@
 
 #include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/limit_json.hpp"
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/merge_patch.hpp"
+#include "common/objects/limit_json.hpp"
 #include "server/admin/paging.hpp"
 #include "server/http/refusal.hpp"
 
@@ -30,7 +30,7 @@ std::string slug(std::string_view name) {
   return id;
 }
 
-template <store::Kind kind>
+template <Kind kind>
 std::string id_from_name(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
   return made_id(tx, kind, tenant_id, body.text_of("name"));
 }
@@ -41,7 +41,7 @@ std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, con
   const json::Place root;
   json::Fields fields(body, root, ignored);
   const bool shorthand = !fields.present("limits") && has_flat_limit(fields);
-  return shorthand ? std::string() : id_from_name<store::Kind::policy>(tx, tenant_id, body);
+  return shorthand ? std::string() : id_from_name<Kind::policy>(tx, tenant_id, body);
 }
 
 Answer with(Answer answer, const std::optional<Secret>& secret) {
@@ -51,21 +51,20 @@ Answer with(Answer answer, const std::optional<Secret>& secret) {
 
 }  // namespace
 
-std::string made_id(postgres::Transaction& tx, store::Kind kind, std::string_view tenant_id, std::string_view name) {
+std::string made_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name) {
   std::string id = slug(name);
   if (id.empty() || store::find(tx, kind, tenant_id, id)) id = store::random_id(kind);
   return id;
 }
 
-const Resource kOrganizations{store::Kind::organization, "/v1/admin/organizations", &draft_organization,
-                              &id_from_name<store::Kind::organization>};
-const Resource kTenants{store::Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<store::Kind::tenant>};
-const Resource kPlans{store::Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<store::Kind::plan>};
-const Resource kPolicies{store::Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id};
-const Resource kOverrides{store::Kind::override_, "/v1/admin/overrides", &draft_override,
-                          &id_from_name<store::Kind::override_>};
+const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &draft_organization,
+                              &id_from_name<Kind::organization>};
+const Resource kTenants{Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<Kind::tenant>};
+const Resource kPlans{Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<Kind::plan>};
+const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id};
+const Resource kOverrides{Kind::override_, "/v1/admin/overrides", &draft_override, &id_from_name<Kind::override_>};
 
-Answer list_objects(Context& context, store::Kind kind, const std::vector<store::Filter>& filters) {
+Answer list_objects(Context& context, Kind kind, const std::vector<store::Filter>& filters) {
   const store::Page page = read_page(context.call);
   std::vector<store::StoredObject> found = store::list(context.tx, kind, filters, page);
   const std::string next = cut_page(found, page);
@@ -88,13 +87,13 @@ Answer create_object(Context& context, const Resource& resource) {
   if (store::find(context.tx, resource.kind, draft.key.tenant_id, draft.key.id)) {
     throw http::Refusal(409, "exists",
                         fmt::format("{} {} exists already: choose another id, or replace it with PUT.",
-                                    store::info(resource.kind).name, quoted(draft.key.id)));
+                                    info(resource.kind).name, quoted(draft.key.id)));
   }
   check_conditions(context.call, nullptr);
   return with(insert_draft(context, draft, resource.collection), secret);
 }
 
-Answer get_object(Context& context, store::Kind kind) {
+Answer get_object(Context& context, Kind kind) {
   const store::StoredObject found = require(context, kind, store::Lock::none);
   if (!is_known(context.call, found)) return show(found);
   Answer answer;
@@ -132,7 +131,7 @@ Answer patch_object(Context& context, const Resource& resource) {
   return store(context, draft, before, "update");
 }
 
-Answer delete_object(Context& context, store::Kind kind) {
+Answer delete_object(Context& context, Kind kind) {
   const store::StoredObject before = require(context, kind, store::Lock::update);
   check_conditions(context.call, &before);
   return remove_object(context, before);

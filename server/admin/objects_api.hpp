@@ -21,11 +21,11 @@ struct Secret {
 
 // An id for a body without one, made of what people call it ("Pro plan!" → "pro-plan"); a random one where nothing is
 // left of that, or somebody has it.
-std::string made_id(postgres::Transaction& tx, store::Kind kind, std::string_view tenant_id, std::string_view name);
+std::string made_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
 
 // How one kind is served.
 struct Resource {
-  store::Kind kind;
+  Kind kind;
   std::string_view collection;  // "/v1/admin/plans"
   Draft (*draft)(postgres::Transaction& tx, const std::string& body);
   // An id for a body without one; "" where its reader makes one from the content.
@@ -41,11 +41,11 @@ extern const Resource kPlans;
 extern const Resource kPolicies;
 extern const Resource kOverrides;
 
-Answer list_objects(Context& context, store::Kind kind, const std::vector<store::Filter>& filters);
+Answer list_objects(Context& context, Kind kind, const std::vector<store::Filter>& filters);
 Answer create_object(Context& context, const Resource& resource);
-Answer get_object(Context& context, store::Kind kind);
+Answer get_object(Context& context, Kind kind);
 Answer put_object(Context& context, const Resource& resource);
 Answer patch_object(Context& context, const Resource& resource);
-Answer delete_object(Context& context, store::Kind kind);
+Answer delete_object(Context& context, Kind kind);
 
 }  // namespace sluice::server::admin

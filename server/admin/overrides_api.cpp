@@ -4,10 +4,10 @@
 
 #include "common/base/duration.hpp"
 #include "common/base/timestamp.hpp"
-#include "common/domain/references.hpp"
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
+#include "common/objects/references.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/paging.hpp"
 #include "server/counters/outbox.hpp"
@@ -94,7 +94,7 @@ Cleared read_cleared(Context& context) {
   Cleared cleared{.tenant_id = read_optional_id(fields, "tenant_id"),
                   .policy_id = read_optional_id(fields, "policy_id"),
                   .plan_id = read_optional_id(fields, "plan_id")};
-  if (cleared.tenant_id.empty()) cleared.tenant_id = tenant_of(context, store::Kind::override_);
+  if (cleared.tenant_id.empty()) cleared.tenant_id = tenant_of(context, Kind::override_);
   if (cleared.tenant_id.empty()) fields.require("tenant_id", "whose overrides are removed");
   if (!cleared.policy_id.empty() && !cleared.plan_id.empty()) {
     fields.fault("plan_id", "policy_id and plan_id are both given: an override belongs to one of them");
@@ -104,8 +104,8 @@ Cleared read_cleared(Context& context) {
   return cleared;
 }
 
-void require_known(Context& context, store::Kind kind, const std::string& tenant, const std::string& id) {
-  if (!id.empty() && !store::find(context.tx, kind, tenant, id)) http::refuse_unknown(store::info(kind).name, id);
+void require_known(Context& context, Kind kind, const std::string& tenant, const std::string& id) {
+  if (!id.empty() && !store::find(context.tx, kind, tenant, id)) http::refuse_unknown(info(kind).name, id);
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ Answer list_overrides(Context& context) {
     if (!value.empty()) filters.push_back({sql, std::string(value)});
   }
   const store::Page page = read_page(context.call);
-  std::vector<store::StoredObject> found = store::list(context.tx, store::Kind::override_, filters, page);
+  std::vector<store::StoredObject> found = store::list(context.tx, Kind::override_, filters, page);
   const std::string next = cut_page(found, page);
   const auto waiting = counters::unpublished(context.tx, found);
   std::vector<std::string> items;
@@ -144,9 +144,9 @@ Answer list_overrides(Context& context) {
 
 Answer get_override(Context& context) {
   require_publisher(context);
-  Answer answer = get_object(context, store::Kind::override_);
+  Answer answer = get_object(context, Kind::override_);
   if (answer.status == 200)
-    answer.published = is_published(context, require(context, store::Kind::override_, store::Lock::none));
+    answer.published = is_published(context, require(context, Kind::override_, store::Lock::none));
   return answer;
 }
 
@@ -160,20 +160,20 @@ Answer put_override(Context& context) {
   Answer answer = write_override(context, &put_object);
   // Where nothing changed an earlier change may still wait.
   answer.published =
-      !context.log.empty() || is_published(context, require(context, store::Kind::override_, store::Lock::none));
+      !context.log.empty() || is_published(context, require(context, Kind::override_, store::Lock::none));
   return answer;
 }
 
 Answer patch_override(Context& context) {
   Answer answer = write_override(context, &patch_object);
   answer.published =
-      !context.log.empty() || is_published(context, require(context, store::Kind::override_, store::Lock::none));
+      !context.log.empty() || is_published(context, require(context, Kind::override_, store::Lock::none));
   return answer;
 }
 
 Answer delete_override(Context& context) {
   require_publisher(context);
-  delete_object(context, store::Kind::override_);
+  delete_object(context, Kind::override_);
   Answer answer;
   answer.body = "{}";
   answer.published = true;
@@ -183,13 +183,13 @@ Answer delete_override(Context& context) {
 Answer clear_overrides(Context& context) {
   require_publisher(context);
   const Cleared wanted = read_cleared(context);
-  require_known(context, store::Kind::tenant, wanted.tenant_id, wanted.tenant_id);
-  require_known(context, store::Kind::policy, wanted.tenant_id, wanted.policy_id);
-  require_known(context, store::Kind::plan, wanted.tenant_id, wanted.plan_id);
+  require_known(context, Kind::tenant, wanted.tenant_id, wanted.tenant_id);
+  require_known(context, Kind::policy, wanted.tenant_id, wanted.policy_id);
+  require_known(context, Kind::plan, wanted.tenant_id, wanted.plan_id);
   std::vector<store::Filter> filters{{"tenant_id = $", wanted.tenant_id}};
   if (!wanted.policy_id.empty()) filters.push_back({"policy_id = $", wanted.policy_id});
   if (!wanted.plan_id.empty()) filters.push_back({"plan_id = $", wanted.plan_id});
-  const std::vector<store::StoredObject> removed = store::remove_all(context.tx, store::Kind::override_, filters);
+  const std::vector<store::StoredObject> removed = store::remove_all(context.tx, Kind::override_, filters);
   for (const store::StoredObject& item : removed) {
     context.log.add({.action = "delete",
                      .key = item.key,

@@ -43,7 +43,7 @@ void check_places(postgres::Transaction& tx, const json::Value& body, std::strin
     faults.push_back(
         {fmt::format("/tenant_ids/{}", i), fmt::format("there is no tenant {}{}", quoted(item.text()), where)});
   }
-  if (is_id(organization_id) && !store::find(tx, store::Kind::organization, "", organization_id, store::Lock::share)) {
+  if (is_id(organization_id) && !store::find(tx, Kind::organization, "", organization_id, store::Lock::share)) {
     faults.push_back({"/organization_id", fmt::format("there is no organization {}", quoted(organization_id))});
   }
 }

@@ -1,8 +1,5 @@
 #include "server/admin/references.hpp"
 
-#include <array>
-#include <span>
-
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
@@ -13,51 +10,37 @@ namespace {
 
 constexpr std::size_t kMaxNamed = 20;
 
-// A column that refers to objects of a kind.
-struct Reference {
-  store::Kind to;
-  store::Kind from;
-  std::string_view condition;  // $1: the object's id, $2: its tenant
-};
-
-constexpr std::array kReferences{
-    Reference{store::Kind::organization, store::Kind::tenant, "organization_id = $1"},
-    Reference{store::Kind::organization, store::Kind::token, "organization_id = $1"},
-    Reference{store::Kind::organization, store::Kind::agent_token, "organization_id = $1"},
-    Reference{store::Kind::organization, store::Kind::binding, "organization_id = $1"},
-    Reference{store::Kind::tenant, store::Kind::plan, "tenant_id = $1"},
-    Reference{store::Kind::tenant, store::Kind::policy, "tenant_id = $1"},
-    Reference{store::Kind::tenant, store::Kind::key, "tenant_id = $1"},
-    Reference{store::Kind::tenant, store::Kind::override_, "tenant_id = $1"},
-    Reference{store::Kind::tenant, store::Kind::token, "$1 = ANY (tenant_ids)"},
-    Reference{store::Kind::tenant, store::Kind::agent_token, "$1 = ANY (tenant_ids)"},
-    Reference{store::Kind::tenant, store::Kind::binding, "$1 = ANY (tenant_ids)"},
-    Reference{store::Kind::plan, store::Kind::policy, "plan_id = $1 AND tenant_id = $2"},
-    Reference{store::Kind::plan, store::Kind::override_, "plan_id = $1 AND tenant_id = $2"},
-    Reference{store::Kind::policy, store::Kind::override_, "policy_id = $1 AND tenant_id = $2"},
-};
+// Rows whose member names the object. $1: its id, $2: its tenant, which every statement names so that its type is
+// known.
+std::string condition(const Reference& reference) {
+  if (reference.list) return fmt::format("$1 = ANY ({}) AND $2::text IS NOT NULL", reference.member);
+  return fmt::format("{} = $1 AND {}", reference.member,
+                     info(reference.to).local_id ? "tenant_id = $2" : "$2::text IS NOT NULL");
+}
 
 }  // namespace
 
 void refuse_referenced(postgres::Transaction& tx, const store::ObjectKey& key) {
   Faults found;
-  for (const Reference& reference : kReferences) {
-    if (reference.to != key.kind) continue;
-    // $2 is named in every statement, so that its type is known.
-    const pqxx::result rows = tx.exec(
-        fmt::format("SELECT id, tenant_id FROM {} WHERE {} AND $2::text IS NOT NULL ORDER BY tenant_id, id LIMIT {}",
-                    store::info(reference.from).table, reference.condition, kMaxNamed),
-        key.id, key.tenant_id);
+  const auto add_users = [&](Kind user, const Reference& reference) {
+    const pqxx::result rows =
+        tx.exec(fmt::format("SELECT id, tenant_id FROM {} WHERE {} ORDER BY tenant_id, id LIMIT {}", info(user).table(),
+                            condition(reference), kMaxNamed),
+                key.id, key.tenant_id);
     for (const auto& row : rows) {
       if (found.size() == kMaxNamed) break;
-      const bool local = store::info(reference.from).local_id;
-      found.push_back({"", fmt::format("{} {}{} uses it", store::info(reference.from).name, row[0].c_str(),
-                                       local ? fmt::format(" of tenant {}", row[1].c_str()) : "")});
+      const std::string tenant = info(user).local_id ? fmt::format(" of tenant {}", row[1].c_str()) : "";
+      found.push_back({"", fmt::format("{} {}{} uses it", info(user).name, row[0].c_str(), tenant)});
+    }
+  };
+  for (const Kind user : kAllKinds) {
+    for (const Reference& reference : info(user).references) {
+      if (reference.to == key.kind) add_users(user, reference);
     }
   }
   if (found.empty()) return;
   const std::string detail =
-      fmt::format("{} {} is in use: delete or change what errors names first.", store::info(key.kind).name, key.id);
+      fmt::format("{} {} is in use: delete or change what errors names first.", info(key.kind).name, key.id);
   throw http::Refusal(409, "referenced", detail, std::move(found));
 }
 

@@ -27,7 +27,7 @@ template <const Resource& resource>
 Answer create(Context& context) {
   return create_object(context, resource);
 }
-template <store::Kind kind>
+template <Kind kind>
 Answer get(Context& context) {
   return get_object(context, kind);
 }
@@ -39,7 +39,7 @@ template <const Resource& resource>
 Answer patch(Context& context) {
   return patch_object(context, resource);
 }
-template <store::Kind kind>
+template <Kind kind>
 Answer remove(Context& context) {
   return delete_object(context, kind);
 }
@@ -56,11 +56,11 @@ Answer remove_a_token(Context& context) {
   return delete_token(context, type);
 }
 
-template <store::Kind kind>
+template <Kind kind>
 Answer list_past(Context& context) {
   return list_versions(context, kind);
 }
-template <store::Kind kind>
+template <Kind kind>
 Answer get_past(Context& context) {
   return get_version(context, kind);
 }
@@ -84,7 +84,7 @@ constexpr QueryFilter kByPlan{"plan_id", "plan_id = $"};
 constexpr QueryFilter kByMode{"mode", "coalesce(document ->> 'mode', 'enforce') = $", kModeChoices};
 constexpr QueryFilter kByEnabled{"enabled", "coalesce(document ->> 'enabled', 'true') = $", kBooleans};
 
-template <store::Kind kind, const QueryFilter&... allowed>
+template <Kind kind, const QueryFilter&... allowed>
 Answer list(Context& context) {
   std::vector<store::Filter> filters;
   for (const QueryFilter& filter : std::initializer_list<QueryFilter>{allowed...}) {
@@ -103,90 +103,87 @@ constexpr bool kOneState = true;
 constexpr bool kTakesYaml = true;
 
 constexpr std::array kRoutes{
-    Route{"GET", "/v1/admin/organizations", auth::Permission::read, auth::Level::tenant,
-          &list<store::Kind::organization>, kPage},
+    Route{"GET", "/v1/admin/organizations", auth::Permission::read, auth::Level::tenant, &list<Kind::organization>,
+          kPage},
     Route{"POST", "/v1/admin/organizations", auth::Permission::manage_organizations, auth::Level::platform,
           &create<kOrganizations>},
-    Route{"GET", "/v1/admin/organizations/{id}", auth::Permission::read, auth::Level::tenant,
-          &get<store::Kind::organization>},
+    Route{"GET", "/v1/admin/organizations/{id}", auth::Permission::read, auth::Level::tenant, &get<Kind::organization>},
     Route{"PUT", "/v1/admin/organizations/{id}", auth::Permission::manage_organizations, auth::Level::platform,
           &put<kOrganizations>},
     Route{"PATCH", "/v1/admin/organizations/{id}", auth::Permission::configure, auth::Level::organization,
           &patch<kOrganizations>},
     Route{"DELETE", "/v1/admin/organizations/{id}", auth::Permission::manage_organizations, auth::Level::platform,
-          &remove<store::Kind::organization>},
+          &remove<Kind::organization>},
 
-    Route{"GET", "/v1/admin/tenants", auth::Permission::read, auth::Level::tenant,
-          &list<store::Kind::tenant, kByOrganization>, "limit,cursor,organization_id"},
+    Route{"GET", "/v1/admin/tenants", auth::Permission::read, auth::Level::tenant, &list<Kind::tenant, kByOrganization>,
+          "limit,cursor,organization_id"},
     Route{"POST", "/v1/admin/tenants", auth::Permission::configure, auth::Level::organization, &create<kTenants>},
-    Route{"GET", "/v1/admin/tenants/{id}", auth::Permission::read, auth::Level::tenant, &get<store::Kind::tenant>},
+    Route{"GET", "/v1/admin/tenants/{id}", auth::Permission::read, auth::Level::tenant, &get<Kind::tenant>},
     Route{"PUT", "/v1/admin/tenants/{id}", auth::Permission::configure, auth::Level::organization, &put<kTenants>},
     Route{"PATCH", "/v1/admin/tenants/{id}", auth::Permission::configure, auth::Level::tenant, &patch<kTenants>},
     Route{"DELETE", "/v1/admin/tenants/{id}", auth::Permission::configure, auth::Level::organization,
-          &remove<store::Kind::tenant>},
+          &remove<Kind::tenant>},
 
-    Route{"GET", "/v1/admin/plans", auth::Permission::read, auth::Level::tenant, &list<store::Kind::plan, kByTenant>,
+    Route{"GET", "/v1/admin/plans", auth::Permission::read, auth::Level::tenant, &list<Kind::plan, kByTenant>,
           "limit,cursor,tenant_id"},
     Route{"POST", "/v1/admin/plans", auth::Permission::configure, auth::Level::tenant, &create<kPlans>, kTenant},
-    Route{"GET", "/v1/admin/plans/{id}", auth::Permission::read, auth::Level::tenant, &get<store::Kind::plan>, kTenant},
+    Route{"GET", "/v1/admin/plans/{id}", auth::Permission::read, auth::Level::tenant, &get<Kind::plan>, kTenant},
     Route{"PUT", "/v1/admin/plans/{id}", auth::Permission::configure, auth::Level::tenant, &put<kPlans>, kTenant},
     Route{"PATCH", "/v1/admin/plans/{id}", auth::Permission::configure, auth::Level::tenant, &patch<kPlans>, kTenant},
-    Route{"DELETE", "/v1/admin/plans/{id}", auth::Permission::configure, auth::Level::tenant,
-          &remove<store::Kind::plan>, kTenant},
+    Route{"DELETE", "/v1/admin/plans/{id}", auth::Permission::configure, auth::Level::tenant, &remove<Kind::plan>,
+          kTenant},
 
-    Route{"GET", "/v1/admin/plans/{id}/versions", auth::Permission::read, auth::Level::tenant,
-          &list_past<store::Kind::plan>, kTenantPage},
+    Route{"GET", "/v1/admin/plans/{id}/versions", auth::Permission::read, auth::Level::tenant, &list_past<Kind::plan>,
+          kTenantPage},
     Route{"GET", "/v1/admin/plans/{id}/versions/{version}", auth::Permission::read, auth::Level::tenant,
-          &get_past<store::Kind::plan>, kTenant},
+          &get_past<Kind::plan>, kTenant},
     Route{"POST", "/v1/admin/plans/{id}/rollback", auth::Permission::configure, auth::Level::tenant, &back<kPlans>,
           kTenant},
 
     Route{"GET", "/v1/admin/policies", auth::Permission::read, auth::Level::tenant,
-          &list<store::Kind::policy, kByTenant, kByPlan, kByMode, kByEnabled>,
-          "limit,cursor,tenant_id,plan_id,mode,enabled"},
+          &list<Kind::policy, kByTenant, kByPlan, kByMode, kByEnabled>, "limit,cursor,tenant_id,plan_id,mode,enabled"},
     Route{"POST", "/v1/admin/policies", auth::Permission::configure, auth::Level::tenant, &create<kPolicies>, kTenant},
-    Route{"GET", "/v1/admin/policies/{id}", auth::Permission::read, auth::Level::tenant, &get<store::Kind::policy>,
-          kTenant},
+    Route{"GET", "/v1/admin/policies/{id}", auth::Permission::read, auth::Level::tenant, &get<Kind::policy>, kTenant},
     Route{"PUT", "/v1/admin/policies/{id}", auth::Permission::configure, auth::Level::tenant, &put<kPolicies>, kTenant},
     Route{"PATCH", "/v1/admin/policies/{id}", auth::Permission::configure, auth::Level::tenant, &patch<kPolicies>,
           kTenant},
-    Route{"DELETE", "/v1/admin/policies/{id}", auth::Permission::configure, auth::Level::tenant,
-          &remove<store::Kind::policy>, kTenant},
+    Route{"DELETE", "/v1/admin/policies/{id}", auth::Permission::configure, auth::Level::tenant, &remove<Kind::policy>,
+          kTenant},
 
     Route{"GET", "/v1/admin/policies/{id}/versions", auth::Permission::read, auth::Level::tenant,
-          &list_past<store::Kind::policy>, kTenantPage},
+          &list_past<Kind::policy>, kTenantPage},
     Route{"GET", "/v1/admin/policies/{id}/versions/{version}", auth::Permission::read, auth::Level::tenant,
-          &get_past<store::Kind::policy>, kTenant},
+          &get_past<Kind::policy>, kTenant},
     Route{"POST", "/v1/admin/policies/{id}/rollback", auth::Permission::configure, auth::Level::tenant,
           &back<kPolicies>, kTenant},
     Route{"POST", "/v1/admin/policies/{id}/rollout", auth::Permission::operate, auth::Level::tenant, &roll_out,
           kTenant},
 
-    Route{"GET", "/v1/admin/keys", auth::Permission::read, auth::Level::tenant,
-          &list<store::Kind::key, kByTenant, kByName>, "limit,cursor,tenant_id,name"},
+    Route{"GET", "/v1/admin/keys", auth::Permission::read, auth::Level::tenant, &list<Kind::key, kByTenant, kByName>,
+          "limit,cursor,tenant_id,name"},
     Route{"POST", "/v1/admin/keys", auth::Permission::configure, auth::Level::tenant, &create<kKeys>},
-    Route{"GET", "/v1/admin/keys/{id}", auth::Permission::read, auth::Level::tenant, &get<store::Kind::key>},
+    Route{"GET", "/v1/admin/keys/{id}", auth::Permission::read, auth::Level::tenant, &get<Kind::key>},
     Route{"PUT", "/v1/admin/keys/{id}", auth::Permission::configure, auth::Level::tenant, &put<kKeys>},
     Route{"PATCH", "/v1/admin/keys/{id}", auth::Permission::configure, auth::Level::tenant, &patch<kKeys>},
-    Route{"DELETE", "/v1/admin/keys/{id}", auth::Permission::configure, auth::Level::tenant, &remove<store::Kind::key>},
+    Route{"DELETE", "/v1/admin/keys/{id}", auth::Permission::configure, auth::Level::tenant, &remove<Kind::key>},
 
     Route{"GET", "/v1/admin/whoami", auth::Permission::read, auth::Level::tenant, &who_am_i},
     Route{"GET", "/v1/admin/tokens", auth::Permission::read_tokens, auth::Level::tenant,
-          &list<store::Kind::token, kByOrganization>, "limit,cursor,organization_id"},
+          &list<Kind::token, kByOrganization>, "limit,cursor,organization_id"},
     Route{"POST", "/v1/admin/tokens", auth::Permission::grant, auth::Level::tenant,
           &create_a_token<auth::TokenType::admin>},
-    Route{"GET", "/v1/admin/tokens/{id}", auth::Permission::read_tokens, auth::Level::tenant, &get<store::Kind::token>},
+    Route{"GET", "/v1/admin/tokens/{id}", auth::Permission::read_tokens, auth::Level::tenant, &get<Kind::token>},
     Route{"PATCH", "/v1/admin/tokens/{id}", auth::Permission::grant, auth::Level::tenant,
           &patch_a_token<auth::TokenType::admin>},
     Route{"DELETE", "/v1/admin/tokens/{id}", auth::Permission::grant, auth::Level::tenant,
           &remove_a_token<auth::TokenType::admin>},
 
     Route{"GET", "/v1/admin/agent-tokens", auth::Permission::read_tokens, auth::Level::tenant,
-          &list<store::Kind::agent_token, kByOrganization>, "limit,cursor,organization_id"},
+          &list<Kind::agent_token, kByOrganization>, "limit,cursor,organization_id"},
     Route{"POST", "/v1/admin/agent-tokens", auth::Permission::grant, auth::Level::tenant,
           &create_a_token<auth::TokenType::agent>},
     Route{"GET", "/v1/admin/agent-tokens/{id}", auth::Permission::read_tokens, auth::Level::tenant,
-          &get<store::Kind::agent_token>},
+          &get<Kind::agent_token>},
     Route{"PATCH", "/v1/admin/agent-tokens/{id}", auth::Permission::grant, auth::Level::tenant,
           &patch_a_token<auth::TokenType::agent>},
     Route{"DELETE", "/v1/admin/agent-tokens/{id}", auth::Permission::grant, auth::Level::tenant,
@@ -194,14 +191,12 @@ constexpr std::array kRoutes{
 
     // Who gets an organization's policies is shown to it; which namespaces do is the platform's to say.
     Route{"GET", "/v1/admin/bindings", auth::Permission::read_tokens, auth::Level::tenant,
-          &list<store::Kind::binding, kByOrganization, kByNamespace>, "limit,cursor,organization_id,namespace"},
+          &list<Kind::binding, kByOrganization, kByNamespace>, "limit,cursor,organization_id,namespace"},
     Route{"POST", "/v1/admin/bindings", auth::Permission::grant, auth::Level::platform, &create<kBindings>},
-    Route{"GET", "/v1/admin/bindings/{id}", auth::Permission::read_tokens, auth::Level::tenant,
-          &get<store::Kind::binding>},
+    Route{"GET", "/v1/admin/bindings/{id}", auth::Permission::read_tokens, auth::Level::tenant, &get<Kind::binding>},
     Route{"PUT", "/v1/admin/bindings/{id}", auth::Permission::grant, auth::Level::platform, &put<kBindings>},
     Route{"PATCH", "/v1/admin/bindings/{id}", auth::Permission::grant, auth::Level::platform, &patch<kBindings>},
-    Route{"DELETE", "/v1/admin/bindings/{id}", auth::Permission::grant, auth::Level::platform,
-          &remove<store::Kind::binding>},
+    Route{"DELETE", "/v1/admin/bindings/{id}", auth::Permission::grant, auth::Level::platform, &remove<Kind::binding>},
 
     Route{"GET", "/v1/admin/modes", auth::Permission::read, auth::Level::tenant, &list_modes,
           "limit,cursor,organization_id,mode"},

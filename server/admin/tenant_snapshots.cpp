@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "common/objects/bundle_json.hpp"
 #include "server/admin/bundle_text.hpp"
 
 namespace sluice::server::admin {

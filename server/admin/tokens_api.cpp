@@ -116,7 +116,7 @@ Answer delete_token(Context& context, auth::TokenType type) {
 
 Answer who_am_i(Context& context) {
   const auth::Principal& caller = context.principal;
-  const auto token = store::find(context.tx, store::Kind::token, "", caller.token_id);
+  const auto token = store::find(context.tx, Kind::token, "", caller.token_id);
   if (!token) http::refuse_unknown("token", caller.token_id);  // deleted since it was proved
   Answer answer = show(*token);
   answer.body.pop_back();

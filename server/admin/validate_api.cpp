@@ -3,10 +3,11 @@
 
 #include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/references.hpp"
 #include "common/http/problem.hpp"
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
+#include "common/objects/bundle_json.hpp"
+#include "common/objects/references.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/bundle_body.hpp"
 #include "server/admin/keys_api.hpp"
@@ -32,7 +33,7 @@ Answer validate_bundle(Context& context) {
 
 const Resource* resource_of(std::string_view kind) {
   for (const Resource* known : {&kPlans, &kPolicies, &kTenants, &kOrganizations, &kKeys}) {
-    if (store::info(known->kind).name == kind) return known;
+    if (info(known->kind).name == kind) return known;
   }
   return nullptr;
 }

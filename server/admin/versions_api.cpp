@@ -27,11 +27,11 @@ std::optional<std::int64_t> number_from(std::string_view text) {
 }
 
 // The object whose past a path names; it may be gone, its tenant may not.
-store::ObjectKey past_of(Context& context, store::Kind kind) {
+store::ObjectKey past_of(Context& context, Kind kind) {
   const std::string tenant_id = required_tenant(context, kind);
   const std::string& id = context.call.path_values.front();
-  const auto tenant = store::find(context.tx, store::Kind::tenant, "", tenant_id);
-  if (!tenant) http::refuse_unknown(store::info(kind).name, id);
+  const auto tenant = store::find(context.tx, Kind::tenant, "", tenant_id);
+  if (!tenant) http::refuse_unknown(info(kind).name, id);
   return {.kind = kind, .organization_id = tenant->key.organization_id, .tenant_id = tenant_id, .id = id};
 }
 
@@ -39,7 +39,7 @@ store::ObjectKey past_of(Context& context, store::Kind kind) {
 pqxx::result versions(postgres::Transaction& tx, const store::ObjectKey& key, std::int64_t newest, std::size_t limit) {
   store::Statement statement(
       fmt::format("SELECT version, revision, {}, actor_id, document FROM versions", store::as_timestamp("made_at")));
-  statement.add(" WHERE kind = $", std::string(store::info(key.kind).name))
+  statement.add(" WHERE kind = $", std::string(info(key.kind).name))
       .add(" AND organization_id = $", key.organization_id);
   statement.add(" AND tenant_id = $", key.tenant_id).add(" AND id = $", key.id);
   statement.add(" AND version <= $::bigint ORDER BY version DESC", std::to_string(newest));
@@ -81,13 +81,13 @@ std::string read_percent(const Call& call) {
 
 }  // namespace
 
-Answer list_versions(Context& context, store::Kind kind) {
+Answer list_versions(Context& context, Kind kind) {
   const store::Page page = read_page(context.call);
   const auto behind = page.after_id.empty() ? kNewest : number_from(page.after_id);
   if (!behind) refuse_cursor();
   const store::ObjectKey key = past_of(context, kind);
   const pqxx::result rows = versions(context.tx, key, *behind == kNewest ? kNewest : *behind - 1, page.limit + 1);
-  if (rows.empty() && page.after_id.empty()) http::refuse_unknown(store::info(kind).name, key.id);
+  if (rows.empty() && page.after_id.empty()) http::refuse_unknown(info(kind).name, key.id);
   std::vector<std::string> items;
   std::string next;
   for (const auto& row : rows) {
@@ -102,13 +102,13 @@ Answer list_versions(Context& context, store::Kind kind) {
   return answer;
 }
 
-Answer get_version(Context& context, store::Kind kind) {
+Answer get_version(Context& context, Kind kind) {
   const store::ObjectKey key = past_of(context, kind);
   const std::string& text = context.call.path_values.back();
   const auto version = number_from(text);
   const pqxx::result rows = version ? versions(context.tx, key, *version, 1) : pqxx::result();
   if (rows.empty() || rows[0][0].as<std::int64_t>() != *version) {
-    http::refuse_unknown(fmt::format("version {} of {}", quoted(text), store::info(kind).name), key.id);
+    http::refuse_unknown(fmt::format("version {} of {}", quoted(text), info(kind).name), key.id);
   }
   Answer answer;
   answer.body = version_document(rows[0]);
@@ -120,12 +120,11 @@ Answer roll_back(Context& context, const Resource& resource) {
   const store::ObjectKey key = past_of(context, resource.kind);
   const auto before = store::find(context.tx, key.kind, key.tenant_id, key.id, store::Lock::update);
   const pqxx::result rows = versions(context.tx, key, version, 1);
-  if (!before && rows.empty()) http::refuse_unknown(store::info(key.kind).name, key.id);
+  if (!before && rows.empty()) http::refuse_unknown(info(key.kind).name, key.id);
   check_conditions(context.call, before ? &*before : nullptr);
   if (rows.empty() || rows[0][0].as<std::int64_t>() != version) {
-    http::refuse_fault(
-        422, "/version",
-        fmt::format("there is no version {} of {} {}", version, store::info(key.kind).name, quoted(key.id)));
+    http::refuse_fault(422, "/version",
+                       fmt::format("there is no version {} of {} {}", version, info(key.kind).name, quoted(key.id)));
   }
   if (rows[0][4].is_null()) {
     http::refuse_fault(422, "/version",
@@ -138,7 +137,7 @@ Answer roll_back(Context& context, const Resource& resource) {
 
 Answer roll_out(Context& context) {
   const json::NamedText percent{"rollout_percent", read_percent(context.call)};
-  const store::StoredObject before = require(context, store::Kind::policy, store::Lock::update);
+  const store::StoredObject before = require(context, Kind::policy, store::Lock::update);
   check_conditions(context.call, &before);
   json::Tree tree;
   const Draft draft = draft_policy(context.tx, json::edited(tree.parse(before.document).value(), {}, {&percent, 1}));

@@ -6,8 +6,8 @@
 namespace sluice::server::admin {
 
 // Newest first. A removal is a version too, without a document.
-Answer list_versions(Context& context, store::Kind kind);
-Answer get_version(Context& context, store::Kind kind);
+Answer list_versions(Context& context, Kind kind);
+Answer get_version(Context& context, Kind kind);
 
 // {"version":3}: writes what the object was then as a new version, by the rules of today; one that is gone comes back.
 Answer roll_back(Context& context, const Resource& resource);

@@ -6,8 +6,8 @@
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
+#include "common/objects/kind.hpp"
 #include "server/audit/shown.hpp"
-#include "server/store/kind.hpp"
 
 namespace sluice::server::audit {
 namespace {
@@ -71,7 +71,7 @@ FROM (SELECT revision.revision AS last FROM revision) head
 WHERE last > 0 AND NOT EXISTS (SELECT FROM changes WHERE revision = last))";
 
 std::string object_text(const pqxx::row& row) {
-  const std::string kind = store::kind_from(row[0].c_str()) ? row[0].c_str() : shown(row[0].c_str());
+  const std::string kind = kind_from(row[0].c_str()) ? row[0].c_str() : shown(row[0].c_str());
   const std::string tenant = row[1].c_str();
   return fmt::format("version {} of {} {}{} {}", row[3].c_str(), kind, shown(row[2].c_str()),
                      tenant.empty() ? "" : fmt::format(" of tenant {}", shown(tenant)), row[4].c_str());
@@ -87,9 +87,9 @@ void add_objects(pqxx::transaction_base& work, std::string_view sql, std::vector
 
 }  // namespace
 
-std::vector<std::string> object_faults(pqxx::transaction_base& work, store::Kind kind) {
+std::vector<std::string> object_faults(pqxx::transaction_base& work, Kind kind) {
   std::vector<std::string> faults;
-  add_objects(work, fmt::format(kObjectsAndVersions, store::info(kind).table, store::info(kind).name), faults);
+  add_objects(work, fmt::format(kObjectsAndVersions, info(kind).table(), info(kind).name), faults);
   return faults;
 }
 
@@ -98,8 +98,8 @@ std::vector<std::string> agreement_faults(pqxx::transaction_base& work) {
   for (const std::string_view sql : {kTrailAndVersions, kChangesAndVersions, kBeforeAndVersions}) {
     add_objects(work, sql, faults);
   }
-  for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(store::Kind::setting); ++i) {
-    std::ranges::move(object_faults(work, static_cast<store::Kind>(i)), std::back_inserter(faults));
+  for (const Kind kind : lock_order()) {
+    if (kind != Kind::counter) std::ranges::move(object_faults(work, kind), std::back_inserter(faults));
   }
   for (const auto& row : first_rows(work, kRevisions)) {
     faults.push_back(fmt::format("revision {} {}", row[0].c_str(), row[1].c_str()));

@@ -10,7 +10,7 @@
 
 #include <pqxx/transaction_base>
 
-#include "server/store/kind.hpp"
+#include "common/objects/kind.hpp"
 
 namespace sluice::server::audit {
 
@@ -21,6 +21,6 @@ bool tables_agree(pqxx::transaction_base& work);
 // Which rows differ, a few lines of each kind of fault; nothing where all agree. Joins everything with everything.
 std::vector<std::string> agreement_faults(pqxx::transaction_base& work);
 // A part of it: the objects of one kind against their newest versions.
-std::vector<std::string> object_faults(pqxx::transaction_base& work, store::Kind kind);
+std::vector<std::string> object_faults(pqxx::transaction_base& work, Kind kind);
 
 }  // namespace sluice::server::audit

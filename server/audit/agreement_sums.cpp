@@ -6,8 +6,8 @@
 #include <pqxx/pqxx>
 
 #include "common/base/crypto.hpp"
+#include "common/objects/kind.hpp"
 #include "server/audit/agreement.hpp"
-#include "server/store/kind.hpp"
 
 namespace sluice::server::audit {
 namespace {
@@ -51,12 +51,12 @@ struct Hashes {
 
 std::uint64_t documents_now(pqxx::transaction_base& work, const HashSum& hash) {
   std::uint64_t total = 0;
-  for (std::uint8_t i = 0; i < static_cast<std::uint8_t>(store::Kind::setting); ++i) {
-    const store::KindInfo& kind = store::info(static_cast<store::Kind>(i));
-    if (kind.name == "key") continue;
+  for (const Kind each : kAllKinds) {
+    if (each == Kind::setting || each == Kind::key || each == Kind::counter) continue;
+    const KindInfo& kind = info(each);
     const std::string columns =
         fmt::format("'{}'::text, tenant_id, id, version, organization_id, document::text", kind.name);
-    total += sum(work.exec1(fmt::format("SELECT {} FROM {}", hash.of(columns), kind.table))[0]);
+    total += sum(work.exec1(fmt::format("SELECT {} FROM {}", hash.of(columns), kind.table()))[0]);
   }
   return total % kModulus;
 }
@@ -89,8 +89,7 @@ bool sums_agree(pqxx::transaction_base& work) {
 }  // namespace
 
 bool tables_agree(pqxx::transaction_base& work) {
-  return sums_agree(work) && object_faults(work, store::Kind::key).empty() &&
-         object_faults(work, store::Kind::setting).empty();
+  return sums_agree(work) && object_faults(work, Kind::key).empty() && object_faults(work, Kind::setting).empty();
 }
 
 }  // namespace sluice::server::audit

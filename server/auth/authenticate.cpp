@@ -27,7 +27,7 @@ std::optional<Principal> authenticate(postgres::Transaction& tx, std::string_vie
   const std::optional<KeyHash> hash = rows.empty() ? std::nullopt : parse_key_hash(rows[0][0].c_str());
   const bool good = verify(hash ? *hash : dummy_key_hash(), presented->secret);
   if (!hash || !good) return std::nullopt;
-  const auto found = store::find(tx, store::Kind::token, "", presented->id);
+  const auto found = store::find(tx, Kind::token, "", presented->id);
   if (!found) return std::nullopt;
   const TokenDocument token = stored_token(found->document, TokenType::admin);
   if (!is_live(token, now_us)) return std::nullopt;

@@ -7,7 +7,7 @@
 namespace sluice::server::auth {
 
 MintedToken insert_token(postgres::Transaction& tx, store::ChangeLog& log, TokenDocument token, TokenType type) {
-  const store::Kind kind = kind_of(type);
+  const Kind kind = kind_of(type);
   const CredentialKind credential =
       type == TokenType::admin ? CredentialKind::admin_token : CredentialKind::agent_token;
   token.id = store::random_id(kind);

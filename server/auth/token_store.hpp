@@ -25,8 +25,6 @@ MintedToken insert_token(postgres::Transaction& tx, store::ChangeLog& log, Token
 // ids: nobody else revokes one meanwhile. Needs the scope of everything to be true.
 std::vector<std::string> lock_platform_admins(postgres::Transaction& tx, std::int64_t now_us);
 
-constexpr store::Kind kind_of(TokenType type) {
-  return type == TokenType::admin ? store::Kind::token : store::Kind::agent_token;
-}
+constexpr Kind kind_of(TokenType type) { return type == TokenType::admin ? Kind::token : Kind::agent_token; }
 
 }  // namespace sluice::server::auth

@@ -33,9 +33,9 @@ class Comparison {
     for (const auto& [name, both] : changed_) {
       const auto& [kind, tenant, id] = name;
       if (!may_matter(kind, tenant, id, both)) continue;
-      if (kind == store::Kind::override_) compare_override(tenant, both);
-      if (kind == store::Kind::policy) compare_policy(tenant, id, both);
-      if (kind == store::Kind::plan) compare_plan(tenant, id, both);
+      if (kind == Kind::override_) compare_override(tenant, both);
+      if (kind == Kind::policy) compare_policy(tenant, id, both);
+      if (kind == Kind::plan) compare_plan(tenant, id, both);
     }
     std::vector<CounterRef> found;
     for (auto& [key, counter] : found_) found.push_back(std::move(counter));
@@ -43,7 +43,7 @@ class Comparison {
   }
 
  private:
-  using Name = std::tuple<store::Kind, std::string, std::string>;  // kind, tenant, id
+  using Name = std::tuple<Kind, std::string, std::string>;  // kind, tenant, id
   struct Both {
     std::optional<std::string> before;
     std::optional<std::string> after;
@@ -52,8 +52,8 @@ class Comparison {
     const std::optional<std::string>& of(Side side) const { return side == Side::before ? before : after; }
   };
 
-  static Name name_of(store::Kind kind, const std::string& tenant, const std::string& id) { return {kind, tenant, id}; }
-  bool is_changed(store::Kind kind, const std::string& tenant, const std::string& id) const {
+  static Name name_of(Kind kind, const std::string& tenant, const std::string& id) { return {kind, tenant, id}; }
+  bool is_changed(Kind kind, const std::string& tenant, const std::string& id) const {
     return changed_.contains(name_of(kind, tenant, id));
   }
 
@@ -69,47 +69,46 @@ class Comparison {
                   "FROM overrides o LEFT JOIN policies p ON p.tenant_id = o.tenant_id AND p.id = o.policy_id "
                   "WHERE o.tenant_id = ANY ($1::text[])",
                   postgres::text_array({tenants.begin(), tenants.end()}))) {
-      overridden_->insert(name_of(store::Kind::policy, row[0].c_str(), row[1].c_str()));
-      overridden_->insert(name_of(store::Kind::plan, row[0].c_str(), row[2].c_str()));
+      overridden_->insert(name_of(Kind::policy, row[0].c_str(), row[1].c_str()));
+      overridden_->insert(name_of(Kind::plan, row[0].c_str(), row[2].c_str()));
     }
   }
-  bool may_matter(store::Kind kind, const std::string& tenant, const std::string& id, const Both& both) const {
-    if (!overridden_ || kind == store::Kind::override_ || overridden_->contains(name_of(kind, tenant, id))) return true;
-    if (kind != store::Kind::policy) return false;
+  bool may_matter(Kind kind, const std::string& tenant, const std::string& id, const Both& both) const {
+    if (!overridden_ || kind == Kind::override_ || overridden_->contains(name_of(kind, tenant, id))) return true;
+    if (kind != Kind::policy) return false;
     return std::ranges::any_of(std::array{&both.before, &both.after}, [&](const auto* document) {
-      return *document && overridden_->contains(name_of(store::Kind::plan, tenant, member_of(**document, "plan_id")));
+      return *document && overridden_->contains(name_of(Kind::plan, tenant, member_of(**document, "plan_id")));
     });
   }
 
   // Plans and policies as they stand on one side.
 
-  std::optional<std::string> document(store::Kind kind, const std::string& tenant, const std::string& id, Side side) {
+  std::optional<std::string> document(Kind kind, const std::string& tenant, const std::string& id, Side side) {
     const auto found = changed_.find(name_of(kind, tenant, id));
     if (found != changed_.end()) return found->second.of(side);
-    const auto stored = find(tx_, kind, tenant, id);
+    const auto stored = store::find(tx_, kind, tenant, id);
     return stored ? std::optional(stored->document) : std::nullopt;
   }
   void add_plan(RulesDraft& draft, const std::string& tenant, const std::string& id, Side side) {
     if (id.empty()) return;
-    if (auto plan = document(store::Kind::plan, tenant, id, side)) draft.add_plan(id, std::move(*plan));
+    if (auto plan = document(Kind::plan, tenant, id, side)) draft.add_plan(id, std::move(*plan));
   }
   void add_policy(RulesDraft& draft, const std::string& tenant, const std::string& id, Side side) {
-    auto policy = document(store::Kind::policy, tenant, id, side);
+    auto policy = document(Kind::policy, tenant, id, side);
     if (!policy) return;
     add_plan(draft, tenant, member_of(*policy, "plan_id"), side);
     draft.add_policy(id, std::move(*policy));
   }
   void add_policies_on(RulesDraft& draft, const std::string& tenant, const std::string& plan, Side side) {
-    if (!document(store::Kind::plan, tenant, plan, side)) return;
+    if (!document(Kind::plan, tenant, plan, side)) return;
     for (const auto& row :
          tx_.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2", tenant, plan)) {
-      if (!is_changed(store::Kind::policy, tenant, row[0].c_str())) draft.add_policy(row[0].c_str(), row[1].c_str());
+      if (!is_changed(Kind::policy, tenant, row[0].c_str())) draft.add_policy(row[0].c_str(), row[1].c_str());
     }
     for (const auto& [name, both] : changed_) {
       const auto& [kind, its_tenant, id] = name;
       const auto& policy = both.of(side);
-      if (kind != store::Kind::policy || its_tenant != tenant || !policy || member_of(*policy, "plan_id") != plan)
-        continue;
+      if (kind != Kind::policy || its_tenant != tenant || !policy || member_of(*policy, "plan_id") != plan) continue;
       draft.add_policy(id, *policy);
     }
   }
@@ -118,7 +117,7 @@ class Comparison {
   std::vector<std::string> unchanged(const pqxx::result& rows, const std::string& tenant) const {
     std::vector<std::string> documents;
     for (const auto& row : rows) {
-      if (!is_changed(store::Kind::override_, tenant, row[0].c_str())) documents.emplace_back(row[1].c_str());
+      if (!is_changed(Kind::override_, tenant, row[0].c_str())) documents.emplace_back(row[1].c_str());
     }
     return documents;
   }

@@ -13,9 +13,9 @@ std::size_t remove_expired(postgres::Transaction& tx, std::size_t most) {
       most));
   store::ChangeLog log;
   for (const auto& row : rows) {
-    const auto ended = find(tx, store::Kind::override_, row[0].c_str(), row[1].c_str());
+    const auto ended = store::find(tx, Kind::override_, row[0].c_str(), row[1].c_str());
     if (!ended) continue;
-    remove(tx, ended->key);
+    store::remove(tx, ended->key);
     log.add({.action = "expire",
              .key = ended->key,
              .version = ended->version + 1,

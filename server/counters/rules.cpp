@@ -4,9 +4,10 @@
 
 #include <fmt/core.h>
 
-#include "common/domain/override_json.hpp"
 #include "common/json/tree.hpp"
 #include "common/json/writer.hpp"
+#include "common/objects/bundle_json.hpp"
+#include "common/objects/override_json.hpp"
 #include "common/policy/counter_key.hpp"
 #include "common/policy/match_expr.hpp"
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "common/domain/bundle.hpp"
+#include "common/objects/kind.hpp"
 #include "common/policy/snapshot.hpp"
-#include "server/store/kind.hpp"
 
 namespace sluice::server::counters {
 

@@ -141,7 +141,7 @@ std::string drafts_table(const RowDraft& first) {
 std::vector<StoredObject> find_all(postgres::Transaction& tx, Kind kind, std::span<const ObjectKey> keys) {
   std::vector<StoredObject> found;
   const std::string sql =
-      fmt::format("SELECT {} FROM {} t JOIN {} ON {}", kRead, info(kind).table, kWanted, same_row(kind));
+      fmt::format("SELECT {} FROM {} t JOIN {} ON {}", kRead, info(kind).table(), kWanted, same_row(kind));
   in_parts(keys, [&](std::span<const ObjectKey> part) { read(kind, keys_of(part).run(tx, sql), found); });
   std::ranges::sort(found, {}, [](const StoredObject& row) { return std::tie(row.key.tenant_id, row.key.id); });
   return found;
@@ -151,7 +151,7 @@ std::vector<StoredObject> find_of_tenants(postgres::Transaction& tx, Kind kind,
                                           const std::vector<std::string>& tenant_ids) {
   std::vector<StoredObject> found;
   const std::string sql = fmt::format("SELECT {} FROM {} t WHERE t.tenant_id = $1 AND t.id > $2 ORDER BY t.id LIMIT {}",
-                                      kRead, info(kind).table, kRows);
+                                      kRead, info(kind).table(), kRows);
   for (const std::string& tenant_id : tenant_ids) {
     std::string after;
     for (std::size_t before = found.size();; before = found.size()) {
@@ -171,7 +171,7 @@ bool lock_all(postgres::Transaction& tx, Kind kind, std::span<const StoredObject
   });
   std::ranges::sort(sorted, {}, [](const StoredObject& row) { return std::tie(row.key.tenant_id, row.key.id); });
   const std::string sql =
-      fmt::format("SELECT t.version FROM {} t JOIN {} ON {} ORDER BY t.tenant_id, t.id FOR {} OF t", info(kind).table,
+      fmt::format("SELECT t.version FROM {} t JOIN {} ON {} ORDER BY t.tenant_id, t.id FOR {} OF t", info(kind).table(),
                   kWanted, same_row(kind), lock == Lock::share ? "SHARE" : "UPDATE");
   bool same = true;
   in_parts(std::span<const StoredObject>(sorted), [&](std::span<const StoredObject> part) {
@@ -199,7 +199,7 @@ std::vector<std::int64_t> insert_all(postgres::Transaction& tx, Kind kind, std::
                   "r.tenant_id, r.id, coalesce((SELECT max(v.version) FROM versions v WHERE v.kind = '{2}' AND "
                   "v.tenant_id = r.tenant_id AND v.id = r.id), 0) + 1, r.document::json{3} FROM {4} ON CONFLICT DO "
                   "NOTHING RETURNING tenant_id, id, version",
-                  info(kind).table, names, info(kind).name, values, drafts_table(rows.front())),
+                  info(kind).table(), names, info(kind).name, values, drafts_table(rows.front())),
       rows);
 }
 
@@ -213,12 +213,13 @@ std::vector<std::int64_t> update_all(postgres::Transaction& tx, Kind kind, std::
       tx,
       fmt::format("UPDATE {} t SET version = t.version + 1, updated_at = now(), document = r.document::json{} FROM {} "
                   "WHERE {} RETURNING t.tenant_id, t.id, t.version",
-                  info(kind).table, changes, drafts_table(rows.front()), same_row(kind)),
+                  info(kind).table(), changes, drafts_table(rows.front()), same_row(kind)),
       rows);
 }
 
 void remove_rows(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows) {
-  const std::string sql = fmt::format("DELETE FROM {} t USING {} WHERE {}", info(kind).table, kWanted, same_row(kind));
+  const std::string sql =
+      fmt::format("DELETE FROM {} t USING {} WHERE {}", info(kind).table(), kWanted, same_row(kind));
   in_parts(rows, [&](std::span<const StoredObject> part) { keys_of(part).run(tx, sql); });
 }
 

@@ -1,8 +1,11 @@
 #include "server/store/objects.hpp"
 
+#include <array>
+
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
+#include "common/base/crypto.hpp"
 #include "server/store/statement.hpp"
 
 namespace sluice::server::store {
@@ -39,6 +42,12 @@ void where_key(Statement& statement, const ObjectKey& key) {
 
 }  // namespace
 
+std::string random_id(Kind kind) {
+  std::array<std::uint8_t, 6> bytes;
+  random_bytes(bytes);
+  return fmt::format("{}-{}", info(kind).name, to_hex(bytes));
+}
+
 std::string bundle_document(Kind kind, std::int64_t version, std::string_view document) {
   if (kind != Kind::policy || version == 1) return std::string(document);
   document.remove_suffix(1);
@@ -47,7 +56,7 @@ std::string bundle_document(Kind kind, std::int64_t version, std::string_view do
 
 std::optional<StoredObject> find(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock) {
-  Statement statement(fmt::format("SELECT {} FROM {}", kColumns, info(kind).table));
+  Statement statement(fmt::format("SELECT {} FROM {}", kColumns, info(kind).table()));
   where_key(statement,
             {.kind = kind, .organization_id = {}, .tenant_id = std::string(tenant_id), .id = std::string(id)});
   const pqxx::result rows = statement.add(lock_clause(lock)).run(tx);
@@ -57,7 +66,7 @@ std::optional<StoredObject> find(postgres::Transaction& tx, Kind kind, std::stri
 
 std::vector<StoredObject> list(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters,
                                const Page& page) {
-  Statement statement(fmt::format("SELECT {} FROM {} WHERE ", kColumns, info(kind).table));
+  Statement statement(fmt::format("SELECT {} FROM {} WHERE ", kColumns, info(kind).table()));
   if (info(kind).local_id) {
     statement.add("(tenant_id, id) > ($, ", page.after_tenant_id).add("$)", page.after_id);
   } else {
@@ -75,7 +84,7 @@ StoredObject insert(postgres::Transaction& tx, const ObjectKey& key, const std::
                     const std::vector<ExtraColumn>& extra) {
   std::string names = "organization_id, tenant_id, id, version, document";
   for (const ExtraColumn& column : extra) names.append(", ").append(column.name);
-  Statement statement(fmt::format("INSERT INTO {} ({}) SELECT ", info(key.kind).table, names));
+  Statement statement(fmt::format("INSERT INTO {} ({}) SELECT ", info(key.kind).table(), names));
   statement.add("$, ", key.organization_id).add("$, ", key.tenant_id).add("$, ", key.id);
   statement.add("coalesce((SELECT max(version) FROM versions WHERE kind = $", std::string(info(key.kind).name));
   statement.add(" AND organization_id = $", key.organization_id).add(" AND tenant_id = $", key.tenant_id);
@@ -87,7 +96,7 @@ StoredObject insert(postgres::Transaction& tx, const ObjectKey& key, const std::
 StoredObject update(postgres::Transaction& tx, const StoredObject& before, const std::string& document,
                     const std::vector<ExtraColumn>& extra) {
   Statement statement(
-      fmt::format("UPDATE {} SET version = version + 1, updated_at = now()", info(before.key.kind).table));
+      fmt::format("UPDATE {} SET version = version + 1, updated_at = now()", info(before.key.kind).table()));
   statement.add(", document = $::json", document);
   for (const ExtraColumn& column : extra) {
     statement.add(", ").add(column.name).add(" = $::", column.value).add(column.type);
@@ -97,7 +106,7 @@ StoredObject update(postgres::Transaction& tx, const StoredObject& before, const
 }
 
 std::vector<StoredObject> remove_all(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters) {
-  Statement statement(fmt::format("DELETE FROM {} WHERE true", info(kind).table));
+  Statement statement(fmt::format("DELETE FROM {} WHERE true", info(kind).table()));
   for (const Filter& filter : filters) statement.add(" AND ").add(filter.sql, filter.value);
   std::vector<StoredObject> removed;
   for (const auto& row : statement.add(" RETURNING ").add(kColumns).run(tx)) removed.push_back(read(kind, row));
@@ -105,7 +114,7 @@ std::vector<StoredObject> remove_all(postgres::Transaction& tx, Kind kind, const
 }
 
 void remove(postgres::Transaction& tx, const ObjectKey& key) {
-  Statement statement(fmt::format("DELETE FROM {}", info(key.kind).table));
+  Statement statement(fmt::format("DELETE FROM {}", info(key.kind).table()));
   where_key(statement, key);
   statement.run(tx);
 }

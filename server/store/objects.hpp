@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/objects/kind.hpp"
 #include "server/postgres/transaction.hpp"
-#include "server/store/kind.hpp"
 
 namespace sluice::server::store {
 
@@ -31,6 +31,9 @@ struct StoredObject {
   std::string created_at;  // RFC 3339, UTC
   std::string updated_at;
 };
+
+// A new id: "key-3f9a0c41d2e7".
+std::string random_id(Kind kind);
 
 // The document as bundles and agents have it: a policy's has its version, by which agents tell which of two equal ones
 // wins.

@@ -21,10 +21,10 @@ namespace sluice::server::sync {
 
 // An object that a revision wrote or removed.
 struct Touched {
-  sluice::sync::ObjectId id;
+  ObjectId id;
   std::string organization_id;  // whose it was then; "" of the settings
 
-  std::string_view tenant() const { return id.kind == sluice::sync::ObjectKind::tenant ? id.id : id.tenant_id; }
+  std::string_view tenant() const { return id.kind == Kind::tenant ? id.id : id.tenant_id; }
 };
 
 struct Step {

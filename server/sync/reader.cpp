@@ -8,41 +8,35 @@
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
-#include "server/store/kind.hpp"
+#include "common/objects/kind.hpp"
 #include "server/store/objects.hpp"
 
 namespace sluice::server::sync {
 namespace {
 
-using sluice::sync::ObjectKind;
-
-constexpr std::array kSynced{store::Kind::setting, store::Kind::organization, store::Kind::tenant,
-                             store::Kind::plan,    store::Kind::policy,       store::Kind::key};
-
 // What else the feed follows of `changes`: tokens and bindings, and nothing of overrides and counters.
-constexpr std::string_view kFollowed =
-    "('setting','organization','tenant','plan','policy','key','agent-token','binding')";
-
-std::optional<ObjectKind> object_kind_of(store::Kind kind) {
-  const auto* const found = std::ranges::find(kSynced, kind);
-  return found == kSynced.end() ? std::nullopt : std::optional(static_cast<ObjectKind>(found - kSynced.begin()));
+std::string followed_kinds() {
+  std::string names = fmt::format("'{}','{}'", info(Kind::agent_token).name, info(Kind::binding).name);
+  for (const Kind kind : kAllKinds) {
+    if (info(kind).to_agents()) names += fmt::format(",'{}'", info(kind).name);
+  }
+  return names;
 }
 
 // The store calls the settings 'global', and gives a tenant its own id as tenant_id.
-sluice::sync::ObjectId wire_id(ObjectKind kind, const char* tenant_id, const char* id) {
-  const bool in_tenant = kind > ObjectKind::tenant;
-  return {.kind = kind, .tenant_id = in_tenant ? tenant_id : "", .id = kind == ObjectKind::settings ? "" : id};
+ObjectId wire_id(Kind kind, const char* tenant_id, const char* id) {
+  return {.kind = kind, .tenant_id = info(kind).in_tenant() ? tenant_id : "", .id = kind == Kind::setting ? "" : id};
 }
 
 // Columns: organization_id, tenant_id, id, version, document.
-std::string columns(store::Kind kind) {
+std::string columns(Kind kind) {
   return fmt::format("SELECT t.organization_id, t.tenant_id, t.id, t.version, t.document{} FROM {} t",
-                     kind == store::Kind::agent_token ? ", t.secret_hash" : "", store::info(kind).table);
+                     kind == Kind::agent_token ? ", t.secret_hash" : "", info(kind).table());
 }
 
-sluice::sync::ObjectPtr read_object(store::Kind store_kind, ObjectKind kind, const pqxx::row& row) {
+sluice::sync::ObjectPtr read_object(Kind kind, const pqxx::row& row) {
   return sluice::sync::make_object(wire_id(kind, row[1].c_str(), row[2].c_str()).view(),
-                                   store::bundle_document(store_kind, row[3].as<std::int64_t>(), row[4].c_str()));
+                                   store::bundle_document(kind, row[3].as<std::int64_t>(), row[4].c_str()));
 }
 
 // A token whose hash cannot be read opens nothing.
@@ -79,18 +73,18 @@ std::vector<Step> read_steps(postgres::Transaction& tx, const sluice::sync::Posi
 // A change of anything that agents are told of.
 struct ChangeRow {
   std::int64_t revision = 0;
-  store::Kind kind = store::Kind::policy;
+  Kind kind = Kind::policy;
   store::ObjectKey key;
 };
 
 std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t after, std::size_t most) {
   static const std::string kChanges = fmt::format(
-      "SELECT revision, kind, organization_id, tenant_id, id FROM changes WHERE revision > $1 AND kind IN {} "
+      "SELECT revision, kind, organization_id, tenant_id, id FROM changes WHERE revision > $1 AND kind IN ({}) "
       "ORDER BY revision DESC, ordinal DESC LIMIT $2",
-      kFollowed);
+      followed_kinds());
   std::vector<ChangeRow> changes;
   for (const auto& row : tx.exec(kChanges, after, most)) {
-    const store::Kind kind = *store::kind_from(row[1].c_str());
+    const Kind kind = *kind_from(row[1].c_str());
     changes.push_back({.revision = row[0].as<std::int64_t>(),
                        .kind = kind,
                        .key = {kind, row[2].c_str(), row[3].c_str(), row[4].c_str()}});
@@ -100,10 +94,9 @@ std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t afte
 }
 
 void note(const ChangeRow& change, std::vector<Step>& steps, std::int64_t from) {
-  const auto kind = object_kind_of(change.kind);
-  if (!kind) return;
+  if (!info(change.kind).to_agents()) return;
   steps[static_cast<std::size_t>(change.revision - from - 1)].touched.push_back(
-      {.id = wire_id(*kind, change.key.tenant_id.c_str(), change.key.id.c_str()),
+      {.id = wire_id(change.kind, change.key.tenant_id.c_str(), change.key.id.c_str()),
        .organization_id = change.key.organization_id});
 }
 
@@ -131,7 +124,7 @@ History read_history(postgres::Transaction& tx, const sluice::sync::Position& he
 }
 
 // The rows of these keys, as they are now.
-pqxx::result read_rows(postgres::Transaction& tx, store::Kind kind, const std::vector<const store::ObjectKey*>& keys) {
+pqxx::result read_rows(postgres::Transaction& tx, Kind kind, const std::vector<const store::ObjectKey*>& keys) {
   std::vector<std::string> tenants;
   std::vector<std::string> ids;
   for (const store::ObjectKey* key : keys) {
@@ -144,14 +137,14 @@ pqxx::result read_rows(postgres::Transaction& tx, store::Kind kind, const std::v
                  postgres::text_array(tenants), postgres::text_array(ids));
 }
 
-using KeysOfKind = std::map<store::Kind, std::vector<const store::ObjectKey*>>;
+using KeysOfKind = std::map<Kind, std::vector<const store::ObjectKey*>>;
 
 void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, World& world) {
-  const auto touched = keys.find(store::Kind::agent_token);
+  const auto touched = keys.find(Kind::agent_token);
   if (touched == keys.end()) return;
   auto tokens = std::make_shared<AgentTokens>(*world.tokens);
   for (const store::ObjectKey* key : touched->second) tokens->erase(key->id);
-  for (const auto& row : read_rows(tx, store::Kind::agent_token, touched->second)) {
+  for (const auto& row : read_rows(tx, Kind::agent_token, touched->second)) {
     if (auto token = read_token(row)) tokens->insert_or_assign(row[2].c_str(), std::move(token));
   }
   world.tokens = std::move(tokens);
@@ -171,33 +164,31 @@ WHERE namespace IS NOT NULL GROUP BY namespace)";
 // They are few, and change seldom: all at once.
 std::shared_ptr<const identity::Bindings> read_bindings(postgres::Transaction& tx) {
   auto bindings = std::make_shared<identity::Bindings>();
-  for (const auto& row : tx.exec_text(columns(store::Kind::binding)))
-    bindings->add(identity::stored_binding(row[4].c_str()));
+  for (const auto& row : tx.exec_text(columns(Kind::binding))) bindings->add(identity::stored_binding(row[4].c_str()));
   for (const auto& row : tx.exec_text(kBindingChanges)) bindings->changed(row[0].c_str(), row[1].as<std::int64_t>());
   return bindings;
 }
 
 void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, World& world) {
   std::vector<sluice::sync::Edit> edits;
-  std::vector<sluice::sync::ObjectId> ids;  // of removals; not moved once it is full
+  std::vector<ObjectId> ids;  // of removals; not moved once it is full
   std::size_t most = 0;
   for (const auto& [kind, touched] : keys) most += touched.size();
   ids.reserve(most);
-  for (const auto& [store_kind, touched] : keys) {
-    const auto kind = object_kind_of(store_kind);
-    if (!kind) continue;
+  for (const auto& [kind, touched] : keys) {
+    if (!info(kind).to_agents()) continue;
     // First all are gone; of several edits with one id the last holds.
     for (const store::ObjectKey* key : touched) {
-      ids.push_back(wire_id(*kind, key->tenant_id.c_str(), key->id.c_str()));
+      ids.push_back(wire_id(kind, key->tenant_id.c_str(), key->id.c_str()));
       edits.push_back(sluice::sync::Edit::removal(ids.back().view()));
     }
     std::shared_ptr<TenantOwners> owners;
-    if (*kind == ObjectKind::tenant) {
+    if (kind == Kind::tenant) {
       owners = std::make_shared<TenantOwners>(*world.owners);
       for (const store::ObjectKey* key : touched) owners->erase(key->id);
     }
-    for (const auto& row : read_rows(tx, store_kind, touched)) {
-      edits.emplace_back(read_object(store_kind, *kind, row));
+    for (const auto& row : read_rows(tx, kind, touched)) {
+      edits.emplace_back(read_object(kind, row));
       if (owners) owners->insert_or_assign(row[2].c_str(), row[0].c_str());
     }
     if (owners) world.owners = std::move(owners);
@@ -212,14 +203,15 @@ World read_world(postgres::Transaction& tx) {
   World world(read_history(tx, {.revision = at[0][0].as<std::int64_t>(), .chain = at[0][1].c_str()}));
   std::vector<sluice::sync::Edit> edits;
   auto owners = std::make_shared<TenantOwners>();
-  for (const store::Kind kind : kSynced) {
+  for (const Kind kind : kAllKinds) {
+    if (!info(kind).to_agents()) continue;
     for (const auto& row : tx.exec_text(columns(kind))) {
-      edits.emplace_back(read_object(kind, *object_kind_of(kind), row));
-      if (kind == store::Kind::tenant) owners->emplace(row[2].c_str(), row[0].c_str());
+      edits.emplace_back(read_object(kind, row));
+      if (kind == Kind::tenant) owners->emplace(row[2].c_str(), row[0].c_str());
     }
   }
   auto tokens = std::make_shared<AgentTokens>();
-  for (const auto& row : tx.exec_text(columns(store::Kind::agent_token))) {
+  for (const auto& row : tx.exec_text(columns(Kind::agent_token))) {
     if (auto token = read_token(row)) tokens->emplace(row[2].c_str(), std::move(token));
   }
   world.objects = sluice::sync::ObjectSet().with(std::move(edits));
@@ -254,7 +246,7 @@ Followed follow(postgres::Transaction& tx, const World& before) {
   }
   Followed followed{.course = Course::moved, .world = before, .revisions = revisions};
   renew_tokens(tx, keys, followed.world);
-  if (keys.contains(store::Kind::binding)) followed.world.bindings = read_bindings(tx);
+  if (keys.contains(Kind::binding)) followed.world.bindings = read_bindings(tx);
   renew_objects(tx, keys, followed.world);
   for (Step& step : steps) followed.world.history.append(std::move(step));
   return followed;

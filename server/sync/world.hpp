@@ -54,7 +54,7 @@ struct World {
 using WorldPtr = std::shared_ptr<const World>;
 
 // Is an object within the scope, by whose it is now?
-bool reaches(const World& world, const SyncScope& scope, const sluice::sync::ObjectIdView& id);
+bool reaches(const World& world, const SyncScope& scope, const ObjectIdView& id);
 
 // All objects of a scope. Costs what the scope has.
 sluice::sync::ObjectSet objects_of(const World& world, const SyncScope& scope);

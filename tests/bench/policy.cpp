@@ -19,8 +19,8 @@
 
 #include "agent/decide/decision.hpp"
 #include "common/base/crypto.hpp"
-#include "common/domain/bundle.hpp"
 #include "common/domain/credential.hpp"
+#include "common/objects/bundle_json.hpp"
 #include "common/policy/match.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/policy/snapshot_delta.hpp"

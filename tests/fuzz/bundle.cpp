@@ -14,6 +14,7 @@
 #include "common/domain/limit_numbers.hpp"
 #include "common/json/fault_place.hpp"
 #include "common/json/tree.hpp"
+#include "common/objects/bundle_json.hpp"
 #include "common/policy/match_expr.hpp"
 #include "tests/fuzz/require.hpp"
 

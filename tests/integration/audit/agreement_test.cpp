@@ -25,8 +25,8 @@ TEST_CASE("objects, versions and changes that were changed by hand disagree with
   }
   // Of a key the trail shows a fingerprint only.
   const std::string key = R"({"id":"k","tenant_id":"shop","key_hash":"sha256:00:11223344556677"})";
-  writer.create({server::store::Kind::key, "acme", "shop", "k"}, key);
-  writer.update({server::store::Kind::key, "acme", "shop", "k"}, key);
+  writer.create({Kind::key, "acme", "shop", "k"}, key);
+  writer.update({Kind::key, "acme", "shop", "k"}, key);
   CHECK(store.tamper("SELECT after FROM audit WHERE object_id = 'k' AND seq = (SELECT max(seq) FROM audit WHERE "
                      "organization_id = 'acme')") ==
         R"({"id":"k","tenant_id":"shop","key_hash":"fingerprint:11223344"})");
@@ -74,15 +74,14 @@ TEST_CASE("an id that one organization gave up is another one's to take, with ve
   const auto made = plan_key("lab", "p");
   writer.create(made, plan_document("p", 1));
   writer.remove(made);
-  writer.remove({server::store::Kind::tenant, "acme", "lab", "lab"});
+  writer.remove({Kind::tenant, "acme", "lab", "lab"});
   const auto connection = server::postgres::connect({.url = store.url()});
   {
     server::postgres::Transaction tx(*connection);
     tx.enter({.organization = "globex", .tenants = {}, .actor = "token-globex"});
     server::store::ChangeLog log;
-    create_in(tx, log, {server::store::Kind::tenant, "globex", "lab", "lab"},
-              R"({"id":"lab","organization_id":"globex"})");
-    create_in(tx, log, {server::store::Kind::plan, "globex", "lab", "p"}, plan_document("p", 2));
+    create_in(tx, log, {Kind::tenant, "globex", "lab", "lab"}, R"({"id":"lab","organization_id":"globex"})");
+    create_in(tx, log, {Kind::plan, "globex", "lab", "p"}, plan_document("p", 2));
     CHECK(log.changes()[1].version == 1);
     log.record(tx, {.id = "token-globex", .role = "org_admin", .source = "", .request_id = ""});
     tx.commit();

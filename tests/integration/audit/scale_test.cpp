@@ -30,7 +30,7 @@ std::string document(int plan, int version) {
 }
 
 server::store::ObjectKey key_of(int organization, int plan) {
-  return {server::store::Kind::plan, name("org", organization), name("tenant", organization), name("plan", plan)};
+  return {Kind::plan, name("org", organization), name("tenant", organization), name("plan", plan)};
 }
 
 // Each version of all plans in one revision, as an apply of many objects would be.
@@ -38,8 +38,8 @@ void fill(const Store& store) {
   for (int i = 0; i < kOrganizations; ++i) {
     Writer writer(store.url());
     const std::string organization = name("org", i);
-    writer.create({server::store::Kind::organization, organization, "", organization}, "{}");
-    writer.create({server::store::Kind::tenant, organization, name("tenant", i), name("tenant", i)}, "{}");
+    writer.create({Kind::organization, organization, "", organization}, "{}");
+    writer.create({Kind::tenant, organization, name("tenant", i), name("tenant", i)}, "{}");
   }
   const auto connection =
       server::postgres::connect({.url = store.url(), .statement_timeout = std::chrono::seconds(600)});

@@ -10,7 +10,6 @@ namespace sluice::test {
 
 using server::postgres::Transaction;
 using server::store::ChangeLog;
-using server::store::Kind;
 using server::store::ObjectKey;
 
 namespace {

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "common/domain/check_request.hpp"
+#include "common/objects/bundle_json.hpp"
 #include "common/policy/counter_key.hpp"
 #include "common/policy/match_expr.hpp"
 

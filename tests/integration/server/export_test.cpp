@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
-#include "common/domain/bundle.hpp"
+#include "common/objects/bundle_json.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/snapshot.hpp"
 #include "tests/integration/server/admin_rig.hpp"

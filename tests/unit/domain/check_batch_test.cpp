@@ -49,7 +49,7 @@ struct Cut {
   std::vector<RequestFault> faults;
 };
 
-std::string only_fault(std::string_view text) {
+std::string only_batch_fault(std::string_view text) {
   const Cut cut(text);
   if (cut.faults.size() != 1) return "not one fault:\n" + cut.refusal();
   return std::to_string(cut.faults[0].status) + " " + cut.faults[0].pointer;
@@ -153,7 +153,7 @@ TEST_CASE("an unfinished nest as large as a body may be is refused without a dee
   for (const char* opening : {"[", "{\"a\":"}) {
     std::string text = R"({"checks":[)";
     while (text.size() < kMaxBatchBytes) text += opening;
-    CHECK(only_fault(text) == "400 ");
+    CHECK(only_batch_fault(text) == "400 ");
   }
   const std::string closed = std::string(200'000, '[') + std::string(200'000, ']');
   const Cut cut(batch_of({closed, R"({"subject":"a"})"}));
@@ -167,25 +167,25 @@ TEST_CASE("nothing may follow a batch, not even behind a NUL") {
   CHECK(Cut(good).refusal().empty());
   for (const std::string& tail :
        {std::string("garbage"), std::string("{}"), std::string(1, '\0'), std::string("\0{}", 3)}) {
-    CHECK(only_fault(good + tail) == "400 ");
+    CHECK(only_batch_fault(good + tail) == "400 ");
   }
-  CHECK(only_fault(std::string("{\"checks\":[\0]}", 14)) == "400 ");
-  CHECK(only_fault(std::string("{\"checks\":[{\"subject\":\"a\0b\"}]}", 29)) == "400 ");
-  CHECK(only_fault(std::string("\0", 1) + good) == "400 ");
-  CHECK(only_fault("\xEF\xBB\xBF" + good) == "400 ");
+  CHECK(only_batch_fault(std::string("{\"checks\":[\0]}", 14)) == "400 ");
+  CHECK(only_batch_fault(std::string("{\"checks\":[{\"subject\":\"a\0b\"}]}", 29)) == "400 ");
+  CHECK(only_batch_fault(std::string("\0", 1) + good) == "400 ");
+  CHECK(only_batch_fault("\xEF\xBB\xBF" + good) == "400 ");
 }
 
 TEST_CASE("another value than an object is no batch") {
-  for (const char* text : {"[]", "null", "7", R"("checks")", "true"}) CHECK(only_fault(text) == "400 ");
+  for (const char* text : {"[]", "null", "7", R"("checks")", "true"}) CHECK(only_batch_fault(text) == "400 ");
 }
 
 TEST_CASE("a batch has the member checks, once, and no other") {
-  CHECK(only_fault("{}") == "400 /checks");
-  CHECK(only_fault(R"({"checks":[{}],"checks":[{}]})") == "400 /checks");
-  CHECK(only_fault(R"({"checks":[{}],"\u0063hecks":[{}]})") == "400 /checks");
-  CHECK(only_fault(R"({"checks":[{}],"explain":true})") == "400 /explain");
-  CHECK(only_fault(R"({"a/b":{"deep":[[1e999]]},"checks":[{}]})") == "400 /a~1b");
-  CHECK(only_fault("{\"checks\":[{}],\"\xff\":1}") == "400 ");
+  CHECK(only_batch_fault("{}") == "400 /checks");
+  CHECK(only_batch_fault(R"({"checks":[{}],"checks":[{}]})") == "400 /checks");
+  CHECK(only_batch_fault(R"({"checks":[{}],"\u0063hecks":[{}]})") == "400 /checks");
+  CHECK(only_batch_fault(R"({"checks":[{}],"explain":true})") == "400 /explain");
+  CHECK(only_batch_fault(R"({"a/b":{"deep":[[1e999]]},"checks":[{}]})") == "400 /a~1b");
+  CHECK(only_batch_fault("{\"checks\":[{}],\"\xff\":1}") == "400 ");
   CHECK(Cut(R"({"\u0063hecks":[{}]})").refusal().empty());
   const Cut single(R"({"resource":"GET:/orders","subject":"user:42"})");
   CHECK(single.faults.size() == 3);  // two unknown members, and no checks
@@ -198,7 +198,7 @@ TEST_CASE("of two lists neither is judged by halves") {
 
 TEST_CASE("checks is a list") {
   for (const char* value : {"{}", "null", "7", R"("x")", "true"}) {
-    CHECK(only_fault(R"({"checks":)" + std::string(value) + "}") == "400 /checks");
+    CHECK(only_batch_fault(R"({"checks":)" + std::string(value) + "}") == "400 /checks");
   }
 }
 

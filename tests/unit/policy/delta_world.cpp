@@ -31,7 +31,7 @@ void put(Bundle& bundle, const DeltaWorld::Object& object) {
   std::visit(Put{bundle}, object);
 }
 
-ObjectName name_of(const auto& id) { return {std::get<0>(id), std::get<1>(id), std::get<2>(id)}; }
+ObjectId name_of(const auto& id) { return {std::get<0>(id), std::get<1>(id), std::get<2>(id)}; }
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void DeltaWorld::put_policy(Change& change) {
   }
   if (one_in(60)) policy.match_expr = "region==";
   if (one_in(60)) policy.enforcement.failure_mode = FailureMode::fail_degrade;
-  change.puts.emplace_back(ObjectName{ObjectKind::policy, policy.tenant_id, policy.id}, policy);
+  change.puts.emplace_back(ObjectId{Kind::policy, policy.tenant_id, policy.id}, policy);
 }
 
 void DeltaWorld::put_plan(Change& change) {
@@ -66,7 +66,7 @@ void DeltaWorld::put_plan(Change& change) {
   plan.limits = {limit};
   if (one_in(2)) plan.limits.push_back(bucket("more", 100));
   if (one_in(4)) plan.enforcement.action = Action::shadow_only;
-  change.puts.emplace_back(ObjectName{ObjectKind::plan, plan.tenant_id, plan.id}, plan);
+  change.puts.emplace_back(ObjectId{Kind::plan, plan.tenant_id, plan.id}, plan);
 }
 
 void DeltaWorld::put_key(Change& change) {
@@ -77,31 +77,30 @@ void DeltaWorld::put_key(Change& change) {
              .expires_at = {}};
   key.key_hash += std::string(32, 'a') + ':' + std::string(64, "abcdef"[below(6)]);
   if (one_in(3)) key.expires_at = WallTime(Micros(kRandomNow));
-  change.puts.emplace_back(ObjectName{ObjectKind::key, key.tenant_id, key.id}, key);
+  change.puts.emplace_back(ObjectId{Kind::key, key.tenant_id, key.id}, key);
 }
 
 void DeltaWorld::put_tenant(Change& change) {
   Tenant tenant{.id = some_tenant(), .name = "", .organization_id = ""};
   if (one_in(2)) tenant.organization_id = kOrganizations[below(3)];
   if (one_in(4)) tenant.mode = one_in(2) ? Mode::off : Mode::shadow;
-  change.puts.emplace_back(ObjectName{ObjectKind::tenant, "", tenant.id}, tenant);
+  change.puts.emplace_back(ObjectId{Kind::tenant, "", tenant.id}, tenant);
 }
 
 void DeltaWorld::remove_any(Change& change) {
   if (objects_.empty()) return;
-  const ObjectName name =
+  const ObjectId name =
       name_of(std::next(objects_.begin(), static_cast<std::ptrdiff_t>(below(objects_.size())))->first);
   change.removed.push_back(name);
   // Now and then a key moves to another tenant.
-  if (name.kind == ObjectKind::key && one_in(2)) put_key(change);
+  if (name.kind == Kind::key && one_in(2)) put_key(change);
 }
 
 void DeltaWorld::remove_whole_tenant(Change& change) {
   const std::string tenant = some_tenant();
   for (const auto& [id, object] : objects_) {
-    const ObjectName name = name_of(id);
-    if (name.tenant_id == tenant || (name.kind == ObjectKind::tenant && name.id == tenant))
-      change.removed.push_back(name);
+    const ObjectId name = name_of(id);
+    if (name.tenant_id == tenant || (name.kind == Kind::tenant && name.id == tenant)) change.removed.push_back(name);
   }
 }
 
@@ -115,7 +114,7 @@ void DeltaWorld::add_random(Change& change) {
   if (what < 96) return remove_any(change);
   if (what < 98) {
     const std::string id = kOrganizations[below(3)];
-    change.puts.emplace_back(ObjectName{ObjectKind::organization, "", id}, Organization{id, "N"});
+    change.puts.emplace_back(ObjectId{Kind::organization, "", id}, Organization{id, "N"});
     return;
   }
   change.mode = one_in(3) ? Mode::shadow : Mode::enforce;
@@ -127,16 +126,16 @@ void DeltaWorld::spoil(Change& change) {
     change.puts.push_back(change.puts.front());
     return;
   }
-  const auto kind = static_cast<ObjectKind>(1 + below(5));
-  change.removed.push_back({kind, kind > ObjectKind::tenant ? "shop" : "", "never-there"});
+  const auto kind = static_cast<Kind>(1 + below(5));
+  change.removed.push_back({kind, kind > Kind::tenant ? "shop" : "", "never-there"});
 }
 
 DeltaWorld::Change DeltaWorld::change() {
   Change change;
   for (std::size_t i = 0, count = one_in(2) ? 1 : 1 + below(5); i < count; ++i) add_random(change);
   // Each object once: the first says what becomes of it.
-  std::vector<ObjectName> named;
-  auto again = [&](const ObjectName& name) {
+  std::vector<ObjectId> named;
+  auto again = [&](const ObjectId& name) {
     if (std::ranges::find(named, name) != named.end()) return true;
     named.push_back(name);
     return false;
@@ -166,7 +165,7 @@ SnapshotDelta DeltaWorld::delta_of(const Change& change) {
 
 void DeltaWorld::apply(const Change& change) {
   mode_ = change.mode.value_or(mode_);
-  for (const ObjectName& name : change.removed) objects_.erase({name.kind, name.tenant_id, name.id});
+  for (const ObjectId& name : change.removed) objects_.erase({name.kind, name.tenant_id, name.id});
   for (const auto& [name, object] : change.puts) {
     objects_.insert_or_assign({name.kind, name.tenant_id, name.id}, object);
   }

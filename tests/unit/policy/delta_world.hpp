@@ -20,8 +20,8 @@ class DeltaWorld {
   using Object = std::variant<Organization, Tenant, Plan, Policy, ApiKey>;
   struct Change {
     std::optional<Mode> mode;
-    std::vector<std::pair<ObjectName, Object>> puts;
-    std::vector<ObjectName> removed;
+    std::vector<std::pair<ObjectId, Object>> puts;
+    std::vector<ObjectId> removed;
     bool fits = true;  // it removes what is there, and names every object once
   };
   static SnapshotDelta delta_of(const Change& change);
@@ -37,7 +37,7 @@ class DeltaWorld {
   bool one_in(std::size_t n) { return below(n) == 0; }
 
  private:
-  using Id = std::tuple<ObjectKind, std::string, std::string>;
+  using Id = std::tuple<Kind, std::string, std::string>;
   using Objects = std::map<Id, Object>;  // in the order of the kinds
 
   void add_random(Change& change);

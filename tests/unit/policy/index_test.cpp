@@ -1,4 +1,5 @@
 // The index: it may offer too much, never too little, and it does not ask what is about something else.
+#include "common/objects/bundle_json.hpp"
 #include "common/policy/policy_index.hpp"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include "common/domain/bundle.hpp"
 #include "common/domain/check_request.hpp"
+#include "common/objects/bundle_json.hpp"
 #include "common/policy/explain.hpp"
 #include "common/policy/match.hpp"
 #include "common/policy/precedence.hpp"

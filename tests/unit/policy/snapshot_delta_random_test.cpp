@@ -135,9 +135,9 @@ void check_faults(const Faults& faults, const DeltaWorld::Change& change, Reache
     CAPTURE(fault.pointer);
     CAPTURE(fault.text);
     const bool removal = fault.pointer.starts_with("/removed/");
-    auto is_about = [&](const ObjectName& name) {
-      const bool local = name.kind == ObjectKind::plan || name.kind == ObjectKind::policy;
-      const std::string pointer = std::string(removal ? "/removed/" : "/") + std::string(list_name(name.kind)) + '/' +
+    auto is_about = [&](const ObjectId& name) {
+      const bool local = name.kind == Kind::plan || name.kind == Kind::policy;
+      const std::string pointer = std::string(removal ? "/removed/" : "/") + std::string(info(name.kind).plural) + '/' +
                                   (local ? name.tenant_id + '/' : "") + name.id;
       return fault.pointer == pointer || fault.pointer.starts_with(pointer + '/');
     };

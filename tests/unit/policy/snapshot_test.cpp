@@ -1,4 +1,5 @@
 #include "common/policy/snapshot.hpp"
+#include "common/objects/bundle_json.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // What is allowed in a bundle and most likely not meant.
 #include "common/policy/warnings.hpp"
+#include "common/objects/bundle_json.hpp"
 
 #include "tests/unit/policy/policy_helpers.hpp"
 

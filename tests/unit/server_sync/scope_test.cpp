@@ -8,14 +8,12 @@
 namespace sluice::server::test {
 namespace {
 
-using sluice::sync::ObjectKind;
-
 // The ids of a set, as "kind tenant/id" with spaces between.
 std::string names(const sluice::sync::ObjectSet& objects) {
   std::string text;
   objects.for_each([&](const sluice::sync::ObjectPtr& object) {
     const auto id = object->id();
-    text += fmt::format("{}{} {}/{}", text.empty() ? "" : ", ", sluice::sync::to_string(id.kind), id.tenant_id, id.id);
+    text += fmt::format("{}{} {}/{}", text.empty() ? "" : ", ", info(id.kind).sync_name, id.tenant_id, id.id);
   });
   return text;
 }
@@ -94,7 +92,7 @@ TEST_CASE("who follows by deltas has what the whole would give, in every scope")
 
 TEST_CASE("a tenant's id that passed to another organization takes nothing along") {
   Worlds worlds;
-  const sluice::sync::ObjectId shop{.kind = ObjectKind::tenant, .tenant_id = "", .id = "shop"};
+  const ObjectId shop{.kind = Kind::tenant, .tenant_id = "", .id = "shop"};
   Follower before{.scope = kShop};
   before.fetch(worlds.world);
   Follower globex{.scope = kGlobex};

@@ -16,8 +16,8 @@ inline sluice::sync::Position at(std::int64_t revision) {
   return {.revision = revision, .chain = fmt::format("{:064x}", revision + 1)};
 }
 
-inline sluice::sync::ObjectId policy_of(std::string_view tenant, std::string_view id) {
-  return {.kind = sluice::sync::ObjectKind::policy, .tenant_id = std::string(tenant), .id = std::string(id)};
+inline ObjectId policy_of(std::string_view tenant, std::string_view id) {
+  return {.kind = Kind::policy, .tenant_id = std::string(tenant), .id = std::string(id)};
 }
 
 // Organization acme has the tenants shop and lab, globex has mill; each tenant has a policy p.
@@ -25,17 +25,17 @@ class Worlds {
  public:
   Worlds() {
     std::vector<sluice::sync::Edit> edits;
-    const auto add = [&edits](sluice::sync::ObjectKind kind, std::string_view tenant, std::string_view id) {
+    const auto add = [&edits](Kind kind, std::string_view tenant, std::string_view id) {
       edits.emplace_back(sluice::sync::make_object({kind, tenant, id}, fmt::format(R"({{"id":"{}"}})", id)));
     };
-    add(sluice::sync::ObjectKind::settings, "", "");
-    add(sluice::sync::ObjectKind::organization, "", "acme");
-    add(sluice::sync::ObjectKind::organization, "", "globex");
-    auto owners = std::make_shared<sync::TenantOwners>();
+    add(Kind::setting, "", "");
+    add(Kind::organization, "", "acme");
+    add(Kind::organization, "", "globex");
+    auto owners = std::make_shared<server::sync::TenantOwners>();
     for (const auto& [tenant, owner] :
          {std::pair("shop", "acme"), std::pair("lab", "acme"), std::pair("mill", "globex")}) {
-      add(sluice::sync::ObjectKind::tenant, "", tenant);
-      add(sluice::sync::ObjectKind::policy, tenant, "p");
+      add(Kind::tenant, "", tenant);
+      add(Kind::policy, tenant, "p");
       owners->emplace(tenant, owner);
     }
     world.objects = world.objects.with(std::move(edits));
@@ -44,7 +44,7 @@ class Worlds {
   }
 
   // One revision that writes an object, or removes it where there is no document.
-  Worlds& write(std::string_view organization, const sluice::sync::ObjectId& id, std::string_view document) {
+  Worlds& write(std::string_view organization, const ObjectId& id, std::string_view document) {
     std::vector<sluice::sync::Edit> edits;
     if (document.empty()) {
       edits.push_back(sluice::sync::Edit::removal(id.view()));

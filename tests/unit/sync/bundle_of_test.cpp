@@ -1,4 +1,5 @@
 #include "common/sync/bundle_of.hpp"
+#include "common/objects/bundle_json.hpp"
 
 #include <doctest/doctest.h>
 
@@ -29,7 +30,7 @@ TEST_CASE("the objects of a scope are the bundle that a file with the same docum
 TEST_CASE("what the reader of bundles refuses is refused, named by the object and the place in its document") {
   std::vector<ObjectPtr> objects = small_shop();
   objects.push_back(policy("shop", "zeta", "gold"));
-  objects.push_back(make_object({ObjectKind::key, "shop", "bad"}, R"({"tenant_id":"shop","id":"bad","key_hash":"x"})"));
+  objects.push_back(make_object({Kind::key, "shop", "bad"}, R"({"tenant_id":"shop","id":"bad","key_hash":"x"})"));
   const Faults faults = faults_of(set_of(objects));
   REQUIRE(faults.size() == 2);
   CHECK(faults[0].pointer == "/plan_id");
@@ -41,8 +42,8 @@ TEST_CASE("what the reader of bundles refuses is refused, named by the object an
 
 TEST_CASE("expressions are checked where there is a check") {
   std::vector<ObjectPtr> objects = small_shop();
-  objects.push_back(make_object({ObjectKind::policy, "shop", "e"},
-                                R"({"tenant_id":"shop","id":"e","match_expr":"bad","plan_id":"pro"})"));
+  objects.push_back(
+      make_object({Kind::policy, "shop", "e"}, R"({"tenant_id":"shop","id":"e","match_expr":"bad","plan_id":"pro"})"));
   CHECK(faults_of(set_of(objects)).empty());
   const Faults faults = faults_of(set_of(objects), [](std::string_view) { return std::optional<std::string>("no"); });
   REQUIRE(faults.size() == 1);
@@ -52,7 +53,7 @@ TEST_CASE("expressions are checked where there is a check") {
 TEST_CASE("a document that is about another object than it was sent as is refused") {
   const std::vector<ObjectPtr> good = small_shop();
   for (const ObjectPtr& object : good) {
-    if (object->id().kind == ObjectKind::settings) continue;
+    if (object->id().kind == Kind::setting) continue;
     std::vector<ObjectPtr> objects = good;
     const ObjectIdView id = object->id();
     objects.push_back(make_object({id.kind, id.tenant_id, "other"}, object->document()));
@@ -66,18 +67,18 @@ TEST_CASE("a document that is about another object than it was sent as is refuse
 
 TEST_CASE("settings of another version are refused rather than half understood") {
   std::vector<ObjectPtr> objects = small_shop();
-  objects[0] = make_object({ObjectKind::settings, "", ""}, R"({"mode":"loud"})");
+  objects[0] = make_object({Kind::setting, "", ""}, R"({"mode":"loud"})");
   REQUIRE(faults_of(set_of(objects)).size() == 1);
   CHECK(faults_of(set_of(objects))[0].pointer == "/mode");
-  objects[0] = make_object({ObjectKind::settings, "", ""}, R"({"mode":"off","frozen":true})");
+  objects[0] = make_object({Kind::setting, "", ""}, R"({"mode":"off","frozen":true})");
   CHECK(faults_of(set_of(objects))[0].pointer == "/frozen");
-  objects[0] = make_object({ObjectKind::settings, "", ""}, R"({})");
+  objects[0] = make_object({Kind::setting, "", ""}, R"({})");
   CHECK(to_bundle(set_of(objects))->mode == Mode::enforce);
 }
 
 TEST_CASE("a document that is no JSON is named") {
   std::vector<ObjectPtr> objects = small_shop();
-  objects.push_back(make_object({ObjectKind::key, "shop", "zz"}, R"({"a":"\udc00"})"));
+  objects.push_back(make_object({Kind::key, "shop", "zz"}, R"({"a":"\udc00"})"));
   const Faults faults = faults_of(set_of(objects));
   REQUIRE(faults.size() == 1);
   CHECK(faults[0].text.starts_with("key zz of tenant shop: not valid JSON"));
@@ -88,7 +89,7 @@ TEST_CASE("a document cannot break out of its place in the bundle") {
   // As a list's items these would be two policies, or the end of the list; as one document they are no JSON.
   const std::string two =
       std::string(policy("shop", "a", "pro")->document()) + "," + std::string(policy("shop", "b", "pro")->document());
-  objects.push_back(make_object({ObjectKind::policy, "shop", "a"}, two));
+  objects.push_back(make_object({Kind::policy, "shop", "a"}, two));
   const Faults faults = faults_of(set_of(objects));
   REQUIRE(faults.size() == 1);
   CHECK(faults[0].text.starts_with("policy a of tenant shop: not valid JSON"));
@@ -101,7 +102,7 @@ TEST_CASE("a part of the objects comes with what it refers to and nothing else")
     objects.insert(objects.end(), {tenant(name, "acme"), plan(name, "pro"), policy(name, "p", "pro"), key(name, name)});
   }
   const ObjectSet set = set_of(objects);
-  const auto part = to_bundle_part(set, std::vector{set.find({ObjectKind::policy, "t7", "p"})});
+  const auto part = to_bundle_part(set, std::vector{set.find({Kind::policy, "t7", "p"})});
   REQUIRE(part);
   CHECK(part->mode == Mode::shadow);
   CHECK(part->organizations.size() == 1);
@@ -110,14 +111,14 @@ TEST_CASE("a part of the objects comes with what it refers to and nothing else")
   CHECK(part->plans.size() == 1);
   CHECK(part->policies.size() == 1);
   CHECK(part->keys.empty());
-  const auto of_key = to_bundle_part(set, std::vector{set.find({ObjectKind::key, "t7", "t7"})});
+  const auto of_key = to_bundle_part(set, std::vector{set.find({Kind::key, "t7", "t7"})});
   REQUIRE(of_key);
   CHECK(of_key->plans.empty());
 }
 
 TEST_CASE("a part with a reference that leads nowhere is refused") {
   const ObjectSet set = set_of({organization("acme"), tenant("shop", "acme"), policy("shop", "p", "gone")});
-  const auto part = to_bundle_part(set, std::vector{set.find({ObjectKind::policy, "shop", "p"})});
+  const auto part = to_bundle_part(set, std::vector{set.find({Kind::policy, "shop", "p"})});
   REQUIRE(!part);
   CHECK(part.error()[0].pointer == "/plan_id");
 }

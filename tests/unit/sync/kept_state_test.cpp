@@ -43,7 +43,7 @@ TEST_CASE("of nothing there is a state too, and documents may have any bytes") {
   const auto nothing = read_state(empty);
   REQUIRE(nothing);
   CHECK(restore(*nothing).objects.size() == 0);
-  const ObjectPtr odd = make_object({ObjectKind::tenant, "", "shop"}, std::string("{\"a\":\"\n\"}\0\n", 12));
+  const ObjectPtr odd = make_object({Kind::tenant, "", "shop"}, std::string("{\"a\":\"\n\"}\0\n", 12));
   const std::string text = write_state({.head = {.revision = 1, .chain = kChainA}, .objects = set_of({odd})});
   const auto read = read_state(text);
   REQUIRE(read);

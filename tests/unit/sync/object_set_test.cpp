@@ -20,7 +20,7 @@ Checksum sum_of(const std::vector<ObjectPtr>& objects) {
 }
 
 ObjectPtr numbered(int i, std::string_view document = "{}") {
-  return make_object({ObjectKind::policy, "shop", fmt::format("p{:06}", i)}, document);
+  return make_object({Kind::policy, "shop", fmt::format("p{:06}", i)}, document);
 }
 
 // The same set kept the plain way, for comparison.
@@ -33,13 +33,13 @@ std::vector<ObjectPtr> values(const Model& model) {
 }
 
 TEST_CASE("an object's hash covers kind, tenant, id and document, each behind its length of eight bytes") {
-  const ObjectPtr object = make_object({ObjectKind::plan, "shop", "pro"}, R"({"a":1})");
+  const ObjectPtr object = make_object({Kind::plan, "shop", "pro"}, R"({"a":1})");
   using namespace std::literals;
   const std::string bytes =
       "\0\0\0\0\0\0\0\4plan"s + "\0\0\0\0\0\0\0\4shop"s + "\0\0\0\0\0\0\0\3pro"s + "\0\0\0\0\0\0\0\7{\"a\":1}"s;
   CHECK(object->hash() == sha256(bytes));
   CHECK(object->document() == R"({"a":1})");
-  CHECK(object->id() == ObjectIdView{ObjectKind::plan, "shop", "pro"});
+  CHECK(object->id() == ObjectIdView{Kind::plan, "shop", "pro"});
 }
 
 TEST_CASE("the checksum of one object is its hash, of none zeros, and of two their sum in four little-endian lanes") {
@@ -61,15 +61,15 @@ TEST_CASE("the checksum of one object is its hash, of none zeros, and of two the
 }
 
 TEST_CASE("ids are held to the shape of their kind") {
-  CHECK(!check_id({ObjectKind::settings, "", ""}));
-  CHECK(!check_id({ObjectKind::tenant, "", "shop"}));
-  CHECK(!check_id({ObjectKind::key, "shop", "k.1-a"}));
-  CHECK(check_id({ObjectKind::settings, "", "global"})->member == "id");
-  CHECK(check_id({ObjectKind::organization, "shop", "acme"})->member == "tenant_id");
-  CHECK(check_id({ObjectKind::tenant, "other", "shop"})->member == "tenant_id");
-  CHECK(check_id({ObjectKind::plan, "", "pro"})->member == "tenant_id");
-  CHECK(check_id({ObjectKind::plan, "shop", "Pro"})->member == "id");
-  CHECK(check_id({ObjectKind::plan, "shop", std::string(64, 'a')})->member == "id");
+  CHECK(!check_id({Kind::setting, "", ""}));
+  CHECK(!check_id({Kind::tenant, "", "shop"}));
+  CHECK(!check_id({Kind::key, "shop", "k.1-a"}));
+  CHECK(check_id({Kind::setting, "", "global"})->member == "id");
+  CHECK(check_id({Kind::organization, "shop", "acme"})->member == "tenant_id");
+  CHECK(check_id({Kind::tenant, "other", "shop"})->member == "tenant_id");
+  CHECK(check_id({Kind::plan, "", "pro"})->member == "tenant_id");
+  CHECK(check_id({Kind::plan, "shop", "Pro"})->member == "id");
+  CHECK(check_id({Kind::plan, "shop", std::string(64, 'a')})->member == "id");
 }
 
 TEST_CASE("a set is in order of kind, tenant and id, and finds what is in it") {
@@ -82,13 +82,13 @@ TEST_CASE("a set is in order of kind, tenant and id, and finds what is in it") {
   set.for_each([&](const ObjectPtr& object) { ids.push_back(object->id()); });
   CHECK(std::ranges::is_sorted(ids));
   for (const ObjectPtr& object : objects) CHECK(set.find(object->id()) == object);
-  CHECK(set.find({ObjectKind::plan, "shop", "free"}) == nullptr);
-  CHECK(ObjectSet().find({ObjectKind::plan, "shop", "free"}) == nullptr);
+  CHECK(set.find({Kind::plan, "shop", "free"}) == nullptr);
+  CHECK(ObjectSet().find({Kind::plan, "shop", "free"}) == nullptr);
   std::vector<std::string_view> of_shop;
-  set.for_each(ObjectKind::plan, "shop", [&](const ObjectPtr& object) { of_shop.push_back(object->id().tenant_id); });
+  set.for_each(Kind::plan, "shop", [&](const ObjectPtr& object) { of_shop.push_back(object->id().tenant_id); });
   CHECK(of_shop == std::vector<std::string_view>{"shop"});
   std::size_t plans = 0;
-  set.for_each(ObjectKind::plan, [&](const ObjectPtr&) { ++plans; });
+  set.for_each(Kind::plan, [&](const ObjectPtr&) { ++plans; });
   CHECK(plans == 2);
 }
 
@@ -105,25 +105,25 @@ TEST_CASE("the checksum does not depend on the order in which objects came") {
 TEST_CASE("a change says what was before and after, and what is the same byte for byte is none") {
   const ObjectSet before = set_of(small_shop());
   std::vector<ObjectChange> changes;
-  const ObjectPtr kept = before.find({ObjectKind::plan, "shop", "pro"});
+  const ObjectPtr kept = before.find({Kind::plan, "shop", "pro"});
   const ObjectSet after =
       before.with({Edit(plan("shop", "pro")), Edit(policy("shop", "orders", "pro", "y")), Edit(key("shop", "k2")),
-                   Edit::removal({ObjectKind::key, "shop", "k1"}), Edit::removal({ObjectKind::key, "shop", "k3"})},
+                   Edit::removal({Kind::key, "shop", "k1"}), Edit::removal({Kind::key, "shop", "k3"})},
                   &changes);
   REQUIRE(changes.size() == 3);
-  CHECK(changes[0].id() == ObjectIdView{ObjectKind::policy, "shop", "orders"});
+  CHECK(changes[0].id() == ObjectIdView{Kind::policy, "shop", "orders"});
   CHECK((changes[0].before && changes[0].after));
   CHECK((changes[1].before && !changes[1].after));
   CHECK((!changes[2].before && changes[2].after));
-  CHECK(after.find({ObjectKind::plan, "shop", "pro"}) == kept);
+  CHECK(after.find({Kind::plan, "shop", "pro"}) == kept);
   CHECK(before.size() == 6);
   CHECK(after.size() == 6);
-  CHECK(before.find({ObjectKind::key, "shop", "k1"}) != nullptr);
+  CHECK(before.find({Kind::key, "shop", "k1"}) != nullptr);
 }
 
 TEST_CASE("of several edits of one object the last holds") {
   const ObjectSet set = ObjectSet().with(
-      {Edit(numbered(1, "{}")), Edit::removal({ObjectKind::policy, "shop", "p000001"}), Edit(numbered(1, "[]"))});
+      {Edit(numbered(1, "{}")), Edit::removal({Kind::policy, "shop", "p000001"}), Edit(numbered(1, "[]"))});
   REQUIRE(set.size() == 1);
   CHECK(objects_of(set)[0]->document() == "[]");
 }
@@ -174,10 +174,10 @@ TEST_CASE("a change among many objects shares all but one chunk's worth of them 
   std::vector<Edit> edits;
   for (int i = 0; i < 100'000; ++i) edits.emplace_back(numbered(i));
   const ObjectSet before = ObjectSet().with(std::move(edits));
-  const long shared = before.find({ObjectKind::policy, "shop", "p070000"}).use_count();
+  const long shared = before.find({Kind::policy, "shop", "p070000"}).use_count();
   const ObjectSet after = before.with({Edit(numbered(50'000, "[]"))});
   // A shared chunk is not copied: its objects have no more owners than before.
-  CHECK(before.find({ObjectKind::policy, "shop", "p070000"}).use_count() == shared);
+  CHECK(before.find({Kind::policy, "shop", "p070000"}).use_count() == shared);
   std::size_t copied = 0;
   for (const ObjectPtr& object : objects_of(after)) copied += object.use_count() > 3 ? 1 : 0;
   CHECK(copied < ObjectSet::kMostInChunk);

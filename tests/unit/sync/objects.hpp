@@ -14,30 +14,30 @@ inline const std::string kChainA(64, 'a');
 inline const std::string kChainB(64, 'b');
 
 inline ObjectPtr settings(std::string_view mode) {
-  return make_object({ObjectKind::settings, "", ""}, fmt::format(R"({{"mode":"{}"}})", mode));
+  return make_object({Kind::setting, "", ""}, fmt::format(R"({{"mode":"{}"}})", mode));
 }
 inline ObjectPtr organization(std::string_view id) {
-  return make_object({ObjectKind::organization, "", id}, fmt::format(R"({{"id":"{}","name":"The {}"}})", id, id));
+  return make_object({Kind::organization, "", id}, fmt::format(R"({{"id":"{}","name":"The {}"}})", id, id));
 }
 inline ObjectPtr tenant(std::string_view id, std::string_view organization_id) {
-  return make_object({ObjectKind::tenant, "", id},
+  return make_object({Kind::tenant, "", id},
                      fmt::format(R"({{"id":"{}","organization_id":"{}"}})", id, organization_id));
 }
 inline ObjectPtr plan(std::string_view tenant_id, std::string_view id, int limit = 5) {
-  return make_object({ObjectKind::plan, tenant_id, id},
+  return make_object({Kind::plan, tenant_id, id},
                      fmt::format(R"({{"tenant_id":"{}","id":"{}","limits":[{{"name":"n","algorithm":"fixed_window",)"
                                  R"("limit":{},"window":"10s"}}]}})",
                                  tenant_id, id, limit));
 }
 inline ObjectPtr policy(std::string_view tenant_id, std::string_view id, std::string_view plan_id,
                         std::string_view resource = "x") {
-  return make_object({ObjectKind::policy, tenant_id, id},
+  return make_object({Kind::policy, tenant_id, id},
                      fmt::format(R"({{"tenant_id":"{}","id":"{}","scope":{{"resource":["{}"]}},"plan_id":"{}"}})",
                                  tenant_id, id, resource, plan_id));
 }
 inline ObjectPtr key(std::string_view tenant_id, std::string_view id) {
   return make_object(
-      {ObjectKind::key, tenant_id, id},
+      {Kind::key, tenant_id, id},
       fmt::format(R"({{"tenant_id":"{}","id":"{}","key_hash":"sha256:{:0>32}:{:0>64}"}})", tenant_id, id, "1", "2"));
 }
 

@@ -30,16 +30,15 @@ TEST_CASE("a whole state replaces nothing, and says that all of it is new") {
 }
 
 TEST_CASE("a delta leads to the state the server has, and says what changed") {
-  const ObjectSet after = kShop.with({Edit(policy("shop", "orders", "pro", "y")), Edit(key("shop", "k2")),
-                                      Edit::removal({ObjectKind::key, "shop", "k1"})});
+  const ObjectSet after = kShop.with(
+      {Edit(policy("shop", "orders", "pro", "y")), Edit(key("shop", "k2")), Edit::removal({Kind::key, "shop", "k1"})});
   const auto applied = apply(kState, delta(5, 9, kShop, after));
   REQUIRE(applied);
   CHECK(applied->state.head.revision == 9);
   CHECK(applied->state.objects.checksum() == after.checksum());
   CHECK(applied->changes.size() == 3);
   CHECK(kState.objects.checksum() == kShop.checksum());
-  CHECK(applied->state.objects.find({ObjectKind::plan, "shop", "pro"}) ==
-        kShop.find({ObjectKind::plan, "shop", "pro"}));
+  CHECK(applied->state.objects.find({Kind::plan, "shop", "pro"}) == kShop.find({Kind::plan, "shop", "pro"}));
 }
 
 TEST_CASE("a delta that only moves the head is one") {
@@ -64,7 +63,7 @@ TEST_CASE("a delta that misses a change is refused by its checksum, and so is on
 
 TEST_CASE("a delta may remove what came and went in between") {
   SnapshotDocument document = delta(5, 9, kShop, kShop);
-  document.removed.push_back({ObjectKind::key, "shop", "k7"});
+  document.removed.push_back({Kind::key, "shop", "k7"});
   const auto applied = apply(kState, document);
   REQUIRE(applied);
   CHECK(applied->changes.empty());
@@ -75,7 +74,7 @@ TEST_CASE("an object given twice, or given and removed, is refused") {
   twice.objects.push_back(twice.objects.front());
   CHECK(code_of(replace({}, twice)) == "duplicate_object");
   SnapshotDocument both = delta(5, 9, kShop, kShop.with({Edit(key("shop", "k2"))}));
-  both.removed.push_back({ObjectKind::key, "shop", "k2"});
+  both.removed.push_back({Kind::key, "shop", "k2"});
   CHECK(code_of(apply(kState, both)) == "duplicate_object");
 }
 
@@ -95,15 +94,15 @@ TEST_CASE("a whole state where a delta is due, and the other way round, are refu
 TEST_CASE(
     "a whole state of another history goes back behind the state before, keeps what is the same, and says what is "
     "not") {
-  const ObjectSet restored = kShop.with({Edit::removal({ObjectKind::key, "shop", "k1"}), Edit(plan("shop", "pro", 9))});
+  const ObjectSet restored = kShop.with({Edit::removal({Kind::key, "shop", "k1"}), Edit(plan("shop", "pro", 9))});
   const auto applied = replace(kState, whole(3, restored, kChainB));
   REQUIRE(applied);
   CHECK(applied->state.head == Position{.revision = 3, .chain = kChainB});
   CHECK(applied->state.objects.checksum() == restored.checksum());
   REQUIRE(applied->changes.size() == 2);
-  CHECK(applied->changes[0].id() == ObjectIdView{ObjectKind::plan, "shop", "pro"});
+  CHECK(applied->changes[0].id() == ObjectIdView{Kind::plan, "shop", "pro"});
   CHECK(!applied->changes[1].after);
-  const ObjectIdView same{ObjectKind::policy, "shop", "orders"};
+  const ObjectIdView same{Kind::policy, "shop", "orders"};
   CHECK(applied->state.objects.find(same) == kShop.find(same));
 }
 

@@ -46,15 +46,14 @@ TEST_CASE("an empty state is one") {
 TEST_CASE("a delta survives being written and read, with what is removed") {
   const ObjectSet before = set_of(small_shop());
   std::vector<ObjectChange> changes;
-  const ObjectSet after =
-      before.with({Edit(key("shop", "k2")), Edit::removal({ObjectKind::key, "shop", "k1"})}, &changes);
+  const ObjectSet after = before.with({Edit(key("shop", "k2")), Edit::removal({Kind::key, "shop", "k1"})}, &changes);
   const auto read = parse_snapshot(write_delta(5, kHead, after, changes));
   REQUIRE(read);
   CHECK(read->since == 5);
   CHECK(read->checksum == after.checksum());
   REQUIRE(read->objects.size() == 1);
   CHECK(read->objects[0]->hash() == key("shop", "k2")->hash());
-  CHECK(read->removed == std::vector<ObjectId>{{ObjectKind::key, "shop", "k1"}});
+  CHECK(read->removed == std::vector<ObjectId>{{Kind::key, "shop", "k1"}});
 }
 
 TEST_CASE("a document's bytes arrive as they were, whatever a writer would have made of them") {

@@ -10,8 +10,8 @@
 
 #include "agent/api/check_api.hpp"
 #include "agent/usage/recorder.hpp"
-#include "common/domain/bundle.hpp"
 #include "common/limiter/memory_store.hpp"
+#include "common/objects/bundle_json.hpp"
 #include "tests/unit/http_asker.hpp"
 
 namespace sluice::agent::api {

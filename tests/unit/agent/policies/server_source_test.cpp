@@ -170,7 +170,7 @@ TEST_CASE("a faulty state is refused and named, the former stays in force until 
   rig.start();
   REQUIRE(rig.enforces(1));
   REQUIRE(rig.until([&] { return rig.server().streams() == 1; }));
-  rig.server().write(sync::make_object({ObjectKind::policy, "shop", "orders"}, faulty("x")));
+  rig.server().write(sync::make_object({Kind::policy, "shop", "orders"}, faulty("x")));
   rig.server().invalidate();
   REQUIRE(rig.says("the policies of revision 2 are refused (invalid_snapshot: "));
   CHECK(rig.in_force()->revision == 1);
@@ -251,7 +251,7 @@ TEST_CASE("what is compiled from a change is what is compiled from the whole") {
   REQUIRE(compiled);
   sync::Applied applied{.state = {{2, sync::kChainB}, {}}, .changes = {}};
   applied.state.objects = before.objects.with(
-      {sync::settings("enforce"), sync::plan("shop", "pro", 9), sync::Edit::removal({ObjectKind::policy, "shop", "p3"}),
+      {sync::settings("enforce"), sync::plan("shop", "pro", 9), sync::Edit::removal({Kind::policy, "shop", "p3"}),
        sync::policy("shop", "p4", "pro", "other")},
       &applied.changes);
   const auto next = compile_next(**compiled, applied, 2);

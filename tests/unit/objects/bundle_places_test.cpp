@@ -4,8 +4,9 @@
 #include <chrono>
 #include <string>
 
-#include "bundle_helpers.hpp"
 #include "common/json/fault_place.hpp"
+#include "common/objects/bundle_json.hpp"
+#include "tests/unit/objects/bundle_helpers.hpp"
 
 using namespace sluice;
 using namespace sluice::test;

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "bundle_helpers.hpp"
+#include "tests/unit/objects/bundle_helpers.hpp"
 
 using namespace std::chrono_literals;
 using namespace sluice;

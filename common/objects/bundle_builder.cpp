@@ -1,4 +1,4 @@
-#include "common/domain/bundle_reader.hpp"
+#include "common/objects/bundle_builder.hpp"
 
 #include <fmt/core.h>
 
@@ -6,11 +6,11 @@
 
 #include "common/base/text.hpp"
 #include "common/domain/credential.hpp"
-#include "common/domain/enforcement_json.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/override_json.hpp"
-#include "common/domain/policy_json.hpp"
+#include "common/objects/enforcement_json.hpp"
+#include "common/objects/override_json.hpp"
+#include "common/objects/policy_json.hpp"
 
 namespace sluice {
 namespace {
@@ -20,24 +20,75 @@ constexpr std::size_t kMinSaltBytes = 16;
 
 }  // namespace
 
-void BundleReader::expect_tenants(std::size_t count) {
-  bundle_.tenants.reserve(count);
-  tenants_.set_count(count);
+void BundleBuilder::expect(Kind kind, std::size_t count) {
+  if (kind == Kind::tenant) {
+    bundle_.tenants.reserve(count);
+    tenants_.set_count(count);
+  } else if (kind == Kind::policy) {
+    bundle_.policies.reserve(count);
+    policies_.reserve(count);
+  } else if (kind == Kind::key) {
+    bundle_.keys.reserve(count);
+    keys_.reserve(count);
+  }
 }
 
-void BundleReader::expect_policies(std::size_t count) {
-  bundle_.policies.reserve(count);
-  policies_.reserve(count);
-}
-
-void BundleReader::expect_keys(std::size_t count) {
-  bundle_.keys.reserve(count);
-  keys_.reserve(count);
-}
-
-void BundleReader::read_organization(const json::Value& value, const json::Place& at) {
-  Organization& item = bundle_.organizations.emplace_back();
+void BundleBuilder::read(Kind kind, const json::Value& value, const json::Place& at) {
   json::Fields fields(value, at, faults_);
+  switch (kind) {
+    case Kind::setting:
+      return read_settings(fields);
+    case Kind::organization:
+      return read_organization(fields);
+    case Kind::tenant:
+      return read_tenant(fields);
+    case Kind::plan:
+      return read_plan(fields);
+    case Kind::policy:
+      return read_policy(fields);
+    case Kind::key:
+      return read_key(fields);
+    case Kind::override_:
+      return read_override(fields);
+    case Kind::token:
+    case Kind::agent_token:
+    case Kind::binding:
+    case Kind::counter:
+      return;
+  }
+}
+
+ObjectIdView BundleBuilder::last(Kind kind) const {
+  switch (kind) {
+    case Kind::organization:
+      return {kind, "", bundle_.organizations.back().id};
+    case Kind::tenant:
+      return {kind, "", bundle_.tenants.back().id};
+    case Kind::plan:
+      return {kind, bundle_.plans.back().tenant_id, bundle_.plans.back().id};
+    case Kind::policy:
+      return {kind, bundle_.policies.back().tenant_id, bundle_.policies.back().id};
+    case Kind::key:
+      return {kind, bundle_.keys.back().tenant_id, bundle_.keys.back().id};
+    case Kind::override_:
+      return {kind, bundle_.overrides.back().tenant_id, bundle_.overrides.back().id};
+    case Kind::setting:
+    case Kind::token:
+    case Kind::agent_token:
+    case Kind::binding:
+    case Kind::counter:
+      break;
+  }
+  return {kind, "", ""};
+}
+
+void BundleBuilder::read_settings(json::Fields& fields) {
+  if (const auto mode = fields.choice("mode", &mode_from, kModeNames)) bundle_.mode = *mode;
+  fields.reject_unknown();
+}
+
+void BundleBuilder::read_organization(json::Fields& fields) {
+  Organization& item = bundle_.organizations.emplace_back();
   if (!fields.is_object()) return;
   item.id = read_id(fields, "organization");
   if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
@@ -45,9 +96,8 @@ void BundleReader::read_organization(const json::Value& value, const json::Place
   fields.reject_unknown();
 }
 
-void BundleReader::read_tenant(const json::Value& value, const json::Place& at) {
+void BundleBuilder::read_tenant(json::Fields& fields) {
   Tenant& item = bundle_.tenants.emplace_back();
-  json::Fields fields(value, at, faults_);
   if (!fields.is_object()) return;
   item.id = read_id(fields, "tenant");
   if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
@@ -70,9 +120,8 @@ void BundleReader::read_tenant(const json::Value& value, const json::Place& at) 
   fields.reject_unknown();
 }
 
-void BundleReader::read_plan(const json::Value& value, const json::Place& at) {
+void BundleBuilder::read_plan(json::Fields& fields) {
   Plan& item = bundle_.plans.emplace_back();
-  json::Fields fields(value, at, faults_);
   if (!fields.is_object()) return;
   const std::size_t faults_before = faults_.count();
   sluice::read_plan(fields, tenants_, item);
@@ -81,9 +130,8 @@ void BundleReader::read_plan(const json::Value& value, const json::Place& at) {
              {.index = bundle_.plans.size() - 1, .sound = faults_.count() == faults_before});
 }
 
-void BundleReader::read_policy(const json::Value& value, const json::Place& at) {
+void BundleBuilder::read_policy(json::Fields& fields) {
   Policy& item = bundle_.policies.emplace_back();
-  json::Fields fields(value, at, faults_);
   if (!fields.is_object()) return;
   const std::size_t faults_before = faults_.count();
   sluice::read_policy(fields, tenants_, item);
@@ -96,7 +144,7 @@ void BundleReader::read_policy(const json::Value& value, const json::Place& at) 
                 {.index = bundle_.policies.size() - 1, .sound = faults_.count() == faults_before});
 }
 
-void BundleReader::check_plan(json::Fields& fields, const Policy& policy, bool sound) {
+void BundleBuilder::check_plan(json::Fields& fields, const Policy& policy, bool sound) {
   IdIndex::Entry* const plan = plans_.find(policy.tenant_id, policy.plan_id);
   if (plan == nullptr) {
     fields.fault("plan_id",
@@ -110,9 +158,8 @@ void BundleReader::check_plan(json::Fields& fields, const Policy& policy, bool s
   }
 }
 
-void BundleReader::read_key(const json::Value& value, const json::Place& at) {
+void BundleBuilder::read_key(json::Fields& fields) {
   ApiKey& item = bundle_.keys.emplace_back();
-  json::Fields fields(value, at, faults_);
   if (!fields.is_object()) return;
   item.tenant_id = tenants_.read_tenant_id(fields);
   item.id = read_id(fields, "key");
@@ -133,9 +180,8 @@ void BundleReader::read_key(const json::Value& value, const json::Place& at) {
   fields.reject_unknown();
 }
 
-void BundleReader::read_override(const json::Value& value, const json::Place& at) {
+void BundleBuilder::read_override(json::Fields& fields) {
   Override& item = bundle_.overrides.emplace_back();
-  json::Fields fields(value, at, faults_);
   if (!fields.is_object()) return;
   const std::size_t faults_before = faults_.count();
   sluice::read_override(fields, tenants_, {bundle_.plans, bundle_.policies, plans_, policies_}, item);
@@ -145,7 +191,7 @@ void BundleReader::read_override(const json::Value& value, const json::Place& at
 }
 
 // Two overrides of one limit for one identity would contradict each other.
-void BundleReader::check_single(json::Fields& fields, const Override& item) {
+void BundleBuilder::check_single(json::Fields& fields, const Override& item) {
   const auto [other, is_new] = targets_.try_emplace(target_of(item), item.id);
   if (is_new) return;
   fields.fault("identity", fmt::format("override {} replaces numbers of the same limit for the same identity: keep one",

@@ -1,4 +1,4 @@
-#include "common/domain/limit_json.hpp"
+#include "common/objects/limit_json.hpp"
 
 #include <fmt/core.h>
 

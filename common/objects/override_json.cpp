@@ -1,4 +1,4 @@
-#include "common/domain/override_json.hpp"
+#include "common/objects/override_json.hpp"
 
 #include <fmt/core.h>
 
@@ -10,14 +10,12 @@
 #include "common/base/timestamp.hpp"
 #include "common/domain/algorithm.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/limit_json.hpp"
 #include "common/domain/limit_numbers.hpp"
 #include "common/domain/rate.hpp"
+#include "common/objects/limit_json.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr std::size_t kMaxValueBytes = 256;
 
 // What an override belongs to, as far as it was found; limits is nullptr where it cannot be judged.
 struct Owner {

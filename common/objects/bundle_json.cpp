@@ -1,13 +1,14 @@
 // Reading the top level of a bundle. Tenants come first, then what belongs to them, and overrides last: each part is
 // read when all it may refer to is known, whatever the order in the text.
+#include "common/objects/bundle_json.hpp"
+
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
-#include "common/domain/bundle.hpp"
-#include "common/domain/bundle_reader.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/json/fault_place.hpp"
+#include "common/objects/bundle_builder.hpp"
 
 namespace sluice {
 namespace {
@@ -27,22 +28,15 @@ std::size_t count_of(json::Fields& top, std::string_view list) {
   return value != nullptr && value->type() == json::Type::array ? value->items().size() : 0;
 }
 
-void read_top(json::Fields& top, BundleReader& reader) {
+void read_top(json::Fields& top, BundleBuilder& builder) {
   read_format(top);
-  if (const auto mode = top.choice("mode", &mode_from, kModeNames)) reader.set_mode(*mode);
-  const auto read_list = [&](std::string_view name,
-                             void (BundleReader::*read)(const json::Value&, const json::Place&)) {
-    top.each(name, false, [&](const json::Value& value, const json::Place& at) { (reader.*read)(value, at); });
-  };
-  read_list("organizations", &BundleReader::read_organization);
-  reader.expect_tenants(count_of(top, "tenants"));
-  read_list("tenants", &BundleReader::read_tenant);
-  read_list("plans", &BundleReader::read_plan);
-  reader.expect_policies(count_of(top, "policies"));
-  read_list("policies", &BundleReader::read_policy);
-  reader.expect_keys(count_of(top, "keys"));
-  read_list("keys", &BundleReader::read_key);
-  read_list("overrides", &BundleReader::read_override);
+  if (const auto mode = top.choice("mode", &mode_from, kModeNames)) builder.set_mode(*mode);
+  for (const Kind kind : kAllKinds) {
+    if (!info(kind).in_bundle) continue;
+    const std::string_view list = info(kind).plural;
+    builder.expect(kind, count_of(top, list));
+    top.each(list, false, [&](const json::Value& value, const json::Place& at) { builder.read(kind, value, at); });
+  }
   top.reject_unknown();
 }
 
@@ -58,12 +52,12 @@ std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionChec
 }
 
 std::expected<Bundle, Faults> read_bundle(const json::Value& document, ExpressionCheck check) {
-  BundleReader reader(check);
+  BundleBuilder builder(check);
   const json::Place root;
-  json::Fields top(document, root, reader.faults());
-  if (top.is_object()) read_top(top, reader);
-  if (reader.faults().count() != 0) return std::unexpected(reader.faults().take());
-  return reader.take();
+  json::Fields top(document, root, builder.faults());
+  if (top.is_object()) read_top(top, builder);
+  if (builder.faults().count() != 0) return std::unexpected(builder.faults().take());
+  return builder.take();
 }
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-#include "common/domain/enforcement_json.hpp"
+#include "common/objects/enforcement_json.hpp"
 
 #include <fmt/core.h>
 
@@ -7,8 +7,8 @@
 #include "common/base/duration.hpp"
 #include "common/base/text.hpp"
 #include "common/domain/enum_text.hpp"
-#include "common/domain/limit_json.hpp"
 #include "common/domain/limit_numbers.hpp"
+#include "common/objects/limit_json.hpp"
 
 namespace sluice {
 namespace {

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
-#include "bundle_helpers.hpp"
-#include "common/domain/policy_json.hpp"
+#include "common/objects/policy_json.hpp"
+#include "tests/unit/objects/bundle_helpers.hpp"
 
 using namespace std::chrono_literals;
 using namespace sluice;

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "common/domain/policy.hpp"
-#include "common/domain/references.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/writer.hpp"
+#include "common/objects/references.hpp"
 
 namespace sluice {
 

@@ -1,4 +1,4 @@
-#include "common/domain/policy_json.hpp"
+#include "common/objects/policy_json.hpp"
 
 #include <fmt/core.h>
 
@@ -6,11 +6,11 @@
 
 #include "common/base/crypto.hpp"
 #include "common/base/timestamp.hpp"
-#include "common/domain/enforcement_json.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
-#include "common/domain/limit_json.hpp"
-#include "common/domain/scope_json.hpp"
+#include "common/objects/enforcement_json.hpp"
+#include "common/objects/limit_json.hpp"
+#include "common/objects/scope_json.hpp"
 
 namespace sluice {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/domain/bundle.hpp"
+#include "common/objects/bundle_json.hpp"
 
 namespace sluice::test {
 

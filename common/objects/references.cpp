@@ -1,4 +1,4 @@
-#include "common/domain/references.hpp"
+#include "common/objects/references.hpp"
 
 #include <fmt/core.h>
 

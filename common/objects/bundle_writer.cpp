@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "common/domain/bundle.hpp"
-#include "common/domain/override_json.hpp"
-#include "common/domain/policy_json.hpp"
-#include "common/domain/tenant_json.hpp"
 #include "common/json/writer.hpp"
+#include "common/objects/bundle_json.hpp"
+#include "common/objects/override_json.hpp"
+#include "common/objects/policy_json.hpp"
+#include "common/objects/tenant_json.hpp"
 
 namespace sluice {
 namespace {

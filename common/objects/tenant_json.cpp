@@ -1,4 +1,4 @@
-#include "common/domain/tenant_json.hpp"
+#include "common/objects/tenant_json.hpp"
 
 #include "common/base/timestamp.hpp"
 

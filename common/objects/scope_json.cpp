@@ -1,4 +1,4 @@
-#include "common/domain/scope_json.hpp"
+#include "common/objects/scope_json.hpp"
 
 #include <fmt/core.h>
 
@@ -6,12 +6,11 @@
 #include <string>
 
 #include "common/base/text.hpp"
+#include "common/domain/identifiers.hpp"
 #include "common/domain/ip_address.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr std::size_t kMaxValueBytes = 256;  // as long as the values of a check may be
 
 // An address, a CIDR block, or a prefix of the text.
 bool is_source_ip(std::string_view value) { return value.ends_with('*') || parse_ip(value) || parse_cidr(value); }

@@ -1,10 +1,10 @@
-#include "common/domain/bundle.hpp"
+#include "common/objects/bundle_json.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "bundle_helpers.hpp"
+#include "tests/unit/objects/bundle_helpers.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
