@@ -21,7 +21,10 @@ void Connection::on_read(IoResult result, std::size_t bytes) {
   const bool asked = std::exchange(cancelling_, false);
   if (result == IoResult::failed || (result == IoResult::cancelled && !asked)) return close();
   if (result == IoResult::end) peer_done_ = true;
-  if (lingering_) return peer_done_ ? close() : read_more();
+  if (lingering_) {
+    lingered_ += bytes;
+    return peer_done_ || lingered_ > ConnectionHost::kMaxLinger ? close() : read_more();
+  }
   if (result == IoResult::cancelled) release_memory();
   if (result == IoResult::ok) input_.commit(bytes);
   advance();

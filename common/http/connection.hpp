@@ -122,6 +122,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   std::string peer_;
   Output out_;
   std::size_t asked_bytes_ = 0;         // size of the write in flight
+  std::size_t lingered_ = 0;            // bytes dropped while lingering
   std::optional<std::uint64_t> asked_;  // slot of the request whose Admission is not decided yet
   Ticks read_deadline_ = 0;
   Ticks write_deadline_ = 0;
@@ -136,7 +137,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   bool rude_end_ = false;   // the client may still be sending: it must read the reply before a reset discards it
   bool hang_up_ = false;    // close once the refusal is sent
   bool peer_done_ = false;
-  bool lingering_ = false;   // output is shut; input is dropped until the client closes or kLingerTicks have passed
+  bool lingering_ = false;   // output is shut; input is dropped until the client closes, kLingerTicks or kMaxLinger
   bool cancelling_ = false;  // cancel_read() was called; on_read() follows
   bool dirty_ = false;       // in the host's list of connections to resume
   bool closed_ = false;

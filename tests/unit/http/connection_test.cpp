@@ -184,6 +184,31 @@ TEST_CASE("a client that goes on after its refusal is cut off two seconds later"
   CHECK(bench.wire.closed);
 }
 
+TEST_CASE("a refused client that goes on sending is cut off, by time where it drips and by bytes where it pours") {
+  const std::string framing = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n";
+  const std::string body = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999\r\n\r\n";
+  const std::string head = "GET / HTTP/1.1\r\nX: " + std::string(60'000, 'x');
+  for (const std::string& request : {framing, body, head}) {
+    Bench drips;
+    drips.receive(request);
+    CHECK(drips.refusal().starts_with("close 4"));
+    CHECK(drips.wire.shut);
+    for (int tick = 0; tick < 8; ++tick) {
+      CHECK_FALSE(drips.wire.closed);
+      drips.receive("x");
+      drips.host->sweep();
+    }
+    CHECK(drips.wire.closed);
+
+    Bench pours;
+    pours.receive(request);
+    std::size_t poured = 0;
+    for (; !pours.wire.closed && poured < 10'000'000; poured += 1'000) pours.receive(std::string(1'000, 'x'));
+    CHECK(pours.wire.closed);
+    CHECK(poured <= 1'100'000);
+  }
+}
+
 TEST_CASE("a refusal where the framing is intact keeps the connection") {
   Bench bench;
   bench.receive("POST /a HTTP/1.1\r\nHost: h\r\n\r\n" + get("/b"));

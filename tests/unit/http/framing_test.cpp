@@ -160,8 +160,43 @@ TEST_CASE("trailers are refused: merged into the headers they could change who a
   }
 }
 
-TEST_CASE("chunk extensions without end are refused") {
-  CHECK(refusal_of(with("Transfer-Encoding: chunked", "5;" + std::string(9000, 'x') + "\r\nhello\r\n0\r\n\r\n")) != "");
+TEST_CASE("nothing but CR LF may end a chunk's data, its size, its extension or the body") {
+  const std::string body = "5;a=b\r\nhello\r\n0\r\n\r\n";
+  REQUIRE(transcript_of(with("Transfer-Encoding: chunked", body)).front() == "POST /? hello host=h x=");
+  for (std::size_t at = 0; at < body.size(); ++at) {
+    if (body[at] != '\r' && body[at] != '\n') continue;
+    for (const char other : {'\0', ' ', '\t', '0', 'x', '\x7f', '\r', '\n'}) {
+      if (other == body[at]) continue;
+      std::string broken = body;
+      broken[at] = other;
+      CAPTURE(at);
+      CAPTURE(static_cast<int>(other));
+      CHECK(refusal_of(with("Transfer-Encoding: chunked", broken)) != "");
+    }
+  }
+}
+
+TEST_CASE("control characters in a chunk extension are refused, a tab is not") {
+  for (int c = 0; c < 0x20; ++c) {
+    if (c == '\t' || c == '\r') continue;
+    CHECK(refusal_of(with("Transfer-Encoding: chunked",
+                          std::string("5;a") + static_cast<char>(c) + "b\r\nhello\r\n0\r\n\r\n")) != "");
+  }
+  CHECK(refusal_of(with("Transfer-Encoding: chunked", "5;a\x7f\r\nhello\r\n0\r\n\r\n")) != "");
+  CHECK(transcript_of(with("Transfer-Encoding: chunked", "5 \t;\ta=\"b c\"\r\nhello\r\n0\r\n\r\n")).front() ==
+        "POST /? hello host=h x=");
+}
+
+TEST_CASE("chunk extensions, and blanks before them, are bounded over the whole body") {
+  const std::string text(8192, 'x');
+  CHECK(refusal_of(with("Transfer-Encoding: chunked", "5;" + text + "\r\nhello\r\n0\r\n\r\n")) != "");
+  const std::string blanks(8192, ' ');
+  CHECK(refusal_of(with("Transfer-Encoding: chunked", "5" + blanks + ";\r\nhello\r\n0\r\n\r\n")) != "");
+  CHECK(transcript_of(with("Transfer-Encoding: chunked", "5;" + blanks.substr(1) + "\r\nhello\r\n0\r\n\r\n")).front() ==
+        "POST /? hello host=h x=");
+  std::string many;
+  for (int i = 0; i < 50; ++i) many += "1;" + std::string(200, 'x') + "\r\na\r\n";
+  CHECK(refusal_of(with("Transfer-Encoding: chunked", many + "0\r\n\r\n")) != "");
 }
 
 }  // namespace

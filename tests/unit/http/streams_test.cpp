@@ -73,6 +73,33 @@ TEST_CASE("a head's body is the stream's first piece, in the same write") {
   CHECK(bench.wire.writes == Texts{kHead + "6\r\nhello\n\r\n"});
 }
 
+TEST_CASE("after its end a stream is not open, and what is written is refused") {
+  StreamBench bench;
+  bench.writer.stream.finish();
+  CHECK_FALSE(bench.writer.stream.open());
+  CHECK_FALSE(bench.writer.stream.write("late\n"));
+  bench.writer.stream.finish();
+  CHECK(bench.resumed() == "0\r\n\r\n");
+
+  // The client ends the first and the server the second. Their writers are told, and still have them.
+  for (const bool drains : {false, true}) {
+    StreamBench ended({}, get("/watch") + get("/b"));
+    ended.writer.then = [&] {
+      CHECK_FALSE(ended.writer.stream.open());
+      CHECK_FALSE(ended.writer.stream.write("late\n"));
+    };
+    if (drains) {
+      ended.host->drain();
+      ended.host->resume_dirty();
+    } else {
+      ended.end_read(IoResult::failed);
+    }
+    CHECK(ended.writer.ends == 1);
+    CHECK_FALSE(ended.writer.stream.write("late\n"));
+    CHECK(ended.taken().find("late") == std::string::npos);
+  }
+}
+
 TEST_CASE("HTTP/1.0 gets the bytes as they are, until the connection closes") {
   StreamBench bench({}, "GET /watch HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
   CHECK(bench.head.find("Transfer-Encoding") == std::string::npos);
