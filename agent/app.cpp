@@ -15,11 +15,13 @@
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 
+#include "agent/metrics.hpp"
 #include "agent/policies/bundle_file.hpp"
 #include "agent/policies/bundle_source.hpp"
 #include "agent/policies/live_agents.hpp"
 #include "agent/policies/server_source.hpp"
 #include "agent/startup.hpp"
+#include "agent/usage/metrics.hpp"
 #include "agent/usage/usage.hpp"
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
@@ -27,6 +29,7 @@
 #include "common/program/descriptors.hpp"
 #include "common/program/probes.hpp"
 #include "common/program/shutdown.hpp"
+#include "common/telemetry/log_metrics.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -34,18 +37,6 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kStuckAfter{10};  // a worker whose loop was stuck this long fails /livez
-
-telemetry::MetricsOptions metrics_options(const Config& config) {
-  telemetry::MetricsOptions options;
-  options.workers = config.workers;
-  options.policy_label = config.metrics_policy_label;
-  options.redis = config.redis.has_value();
-  for (std::size_t i = 0; i < limiter::kStoreFaults; ++i) {
-    options.redis_error_classes.emplace_back(limiter::to_string(static_cast<limiter::StoreFault>(i)));
-  }
-  options.routes = api::route_templates();
-  return options;
-}
 
 // The parts of a running agent, in the order in which they are built. They are destroyed in the reverse order.
 class App {
@@ -74,9 +65,8 @@ class App {
         admin_server_(admin_loop_, http::ServerOptions{}, probes_),
         shutdown_(admin_loop_, log_, config.drain_timeout),
         certificate_(admin_loop_, log_) {
-    expose_dropped("sluice_log_lines_dropped_total", "Log lines that could not be written.", log_lines_);
-    expose_dropped("sluice_decision_log_lines_dropped_total", "Decisions whose log line could not be written.",
-                   decision_lines_);
+    metrics_.add(telemetry::log_metrics(), log_lines_);
+    metrics_.add(telemetry::decision_log_metrics(), decision_lines_);
   }
 
   int run() {
@@ -101,9 +91,6 @@ class App {
  private:
   static WorkerOptions worker_options(const Config& config) {
     return {config.headers, config.max_in_flight, config.allow_without_snapshot, config.metrics_policy_label};
-  }
-  void expose_dropped(std::string name, std::string help, const telemetry::LineWriter& lines) {
-    metrics_.counter(std::move(name), std::move(help), [&lines] { return lines.dropped(); });
   }
   static http::ServerOptions http_options(const Config& config) {
     http::ServerOptions options;
@@ -157,9 +144,7 @@ void App::follow_server(policies::SnapshotSwap::Publish publish) {
                               .collect = [this](sync::ReportQueue& queue) { usage_->collect(queue, now()); },
                               .live_agents = [this](const sync::LiveAgents& live) { live_agents_.set(live); },
                               .degraded = [this] { return degraded_stores(); }};
-  metrics_.counter("sluice_sync_usage_dropped_total",
-                   "Decisions that no report will tell: too many kinds, or reports, waited.",
-                   [this] { return usage_->dropped(); });
+  metrics_.add(usage::metrics(), *usage_);
   if (!config_.server->login_file.empty()) shared_.redis_refused = [this] { server_->redis_refused(); };
   server_.emplace(*config_.server, std::move(hooks), clock_, metrics_, log_, std::move(publish), config_.workers);
   server_->load_first();

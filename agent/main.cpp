@@ -6,6 +6,7 @@
 
 #include "agent/app.hpp"
 #include "agent/flag_table.hpp"
+#include "agent/metrics.hpp"
 #include "agent/mint_key.hpp"
 #include "common/program/config_reader.hpp"
 #include "common/program/reference.hpp"
@@ -24,7 +25,8 @@ int main(int argc, char** argv) {
       fmt::print("{}", config->text);
       return 0;
     case Config::Command::reference:
-      fmt::print("{}", sluice::program::reference_document(sluice::agent::kProgram, sluice::http::AnsweredBy::agent));
+      fmt::print("{}", sluice::program::reference_document(sluice::agent::kProgram, sluice::http::AnsweredBy::agent,
+                                                           sluice::agent::metric_specs()));
       return 0;
     case Config::Command::mint_key:
       fmt::print("{}", sluice::agent::mint_key_document(config->mint));

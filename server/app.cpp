@@ -19,9 +19,11 @@
 #include "common/program/descriptors.hpp"
 #include "common/program/probes.hpp"
 #include "common/program/shutdown.hpp"
+#include "common/telemetry/log_metrics.hpp"
 #include "common/telemetry/registry.hpp"
 #include "server/admin/idempotency.hpp"
 #include "server/admin/service.hpp"
+#include "server/auth/metrics.hpp"
 #include "server/counters/metrics.hpp"
 #include "server/counters/publisher.hpp"
 #include "server/fleet/fleet.hpp"
@@ -70,13 +72,12 @@ class App {
         shutdown_(loop_, log_, config.drain_timeout),
         tidy_timer_(loop_),
         certificate_(loop_, clock_, log_, metrics_) {
-    metrics_.counter("sluice_log_lines_dropped_total", "Log lines that could not be written.",
-                     [this] { return log_lines_.dropped(); });
-    metrics_.counter("sluice_auth_failures_throttled_total", "Failed authentications answered 429.",
-                     [this] { return throttle_.throttled(); });
-    postgres::add_metrics(metrics_, pool_);
-    fleet::add_metrics(metrics_, fleet_);
-    sync::add_metrics(metrics_, feed_, sync_.statistics());
+    metrics_.add(telemetry::log_metrics(), log_lines_);
+    metrics_.add(auth::metrics(), throttle_);
+    metrics_.add(postgres::metrics(), pool_);
+    metrics_.add(fleet::metrics(), fleet_.statistics());
+    metrics_.add(sync::feed_metrics(), feed_.statistics());
+    metrics_.add(sync::metrics(), sync_.statistics());
   }
 
   int run() {
@@ -173,7 +174,7 @@ bool App::start_publisher() {
       counters::Publisher::Options{
           .database = config_.database, .redis = *config_.redis, .allow_evicting = config_.allow_evicting},
       clock_, log_);
-  counters::add_metrics(metrics_, *publisher_);
+  metrics_.add(counters::metrics(), *publisher_);
   executor_.publish_through(*publisher_);
   const auto started = publisher_->start();
   if (!started) log_.error("redis_refused", started.error().text, {{"code", started.error().code}});
@@ -196,7 +197,7 @@ void App::start_sync() {
   if (config_.kubernetes.api) {
     review_api_.emplace(loop_, *config_.kubernetes.api);
     reviewer_.emplace(*review_api_, clock_, log_, config_.identity.review);
-    identity::add_metrics(metrics_, *reviewer_);
+    metrics_.add(identity::metrics(), reviewer_->statistics());
     sync_.review_through(*reviewer_);
   }
   sync_.start();

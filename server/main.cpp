@@ -11,6 +11,7 @@
 #include "server/audit/command.hpp"
 #include "server/commands.hpp"
 #include "server/flag_table.hpp"
+#include "server/metrics.hpp"
 
 int main(int argc, char** argv) {
   using sluice::server::Config;
@@ -29,7 +30,8 @@ int main(int argc, char** argv) {
       fmt::print("{}", sluice::server::admin::describe_routes());
       return 0;
     case Config::Command::reference:
-      fmt::print("{}", sluice::program::reference_document(sluice::server::kProgram, sluice::http::AnsweredBy::server));
+      fmt::print("{}", sluice::program::reference_document(sluice::server::kProgram, sluice::http::AnsweredBy::server,
+                                                           sluice::server::metric_specs()));
       return 0;
     case Config::Command::migrate:
       return sluice::server::run_migrate(*config);

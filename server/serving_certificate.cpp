@@ -19,7 +19,7 @@ bool ServingCertificate::load(const sluice::http::CertificateFiles& files, std::
 
 void ServingCertificate::keep(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options) {
   keeper_.emplace(loop_, api, options, clock_, log_);
-  kubernetes::add_metrics(metrics_, *keeper_);
+  metrics_.add(kubernetes::metrics(), *keeper_);
 }
 
 void ServingCertificate::start(std::function<void()> ready) {

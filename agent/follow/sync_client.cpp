@@ -8,8 +8,8 @@
 namespace sluice::agent::follow {
 
 std::string_view to_string(FetchResult result) {
-  constexpr std::array<std::string_view, kFetchResults> kNames{"whole",  "delta",  "moved",        "not_modified",
-                                                               "resync", "failed", "unauthorized", "refused"};
+  constexpr std::array<std::string_view, kFetchResults> kNames{"full",   "delta", "revision_only", "unchanged",
+                                                               "resync", "error", "unauthorized",  "refused"};
   return kNames[static_cast<std::size_t>(result)];
 }
 

@@ -38,7 +38,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
 
   void stored(const limiter::StoreResult<void>& result) override {
     --open_;
-    publisher_.metrics_.count_overrides_published(result.has_value());
+    publisher_.metrics_.count_override_publication(result.has_value());
     if (!result) ++failed_;
     if (!sending_) send_some();  // else the store answered within send()
   }

@@ -56,7 +56,7 @@ ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock
                              .user_agent = "sluice-agent/" + options_.sync.version},
         options_.sync.agent_id, [this] { return token_.read(); }, options_.login_file, log_);
   }
-  add_metrics();
+  metrics_.add(ServerSource::metric_table(), *this);
 }
 
 // The workers do not run yet. They start with the snapshot that is published here.

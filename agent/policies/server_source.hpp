@@ -63,6 +63,8 @@ class ServerSource final : private follow::SyncHost {
   // Redis has rejected the login. Any thread.
   void redis_refused();
 
+  static const telemetry::MetricTable<ServerSource>& metric_table();  // those that it registers
+
  private:
   using Time = std::chrono::steady_clock::time_point;
 
@@ -75,7 +77,6 @@ class ServerSource final : private follow::SyncHost {
   void collect(sync::ReportQueue& queue) override;
 
   follow::SyncObserver observe();
-  void add_metrics();
   void follow();
   void refuse(const Faults& faults, std::int64_t revision);
   void watch_age();

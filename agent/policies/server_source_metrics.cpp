@@ -1,6 +1,7 @@
 // The metrics of an agent that follows a server.
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,43 +9,62 @@
 
 namespace sluice::agent::policies {
 
-void ServerSource::add_metrics() {
-  const auto locked = [this](auto read) {
-    return [this, read] {
-      const std::lock_guard lock(mutex_);
-      return static_cast<double>(read());
+const telemetry::MetricTable<ServerSource>& ServerSource::metric_table() {
+  using telemetry::kCounter;
+  using telemetry::kGauge;
+  using Source = ServerSource;
+  static const auto locked = [](auto read) {
+    return [read](const Source& source) {
+      const std::lock_guard lock(source.mutex_);
+      return static_cast<double>(read(source));
     };
   };
-  metrics_.gauge("sluice_sync_connected", "1 while the agent receives the server's watch stream, else 0.",
-                 locked([this] { return connected_ ? 1 : 0; }));
-  metrics_.counter("sluice_sync_invalidations_total", "Changes that the server announced.",
-                   locked([this] { return counters_.invalidations; }));
-  metrics_.counter("sluice_sync_folded_total", "Changes that needed no fetch of their own.",
-                   locked([this] { return counters_.folded; }));
-  std::vector<telemetry::Registry::Labelled> results;
-  for (std::size_t i = 0; i < follow::kFetchResults; ++i) {
-    results.push_back({std::string(to_string(static_cast<follow::FetchResult>(i))),
-                       locked([this, i] { return counters_.results[i]; })});
-  }
-  metrics_.counter("sluice_sync_fetches_total", "Requests for policies, by result.", "result", std::move(results));
-  metrics_.counter("sluice_sync_refused_total", "States from the server that this agent refused.", locked([this] {
-                     return counters_.results[static_cast<std::size_t>(follow::FetchResult::refused)];
-                   }));
-  metrics_.counter("sluice_sync_streams_lost_total", "Watch streams that ended or could not be opened.",
-                   locked([this] { return counters_.streams_lost; }));
-  metrics_.counter("sluice_sync_reports_total", "Reports that the server has answered.",
-                   locked([this] { return counters_.reports; }));
-  metrics_.counter("sluice_sync_report_errors_total", "Reports that failed; they are sent again.",
-                   locked([this] { return counters_.reports_failed; }));
-  metrics_.gauge(
-      "sluice_sync_snapshot_age_seconds",
-      "Time since the server last confirmed the policies in force; -1 before there are any.", locked([this] {
-        if (!shown_confirmed_at_) return -1.0;
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - *shown_confirmed_at_).count();
-      }));
-  if (!saver_) return;
-  metrics_.counter("sluice_sync_last_known_good_errors_total", "Attempts to save policies on the disk that failed.",
-                   [this] { return saver_->errors(); });
+  static const auto counted = [](std::uint64_t follow::SyncCounters::* counter) {
+    return locked([counter](const Source& source) { return source.counters_.*counter; });
+  };
+  static const auto fetches = [] {
+    std::vector<telemetry::LabelledReading<Source>> results;
+    for (std::size_t i = 0; i < follow::kFetchResults; ++i) {
+      results.push_back({std::string(to_string(static_cast<follow::FetchResult>(i))),
+                         locked([i](const Source& source) { return source.counters_.results[i]; })});
+    }
+    return results;
+  };
+  static const telemetry::MetricTable<Source> table{
+      {"sluice_sync_connected", kGauge, "1 while the agent's watch is open, else 0.",
+       locked([](const Source& source) { return source.connected_ ? 1 : 0; })},
+      {"sluice_sync_announcements_total", kCounter, "Announcements of new revisions that the agent received.",
+       counted(&follow::SyncCounters::invalidations)},
+      {"sluice_sync_merged_announcements_total", kCounter,
+       "Announcements that needed no fetch of their own, because another fetch covered them.",
+       counted(&follow::SyncCounters::folded)},
+      {"sluice_sync_fetches_total", kCounter,
+       "Fetches of policies. `unchanged`: the server has nothing newer. `revision_only`: only the revision is newer. "
+       "`resync`: the next fetch asks for a full snapshot. `refused`: the agent does not accept the policies, and the "
+       "snapshot in force stays.",
+       "result", fetches()},
+      {"sluice_sync_watches_lost_total", kCounter, "Watches that ended or could not be opened.",
+       counted(&follow::SyncCounters::streams_lost)},
+      {"sluice_sync_reports_total",
+       kCounter,
+       "Reports to the server: answered, or failed. The agent sends a failed report again.",
+       "result",
+       {{"ok", counted(&follow::SyncCounters::reports)}, {"error", counted(&follow::SyncCounters::reports_failed)}}},
+      {"sluice_sync_snapshot_age_seconds", kGauge,
+       "Time since the server confirmed the snapshot in force, in seconds; -1 before the first snapshot.",
+       locked([](const Source& source) {
+         if (!source.shown_confirmed_at_) return -1.0;
+         return std::chrono::duration<double>(std::chrono::steady_clock::now() - *source.shown_confirmed_at_).count();
+       })},
+      {"sluice_sync_last_good_state_errors_total", kCounter,
+       "Snapshots that the agent could not write to the disk as its last good state.",
+       [](const Source& source) -> std::optional<double> {
+         if (!source.saver_) return std::nullopt;
+         return static_cast<double>(source.saver_->errors());
+       },
+       "with `--server` and `--snapshot-cache`"},
+  };
+  return table;
 }
 
 }  // namespace sluice::agent::policies

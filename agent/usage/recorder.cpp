@@ -8,7 +8,7 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   counts.metrics->count(decision.allowed, decision.reason);
   if (counts.usage) count_usage(check, *counts.usage);
   if (decision.reason == Reason::fail_open || decision.reason == Reason::fail_closed) {
-    metrics_.count_failure_mode_answer(check.rulebook->enforcement.failure_mode);
+    metrics_.count_failure_mode_decision(check.rulebook->enforcement.failure_mode);
   }
   metrics_.decision_duration.observe(check.took);
   if (log_.wants(decision.allowed)) log(check);

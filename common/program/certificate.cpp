@@ -10,9 +10,14 @@ http::CertificateFiles read_certificate(ConfigReader& reader) {
   return files;
 }
 
-void expose_end(telemetry::Registry& metrics, std::shared_ptr<const http::Certificates> certificates) {
-  metrics.gauge("sluice_tls_certificate_not_after_seconds", "Expiry of the TLS certificate in force, in Unix time.",
-                [shown = std::move(certificates)] { return shown->not_after().time_since_epoch().count(); });
+std::int64_t expiry(const http::Certificates& certificates) {
+  return certificates.not_after().time_since_epoch().count();
+}
+
+const telemetry::MetricTable<http::Certificates>& certificate_metrics() {
+  static const telemetry::MetricTable<http::Certificates> table{
+      {kCertificateExpiry, telemetry::kGauge, kCertificateExpiryHelp, "certificate", {{"serving", &expiry}}}};
+  return table;
 }
 
 bool Certificate::load(const http::CertificateFiles& files, telemetry::Registry& metrics) {
@@ -23,7 +28,7 @@ bool Certificate::load(const http::CertificateFiles& files, telemetry::Registry&
     return false;
   }
   certificates_ = std::move(*loaded);
-  expose_end(metrics, certificates_);
+  metrics.add(certificate_metrics(), *certificates_);
   watch_files();
   return true;
 }

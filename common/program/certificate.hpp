@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 
 #include <boost/asio/io_context.hpp>
@@ -20,8 +21,11 @@ namespace sluice::program {
 // Reads the flags `tls-cert` and `tls-key`: both or none. Both paths are "" without TLS.
 http::CertificateFiles read_certificate(ConfigReader& reader);
 
-// Registers the metric of the certificate's expiry.
-void expose_end(telemetry::Registry& metrics, std::shared_ptr<const http::Certificates> certificates);
+// The metric of a certificate's expiry. A program that keeps other certificates too has them under the same name.
+inline constexpr const char* kCertificateExpiry = "sluice_tls_certificate_expiry_timestamp_seconds";
+inline constexpr const char* kCertificateExpiryHelp = "Expiry of the certificate in force, in Unix time.";
+std::int64_t expiry(const http::Certificates& certificates);  // in Unix time
+const telemetry::MetricTable<http::Certificates>& certificate_metrics();
 
 class Certificate {
  public:
@@ -29,7 +33,8 @@ class Certificate {
               std::chrono::milliseconds check_every = std::chrono::seconds(5))
       : log_(log), check_every_(check_every), timer_(loop) {}
 
-  // Loads the files and registers the metric. False: they are faulty, which was logged. REQUIRES: before the loop runs.
+  // Loads the files and registers the metric. False: they are faulty, which was logged. REQUIRES: before the loop runs;
+  // this object outlives every scrape.
   bool load(const http::CertificateFiles& files, telemetry::Registry& metrics);
   void stop() { timer_.cancel(); }  // ends the checks for changes
 

@@ -36,9 +36,37 @@ void write_problem_kind(const http::ProblemKind& kind, json::Writer& out) {
   out.end_object();
 }
 
+std::string_view type_of(const telemetry::MetricSpec& spec) {
+  if (spec.type == telemetry::kHistogram) return "histogram";
+  return spec.type == telemetry::kCounter ? "counter" : "gauge";
+}
+
+void write_metric(const telemetry::MetricSpec& spec, json::Writer& out) {
+  out.begin_object();
+  out.field("name", spec.name);
+  out.field("type", type_of(spec));
+  out.field("help", spec.help);
+  out.field("when", spec.when);
+  out.key("labels");
+  out.begin_list();
+  for (const telemetry::LabelSpec& label : spec.labels) {
+    out.begin_object();
+    out.field("name", label.name);
+    out.field("about", label.about);
+    out.key("values");
+    out.begin_list();
+    for (const std::string& value : label.values) out.text(value);
+    out.end_list();
+    out.end_object();
+  }
+  out.end_list();
+  out.end_object();
+}
+
 }  // namespace
 
-std::string reference_document(const Program& program, http::AnsweredBy answered_by) {
+std::string reference_document(const Program& program, http::AnsweredBy answered_by,
+                               std::span<const telemetry::MetricSpec> metrics) {
   json::Writer out;
   out.begin_object();
   out.field("program", program.name);
@@ -51,6 +79,10 @@ std::string reference_document(const Program& program, http::AnsweredBy answered
   for (const http::ProblemKind& kind : http::problem_table()) {
     if (kind.by == answered_by || kind.by == http::AnsweredBy::both) write_problem_kind(kind, out);
   }
+  out.end_list();
+  out.key("metrics");
+  out.begin_list();
+  for (const telemetry::MetricSpec& spec : metrics) write_metric(spec, out);
   out.end_list();
   out.end_object();
   return out.take() + '\n';

@@ -1,15 +1,18 @@
-// What a program says about itself, for the generated pages in docs/reference: its commands and flags, and the problems
-// it answers. scripts/docs renders them.
+// What a program says about itself, for the generated pages in docs/reference: its commands and flags, the problems it
+// answers, and its metrics. scripts/docs renders them.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "common/http/problem_table.hpp"
 #include "common/program/flags.hpp"
+#include "common/telemetry/metric_spec.hpp"
 
 namespace sluice::program {
 
 // One JSON document. REQUIRES: `answered_by` names one program.
-std::string reference_document(const Program& program, http::AnsweredBy answered_by);
+std::string reference_document(const Program& program, http::AnsweredBy answered_by,
+                               std::span<const telemetry::MetricSpec> metrics);
 
 }  // namespace sluice::program

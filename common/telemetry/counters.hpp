@@ -3,7 +3,6 @@
 // Thread safety: all functions from any thread, also while a scrape collects.
 #pragma once
 
-#include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
 #include <array>
@@ -12,15 +11,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
+
+#include "common/telemetry/instrument.hpp"
 
 namespace sluice::telemetry {
 
-// One family with one label, whose values are fixed at construction. All of them are exposed from the start, at 0.
-class CounterVector final : public prometheus::Collectable {
+// A counter with one label. All its values are exposed from the start, at 0.
+class CounterVector final : public Instrument {
  public:
-  CounterVector(std::string name, std::string help, std::string label, std::vector<std::string> values);
+  // REQUIRES: `spec` has one label, with its values.
+  explicit CounterVector(MetricSpec its_spec)
+      : Instrument(std::move(its_spec)), counts_(spec().labels.front().values.size()) {}
 
   // REQUIRES: index < number of values.
   void count(std::size_t index) noexcept {
@@ -31,18 +34,14 @@ class CounterVector final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  const std::string name_;
-  const std::string help_;
-  const std::string label_;
-  const std::vector<std::string> values_;
   std::vector<std::atomic<std::uint64_t>> counts_;
 };
 
 // `sluice_http_requests_total{route,status}`: replies by route template and status. The template, not the requested
 // path, so that clients cannot create labels.
-class HttpCounters final : public prometheus::Collectable {
+class HttpCounters final : public Instrument {
  public:
-  // `routes`: the templates in the order of count()'s index. Add one entry for requests whose path matches no route.
+  // `routes`: the templates in the order of count()'s index. The last one is for requests whose path matches no route.
   explicit HttpCounters(std::vector<std::string> routes);
 
   // REQUIRES: route < number of routes. A status outside 100 to 599 is a bug of the program and counts as 500.
@@ -58,7 +57,6 @@ class HttpCounters final : public prometheus::Collectable {
   static constexpr unsigned kFirst = 100;
   static constexpr unsigned kStatuses = 500;
 
-  const std::vector<std::string> routes_;
   std::vector<std::array<std::atomic<std::uint64_t>, kStatuses>> counts_;
 };
 

@@ -6,6 +6,8 @@ namespace sluice::telemetry {
 namespace {
 
 constexpr std::string_view kOther = "other";
+constexpr const char* kAllowed = "allowed";
+constexpr const char* kDenied = "denied";
 
 // Samples that are exposed from the start, at 0: rate() and alerts need a first value to compare with.
 bool always_exposed(bool allowed, Reason reason) {
@@ -20,14 +22,32 @@ void collect(prometheus::MetricFamily& family, const std::string& tenant, const 
       const std::uint64_t count = block.value(allowed, reason);
       if (count == 0 && !always_exposed(allowed, reason)) continue;
       Labels labels{
-          {"tenant", tenant}, {"outcome", allowed ? "allowed" : "denied"}, {"reason", std::string(to_string(reason))}};
+          {"tenant", tenant}, {"outcome", allowed ? kAllowed : kDenied}, {"reason", std::string(to_string(reason))}};
       if (!policy.empty()) labels.push_back({"policy", policy});
       add_sample(family, std::move(labels), static_cast<double>(count));
     }
   }
 }
 
+std::vector<std::string> reasons() {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kReasons; ++i) names.emplace_back(to_string(static_cast<Reason>(i)));
+  return names;
+}
+
 }  // namespace
+
+DecisionMetrics::DecisionMetrics(bool policy_label)
+    : Instrument(
+          {.name = "sluice_decisions_total",
+           .type = kCounter,
+           .help = "Decisions; the agent counts each exactly once.",
+           .labels = {{.name = "tenant", .about = "the tenant's id; empty where no tenant was known"},
+                      {.name = "outcome", .values = {kAllowed, kDenied}},
+                      {.name = "reason", .values = reasons()},
+                      {.name = "policy",
+                       .about = "only with `--metrics-policy-label`: the policy's id, `other` from the 201st on"}}}),
+      policy_label_(policy_label) {}
 
 DecisionCounters& DecisionMetrics::counters(std::string_view tenant, std::string_view policy) {
   if (!policy_label_) policy = {};
@@ -45,8 +65,7 @@ DecisionCounters& DecisionMetrics::counters(std::string_view tenant, std::string
 }
 
 std::vector<prometheus::MetricFamily> DecisionMetrics::Collect() const {
-  prometheus::MetricFamily made =
-      family("sluice_decisions_total", "Decisions by tenant, outcome and reason.", prometheus::MetricType::Counter);
+  prometheus::MetricFamily made = family(spec());
   const std::lock_guard lock(mutex_);
   for (const auto& [names, block] : blocks_) collect(made, names.first, names.second, *block);
   return {std::move(made)};

@@ -7,7 +7,6 @@
 // Thread safety: all functions from any thread. Blocks stay at their address for the lifetime of this object.
 #pragma once
 
-#include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
 #include <array>
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "common/domain/decision.hpp"
+#include "common/telemetry/instrument.hpp"
 
 namespace sluice::telemetry {
 
@@ -40,12 +40,12 @@ class alignas(64) DecisionCounters {
   std::array<std::array<std::atomic<std::uint64_t>, kReasons>, 2> counts_{};
 };
 
-class DecisionMetrics final : public prometheus::Collectable {
+class DecisionMetrics final : public Instrument {
  public:
   static constexpr std::size_t kMaxPolicies = 200;
 
   // `policy_label`: add the label `policy` for the first kMaxPolicies policies; later ones share the value `other`.
-  explicit DecisionMetrics(bool policy_label) : policy_label_(policy_label) {}
+  explicit DecisionMetrics(bool policy_label);
 
   // The block of a tenant and policy. Both ids come from the administrator's bundle, never from a request. `tenant` is
   // "" for decisions before the tenant is known (no_snapshot, overload), `policy` is "" where no policy decided. Takes

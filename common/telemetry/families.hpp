@@ -3,20 +3,20 @@
 
 #include <prometheus/metric_family.h>
 
-#include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
+
+#include "common/telemetry/metric_spec.hpp"
 
 namespace sluice::telemetry {
 
 using Labels = std::vector<prometheus::ClientMetric::Label>;
 
-inline prometheus::MetricFamily family(std::string name, std::string help, prometheus::MetricType type) {
+inline prometheus::MetricFamily family(const MetricSpec& spec) {
   prometheus::MetricFamily made;
-  made.name = std::move(name);
-  made.help = std::move(help);
-  made.type = type;
+  made.name = spec.name;
+  made.help = spec.help;
+  made.type = spec.type;
   return made;
 }
 

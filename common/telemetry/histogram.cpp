@@ -7,12 +7,9 @@
 
 namespace sluice::telemetry {
 
-DurationHistogram::DurationHistogram(std::string name, std::string help)
-    : name_(std::move(name)), help_(std::move(help)) {}
-
-std::vector<prometheus::MetricFamily> DurationHistogram::Collect() const {
-  prometheus::MetricFamily made = family(name_, help_, prometheus::MetricType::Histogram);
-  prometheus::ClientMetric::Histogram& histogram = made.metric.emplace_back().histogram;
+prometheus::ClientMetric DurationBuckets::sample() const {
+  prometheus::ClientMetric made;
+  prometheus::ClientMetric::Histogram& histogram = made.histogram;
   std::uint64_t cumulative = 0;
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     cumulative += buckets_[i].load(std::memory_order_relaxed);
@@ -22,6 +19,12 @@ std::vector<prometheus::MetricFamily> DurationHistogram::Collect() const {
   }
   histogram.sample_count = cumulative;
   histogram.sample_sum = static_cast<double>(sum_ns_.load(std::memory_order_relaxed)) / 1e9;
+  return made;
+}
+
+std::vector<prometheus::MetricFamily> DurationHistogram::Collect() const {
+  prometheus::MetricFamily made = family(spec());
+  made.metric.push_back(buckets_.sample());
   return {std::move(made)};
 }
 

@@ -5,7 +5,7 @@
 // before its part of the sum; `_count` always equals the `+Inf` bucket.
 #pragma once
 
-#include <prometheus/collectable.h>
+#include <prometheus/client_metric.h>
 #include <prometheus/metric_family.h>
 
 #include <array>
@@ -13,16 +13,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <utility>
 #include <vector>
+
+#include "common/telemetry/instrument.hpp"
 
 namespace sluice::telemetry {
 
-class DurationHistogram final : public prometheus::Collectable {
+// The buckets of one series.
+class DurationBuckets {
  public:
-  // `name` ends in _seconds.
-  DurationHistogram(std::string name, std::string help);
-
   // A negative duration counts as zero.
   void observe(std::chrono::nanoseconds duration) noexcept {
     const std::uint64_t ns = duration.count() > 0 ? static_cast<std::uint64_t>(duration.count()) : 0;
@@ -32,7 +32,7 @@ class DurationHistogram final : public prometheus::Collectable {
     sum_ns_.fetch_add(ns, std::memory_order_relaxed);
   }
 
-  std::vector<prometheus::MetricFamily> Collect() const override;
+  prometheus::ClientMetric sample() const;
 
  private:
   static constexpr std::array<std::uint64_t, 19> kBoundsNs{
@@ -40,10 +40,22 @@ class DurationHistogram final : public prometheus::Collectable {
       2'500'000,   5'000'000,     10'000'000,    25'000'000,    50'000'000,    100'000'000, 250'000'000,
       500'000'000, 1'000'000'000, 2'500'000'000, 5'000'000'000, 10'000'000'000};
 
-  const std::string name_;
-  const std::string help_;
   std::array<std::atomic<std::uint64_t>, kBoundsNs.size() + 1> buckets_{};
   std::atomic<std::uint64_t> sum_ns_{0};  // overflows after 584 years
+};
+
+// A metric with one series.
+class DurationHistogram final : public Instrument {
+ public:
+  // `spec` has no label, and its name ends in _seconds.
+  explicit DurationHistogram(MetricSpec spec) : Instrument(std::move(spec)) {}
+
+  void observe(std::chrono::nanoseconds duration) noexcept { buckets_.observe(duration); }
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  DurationBuckets buckets_;
 };
 
 }  // namespace sluice::telemetry

@@ -19,45 +19,65 @@ std::vector<std::string> failure_modes() {
 
 Metrics::Metrics(MetricsOptions options, const Clock& clock)
     : decisions(options.policy_label),
-      decision_duration("sluice_decision_duration_seconds", "Time from a parsed check to its decision, in seconds."),
-      redis_duration("sluice_redis_duration_seconds",
-                     "Time from sending a command to Redis until its reply, in seconds."),
-      redis_errors("sluice_redis_errors_total",
-                   "Calls to Redis that failed, and failed attempts to connect, by class of error.", "class",
-                   std::move(options.redis_error_classes)),
+      decision_duration({.name = "sluice_decision_duration_seconds",
+                         .type = kHistogram,
+                         .help = "Time from a parsed check to its decision, in seconds."}),
+      redis_duration({.name = "sluice_redis_command_duration_seconds",
+                      .type = kHistogram,
+                      .help = "Time from sending a command to Redis until its reply, in seconds."}),
+      redis_errors({.name = "sluice_redis_errors_total",
+                    .type = kCounter,
+                    .help = "Commands that failed, and failed attempts to connect to Redis, by class of error.",
+                    .labels = {{.name = "class", .values = std::move(options.redis_error_classes)}}}),
       http(std::move(options.routes)),
-      workers(options.workers, options.redis),
-      failure_mode_answers_("sluice_failure_mode_answers_total",
-                            "Decisions made by the failure mode because the counter store did not answer.", "mode",
-                            failure_modes()),
-      overrides_published_("sluice_overrides_published_total",
-                           "Attempts to write the overrides of one counter key to the store.", "result",
-                           {"written", "failed"}),
-      bundle_loads_("sluice_bundle_loads_total",
-                    "Readings of the bundle file: put in force, unchanged, or refused as faulty.", "result",
-                    {"loaded", "unchanged", "refused"}),
+      workers(options.workers),
+      failure_mode_decisions_({.name = "sluice_failure_mode_decisions_total",
+                               .type = kCounter,
+                               .help = "Decisions that the failure mode made because the counter store did not answer.",
+                               .labels = {{.name = "mode", .values = failure_modes()}}}),
+      override_publications_({.name = "sluice_override_publications_total",
+                              .type = kCounter,
+                              .help = "Attempts to write the overrides of one counter key to the counter store.",
+                              .labels = {{.name = "result", .values = {"ok", "error"}}}}),
+      bundle_loads_({.name = "sluice_bundle_loads_total",
+                     .type = kCounter,
+                     .help = "Reads of the bundle file: it was put in force, was the same as before, or was refused as "
+                             "faulty.",
+                     .labels = {{.name = "result", .values = {"loaded", "unchanged", "refused"}}}}),
       clock_(clock) {
   add(decisions);
   add(decision_duration);
   if (options.redis) {
-    add(redis_duration);
-    add(redis_errors);
+    const std::string with_redis = "with Redis as `--counters`";
+    add(redis_duration, with_redis);
+    add(redis_errors, with_redis);
+    add(worker_redis_metrics(), workers, with_redis);
   }
-  add(failure_mode_answers_);
-  add(overrides_published_);
+  add(failure_mode_decisions_);
+  add(override_publications_);
   add(bundle_loads_);
   add(http);
-  add(workers);
-  gauge("sluice_snapshot_revision", "Revision of the snapshot in force; 0 before the first.", revision_);
-  gauge("sluice_snapshot_age_seconds", "Time since the snapshot in force was made or confirmed.",
-        [this]() -> std::optional<double> {
-          const std::int64_t as_of_us = as_of_us_.load(std::memory_order_relaxed);
-          if (as_of_us == 0) return std::nullopt;
-          // A clock that was set back must not show a negative age.
-          return static_cast<double>(std::max<std::int64_t>(0, clock_.now_us() - as_of_us)) / 1e6;
-        });
-  gauge("sluice_bundle_refused", "1 while the bundle file is faulty and the policies before it stay in force.",
-        bundle_refused_);
+  add(worker_metrics(), workers);
+  add(snapshot_metrics(), *this);
+}
+
+const MetricTable<Metrics>& Metrics::snapshot_metrics() {
+  static const MetricTable<Metrics> table{
+      {"sluice_snapshot_revision", kGauge, "Revision of the snapshot in force; 0 before the first.",
+       &Metrics::revision_},
+      {"sluice_snapshot_age_seconds", kGauge,
+       "Time since the snapshot in force was made or confirmed, in seconds. Absent before the first snapshot.",
+       [](const Metrics& metrics) -> std::optional<double> {
+         const std::int64_t as_of_us = metrics.as_of_us_.load(std::memory_order_relaxed);
+         if (as_of_us == 0) return std::nullopt;
+         // A clock that was set back must not show a negative age.
+         return static_cast<double>(std::max<std::int64_t>(0, metrics.clock_.now_us() - as_of_us)) / 1e6;
+       }},
+      {"sluice_bundle_refused", kGauge,
+       "1 while the bundle file is faulty and the snapshot before it stays in force, else 0.",
+       &Metrics::bundle_refused_},
+  };
+  return table;
 }
 
 void Metrics::set_snapshot(std::int64_t revision, std::int64_t as_of_us) noexcept {

@@ -22,7 +22,7 @@ namespace sluice::telemetry {
 struct MetricsOptions {
   std::size_t workers = 1;
   bool policy_label = false;
-  bool redis = true;                             // false: expose no families about Redis
+  bool redis = true;                             // false: expose no metrics about Redis
   std::vector<std::string> redis_error_classes;  // label values of sluice_redis_errors_total, in the order of its index
   std::vector<std::string> routes;               // route templates, in the order of http's index
 };
@@ -43,11 +43,11 @@ class Metrics : public Registry {
   WorkerSlots workers;
 
   // Counts a decision that the failure mode made instead of the counter store.
-  void count_failure_mode_answer(FailureMode mode) noexcept {
-    failure_mode_answers_.count(static_cast<std::size_t>(mode));
+  void count_failure_mode_decision(FailureMode mode) noexcept {
+    failure_mode_decisions_.count(static_cast<std::size_t>(mode));
   }
   // Counts an attempt to write the overrides of one counter key to the store.
-  void count_overrides_published(bool written) noexcept { overrides_published_.count(written ? 0 : 1); }
+  void count_override_publication(bool written) noexcept { override_publications_.count(written ? 0 : 1); }
 
   // Counts a reading of the bundle file. After a refusal sluice_bundle_refused is 1 until a file is accepted.
   void count_bundle_load(BundleLoad result) noexcept {
@@ -60,8 +60,10 @@ class Metrics : public Registry {
   void set_snapshot(std::int64_t revision, std::int64_t as_of_us) noexcept;
 
  private:
-  CounterVector failure_mode_answers_;
-  CounterVector overrides_published_;
+  static const MetricTable<Metrics>& snapshot_metrics();
+
+  CounterVector failure_mode_decisions_;
+  CounterVector override_publications_;
   CounterVector bundle_loads_;
   std::atomic<bool> bundle_refused_{false};
   std::atomic<std::int64_t> revision_{0};

@@ -3,19 +3,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "common/telemetry/families.hpp"
-
 namespace sluice::telemetry {
 namespace {
-
-using prometheus::MetricFamily;
-using prometheus::MetricType;
 
 double seconds(const timespec& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
@@ -29,7 +25,7 @@ std::optional<double> clock_seconds(clockid_t clock) {
 
 // Start of the process in Unix time. Field 22 of /proc/self/stat has it in clock ticks after boot. Field 2, the name of
 // the program, may contain spaces, so counting starts at its closing ')'.
-std::optional<double> start_time() {
+std::optional<double> read_start_time() {
   std::ifstream file("/proc/self/stat");
   std::string text;
   std::getline(file, text);
@@ -44,18 +40,14 @@ std::optional<double> start_time() {
   return *now - *since_boot + ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-struct Memory {
-  double virtual_bytes = 0;
-  double resident_bytes = 0;
-};
+enum class Pages : std::uint8_t { total, resident };  // the order of fields in /proc/self/statm
 
-std::optional<Memory> memory() {
+std::optional<double> pages_in_bytes(Pages wanted) {
   std::ifstream file("/proc/self/statm");
-  double total_pages = 0;
-  double resident_pages = 0;
-  if (!(file >> total_pages >> resident_pages)) return std::nullopt;
-  const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
-  return Memory{total_pages * page, resident_pages * page};
+  double total = 0;
+  double resident = 0;
+  if (!(file >> total >> resident)) return std::nullopt;
+  return (wanted == Pages::total ? total : resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
 std::optional<double> open_descriptors() {
@@ -73,31 +65,25 @@ std::optional<double> descriptor_limit() {
   return static_cast<double>(limit.rlim_cur);
 }
 
-void add(std::vector<MetricFamily>& families, std::string name, std::string help, MetricType type,
-         std::optional<double> value) {
-  if (!value) return;
-  MetricFamily made = family(std::move(name), std::move(help), type);
-  add_sample(made, {}, *value);
-  families.push_back(std::move(made));
-}
-
 }  // namespace
 
-ProcessMetrics::ProcessMetrics() : start_time_(start_time()) {}
+ProcessMetrics::ProcessMetrics() : start_time_(read_start_time()) {}
 
-std::vector<MetricFamily> ProcessMetrics::Collect() const {
-  std::vector<MetricFamily> families;
-  add(families, "process_cpu_seconds_total", "User and system CPU time used, in seconds.", MetricType::Counter,
-      clock_seconds(CLOCK_PROCESS_CPUTIME_ID));
-  if (const std::optional<Memory> used = memory()) {
-    add(families, "process_resident_memory_bytes", "Resident memory in bytes.", MetricType::Gauge,
-        used->resident_bytes);
-    add(families, "process_virtual_memory_bytes", "Virtual memory in bytes.", MetricType::Gauge, used->virtual_bytes);
-  }
-  add(families, "process_open_fds", "Open file descriptors.", MetricType::Gauge, open_descriptors());
-  add(families, "process_max_fds", "Limit of open file descriptors.", MetricType::Gauge, descriptor_limit());
-  add(families, "process_start_time_seconds", "Start of the process, in Unix time.", MetricType::Gauge, start_time_);
-  return families;
+const MetricTable<ProcessMetrics>& process_metrics() {
+  using Process = ProcessMetrics;
+  static const MetricTable<Process> table{
+      {"process_cpu_seconds_total", kCounter, "User and system CPU time that the process used, in seconds.",
+       [](const Process&) { return clock_seconds(CLOCK_PROCESS_CPUTIME_ID); }},
+      {"process_resident_memory_bytes", kGauge, "Resident memory in bytes.",
+       [](const Process&) { return pages_in_bytes(Pages::resident); }},
+      {"process_virtual_memory_bytes", kGauge, "Virtual memory in bytes.",
+       [](const Process&) { return pages_in_bytes(Pages::total); }},
+      {"process_open_fds", kGauge, "Open file descriptors.", [](const Process&) { return open_descriptors(); }},
+      {"process_max_fds", kGauge, "Limit of open file descriptors. Absent where there is none.",
+       [](const Process&) { return descriptor_limit(); }},
+      {"process_start_time_seconds", kGauge, "Start of the process, in Unix time.", &Process::start_time},
+  };
+  return table;
 }
 
 }  // namespace sluice::telemetry

@@ -4,22 +4,22 @@
 // Thread safety: immutable after construction.
 #pragma once
 
-#include <prometheus/collectable.h>
-#include <prometheus/metric_family.h>
-
 #include <optional>
-#include <vector>
+
+#include "common/telemetry/metric_table.hpp"
 
 namespace sluice::telemetry {
 
-class ProcessMetrics final : public prometheus::Collectable {
+class ProcessMetrics {
  public:
   ProcessMetrics();
 
-  std::vector<prometheus::MetricFamily> Collect() const override;
+  std::optional<double> start_time() const { return start_time_; }  // in Unix time
 
  private:
-  std::optional<double> start_time_;  // Unix seconds
+  std::optional<double> start_time_;
 };
+
+const MetricTable<ProcessMetrics>& process_metrics();
 
 }  // namespace sluice::telemetry

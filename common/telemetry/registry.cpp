@@ -8,62 +8,64 @@
 #include "common/telemetry/families.hpp"
 
 namespace sluice::telemetry {
+namespace {
 
 using prometheus::MetricFamily;
-using prometheus::MetricType;
 
-void Registry::counter(std::string name, std::string help, Reading read) {
-  add({std::move(name), std::move(help), MetricType::Counter, "", {{"", std::move(read)}}});
+const MetricSpec& build_spec() {
+  static const MetricSpec spec{.name = "sluice_build_info",
+                               .type = kGauge,
+                               .help = "Constant 1; the labels name the program's version and compiler.",
+                               .labels = {{.name = "version", .about = "the program's version"},
+                                          {.name = "compiler", .about = "its compiler, with the version"}}};
+  return spec;
 }
 
-void Registry::gauge(std::string name, std::string help, Reading read) {
-  add({std::move(name), std::move(help), MetricType::Gauge, "", {{"", std::move(read)}}});
-}
+}  // namespace
 
-void Registry::counter(std::string name, std::string help, std::string label, std::vector<Labelled> samples) {
-  add({std::move(name), std::move(help), MetricType::Counter, std::move(label), std::move(samples)});
-}
-
-void Registry::gauge(std::string name, std::string help, std::string label, std::vector<Labelled> samples) {
-  add({std::move(name), std::move(help), MetricType::Gauge, std::move(label), std::move(samples)});
-}
+Registry::Registry() { add(process_metrics(), process_); }
 
 void Registry::add(Entry entry) {
   const std::lock_guard lock(mutex_);
   entries_.push_back(std::move(entry));
 }
 
-void Registry::add(const prometheus::Collectable& part) {
+void Registry::add(const Instrument& instrument, std::string when) {
   const std::lock_guard lock(mutex_);
-  parts_.push_back(&part);
+  instruments_.emplace_back(&instrument, std::move(when));
 }
 
 std::string Registry::render() const {
   std::vector<MetricFamily> families;
-  const auto take = [&families](const prometheus::Collectable& part) {
-    for (MetricFamily& made : part.Collect()) families.push_back(std::move(made));
-  };
-  MetricFamily& build = families.emplace_back(
-      family("sluice_build_info", "Constant 1; the labels name the version and the compiler.", MetricType::Gauge));
-  add_sample(build, {{"version", std::string(version())}, {"compiler", std::string(compiler())}}, 1);
+  add_sample(families.emplace_back(family(build_spec())),
+             {{"version", std::string(version())}, {"compiler", std::string(compiler())}}, 1);
   {
     const std::lock_guard lock(mutex_);
-    for (const prometheus::Collectable* part : parts_) take(*part);
+    for (const auto& [instrument, when] : instruments_) {
+      for (MetricFamily& made : instrument->Collect()) families.push_back(std::move(made));
+    }
     for (const Entry& entry : entries_) {
-      MetricFamily& made = families.emplace_back(family(entry.name, entry.help, entry.type));
-      for (const Labelled& sample : entry.samples) {
+      MetricFamily& made = families.emplace_back(family(*entry.spec));
+      for (const Sample& sample : entry.samples) {
         const auto value = sample.read();
         if (!value) continue;
         Labels labels;
-        if (!entry.label.empty()) labels.push_back({entry.label, sample.value});
+        if (!entry.spec->labels.empty()) labels.push_back({entry.spec->labels.front().name, *sample.label_value});
         add_sample(made, std::move(labels), *value);
       }
     }
   }
-  take(process_);
   // A family without samples would show its HELP and TYPE lines only.
   std::erase_if(families, [](const MetricFamily& made) { return made.metric.empty(); });
   return prometheus::TextSerializer().Serialize(families);
+}
+
+std::vector<MetricSpec> Registry::specs() const {
+  std::vector<MetricSpec> specs{build_spec()};
+  const std::lock_guard lock(mutex_);
+  for (const auto& [instrument, when] : instruments_) specs.push_back(instrument->spec().registered(when));
+  for (const Entry& entry : entries_) specs.push_back(entry.spec->registered(entry.when));
+  return specs;
 }
 
 }  // namespace sluice::telemetry

@@ -1,15 +1,10 @@
-// What a program exposes at /metrics. Each folder registers its metrics here, in its file `metrics`; render() reads
-// them all, adds what every program has (its build, its process), and writes Prometheus' text format.
+// What a program exposes at /metrics. Each folder registers its metrics here; render() reads them all, adds what every
+// program has (its build, its process), and writes Prometheus' text format. specs() describes the same metrics.
 //
-// Thread safety: all of it from any thread. Names, labels and their values come from this program and from what an
+// Thread safety: all functions from any thread. Names, labels and their values come from this program and from what an
 // administrator configures, never from a request.
 #pragma once
 
-#include <prometheus/collectable.h>
-#include <prometheus/metric_type.h>
-
-#include <atomic>
-#include <concepts>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -17,71 +12,62 @@
 #include <utility>
 #include <vector>
 
+#include "common/telemetry/instrument.hpp"
+#include "common/telemetry/metric_table.hpp"
 #include "common/telemetry/process_metrics.hpp"
 
 namespace sluice::telemetry {
 
-// How a value that somebody else keeps is read at a scrape, by the thread that scrapes.
-class Reading {
- public:
-  template <class T>
-  Reading(const std::atomic<T>& value)  // NOLINT(google-explicit-constructor)
-      : read_([&value] { return static_cast<double>(value.load(std::memory_order_relaxed)); }) {}
-  // `read` returns a number, or an optional one: nullopt leaves the sample out.
-  template <std::invocable F>
-  Reading(F read)  // NOLINT(google-explicit-constructor)
-      : read_([read = std::move(read)]() -> std::optional<double> {
-          if constexpr (std::is_arithmetic_v<decltype(read())>) {
-            return static_cast<double>(read());
-          } else {
-            return read();
-          }
-        }) {}
-
-  std::optional<double> operator()() const { return read_(); }
-
- private:
-  std::function<std::optional<double>()> read_;
-};
-
 class Registry {
  public:
-  Registry() = default;
+  Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // One sample without a label. REQUIRES, as for all that follows: what is read outlives every scrape.
-  void counter(std::string name, std::string help, Reading read);
-  void gauge(std::string name, std::string help, Reading read);
+  // Registers all rows of a table. `when`: the condition under which the program does so, for specs().
+  // REQUIRES: `table` and `source` outlive every scrape.
+  template <class Source>
+  void add(const MetricTable<Source>& table, const Source& source, const std::string& when = {}) {
+    for (const Metric<Source>& metric : table) {
+      Entry entry{.spec = &metric.spec, .when = when, .samples = {}};
+      for (const LabelledReading<Source>& sample : metric.samples) {
+        entry.samples.push_back({&sample.value, [&sample, &source] { return sample.read(source); }});
+      }
+      add(std::move(entry));
+    }
+  }
 
-  // One sample for each value of a label.
-  struct Labelled {
-    std::string value;
-    Reading read;
-  };
-  void counter(std::string name, std::string help, std::string label, std::vector<Labelled> samples);
-  void gauge(std::string name, std::string help, std::string label, std::vector<Labelled> samples);
-
-  // What makes its families itself.
-  void add(const prometheus::Collectable& part);
+  // As above for a metric that keeps its own samples. REQUIRES: `instrument` outlives every scrape.
+  void add(const Instrument& instrument, std::string when = {});
 
   // Everything in Prometheus' text format 0.0.4.
   std::string render() const;
 
+  // Descriptions of everything that is registered, in the order of render().
+  std::vector<MetricSpec> specs() const;
+
  private:
+  struct Sample {
+    const std::string* label_value;
+    std::function<std::optional<double>()> read;
+  };
   struct Entry {
-    std::string name;
-    std::string help;
-    prometheus::MetricType type;
-    std::string label;  // "": none
-    std::vector<Labelled> samples;
+    const MetricSpec* spec;
+    std::string when;
+    std::vector<Sample> samples;
   };
   void add(Entry entry);
 
-  ProcessMetrics process_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::vector<const prometheus::Collectable*> parts_;
+  const ProcessMetrics process_;
+  mutable std::mutex mutex_;                                            // guards what follows
+  std::vector<std::pair<const Instrument*, std::string>> instruments_;  // with its `when`
   std::vector<Entry> entries_;
 };
+
+// Adds the descriptions of a table to `specs`. `when`: the condition under which the program registers the table.
+template <class Source>
+void append_specs(std::vector<MetricSpec>& specs, const MetricTable<Source>& table, const std::string& when = {}) {
+  for (const Metric<Source>& metric : table) specs.push_back(metric.spec.registered(when));
+}
 
 }  // namespace sluice::telemetry

@@ -1,32 +1,24 @@
 #include "common/telemetry/worker_metrics.hpp"
 
-#include <algorithm>
-#include <optional>
-#include <string>
-
-#include "common/telemetry/families.hpp"
-
 namespace sluice::telemetry {
 namespace {
 
-using prometheus::MetricFamily;
-using prometheus::MetricType;
-using Known = WorkerMetrics::Known;
-using Slots = std::vector<WorkerMetrics>;
-
-MetricFamily sum(const Slots& slots, std::string name, std::string help, MetricType type,
-                 std::atomic<std::uint64_t> WorkerMetrics::* member) {
-  MetricFamily made = family(std::move(name), std::move(help), type);
-  std::uint64_t total = 0;
-  for (const WorkerMetrics& slot : slots) total += (slot.*member).load(std::memory_order_relaxed);
-  add_sample(made, {}, static_cast<double>(total));
-  return made;
+Reading<WorkerSlots> sum_of(std::atomic<std::uint64_t> WorkerMetrics::* member) {
+  return {[member](const WorkerSlots& slots) { return slots.sum(member); }};
 }
 
-// false if any worker says no, true if all say yes, nullopt if some do not know yet and none says no.
-std::optional<bool> all(const Slots& slots, std::atomic<Known> WorkerMetrics::* member) {
+}  // namespace
+
+std::uint64_t WorkerSlots::sum(std::atomic<std::uint64_t> WorkerMetrics::* member) const {
+  std::uint64_t total = 0;
+  for (const WorkerMetrics& slot : slots_) total += (slot.*member).load(std::memory_order_relaxed);
+  return total;
+}
+
+std::optional<bool> WorkerSlots::all(std::atomic<WorkerMetrics::Known> WorkerMetrics::* member) const {
+  using Known = WorkerMetrics::Known;
   bool unknown = false;
-  for (const WorkerMetrics& slot : slots) {
+  for (const WorkerMetrics& slot : slots_) {
     const Known known = (slot.*member).load(std::memory_order_relaxed);
     if (known == Known::no) return false;
     unknown = unknown || known == Known::unknown;
@@ -34,43 +26,44 @@ std::optional<bool> all(const Slots& slots, std::atomic<Known> WorkerMetrics::* 
   return unknown ? std::nullopt : std::optional(true);
 }
 
-}  // namespace
+const MetricTable<WorkerSlots>& worker_metrics() {
+  static const MetricTable<WorkerSlots> table{
+      {"sluice_http_open_connections", kGauge, "Open connections of callers.",
+       sum_of(&WorkerMetrics::http_connections)},
+      {"sluice_http_connections_total",
+       kCounter,
+       "Connections of callers: accepted; refused, that is closed at once because too many were open; or not accepted "
+       "because of an error, such as a lack of file descriptors or memory.",
+       "result",
+       {{"accepted", sum_of(&WorkerMetrics::http_connections_accepted)},
+        {"refused", sum_of(&WorkerMetrics::http_connections_refused)},
+        {"error", sum_of(&WorkerMetrics::http_accept_errors)}}},
+      {"sluice_http_bad_requests_total", kCounter,
+       "Requests that the agent refused before it chose a route, because their framing is invalid or they are too "
+       "large.",
+       sum_of(&WorkerMetrics::http_bad_requests)},
+      {"sluice_checks_in_flight", kGauge, "Checks that the agent has received and not decided yet.",
+       sum_of(&WorkerMetrics::in_flight)},
+  };
+  return table;
+}
 
-std::vector<MetricFamily> WorkerSlots::Collect() const {
-  std::vector<MetricFamily> families;
-  families.push_back(sum(slots_, "sluice_http_connections", "Open connections of callers.", MetricType::Gauge,
-                         &WorkerMetrics::http_connections));
-  families.push_back(sum(slots_, "sluice_http_connections_accepted_total", "Connections accepted.", MetricType::Counter,
-                         &WorkerMetrics::http_connections_accepted));
-  families.push_back(sum(slots_, "sluice_http_connections_refused_total",
-                         "Connections closed at once because too many were open.", MetricType::Counter,
-                         &WorkerMetrics::http_connections_refused));
-  families.push_back(sum(slots_, "sluice_http_accept_errors_total",
-                         "Connections that could not be accepted, for want of file descriptors or memory.",
-                         MetricType::Counter, &WorkerMetrics::http_accept_errors));
-  families.push_back(sum(slots_, "sluice_http_bad_requests_total",
-                         "Requests refused before routing because of invalid framing or their size.",
-                         MetricType::Counter, &WorkerMetrics::http_bad_requests));
-  families.push_back(sum(slots_, "sluice_in_flight", "Checks in flight: received, and without a decision yet.",
-                         MetricType::Gauge, &WorkerMetrics::in_flight));
-  if (!redis_) return families;
-
-  families.push_back(sum(slots_, "sluice_redis_writes_total",
-                         "Write calls to Redis. One write carries all commands of a turn of the event loop.",
-                         MetricType::Counter, &WorkerMetrics::redis_writes));
-
-  MetricFamily connected =
-      family("sluice_redis_connected", "1 while every worker's connection to Redis is up.", MetricType::Gauge);
-  add_sample(connected, {}, all(slots_, &WorkerMetrics::redis_connected).value_or(false) ? 1 : 0);
-  families.push_back(std::move(connected));
-  if (const std::optional<bool> good = all(slots_, &WorkerMetrics::redis_eviction_policy_ok)) {
-    MetricFamily eviction = family(
-        "sluice_redis_eviction_policy_ok",
-        "1 if Redis never evicts keys (maxmemory-policy noeviction), 0 if it may drop counters.", MetricType::Gauge);
-    add_sample(eviction, {}, *good ? 1 : 0);
-    families.push_back(std::move(eviction));
-  }
-  return families;
+const MetricTable<WorkerSlots>& worker_redis_metrics() {
+  static const MetricTable<WorkerSlots> table{
+      {"sluice_redis_writes_total", kCounter,
+       "Writes to the connections to Redis. One write carries all commands of one turn of the event loop.",
+       sum_of(&WorkerMetrics::redis_writes)},
+      {"sluice_redis_connected", kGauge, "1 while every worker's connection to Redis is up, else 0.",
+       [](const WorkerSlots& slots) { return slots.all(&WorkerMetrics::redis_connected).value_or(false) ? 1 : 0; }},
+      {"sluice_redis_eviction_policy_ok", kGauge,
+       "1 if Redis never evicts keys (maxmemory-policy noeviction), 0 if it may evict counters. Absent until Redis "
+       "was asked.",
+       [](const WorkerSlots& slots) -> std::optional<double> {
+         const auto good = slots.all(&WorkerMetrics::redis_eviction_policy_ok);
+         return good ? std::optional(*good ? 1.0 : 0.0) : std::nullopt;
+       }},
+  };
+  return table;
 }
 
 }  // namespace sluice::telemetry

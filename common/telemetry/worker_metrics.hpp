@@ -3,14 +3,14 @@
 // Thread safety: a slot is written by its worker only and read by any thread.
 #pragma once
 
-#include <prometheus/collectable.h>
-#include <prometheus/metric_family.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <vector>
+
+#include "common/telemetry/metric_table.hpp"
 
 namespace sluice::telemetry {
 
@@ -35,18 +35,21 @@ void set(std::atomic<T>& slot, std::type_identity_t<T> value) noexcept {
   slot.store(value, std::memory_order_relaxed);
 }
 
-class WorkerSlots final : public prometheus::Collectable {
+class WorkerSlots {
  public:
-  // `redis`: expose the metrics about Redis.
-  WorkerSlots(std::size_t workers, bool redis) : redis_(redis), slots_(workers) {}
+  explicit WorkerSlots(std::size_t workers) : slots_(workers) {}
 
   WorkerMetrics& at(std::size_t worker) { return slots_.at(worker); }
 
-  std::vector<prometheus::MetricFamily> Collect() const override;
+  std::uint64_t sum(std::atomic<std::uint64_t> WorkerMetrics::* member) const;
+  // false if any worker says no, true if all say yes, nullopt if some do not know yet and none says no.
+  std::optional<bool> all(std::atomic<WorkerMetrics::Known> WorkerMetrics::* member) const;
 
  private:
-  const bool redis_;
   std::vector<WorkerMetrics> slots_;
 };
+
+const MetricTable<WorkerSlots>& worker_metrics();
+const MetricTable<WorkerSlots>& worker_redis_metrics();  // of the connections to Redis
 
 }  // namespace sluice::telemetry

@@ -6,11 +6,6 @@ namespace sluice::server::admin {
 namespace {
 
 using prometheus::MetricFamily;
-using prometheus::MetricType;
-using telemetry::family;
-
-constexpr std::string_view kDuration = "sluice_http_request_duration_seconds";
-constexpr std::string_view kDurationHelp = "Time from a call's arrival to its answer.";
 
 std::vector<std::string> labels() {
   std::vector<std::string> names;
@@ -25,10 +20,13 @@ std::size_t index_of(const Route* route) {
 
 }  // namespace
 
-CallMetrics::CallMetrics(telemetry::Registry& registry) : requests_(labels()) {
-  for (std::size_t i = 0; i <= routes().size(); ++i) {
-    durations_.emplace_back(std::string(kDuration), std::string(kDurationHelp));
-  }
+CallMetrics::CallMetrics(telemetry::Registry& registry)
+    : Instrument({.name = "sluice_http_request_duration_seconds",
+                  .type = telemetry::kHistogram,
+                  .help = "Time from an admin request's arrival to its answer, in seconds.",
+                  .labels = {{.name = "route", .values = labels(), .about = "as above"}}}),
+      requests_(labels()),
+      durations_(routes().size() + 1) {
   registry.add(requests_);
   registry.add(*this);
 }
@@ -38,12 +36,12 @@ void CallMetrics::count(const Route* route, unsigned status, std::chrono::nanose
   durations_[index_of(route)].observe(took);
 }
 
-// One family; routes that nobody asked for yet are left out.
+// One family. Routes without a request are left out.
 std::vector<MetricFamily> CallMetrics::Collect() const {
-  MetricFamily all = family(std::string(kDuration), std::string(kDurationHelp), MetricType::Histogram);
-  const std::vector<std::string> names = labels();
+  MetricFamily all = telemetry::family(spec());
+  const std::vector<std::string>& names = spec().labels.front().values;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    prometheus::ClientMetric sample = std::move(durations_[i].Collect().front().metric.front());
+    prometheus::ClientMetric sample = durations_[i].sample();
     if (sample.histogram.sample_count == 0) continue;
     sample.label = {{"route", names[i]}};
     all.metric.push_back(std::move(sample));

@@ -7,8 +7,6 @@
 #include <deque>
 #include <vector>
 
-#include <prometheus/collectable.h>
-
 #include "common/telemetry/counters.hpp"
 #include "common/telemetry/histogram.hpp"
 #include "common/telemetry/registry.hpp"
@@ -16,7 +14,7 @@
 
 namespace sluice::server::admin {
 
-class CallMetrics final : public prometheus::Collectable {
+class CallMetrics final : public telemetry::Instrument {
  public:
   // REQUIRES: this object outlives every scrape of `registry`.
   explicit CallMetrics(telemetry::Registry& registry);
@@ -28,7 +26,7 @@ class CallMetrics final : public prometheus::Collectable {
 
  private:
   telemetry::HttpCounters requests_;
-  std::deque<telemetry::DurationHistogram> durations_;  // by index of the route; the last: paths without a route
+  std::deque<telemetry::DurationBuckets> durations_;  // by index of the route; the last: paths without a route
 };
 
 }  // namespace sluice::server::admin

@@ -55,6 +55,7 @@ class Publisher {
                const std::function<void(postgres::Transaction&)>& done);
 
   RedisLink& link() { return link_; }
+  const RedisLink& link() const { return link_; }
 
   // What is not as it should be, for /readyz.
   std::vector<std::string> degraded() const;

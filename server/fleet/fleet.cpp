@@ -62,7 +62,6 @@ void Fleet::tell_to_stop() {
 
 std::int64_t Fleet::report(const sync::AgentCaller& caller, std::string_view /*source*/,
                            sluice::sync::ReportDocument report) {
-  statistics_.received += report.reports.size();
   const FleetTime now = options_.now();
   const std::lock_guard lock(mutex_);
   if (!agents_.report(caller, report.agent, now)) ++statistics_.unknown;

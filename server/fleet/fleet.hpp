@@ -60,7 +60,6 @@ class Fleet final : public sync::FleetPort {
   struct Statistics {
     std::atomic<std::int64_t> live{0};
     std::atomic<std::int64_t> missing{0};
-    std::atomic<std::uint64_t> received{0};     // reports, replays too
     std::atomic<std::uint64_t> replayed{0};     // reports that were taken or stored before
     std::atomic<std::uint64_t> dropped{0};      // reports that were not taken: agents send them again
     std::atomic<std::uint64_t> stored{0};       // reports

@@ -2,30 +2,42 @@
 
 namespace sluice::server::fleet {
 
-void add_metrics(telemetry::Registry& registry, const Fleet& fleet) {
-  const Fleet::Statistics& counted = fleet.statistics();
-  registry.gauge("sluice_fleet_agents_live", "Agents heard of within 15 s, by this replica or another.", counted.live);
-  registry.gauge("sluice_fleet_agents_missing", "Agents not heard of for 15 s, and not yet forgotten.",
-                 counted.missing);
-  registry.gauge("sluice_fleet_reports_waiting_rows", "Rows of reports that are yet to be stored.",
-                 counted.waiting_rows);
-  registry.counter("sluice_fleet_reports_received_total", "Usage reports that agents sent, those sent again too.",
-                   counted.received);
-  registry.counter("sluice_fleet_reports_stored_total", "Usage reports that this replica counted in PostgreSQL.",
-                   counted.stored);
-  registry.counter("sluice_fleet_reports_replayed_total", "Usage reports that had been taken or counted before.",
-                   counted.replayed);
-  registry.counter("sluice_fleet_reports_dropped_total",
-                   "Usage reports not taken as too much was waiting; agents send them again.", counted.dropped);
-  registry.counter("sluice_fleet_decisions_refused_total",
-                   "Reported decisions of tenants that the agent's token does not reach.", counted.refused);
-  registry.counter("sluice_fleet_agents_refused_total", "Reports and watches of agents over the most that are kept.",
-                   counted.unknown);
-  registry.counter("sluice_fleet_batches_total", "Transactions that counted usage.", counted.batches);
-  registry.counter("sluice_fleet_statements_total", "Statements by which the fleet is stored and read.",
-                   counted.statements);
-  registry.counter("sluice_fleet_failures_total", "Attempts to store the fleet that failed; they are made again.",
-                   counted.failures);
+using telemetry::kCounter;
+using telemetry::kGauge;
+
+const telemetry::MetricTable<Fleet::Statistics>& metrics() {
+  using Counted = Fleet::Statistics;
+  static const telemetry::MetricTable<Counted> table{
+      {"sluice_fleet_agents",
+       kGauge,
+       "Agents that some replica of the server heard from within 15 s (live), or not for 15 s (missing). A missing "
+       "agent "
+       "is forgotten after a while.",
+       "state",
+       {{"live", &Counted::live}, {"missing", &Counted::missing}}},
+      {"sluice_fleet_queued_rows", kGauge, "Rows of usage reports that the server has not stored in PostgreSQL yet.",
+       &Counted::waiting_rows},
+      {"sluice_fleet_reports_total",
+       kCounter,
+       "Usage reports of agents. `stored`: this replica stored the report in PostgreSQL. `replayed`: the report had "
+       "been "
+       "received before. `dropped`: too many rows waited, and the agent sends the report again.",
+       "result",
+       {{"stored", &Counted::stored}, {"replayed", &Counted::replayed}, {"dropped", &Counted::dropped}}},
+      {"sluice_fleet_out_of_scope_decisions_total", kCounter,
+       "Reported decisions that the server did not store, because their tenant is outside the scope of the agent's "
+       "token.",
+       &Counted::refused},
+      {"sluice_fleet_unlisted_agents_total", kCounter,
+       "Reports and watches of agents that the server could not add to its list of agents, because the list was full.",
+       &Counted::unknown},
+      {"sluice_fleet_batches_total", kCounter, "Transactions that stored usage in PostgreSQL.", &Counted::batches},
+      {"sluice_fleet_statements_total", kCounter, "SQL statements that stored or read the fleet.",
+       &Counted::statements},
+      {"sluice_fleet_errors_total", kCounter,
+       "Attempts to store or read the fleet in PostgreSQL that failed. The server repeats them.", &Counted::failures},
+  };
+  return table;
 }
 
 }  // namespace sluice::server::fleet

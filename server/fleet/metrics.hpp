@@ -1,12 +1,11 @@
 // The metrics of the fleet of agents.
 #pragma once
 
-#include "common/telemetry/registry.hpp"
+#include "common/telemetry/metric_table.hpp"
 #include "server/fleet/fleet.hpp"
 
 namespace sluice::server::fleet {
 
-// REQUIRES: the fleet outlives every scrape.
-void add_metrics(telemetry::Registry& registry, const Fleet& fleet);
+const telemetry::MetricTable<Fleet::Statistics>& metrics();
 
 }  // namespace sluice::server::fleet

@@ -2,14 +2,20 @@
 
 namespace sluice::server::identity {
 
-void add_metrics(telemetry::Registry& registry, const Reviewer& reviewer) {
-  const Reviewer::Statistics& counted = reviewer.statistics();
-  registry.counter("sluice_token_reviews_accepted_total",
-                   "Tokens of service accounts that Kubernetes was asked of and accepts.", counted.good);
-  registry.counter("sluice_token_reviews_refused_total", "Tokens that Kubernetes was asked of and does not accept.",
-                   counted.bad);
-  registry.counter("sluice_token_reviews_failed_total", "Times that Kubernetes could not be asked, or did not say.",
-                   counted.away);
+using telemetry::kCounter;
+using telemetry::kGauge;
+
+const telemetry::MetricTable<Reviewer::Statistics>& metrics() {
+  using Counted = Reviewer::Statistics;
+  static const telemetry::MetricTable<Counted> table{
+      {"sluice_token_reviews_total",
+       kCounter,
+       "Reviews of service account tokens by Kubernetes: the token is valid (accepted), is not valid (refused), or "
+       "Kubernetes did not answer (error).",
+       "result",
+       {{"accepted", &Counted::good}, {"refused", &Counted::bad}, {"error", &Counted::away}}},
+  };
+  return table;
 }
 
 }  // namespace sluice::server::identity

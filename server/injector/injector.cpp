@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "server/injector/metrics.hpp"
+
 namespace sluice::server::injector {
 namespace {
 
@@ -32,14 +34,7 @@ void Injector::add_metrics(telemetry::Registry& registry) const {
   registry.add(webhook_.reviews);
   registry.add(webhook_.skipped);
   registry.add(webhook_.duration);
-  if (!missed_) return;
-  const MissedPods::Statistics& seen = missed_->statistics();
-  registry.gauge("sluice_injector_missed_pods", "Pods of labelled namespaces without the agent, at the last look.",
-                 seen.missed);
-  registry.counter("sluice_injector_looks_total", "Looks for such pods that came to their end.", seen.looks);
-  registry.counter("sluice_injector_look_failures_total", "Looks that the Kubernetes API did not let end.",
-                   seen.failures);
-  registry.counter("sluice_injector_events_total", "Events SidecarMissing this server wrote.", seen.events);
+  if (missed_) registry.add(missed_pods_metrics(), missed_->statistics());
 }
 
 Result<std::uint16_t> Injector::start(std::shared_ptr<const sluice::http::Certificates> certificates) {

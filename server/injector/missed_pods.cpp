@@ -124,7 +124,6 @@ void MissedPods::finish() {
                "Pods of labelled namespaces run without the agent; each has an Event SidecarMissing.",
                {{"pods", count}});
   }
-  ++statistics_.looks;
   std::unordered_set<std::string> still;
   unmarked_.clear();
   for (kubernetes::ObjectReference& pod : found_) {
@@ -142,6 +141,7 @@ void MissedPods::finish() {
 void MissedPods::mark() {
   if (unmarked_.empty()) {
     if (!refused_.empty()) return fail(refused_);
+    ++statistics_.scans;
     if (std::exchange(failing_, false)) log_.info("missed_pods_seen", "The Kubernetes API answers again.");
     return end();
   }

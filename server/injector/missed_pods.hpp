@@ -30,8 +30,8 @@ namespace sluice::server::injector {
 class MissedPods {
  public:
   struct Statistics {
-    std::atomic<std::int64_t> missed{0};  // found by the last scan
-    std::atomic<std::uint64_t> looks{0};
+    std::atomic<std::int64_t> missed{0};     // found by the last scan
+    std::atomic<std::uint64_t> scans{0};     // that succeeded
     std::atomic<std::uint64_t> failures{0};  // scans that failed
     std::atomic<std::uint64_t> events{0};    // written by this server
   };

@@ -9,6 +9,7 @@
 
 #include "server/injector/admission_response.hpp"
 #include "server/injector/admission_review.hpp"
+#include "server/injector/metrics.hpp"
 #include "server/injector/pod.hpp"
 
 namespace sluice::server::injector {
@@ -47,19 +48,12 @@ Refusal too_large(std::string_view size) {
                       size, Webhook::kMaxReview)};
 }
 
-std::vector<std::string> skip_names() {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < kSkipReasons; ++i) names.emplace_back(to_string(static_cast<SkipReason>(i)));
-  return names;
-}
-
 }  // namespace
 
 Webhook::Webhook(Settings settings, telemetry::Log& log)
-    : reviews("sluice_injector_reviews_total", "Pods the API server asked about, by what became of them.", "result",
-              {"injected", "updated", "unchanged", "skipped", "refused"}),
-      skipped("sluice_injector_skipped_total", "Pods that got no sidecar, by the reason.", "reason", skip_names()),
-      duration("sluice_injector_review_duration_seconds", "Time from a review's last byte to its answer."),
+    : reviews(reviews_spec()),
+      skipped(skipped_pods_spec()),
+      duration(review_duration_spec()),
       settings_(std::move(settings)),
       log_(log) {}
 

@@ -7,8 +7,8 @@
 namespace sluice::server::postgres {
 
 std::string_view to_string(FailureClass failure) {
-  static constexpr std::array<std::string_view, kFailureClasses> kNames{"away",       "in_doubt", "timeout", "conflict",
-                                                                        "referenced", "full",     "other"};
+  static constexpr std::array<std::string_view, kFailureClasses> kNames{
+      "unreachable", "in_doubt", "timeout", "conflict", "referenced", "full", "other"};
   return kNames[static_cast<std::size_t>(failure)];
 }
 

@@ -1,20 +1,45 @@
 #include "server/postgres/metrics.hpp"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace sluice::server::postgres {
 
-void add_metrics(telemetry::Registry& registry, const Pool& pool) {
-  registry.gauge("sluice_postgres_connections", "Connections to PostgreSQL, by state.", "state",
-                 {{"busy", [&pool] { return pool.busy(); }},
-                  {"open", [&pool] { return pool.connected(); }},
-                  {"most", [&pool] { return pool.size(); }}});
-  registry.gauge("sluice_postgres_waiting", "Calls that wait for a connection.", [&pool] { return pool.waiting(); });
-  std::vector<telemetry::Registry::Labelled> failures;
+using telemetry::kCounter;
+using telemetry::kGauge;
+
+namespace {
+
+std::vector<telemetry::LabelledReading<Pool>> errors() {
+  std::vector<telemetry::LabelledReading<Pool>> classes;
   for (std::size_t i = 0; i < kFailureClasses; ++i) {
     const auto failure = static_cast<FailureClass>(i);
-    failures.push_back({std::string(to_string(failure)), [&pool, failure] { return pool.failures(failure); }});
+    classes.push_back(
+        {std::string(to_string(failure)), [failure](const Pool& pool) { return pool.failures(failure); }});
   }
-  registry.counter("sluice_postgres_errors_total", "What went wrong with PostgreSQL, by class.", "class",
-                   std::move(failures));
+  return classes;
+}
+
+// The two counts are read one after the other: a connection that becomes busy in between must not make it negative.
+std::size_t idle(const Pool& pool) { return pool.connected() - std::min(pool.connected(), pool.busy()); }
+
+}  // namespace
+
+const telemetry::MetricTable<Pool>& metrics() {
+  static const telemetry::MetricTable<Pool> table{
+      {"sluice_postgres_connections",
+       kGauge,
+       "Open connections to PostgreSQL.",
+       "state",
+       {{"busy", &Pool::busy}, {"idle", &idle}}},
+      {"sluice_postgres_max_connections", kGauge, "Connections to PostgreSQL that the server opens at most.",
+       &Pool::size},
+      {"sluice_postgres_waiting_requests", kGauge, "Requests that wait for a connection to PostgreSQL.",
+       &Pool::waiting},
+      {"sluice_postgres_errors_total", kCounter, "Errors of PostgreSQL and of connections to it.", "class", errors()},
+  };
+  return table;
 }
 
 }  // namespace sluice::server::postgres

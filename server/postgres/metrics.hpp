@@ -1,12 +1,11 @@
 // The metrics of the connections to PostgreSQL.
 #pragma once
 
-#include "common/telemetry/registry.hpp"
+#include "common/telemetry/metric_table.hpp"
 #include "server/postgres/pool.hpp"
 
 namespace sluice::server::postgres {
 
-// REQUIRES: the pool outlives every scrape.
-void add_metrics(telemetry::Registry& registry, const Pool& pool);
+const telemetry::MetricTable<Pool>& metrics();
 
 }  // namespace sluice::server::postgres

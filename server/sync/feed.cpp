@@ -157,7 +157,7 @@ bool Feed::round() {
   const bool good = advance();
   busy_since_ms_ = 0;
   if (paced) rounds_.succeeded();
-  ++statistics_.rounds;
+  if (good) ++statistics_.rounds;
   if (statistics_.following.exchange(good) != good && !first) {
     if (good) {
       log_.info("feed_back", "Policy sync follows PostgreSQL again.", {{"revision", statistics_.revision.load()}});

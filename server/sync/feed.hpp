@@ -61,8 +61,8 @@ class Feed {
 
   struct Statistics {
     std::atomic<std::uint64_t> revisions{0};  // heard of
-    std::atomic<std::uint64_t> rounds{0};
-    std::atomic<std::uint64_t> wholes{0};  // how often everything was read
+    std::atomic<std::uint64_t> rounds{0};     // that succeeded
+    std::atomic<std::uint64_t> wholes{0};     // how often everything was read
     std::atomic<std::uint64_t> failures{0};
     std::atomic<std::int64_t> revision{0};  // the newest that is known
     std::atomic<bool> following{false};     // the last round succeeded

@@ -2,37 +2,64 @@
 
 namespace sluice::server::sync {
 
-void add_metrics(telemetry::Registry& registry, const Feed& feed, const SyncStatistics& statistics) {
-  const Feed::Statistics& fed = feed.statistics();
-  registry.gauge("sluice_sync_revision", "The newest revision that agents can be given.", fed.revision);
-  registry.gauge("sluice_sync_following", "1 while PostgreSQL could be asked last time.", fed.following);
-  registry.counter("sluice_sync_revisions_total", "Revisions heard of.", fed.revisions);
-  registry.counter("sluice_sync_rounds_total", "How often PostgreSQL was asked what is new.", fed.rounds);
-  registry.counter("sluice_sync_round_failures_total", "How often it could not be asked.", fed.failures);
-  registry.counter("sluice_sync_reloads_total",
-                   "How often everything was read: at the start, and where the history was another.", fed.wholes);
+using telemetry::kCounter;
+using telemetry::kGauge;
 
-  registry.gauge("sluice_sync_watches", "Watch streams that are open.", statistics.watches);
-  registry.counter("sluice_sync_invalidations_total", "Changes that watches heard of, each watch for itself.",
-                   statistics.invalidations);
-  registry.counter("sluice_sync_lines_total", "Invalidations written to watches.", statistics.lines);
-  registry.counter("sluice_sync_folded_total", "Changes that had no line of their own.", statistics.folded);
-  registry.counter("sluice_sync_heartbeats_total", "Heartbeats written to watches.", statistics.heartbeats);
+const telemetry::MetricTable<Feed::Statistics>& feed_metrics() {
+  using Counted = Feed::Statistics;
+  static const telemetry::MetricTable<Counted> table{
+      {"sluice_feed_revision", kGauge, "The newest revision that agents can fetch from this server.",
+       &Counted::revision},
+      {"sluice_feed_up", kGauge,
+       "1 if the last read of PostgreSQL succeeded, else 0. While it is 0, agents get what is in the server's memory.",
+       &Counted::following},
+      {"sluice_feed_revisions_total", kCounter, "Revisions that the server read from PostgreSQL.", &Counted::revisions},
+      {"sluice_feed_reads_total",
+       kCounter,
+       "Reads of PostgreSQL for new revisions. Their number does not depend on the number of agents.",
+       "result",
+       {{"ok", &Counted::rounds}, {"error", &Counted::failures}}},
+      {"sluice_feed_full_reads_total", kCounter,
+       "How often the server read all objects: at its start, and where PostgreSQL has another history.",
+       &Counted::wholes},
+  };
+  return table;
+}
 
-  registry.counter("sluice_sync_fetches_whole_total", "Fetches answered with the whole state.",
-                   statistics.fetched_whole);
-  registry.counter("sluice_sync_fetches_delta_total", "Fetches answered with a delta.", statistics.fetched_delta);
-  registry.counter("sluice_sync_fetches_unchanged_total", "Fetches answered 304.", statistics.fetched_nothing);
-  registry.counter("sluice_sync_fetches_resync_total", "Fetches answered 410.", statistics.fetched_resync);
-  registry.counter("sluice_sync_fetched_bytes_total", "Bytes of documents, as sent.", statistics.document_bytes);
-  registry.counter("sluice_sync_documents_built_total", "Documents built; those who share one count once.",
-                   statistics.built);
-  registry.counter("sluice_sync_built_bytes_total", "Bytes of documents built, as sent.", statistics.built_bytes);
-  registry.counter("sluice_sync_reports_total", "Reports of agents taken.", statistics.reports);
-  registry.counter("sluice_sync_looks_total", "Requests that PostgreSQL was looked at for before their answer.",
-                   statistics.asked);
-  registry.counter("sluice_sync_auth_failures_total", "Requests without a token that opens something.",
-                   statistics.refused);
+const telemetry::MetricTable<SyncStatistics>& metrics() {
+  using Counted = SyncStatistics;
+  static const telemetry::MetricTable<Counted> table{
+      {"sluice_sync_watches", kGauge, "Open watches.", &Counted::watches},
+      {"sluice_sync_watch_changes_total", kCounter, "Changes in the scope of an open watch, counted for each watch.",
+       &Counted::invalidations},
+      {"sluice_sync_announcements_total", kCounter, "Announcements that the server wrote to watches.", &Counted::lines},
+      {"sluice_sync_merged_changes_total", kCounter,
+       "Changes that needed no announcement of their own, because another announcement covered them.",
+       &Counted::folded},
+      {"sluice_sync_heartbeats_total", kCounter, "Heartbeats that the server wrote to watches.", &Counted::heartbeats},
+      {"sluice_sync_fetches_total",
+       kCounter,
+       "Fetches that the server answered: with a full snapshot, with a delta, with 304 (unchanged), or with 410 "
+       "(resync), because the agent's revision is not part of this server's history.",
+       "result",
+       {{"full", &Counted::fetched_whole},
+        {"delta", &Counted::fetched_delta},
+        {"unchanged", &Counted::fetched_nothing},
+        {"resync", &Counted::fetched_resync}}},
+      {"sluice_sync_fetched_bytes_total", kCounter, "Bytes of snapshots and deltas that the server sent.",
+       &Counted::document_bytes},
+      {"sluice_sync_built_documents_total", kCounter,
+       "Snapshots and deltas that the server built. Fetches that share one count once.", &Counted::built},
+      {"sluice_sync_built_bytes_total", kCounter, "Bytes of the snapshots and deltas that the server built.",
+       &Counted::built_bytes},
+      {"sluice_sync_reports_total", kCounter, "Reports of agents that the server accepted.", &Counted::reports},
+      {"sluice_sync_delayed_requests_total", kCounter,
+       "Requests of agents that waited for a read of PostgreSQL, because the server did not know their token or "
+       "revision.",
+       &Counted::asked},
+      {"sluice_sync_auth_failures_total", kCounter, "Requests of agents without a valid token.", &Counted::refused},
+  };
+  return table;
 }
 
 }  // namespace sluice::server::sync

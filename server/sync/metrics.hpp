@@ -1,13 +1,13 @@
 // The metrics of policy sync.
 #pragma once
 
-#include "common/telemetry/registry.hpp"
+#include "common/telemetry/metric_table.hpp"
 #include "server/sync/feed.hpp"
 #include "server/sync/statistics.hpp"
 
 namespace sluice::server::sync {
 
-// REQUIRES: both outlive every scrape.
-void add_metrics(telemetry::Registry& registry, const Feed& feed, const SyncStatistics& statistics);
+const telemetry::MetricTable<Feed::Statistics>& feed_metrics();
+const telemetry::MetricTable<SyncStatistics>& metrics();
 
 }  // namespace sluice::server::sync

@@ -8,7 +8,7 @@ import pytest
 
 from support.markdown import ROOT
 
-GENERATED = ["environment.md", "errors.md", "flags.md"]   # metrics.md is compared with /metrics: e2e/test_metrics_table.py
+GENERATED = ["environment.md", "errors.md", "flags.md", "metrics.md"]
 
 
 @pytest.fixture

@@ -165,10 +165,10 @@ def alone(request: pytest.FixtureRequest, key: MintedKey, make_redis: Callable[.
 
 def writes(agent: Agent) -> float:
     """How often the agent has written to Redis. The counter follows four times a second, with that of connections."""
-    before = agent.metric("sluice_http_connections_accepted_total")
+    before = agent.metric("sluice_http_connections_total", result="accepted")
     with agent.client() as probe:
         probe.get("/v1/health")
-    wait_until("the workers' own numbers", lambda: agent.metric("sluice_http_connections_accepted_total") > before)
+    wait_until("the workers' own numbers", lambda: agent.metric("sluice_http_connections_total", result="accepted") > before)
     return agent.metric("sluice_redis_writes_total")
 
 
@@ -353,7 +353,7 @@ def test_a_batch_in_flight_at_sigterm_is_answered(key: MintedKey, make_redis: Ca
     try:
         with RawConnection(agent.port) as raw:
             raw.send(batch_request(key.text, body))
-            wait_until("the batch in flight", lambda: agent.metric("sluice_in_flight") == MOST)
+            wait_until("the batch in flight", lambda: agent.metric("sluice_checks_in_flight") == MOST)
             agent.process.send(signal.SIGTERM)
             wait_until("the drain", lambda: "drain" in agent.log.read_text())
             redis.resume()
@@ -371,9 +371,9 @@ def test_a_client_that_goes_away_leaves_nothing_in_flight(agent: Agent, key: Min
     try:
         with RawConnection(agent.port) as raw:
             raw.send(batch_request(key.text, body))
-            wait_until("the batch in flight", lambda: agent.metric("sluice_in_flight") == MOST)
+            wait_until("the batch in flight", lambda: agent.metric("sluice_checks_in_flight") == MOST)
     finally:
         redis.resume()
-    wait_until("its end", lambda: agent.metric("sluice_in_flight") == 0)
+    wait_until("its end", lambda: agent.metric("sluice_checks_in_flight") == 0)
     with agent.client(key.text) as client:
         assert results(client.batch({"plan_id": "bucket", "subject": fresh_subject()}))[0]["remaining"] == 4

@@ -77,8 +77,8 @@ def running(program: Path, module_folder: Path, clock: DrivenClock, driven_redis
         if store == "redis":
             wait_until("the connection to Redis", lambda: agent.metric("sluice_redis_connected") == 1, 30)
             overrides = len(json.loads(bundle.read_text()).get("overrides", []))
-            wait_until("the overrides", lambda: agent.metric("sluice_overrides_published_total",
-                                                             result="written") >= overrides, 30)
+            wait_until("the overrides", lambda: agent.metric("sluice_override_publications_total",
+                                                             result="ok") >= overrides, 30)
         return agent
 
     yield Running(start, clock, key.text)

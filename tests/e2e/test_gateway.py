@@ -35,7 +35,7 @@ def test_checks_over_tls_count_with_those_on_the_unix_socket(make_agent: Make, k
     with agent.unix_client(key.text) as client:   # in clear: it never leaves the machine
         statuses += [client.check(**CHECK).status for _ in range(3)]
     assert statuses == [200] * 5 + [429]
-    assert agent.metric("sluice_tls_certificate_not_after_seconds") > 0
+    assert agent.metric("sluice_tls_certificate_expiry_timestamp_seconds") > 0
     with agent.client(key.text) as clear:
         assert clear.check(**CHECK).status == 400
 

@@ -6,16 +6,15 @@ import pytest
 
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket
-from support.metrics_table import AGENT, PROCESS, SERVER, labels_of, types_of
+from support.metrics_table import AGENT, SERVER, labels_of, types_of
 from support.process import wait_until
 from support.redis_server import RedisServer
 from support.server import Server
 
 # What an agent says that takes its policies from a file and listens without TLS.
-LOCAL = {name: kind for name, kind in AGENT.types.items() if "_sync_" not in name and "_tls_" not in name}
+LOCAL = AGENT.types_without("--server", "--tls")
 # What a server has outside of Kubernetes that listens without TLS.
-PLAIN = {name: kind for name, kind in SERVER.types.items()
-         if not any(part in name for part in ("_tls_", "_token_reviews_", "_injector_"))}
+PLAIN = SERVER.types_without("--tls", "--kubernetes", "--webhook")
 
 
 def bundle_of(key: MintedKey) -> Bundle:
@@ -49,7 +48,7 @@ def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
     agent = make_agent(bundle_of(key), "memory").start()
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
-    assert types_of(agent.metrics()) == {name: kind for name, kind in LOCAL.items() if "_redis_" not in name}
+    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--counters")
 
 
 def test_every_metric_of_the_server_is_in_the_reference_and_every_row_is_a_metric(
@@ -59,14 +58,12 @@ def test_every_metric_of_the_server_is_in_the_reference_and_every_row_is_a_metri
         assert admin.get("/organizations").status == 200
     scraped = str(server.probe("/metrics").body)
     assert len(SERVER.types) == len(SERVER.rows), "a metric has two rows"
-    assert types_of(scraped) == {**PLAIN, **PROCESS}
-    assert labels_of(scraped) == {**{name: SERVER.labels[name] for name in PLAIN}, **{name: set() for name in PROCESS}}
+    assert types_of(scraped) == PLAIN
+    assert labels_of(scraped) == {name: SERVER.labels[name] for name in PLAIN}
 
 
 def test_without_counters_the_server_lacks_only_what_is_about_them(module_server: Callable[..., Server]) -> None:
     server = module_server().start()
     with server.admin() as admin:
         assert admin.get("/organizations").status == 200
-    expected = {name: kind for name, kind in {**PLAIN, **PROCESS}.items()
-                if not any(part in name for part in ("_redis_", "_overrides_"))}
-    assert types_of(str(server.probe("/metrics").body)) == expected
+    assert types_of(str(server.probe("/metrics").body)) == SERVER.types_without("--tls", "--kubernetes", "--webhook", "--counters")

@@ -132,16 +132,16 @@ def test_the_first_server_makes_the_secret_and_the_second_serves_the_same(make_s
     assert served_to(two.port, home.bundle(reader), "127.0.0.1") == first
     secret = home.secret(reader)
     assert secret["ca.crt"] == home.bundle(reader) and "PRIVATE KEY" in secret["ca.key"]
-    assert one.metric("sluice_tls_certificate_not_after_seconds") > time.time() + 80 * 86_400
-    assert one.metric("sluice_tls_ca_not_after_seconds") > time.time() + 3_600 * 86_400
-    assert one.metric("sluice_tls_failures_total") == 0
+    assert one.metric("sluice_tls_certificate_expiry_timestamp_seconds", certificate="serving") > time.time() + 80 * 86_400
+    assert one.metric("sluice_tls_certificate_expiry_timestamp_seconds", certificate="ca") > time.time() + 3_600 * 86_400
+    assert one.metric("sluice_tls_check_errors_total") == 0
     assert "PRIVATE" not in one.log.read_text() + two.log.read_text()
 
 
 def test_servers_that_start_at_once_come_to_one_certificate(make_server: Make, home: Home, reader: ApiReader) -> None:
     servers = [make_server(*home.flags(*QUICK)).launch() for _ in range(3)]
     for server in servers:
-        wait_until("the certificate", lambda server=server: server.metric("sluice_tls_certificate_not_after_seconds"), 30)
+        wait_until("the certificate", lambda server=server: server.metric("sluice_tls_certificate_expiry_timestamp_seconds", certificate="serving"), 30)
     assert len({served_to(server.port, home.bundle(reader)) for server in servers}) == 1
 
 
@@ -228,12 +228,12 @@ def test_while_the_api_server_is_away_what_is_in_force_stays_and_it_is_said(
     trusted = home.bundle(reader)
     before = served_to(port, trusted)
     cluster.stop()
-    wait_until("the failure", lambda: server.metric("sluice_tls_failures_total") > 1, 30)
+    wait_until("the failure", lambda: server.metric("sluice_tls_check_errors_total") > 1, 30)
     assert served_to(port, trusted) == before
     ready = server.probe("/readyz")
     assert ready.status == 200 and "certificate" in json.dumps(ready.body)
     late = make_server(*home.flags(*QUICK)).launch()
-    wait_until("its failure", lambda: late.metric("sluice_tls_failures_total") > 0, 30)
+    wait_until("its failure", lambda: late.metric("sluice_tls_check_errors_total") > 0, 30)
     assert late.probe("/readyz").status == 503 and late.probe("/livez").status == 200
     with pytest.raises(OSError):
         served_to(late.port, trusted)
@@ -250,7 +250,7 @@ def test_a_secret_of_somebody_else_is_left_alone_and_that_is_said(make_server: M
     home.cluster.kubectl("create", "secret", "generic", "sluice-tls", "-n", home.namespace, "--from-literal=tls.crt=theirs",
                          "--from-literal=tls.key=theirs", "--from-literal=ca.crt=theirs")
     server = make_server(*home.flags(*QUICK)).launch()
-    wait_until("the fault", lambda: server.metric("sluice_tls_failures_total") > 0, 30)
+    wait_until("the fault", lambda: server.metric("sluice_tls_check_errors_total") > 0, 30)
     assert server.probe("/readyz").status == 503
     assert any("--tls-cert" in line["message"] for line in server.lines() if line["event"] == "tls_not_kept")
     assert home.secret(reader)["tls.crt"] == "theirs"

@@ -212,8 +212,8 @@ def test_pods_made_while_the_server_was_down_are_counted_and_marked_once_when_it
 
     wait_until("the event", events, 30)
     assert rig.server.metric("sluice_injector_missed_pods") == before + 1
-    looks = rig.server.metric("sluice_injector_looks_total")
-    wait_until("two more looks", lambda: rig.server.metric("sluice_injector_looks_total") >= looks + 2, 30)
+    scans = rig.server.metric("sluice_injector_scans_total", result="ok")
+    wait_until("two more scans", lambda: rig.server.metric("sluice_injector_scans_total", result="ok") >= scans + 2, 30)
     (event,) = events()
     assert event["type"] == "Warning" and event["involvedObject"]["name"] == "missed"
     assert "SidecarMissing" in control_plane.kubectl("describe", "pod", "missed", "-n", space)

@@ -72,5 +72,5 @@ def test_a_server_tells_redis_its_overrides_with_the_rights_of_servers(
     url = f"redis://server:{PASSWORDS['SERVER']}@127.0.0.1:{redis_with_users.port}/0"
     server = make_server("--counters", url).start()
     wait_until("the marker in Redis", lambda: "NOPERM" in server.process.output() or server.metric(
-        "sluice_overrides_republished_total") > 0, 20)
+        "sluice_override_republications_total") > 0, 20)
     assert "NOPERM" not in server.process.output()

@@ -165,7 +165,7 @@ def test_an_agent_cannot_count_for_another_tenant(server: Server, admin: AdminCl
                        usage(1, other, allowed=50)["counts"]}])
     assert admin.get("/analytics", tenant=tenant).body["totals"]["decisions"] == 5
     assert admin.get("/analytics", tenant=other).body["totals"]["decisions"] == 0
-    assert metric_sum(server.probe("/metrics").body, "sluice_fleet_decisions_refused_total") >= 50
+    assert metric_sum(server.probe("/metrics").body, "sluice_fleet_out_of_scope_decisions_total") >= 50
 
 
 def test_heartbeats_tell_how_many_agents_serve_a_tenant(server: Server, admin: AdminClient, tenant: str,

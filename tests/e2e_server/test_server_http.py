@@ -203,8 +203,8 @@ def test_probes_and_metrics_are_served_on_their_own_port(server: Server, admin: 
     assert server.probe("/livez").status == 200
     assert server.probe("/readyz").body == {"status": "ready", "degraded": []}
     assert server.metric("sluice_build_info") == 1
-    assert server.metric("sluice_postgres_connections", state="most") == 8
-    assert 1 <= server.metric("sluice_postgres_connections", state="open") <= 8
+    assert server.metric("sluice_postgres_max_connections") == 8
+    assert 1 <= server.metric("sluice_postgres_connections") <= 8
     assert server.metric("sluice_http_request_duration_seconds_count", route=f"GET {ADMIN}/plans") >= 1
 
 

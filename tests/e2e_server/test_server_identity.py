@@ -305,9 +305,9 @@ def test_tokens_are_never_logged(server: Server, kubernetes: FakeKubernetes) -> 
 
 
 def test_what_is_asked_of_kubernetes_is_counted(server: Server, kubernetes: FakeKubernetes) -> None:
-    before = server.metric("sluice_token_reviews_refused_total")
+    before = server.metric("sluice_token_reviews_total", result="refused")
     agent_of(server, token_of(fresh_id("x"))).fetch()
-    assert server.metric("sluice_token_reviews_refused_total") == before + 1
+    assert server.metric("sluice_token_reviews_total", result="refused") == before + 1
 
 
 def test_a_real_agent_follows_its_pods_tenant_and_the_token_that_the_kubelet_swaps(

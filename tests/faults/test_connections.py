@@ -161,7 +161,7 @@ def test_running_out_of_descriptors_is_survived(both_modes: Bundle, key: MintedK
         for connection in crowd:
             connection.close()
     wait_until("room for new clients", lambda: accepts(agent, key))
-    wait_until("the shortage to be counted", lambda: agent.metric("sluice_http_accept_errors_total") > 0)
+    wait_until("the shortage to be counted", lambda: agent.metric("sluice_http_connections_total", result="error") > 0)
 
 
 def test_a_crowd_takes_no_descriptor_from_probes_and_redis(
@@ -175,7 +175,7 @@ def test_a_crowd_takes_no_descriptor_from_probes_and_redis(
         assert client.check(plan_id="closed", subject="a").status == 200
         crowd = [socket.create_connection(("127.0.0.1", agent.port), timeout=10) for _ in range(100)]
         wait_until("those above the limit to be sent away",
-                   lambda: agent.metric("sluice_http_connections_refused_total") >= 50)
+                   lambda: agent.metric("sluice_http_connections_total", result="refused") >= 50)
         server.cli("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         wait_until("a new connection to Redis", lambda: client.check(
             plan_id="closed", subject="a").body["reason"] == "within_limit")

@@ -67,7 +67,7 @@ def test_writes_survive_the_end_of_all_sessions(make_server: Start) -> None:
         assert ended[0][0] >= 1
 
     survive(crowd, fault)
-    errors = server.metric("sluice_postgres_errors_total", **{"class": "away"})
+    errors = server.metric("sluice_postgres_errors_total", **{"class": "unreachable"})
     assert errors + server.metric("sluice_postgres_errors_total", **{"class": "in_doubt"}) >= 1
 
 

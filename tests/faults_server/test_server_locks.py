@@ -149,7 +149,7 @@ def test_calls_beyond_the_pool_wait_and_those_beyond_the_queue_hear_503_at_once(
         wait_for_waiters(server.database)
         waiting = threading.Thread(target=change)
         waiting.start()
-        wait_until("a call that waits", lambda: server.metric("sluice_postgres_waiting") == 1)
+        wait_until("a call that waits", lambda: server.metric("sluice_postgres_waiting_requests") == 1)
         with server.admin() as admin:
             for answer in (admin.get("/plans"), admin.put("/plans/new", bucket(), tenant=place.elsewhere)):
                 assert (answer.status, answer.body["type"]) == (503, "/problems/overload")

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 import yaml
@@ -15,6 +15,7 @@ import yaml
 from support.agent import Agent
 from support.certificate import certificate
 from support.manifests import K8S, objects
+from support.metrics_table import AGENT, SERVER, Table, types_of
 from support.process import wait_until
 from support.redis_server import RedisServer
 from support.server import Server
@@ -23,9 +24,14 @@ MONITORING = K8S / "components/monitoring"
 ROOT = K8S.parent
 TESTS = sorted((Path(__file__).parent / "alerts").glob("*.yaml"))
 GUIDE = (ROOT / "docs/guide/operating.md").read_text()
-METRIC = re.compile(r"\b((?:sluice|process)_[a-z_]+)\b")
-# Metrics that only a server in a cluster has: these no program shows here, and must stand in its source.
-IN_CLUSTER = re.compile(r"sluice_(?:injector|token_reviews)_\w+?(?=(?:_bucket|_sum|_count)?$)")
+# A metric as PromQL names it, with its matchers.
+SELECTOR = re.compile(r"\b((?:sluice|process)_[a-z_]+)\b(?:\{([^}]*)\})?")
+MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
+JOBS = {"sluice-agent": AGENT, "sluice-server": SERVER}
+TARGET = {"job", "namespace", "pod"}   # labels that Prometheus adds to every series
+# Words for what became of something: the place of these is a label.
+RESULTS = {"ok", "error", "errors", "failed", "failures", "accepted", "refused", "stored", "replayed", "dropped", "unchanged", "lost", "live",
+           "missing"}
 
 
 def rule_groups() -> list[dict[str, Any]]:
@@ -39,10 +45,10 @@ def alerts() -> list[dict[str, Any]]:
     return [rule for group in rule_groups() for rule in group["rules"]]
 
 
-def promtool(*words: str, folder: Path) -> str:
-    """What promtool said; it must find nothing."""
+def promtool(*words: str, folder: Optional[Path] = None, text: Optional[str] = None) -> str:
+    """What promtool said, of files in a folder or of a text; it must find nothing."""
     assert shutil.which("promtool"), "there is no promtool: scripts/setup manifests"
-    done = subprocess.run(["promtool", *words], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(["promtool", *words], cwd=folder, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -106,18 +112,10 @@ def test_prometheus_reads_every_expression_of_the_dashboard(tmp_path: Path) -> N
     assert f"{len(plain)} rules found" in promtool("check", "rules", "rules.yaml", folder=tmp_path)
 
 
-def names_in(metrics: str) -> set[str]:
-    """Every name that can be asked for, of what was scraped."""
-    found = set()
-    for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", metrics, re.M):
-        found |= {f"{name}_{part}" for part in ("bucket", "sum", "count")} if kind == "histogram" else {name}
-    return found
-
-
 @pytest.fixture
 def scraped(make_server: Callable[..., Server], make_agent: Callable[..., Agent], make_redis: Callable[..., RedisServer],
-            tmp_path: Path) -> dict[str, set[str]]:
-    """Job → names of metrics: of a server with Redis and TLS, and of an agent that follows it and listens with TLS."""
+            tmp_path: Path) -> dict[str, str]:
+    """Job → /metrics: of a server with Redis, and of an agent that follows it, has --snapshot-cache and listens with TLS."""
     redis = make_redis()
     server = make_server("--counters", redis.counters).start()
     with server.admin() as admin:
@@ -133,24 +131,96 @@ def scraped(make_server: Callable[..., Server], make_agent: Callable[..., Agent]
         wait_until("a decision", lambda: client.check(resource="GET:/", subject="user:1").status == 200)
     metrics = wait_until("a scrape with the eviction policy", lambda: next(
         (text for text in [agent.metrics()] if "sluice_redis_eviction_policy_ok" in text), None))
-    secured = make_server("--tls-cert", str(cert), "--tls-key", str(key)).start()
-    return {"sluice-agent": names_in(metrics),
-            "sluice-server": names_in(str(server.probe("/metrics").body)) | names_in(str(secured.probe("/metrics").body))}
+    return {"sluice-agent": metrics, "sluice-server": str(server.probe("/metrics").body)}
 
 
-def source_names() -> set[str]:
-    """Names of metrics in the server's source."""
-    return {name for path in (ROOT / "server").rglob("*.[ch]pp") for name in re.findall(r'"(sluice_[a-z_]+)"', path.read_text())}
+def test_promtool_finds_no_fault_in_what_the_programs_expose(scraped: dict[str, str]) -> None:
+    for job, metrics in scraped.items():
+        assert promtool("check", "metrics", text=metrics) == "", job
 
 
-def test_every_metric_in_rules_and_dashboard_is_one_of_the_program_that_is_asked(scraped: dict[str, set[str]]) -> None:
-    in_source = source_names()
+def test_the_reference_has_every_metric_of_both_programs_and_no_other(scraped: dict[str, str]) -> None:
+    assert types_of(scraped["sluice-agent"]) == AGENT.types
+    assert types_of(scraped["sluice-server"]) == SERVER.types_without("--tls", "--kubernetes", "--webhook")   # those: e2e_cluster
+
+
+@pytest.mark.parametrize("table", JOBS.values(), ids=JOBS)
+def test_names_of_metrics_follow_prometheus_conventions(table: Table) -> None:
+    assert table.rows
+    bare: dict[str, str] = {}
+    for name, kind, _, _ in table.rows:
+        assert name.endswith("_total") == (kind == "counter"), name
+        assert kind != "histogram" or name.endswith("_seconds"), name
+        assert not re.search(r"_(not_after|until|expiry)_seconds$", name), f"{name}: a point in time ends in _timestamp_seconds"
+        without = "_".join(word for word in name.split("_") if word not in RESULTS)
+        assert without not in bare, f"{name} and {bare[without]} differ in a result, which belongs into a label"
+        bare[without] = name
+
+
+def test_promtool_finds_no_fault_in_the_names_that_need_a_cluster() -> None:
+    for table in JOBS.values():
+        text = ""
+        for name, kind, _, _ in table.rows:
+            suffixes = ('_bucket{le="+Inf"}', "_sum", "_count") if kind == "histogram" else ("",)
+            text += f"# HELP {name} Help.\n# TYPE {name} {kind}\n" + "".join(f"{name}{suffix} 1\n" for suffix in suffixes)
+        assert promtool("check", "metrics", text=text) == ""
+
+
+def family_of(name: str, table: Table) -> Optional[str]:
+    """The metric in a program's table that a name in PromQL belongs to."""
+    if table.types.get(name) in ("counter", "gauge"):
+        return name
+    family = re.sub(r"_(bucket|sum|count)$", "", name)
+    return family if family != name and table.types.get(family) == "histogram" else None
+
+
+def wrong_matchers(matchers: str, labels: dict[str, set[str]], histogram: bool) -> list[str]:
+    """Matchers that can match no series of a metric, because it has no such label or the label no such value."""
+    wrong = []
+    for label, operator, value in MATCHER.findall(matchers):
+        values = labels.get(label, set())
+        matches = {one for one in values if (re.fullmatch(value, one) if "~" in operator else one == value)}
+        if label not in labels and label not in TARGET | ({"le"} if histogram else set()):
+            wrong.append(f"there is no label {label}")
+        elif values and not matches:
+            wrong.append(f"{label} never is {value}")
+    return wrong
+
+
+def faults_of(expression: str) -> list[str]:
+    """What an expression asks for that the programs do not have."""
+    faults = []
+    for name, matchers in SELECTOR.findall(expression):
+        job = re.search(r'job="([^"]+)"', matchers)
+        tables = [JOBS[job[1]]] if job else list(JOBS.values())
+        families = [(table, family) for table in tables if (family := family_of(name, table))]
+        if not families:
+            faults.append(f"{name} is no metric of {job[1] if job else 'a program'}")
+        found = [wrong_matchers(matchers, table.values[family], table.types[family] == "histogram") for table, family in families]
+        if found and all(found):
+            faults += [f"{name}: {text}" for text in found[0]]
+    return faults
+
+
+def grouped_labels(expression: str) -> set[str]:
+    """Labels that an expression groups or joins by."""
+    return {label for labels in re.findall(r"\b(?:by|on) \(([^)]*)\)", expression) for label in re.findall(r"\w+", labels)}
+
+
+def test_every_metric_and_label_in_rules_and_dashboard_is_one_of_the_program_that_is_asked() -> None:
     for where, expression in expressions().items():
-        jobs = set(re.findall(r'job="([^"]+)"', expression)) or set(scraped)
-        assert jobs <= set(scraped), f"{where}: {jobs}"
-        asked = METRIC.findall(re.sub(r'"[^"]*"', '""', expression))
-        assert asked or "up{" in expression, where
-        for name in asked:
-            in_cluster = IN_CLUSTER.match(name)
-            known = any(name in scraped[job] for job in jobs) or (in_cluster and in_cluster[0] in in_source)
-            assert known, f"{where} asks {' or '.join(sorted(jobs))} for {name}, which it does not have"
+        names = [name for name, _ in SELECTOR.findall(expression)]
+        assert names or "up{" in expression, where
+        assert faults_of(expression) == [], where
+        of_metrics = {label for name in names for table in JOBS.values() if (family := family_of(name, table)) for label in table.labels[family]}
+        assert grouped_labels(expression) <= of_metrics | TARGET | {"le"}, where
+
+
+@pytest.mark.parametrize("expression, fault", [
+    ('rate(sluice_sync_fetches_total{job="sluice-agent",result="whole"}[5m])', "sluice_sync_fetches_total: result never is whole"),
+    ('sluice_sync_fetches_total{job="sluice-agent",kind="delta"}', "sluice_sync_fetches_total: there is no label kind"),
+    ('sluice_checks_in_flight{job="sluice-server"}', "sluice_checks_in_flight is no metric of sluice-server"),
+    ("rate(sluice_decision_duration_seconds[5m])", "sluice_decision_duration_seconds is no metric of a program"),
+    ("sluice_nothing", "sluice_nothing is no metric of a program")])
+def test_an_expression_that_asks_for_nothing_is_found(expression: str, fault: str) -> None:
+    assert faults_of(expression) == [fault]

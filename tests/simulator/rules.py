@@ -10,7 +10,7 @@ from simulator.history import Scope
 from simulator.record import Event, Run
 
 WINDOW_US = 100_000   # of the coalescers
-CONTENT = ("whole", "delta")
+CONTENT = ("full", "delta")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def whole_states(run: Run) -> Iterator[tuple[Optional[int], int, str]]:
 
 def moved(event: Event) -> bool:
     """Whether a fetch ended with a later head and an unchanged scope."""
-    return event.what == "fetch_end" and event.more["result"] in ("moved", "not_modified") and event.revision is not None
+    return event.what == "fetch_end" and event.more["result"] in ("revision_only", "unchanged") and event.revision is not None
 
 
 @rule

@@ -49,18 +49,18 @@ class Script:
     def fetch(self, since: "int | None", to: int, result: str = "delta") -> "Script":
         """A whole one, from its begin to its end."""
         self.say("fetch_begin", since)
-        if result in ("whole", "delta"):
-            self.say("swap", to, whole=int(result == "whole"), objects=1, checksum=self.history.checksum(self.scope, to))
+        if result in ("full", "delta"):
+            self.say("swap", to, whole=int(result == "full"), objects=1, checksum=self.history.checksum(self.scope, to))
         return self.say("fetch_end", to, result=result, since=-1 if since is None else since, text="")
 
 
 def good_run() -> Run:
     """Two agents that follow four revisions; the first one's watch is cut once."""
     history = make_history()
-    first = Script(history, 0, SHOP).say("started", None).fetch(None, 1, "whole").say("watch_open").line("invalidation", 2)
+    first = Script(history, 0, SHOP).say("started", None).fetch(None, 1, "full").say("watch_open").line("invalidation", 2)
     first.fetch(1, 2).line("heartbeat", 3).say("adopted", 3).say("watch_lost", code="disconnected", text="")
     first.say("watch_open").line("invalidation", 4).fetch(3, 4).line("heartbeat", 4)
-    second = Script(history, 1, PLATFORM).say("started", None).fetch(None, 1, "whole").say("watch_open").line("invalidation", 3)
+    second = Script(history, 1, PLATFORM).say("started", None).fetch(None, 1, "full").say("watch_open").line("invalidation", 3)
     second.fetch(1, 3).line("invalidation", 4).fetch(3, 4)
     finals = {agent: Final(True, True, 4, history.chains[4], history.checksum(scope, 4))
               for agent, scope in enumerate((SHOP, PLATFORM))}

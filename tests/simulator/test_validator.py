@@ -78,7 +78,7 @@ def fetching(run: Run, times: int) -> Run:
     for number in range(times):
         where = {"revision": 4, "chain": run.history.chains[4]}
         more += [Event(60_000 + number, 0, "fetch_begin", where),
-                 Event(60_000 + number, 0, "fetch_end", {**where, "result": "not_modified", "since": 4, "text": ""})]
+                 Event(60_000 + number, 0, "fetch_end", {**where, "result": "unchanged", "since": 4, "text": ""})]
     return with_events(run, 0, run.events[0] + more)
 
 

@@ -11,16 +11,21 @@ class Table:
 
     def __init__(self, program: str) -> None:
         section = REFERENCE.split(f"## Metrics of `{program}`")[1].split("\n## ")[0]
-        self.rows = re.findall(r"^\| `((?:sluice|process)_\w+)` \| (\w+) \|(.*?)\| .+ \|$", section, re.M)
-        self.types = {name: kind for name, kind, _ in self.rows}
-        # A label is in backquotes, the values it may have in parentheses behind it or after "such as".
-        self.labels = {name: set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)|, such as.*|with `--[a-z-]+`", "", text)))
-                       for name, _, text in self.rows}
+        self.rows = re.findall(r"^\| `((?:sluice|process)_\w+)` \| (\w+) \| (.*?) \| .+? (Only [^|]+?\. )?\|$", section, re.M)
+        self.types = {name: kind for name, kind, _, _ in self.rows}
+        self.when = {name: when.strip() for name, _, _, when in self.rows}
+        # "`result`: `ok`, `error`<br>`status`: HTTP status": each label with its values, none where the reference does not list them.
+        self.values = {name: {label: set(re.findall(r"`([^`]+)`", values)) if values.startswith("`") else set()
+                              for label, values in re.findall(r"(?:^|<br>)`(\w+)`: (.*?)(?=<br>|$)", labels)}
+                       for name, _, labels, _ in self.rows}
+        self.labels = {name: set(labels) for name, labels in self.values.items()}
+
+    def types_without(self, *flags: str) -> dict[str, str]:
+        """Name → type of what is there without these flags."""
+        return {name: kind for name, kind in self.types.items() if not any(f"`{flag}" in self.when[name] for flag in flags)}
 
 
 AGENT, SERVER = Table("sluice-agent"), Table("sluice-server")
-# The reference names these once, for both programs.
-PROCESS = {name: kind for name, kind in AGENT.types.items() if name.startswith("process_")}
 
 
 def types_of(metrics: str) -> dict[str, str]:

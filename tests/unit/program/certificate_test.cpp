@@ -67,7 +67,8 @@ struct Watched {
 TEST_CASE("A renewed certificate is used without a restart, and the log says so each time") {
   Watched watched;
   REQUIRE(watched.load());
-  CHECK(watched.exposed.render().contains("\nsluice_tls_certificate_not_after_seconds "));
+  CHECK(
+      watched.exposed.render().contains(R"(sluice_tls_certificate_expiry_timestamp_seconds{certificate="serving"} )"));
   CHECK(watched.name() == "one");
   watched.folder.write(make_pair("two"));
   REQUIRE(watched.run_until([&] { return watched.name() == "two"; }));
@@ -96,7 +97,7 @@ TEST_CASE("A faulty certificate at the start is a failure that is logged, and no
   REQUIRE(watched.run_until([&] { return watched.logged("tls_failed") == 1; }));
   CHECK(watched.certificate.load({}, watched.exposed));
   CHECK(watched.certificate.get() == nullptr);
-  CHECK_FALSE(watched.exposed.render().contains("sluice_tls_certificate_not_after_seconds"));
+  CHECK_FALSE(watched.exposed.render().contains("sluice_tls_certificate_expiry_timestamp_seconds"));
 }
 
 TEST_CASE("A certificate needs its key, and a key its certificate") {

@@ -117,7 +117,7 @@ TEST_CASE("pods without a sidecar are counted, and each is marked once") {
   rig.look();
   CHECK(rig.count() == 2);
   CHECK(rig.api.events.size() == 2);
-  CHECK(rig.missed.statistics().looks == 2);
+  CHECK(rig.missed.statistics().scans == 2);
 }
 
 TEST_CASE("the event is a warning about the pod that says what to do") {

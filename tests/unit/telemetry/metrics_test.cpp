@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -30,15 +31,22 @@ MetricsOptions options() {
 }
 
 struct Scraped {
-  explicit Scraped(const Metrics& metrics) : text("\n" + metrics.render()) {}
+  explicit Scraped(const Registry& metrics) : text("\n" + metrics.render()) {}
 
-  // The value of a series as it is written, "sluice_in_flight" or "x_total{a=\"b\"}"; nothing where it is not exposed.
+  // The value of a series as it is written, "sluice_checks_in_flight" or "x_total{a=\"b\"}"; nothing where it is not
+  // exposed.
   std::optional<double> operator[](const std::string& series) const {
     const std::size_t at = text.find("\n" + series + " ");
     if (at == std::string::npos) return std::nullopt;
     return std::strtod(text.c_str() + at + 1 + series.size(), nullptr);
   }
   bool mentions(std::string_view part) const { return text.find(part) != std::string::npos; }
+
+  std::size_t families() const {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find("\n# TYPE ", at)) != std::string::npos; ++at) ++count;
+    return count;
+  }
 
   // The sum over all series of a family.
   double sum(const std::string& family) const {
@@ -175,7 +183,7 @@ TEST_CASE("A duration falls into the bucket of the next larger bound, the bound 
 }
 
 TEST_CASE("Observations of many threads are all there") {
-  DurationHistogram histogram("x_seconds", "x");
+  DurationHistogram histogram({.name = "x_seconds", .type = kHistogram, .help = "x"});
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
@@ -188,27 +196,28 @@ TEST_CASE("Observations of many threads are all there") {
   CHECK(collected[0].metric[0].histogram.sample_sum == doctest::Approx(4 * 49.995));
 }
 
-TEST_CASE("Redis errors, failure-mode answers and override writes are exposed from the start and counted by label") {
+TEST_CASE(
+    "Redis errors, failure-mode decisions and override publications are exposed from the start and counted by label") {
   DrivenClock clock;
   Metrics metrics(options(), clock);
   CHECK(Scraped(metrics)[R"(sluice_redis_errors_total{class="timeout"})"] == 0);
   metrics.redis_errors.count(1);
-  metrics.count_failure_mode_answer(FailureMode::fail_open);
-  metrics.count_failure_mode_answer(FailureMode::fail_open);
-  metrics.count_failure_mode_answer(FailureMode::fail_closed);
-  metrics.count_overrides_published(true);
-  metrics.count_overrides_published(false);
-  metrics.count_overrides_published(false);
+  metrics.count_failure_mode_decision(FailureMode::fail_open);
+  metrics.count_failure_mode_decision(FailureMode::fail_open);
+  metrics.count_failure_mode_decision(FailureMode::fail_closed);
+  metrics.count_override_publication(true);
+  metrics.count_override_publication(false);
+  metrics.count_override_publication(false);
   metrics.redis_duration.observe(1ms);
   const Scraped scraped(metrics);
   CHECK(scraped[R"(sluice_redis_errors_total{class="timeout"})"] == 0);
   CHECK(scraped[R"(sluice_redis_errors_total{class="loading"})"] == 1);
-  CHECK(scraped[R"(sluice_failure_mode_answers_total{mode="fail_open"})"] == 2);
-  CHECK(scraped[R"(sluice_failure_mode_answers_total{mode="fail_closed"})"] == 1);
-  CHECK(scraped[R"(sluice_failure_mode_answers_total{mode="fail_degrade"})"] == 0);
-  CHECK(scraped[R"(sluice_overrides_published_total{result="written"})"] == 1);
-  CHECK(scraped[R"(sluice_overrides_published_total{result="failed"})"] == 2);
-  CHECK(scraped["sluice_redis_duration_seconds_count"] == 1);
+  CHECK(scraped[R"(sluice_failure_mode_decisions_total{mode="fail_open"})"] == 2);
+  CHECK(scraped[R"(sluice_failure_mode_decisions_total{mode="fail_closed"})"] == 1);
+  CHECK(scraped[R"(sluice_failure_mode_decisions_total{mode="fail_degrade"})"] == 0);
+  CHECK(scraped[R"(sluice_override_publications_total{result="ok"})"] == 1);
+  CHECK(scraped[R"(sluice_override_publications_total{result="error"})"] == 2);
+  CHECK(scraped["sluice_redis_command_duration_seconds_count"] == 1);
 }
 
 TEST_CASE("Readings of the bundle are counted by result, and a refusal shows until the next good one") {
@@ -267,12 +276,12 @@ TEST_CASE("The workers' own numbers are added up") {
     set(worker.redis_writes, 8 + i);
   }
   const Scraped scraped(metrics);
-  CHECK(scraped["sluice_http_connections"] == 21);
-  CHECK(scraped["sluice_http_connections_accepted_total"] == 201);
-  CHECK(scraped["sluice_http_connections_refused_total"] == 7);
-  CHECK(scraped["sluice_http_accept_errors_total"] == 9);
+  CHECK(scraped["sluice_http_open_connections"] == 21);
+  CHECK(scraped[R"(sluice_http_connections_total{result="accepted"})"] == 201);
+  CHECK(scraped[R"(sluice_http_connections_total{result="refused"})"] == 7);
+  CHECK(scraped[R"(sluice_http_connections_total{result="error"})"] == 9);
   CHECK(scraped["sluice_http_bad_requests_total"] == 11);
-  CHECK(scraped["sluice_in_flight"] == 15);
+  CHECK(scraped["sluice_checks_in_flight"] == 15);
   CHECK(scraped["sluice_redis_writes_total"] == 17);
 }
 
@@ -332,14 +341,52 @@ TEST_CASE("The process' own numbers are there and plausible") {
   CHECK(*scraped["process_start_time_seconds"] < now + 2);
 }
 
-TEST_CASE("Values that others keep are read at each scrape") {
+TEST_CASE("The values of a table are read at each scrape, and those that are not there are left out") {
+  struct Source {
+    std::atomic<std::uint64_t> lost{1};
+    std::atomic<bool> good{true};
+    std::optional<double> late;
+  };
+  const MetricTable<Source> table{
+      {"x_lines_total", kCounter, "Lines.", "result", {{"lost", &Source::lost}, {"good", &Source::good}}},
+      {"x_late", kGauge, "Late.", &Source::late}};
+  Source source;
+  Registry registry;
+  registry.add(table, source);
+  CHECK(Scraped(registry)[R"(x_lines_total{result="lost"})"] == 1);
+  CHECK(Scraped(registry)[R"(x_lines_total{result="good"})"] == 1);
+  CHECK_FALSE(Scraped(registry).mentions("x_late"));
+  source.lost = 5;
+  source.late = 2.5;
+  CHECK(Scraped(registry)[R"(x_lines_total{result="lost"})"] == 5);
+  CHECK(Scraped(registry)["x_late"] == 2.5);
+}
+
+TEST_CASE("A registry describes everything that it renders, with the condition of its registration") {
+  struct Source {
+    std::atomic<std::uint64_t> lost{1};
+  };
+  const MetricTable<Source> table{{"x_total", kCounter, "X.", "result", {{"lost", &Source::lost}}},
+                                  {"y_total", kCounter, "Y.", &Source::lost, "with `--y`"}};
+  const Source source;
   DrivenClock clock;
   Metrics metrics(options(), clock);
-  double dropped = 1;
-  metrics.counter("sluice_log_lines_dropped_total", "Lost.", [&] { return dropped; });
-  CHECK(Scraped(metrics)["sluice_log_lines_dropped_total"] == 1);
-  dropped = 5;
-  CHECK(Scraped(metrics)["sluice_log_lines_dropped_total"] == 5);
+  metrics.add(table, source, "with `--x`");
+  metrics.set_snapshot(1, clock.now);
+  metrics.decisions.counters("shop");
+  metrics.http.count(0, 200);
+  for (std::size_t i = 0; i < 2; ++i) set(metrics.workers.at(i).redis_eviction_policy_ok, Known::yes);
+  const Scraped scraped(metrics);
+  std::size_t described = 0;
+  for (const MetricSpec& spec : metrics.specs()) {
+    CAPTURE(spec.name);
+    CHECK(scraped.mentions("\n# HELP " + spec.name + " " + spec.help + "\n"));
+    ++described;
+    if (spec.name == "x_total") CHECK(spec.when == "with `--x`");
+    if (spec.name == "y_total") CHECK(spec.when == "with `--y`");
+    if (spec.name == "x_total") CHECK(spec.labels.at(0).values == std::vector<std::string>{"lost"});
+  }
+  CHECK(described == scraped.families());
 }
 
 TEST_CASE("Every family has a help text and a type, and counters end in _total") {

@@ -34,7 +34,7 @@ TEST_CASE("fail_closed answers 503 with the decision when the store fails") {
   CHECK(answer.status == 503);
   CHECK(answer.has(R"("allowed":false,"action":"deny","reason":"fail_closed")"));
   CHECK(answer.headers.find("Retry-After: ") != std::string::npos);
-  CHECK(rig.metrics.render().find("sluice_failure_mode_answers_total{mode=\"fail_closed\"} 1") != std::string::npos);
+  CHECK(rig.metrics.render().find("sluice_failure_mode_decisions_total{mode=\"fail_closed\"} 1") != std::string::npos);
 }
 
 TEST_CASE("fail_open answers 200 and says so when the store fails") {
@@ -43,7 +43,7 @@ TEST_CASE("fail_open answers 200 and says so when the store fails") {
   Answer answer = rig.check(kCall);
   CHECK(answer.status == 200);
   CHECK(answer.has(R"("allowed":true,"action":"allow","reason":"fail_open")"));
-  CHECK(rig.metrics.render().find("sluice_failure_mode_answers_total{mode=\"fail_open\"} 1") != std::string::npos);
+  CHECK(rig.metrics.render().find("sluice_failure_mode_decisions_total{mode=\"fail_open\"} 1") != std::string::npos);
 }
 
 TEST_CASE("metadata and version of the policy come back with the decision") {

@@ -148,7 +148,7 @@ TEST_CASE("policies of a server are put in force, and what changes in them") {
   REQUIRE(rig.until([&] { return rig.source->degraded().empty(); }));
   const std::string metrics = rig.metrics.render();
   CHECK(metrics.find("sluice_sync_connected 1") != std::string::npos);
-  CHECK(metrics.find(R"(sluice_sync_fetches_total{result="whole"} 1)") != std::string::npos);
+  CHECK(metrics.find(R"(sluice_sync_fetches_total{result="full"} 1)") != std::string::npos);
   REQUIRE(rig.until([&] {
     const auto& reports = rig.server().reports;
     return !reports.empty() && reports.back().agent.enforced == rig.server().head();
@@ -239,7 +239,7 @@ TEST_CASE("policies that cannot be kept are in force all the same, and it is sai
   rig.start();
   REQUIRE(rig.enforces(1));
   CHECK(rig.says("the last good state cannot be saved"));
-  CHECK(rig.metrics.render().find("sluice_sync_last_known_good_errors_total 1") != std::string::npos);
+  CHECK(rig.metrics.render().find("sluice_sync_last_good_state_errors_total 1") != std::string::npos);
 }
 
 TEST_CASE("what is compiled from a change is what is compiled from the whole") {

@@ -1,0 +1,39 @@
+#include "agent/metrics.hpp"
+
+#include <string>
+
+#include "agent/api/check_api.hpp"
+#include "agent/policies/server_source.hpp"
+#include "agent/usage/metrics.hpp"
+#include "common/limiter/counter_store.hpp"
+#include "common/program/certificate.hpp"
+#include "common/telemetry/log_metrics.hpp"
+
+namespace sluice::agent {
+
+telemetry::MetricsOptions metrics_options(const Config& config) {
+  telemetry::MetricsOptions options;
+  options.workers = config.workers;
+  options.policy_label = config.metrics_policy_label;
+  options.redis = config.redis.has_value();
+  for (std::size_t i = 0; i < limiter::kStoreFaults; ++i) {
+    options.redis_error_classes.emplace_back(limiter::to_string(static_cast<limiter::StoreFault>(i)));
+  }
+  options.routes = api::route_templates();
+  return options;
+}
+
+std::vector<telemetry::MetricSpec> metric_specs() {
+  Config config;
+  config.redis.emplace();
+  const SystemClock clock;
+  std::vector<telemetry::MetricSpec> specs = telemetry::Metrics(metrics_options(config), clock).specs();
+  append_specs(specs, policies::ServerSource::metric_table(), "with `--server`");
+  append_specs(specs, usage::metrics(), "with `--server`");
+  append_specs(specs, program::certificate_metrics(), "with `--tls-cert`");
+  append_specs(specs, telemetry::log_metrics());
+  append_specs(specs, telemetry::decision_log_metrics());
+  return specs;
+}
+
+}  // namespace sluice::agent

@@ -1,0 +1,15 @@
+#include "agent/usage/metrics.hpp"
+
+namespace sluice::agent::usage {
+
+const telemetry::MetricTable<Usage>& metrics() {
+  static const telemetry::MetricTable<Usage> table{
+      {"sluice_usage_dropped_decisions_total", telemetry::kCounter,
+       "Decisions that no report to the server contains, because too many different policies or too many reports "
+       "waited.",
+       &Usage::dropped},
+  };
+  return table;
+}
+
+}  // namespace sluice::agent::usage

@@ -1,0 +1,12 @@
+// The metrics of the writers behind the two logs.
+#pragma once
+
+#include "common/telemetry/line_writer.hpp"
+#include "common/telemetry/metric_table.hpp"
+
+namespace sluice::telemetry {
+
+const MetricTable<LineWriter>& log_metrics();
+const MetricTable<LineWriter>& decision_log_metrics();
+
+}  // namespace sluice::telemetry

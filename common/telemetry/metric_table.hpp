@@ -1,0 +1,72 @@
+// Metrics whose values an object keeps for other reasons, as a table: each row describes a metric and says how a scrape
+// reads it from the object. A folder defines its table in its file `metrics`, and the program registers it (Registry).
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "common/telemetry/metric_spec.hpp"
+
+namespace sluice::telemetry {
+
+// How a scrape reads one value of a Source, on its own thread.
+template <class Source>
+class Reading {
+ public:
+  template <class T>
+  Reading(std::atomic<T> Source::* value)  // NOLINT(google-explicit-constructor)
+      : read_([value](const Source& source) {
+          return static_cast<double>((source.*value).load(std::memory_order_relaxed));
+        }) {}
+  // `read` returns a number, or an optional one: nullopt leaves the sample out.
+  template <std::invocable<const Source&> F>
+  Reading(F read)  // NOLINT(google-explicit-constructor)
+      : read_([read = std::move(read)](const Source& source) -> std::optional<double> {
+          if constexpr (std::is_arithmetic_v<std::invoke_result_t<const F&, const Source&>>) {
+            return static_cast<double>(std::invoke(read, source));
+          } else {
+            return std::invoke(read, source);
+          }
+        }) {}
+
+  std::optional<double> operator()(const Source& source) const { return read_(source); }
+
+ private:
+  std::function<std::optional<double>(const Source&)> read_;
+};
+
+template <class Source>
+struct LabelledReading {
+  std::string value;  // of the label; "" for a metric without one
+  Reading<Source> read;
+};
+
+template <class Source>
+struct Metric {
+  // A metric without a label. `when`: as in MetricSpec.
+  Metric(std::string name, prometheus::MetricType type, std::string help, Reading<Source> read, std::string when = {})
+      : spec{.name = std::move(name), .type = type, .help = std::move(help), .labels = {}, .when = std::move(when)},
+        samples{{"", std::move(read)}} {}
+  // One sample for each value of a label.
+  Metric(std::string name, prometheus::MetricType type, std::string help, std::string label,
+         std::vector<LabelledReading<Source>> readings, std::string when = {})
+      : spec{.name = std::move(name), .type = type, .help = std::move(help), .labels = {}, .when = std::move(when)},
+        samples(std::move(readings)) {
+    LabelSpec& its = spec.labels.emplace_back(std::move(label));
+    for (const auto& sample : samples) its.values.push_back(sample.value);
+  }
+
+  MetricSpec spec;
+  std::vector<LabelledReading<Source>> samples;
+};
+
+template <class Source>
+using MetricTable = std::vector<Metric<Source>>;
+
+}  // namespace sluice::telemetry

@@ -1,0 +1,40 @@
+#include "server/metrics.hpp"
+
+#include <string>
+
+#include "common/telemetry/log_metrics.hpp"
+#include "common/telemetry/registry.hpp"
+#include "server/admin/metrics.hpp"
+#include "server/auth/metrics.hpp"
+#include "server/counters/metrics.hpp"
+#include "server/fleet/metrics.hpp"
+#include "server/identity/metrics.hpp"
+#include "server/injector/metrics.hpp"
+#include "server/kubernetes/metrics.hpp"
+#include "server/postgres/metrics.hpp"
+#include "server/sync/metrics.hpp"
+
+namespace sluice::server {
+
+std::vector<telemetry::MetricSpec> metric_specs() {
+  telemetry::Registry registry;
+  const admin::CallMetrics calls(registry);
+  std::vector<telemetry::MetricSpec> specs = registry.specs();
+  append_specs(specs, telemetry::log_metrics());
+  append_specs(specs, auth::metrics());
+  append_specs(specs, postgres::metrics());
+  append_specs(specs, fleet::metrics());
+  append_specs(specs, sync::feed_metrics());
+  append_specs(specs, sync::metrics());
+  append_specs(specs, counters::metrics(), "with `--counters`");
+  append_specs(specs, identity::metrics(), "with `--kubernetes`");
+  append_specs(specs, kubernetes::metrics(), "with `--tls-self-managed`");
+  for (const telemetry::MetricSpec& spec :
+       {injector::reviews_spec(), injector::skipped_pods_spec(), injector::review_duration_spec()}) {
+    specs.push_back(spec.registered("with `--webhook`"));
+  }
+  append_specs(specs, injector::missed_pods_metrics(), "with `--webhook` and `--kubernetes`");
+  return specs;
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,13 @@
+// The server's metrics as a whole: their descriptions.
+#pragma once
+
+#include <vector>
+
+#include "common/telemetry/metric_spec.hpp"
+
+namespace sluice::server {
+
+// Descriptions of all metrics that a server can have, for `sluice-server reference`. Starts nothing.
+std::vector<telemetry::MetricSpec> metric_specs();
+
+}  // namespace sluice::server
