@@ -134,6 +134,7 @@ TEST_CASE("gzip is unpacked within the limit, and must end where the body ends")
   CHECK(read(with_length("ok", "identity")) == "200 ok");
   CHECK(read(with_length("ok", "br")) == "encoding");
   CHECK(read(with_length("ok", "gzip, gzip")) == "encoding");
+  CHECK(read(with_length(packed, "identity\r\nContent-Encoding: gzip"), 5'000) == "encoding");
 }
 
 TEST_CASE("a response that is cut off is never whole") {

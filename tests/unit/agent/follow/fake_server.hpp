@@ -62,6 +62,10 @@ class FakeServer final : public http::Handler {
     }
   }
   void cut_streams() { watchers_.clear(); }
+  void end_streams() {
+    for (Watcher& watcher : watchers_) watcher.stream.finish();
+    watchers_.clear();
+  }
   std::size_t streams() const { return watchers_.size(); }
   void close() {
     held.clear();
@@ -101,6 +105,7 @@ class FakeServer final : public http::Handler {
   std::vector<std::optional<Position>> heard;  // and what the agent had been told of
   std::vector<std::optional<Position>> watched;
   std::vector<sync::ReportDocument> reports;
+  std::optional<std::int64_t> stored;  // what answers to reports say; absent: that all of the report is stored
   std::vector<std::string> agents;
   int unauthorized = 0;
 
@@ -163,7 +168,7 @@ class FakeServer final : public http::Handler {
     REQUIRE(report);
     const std::int64_t last = report->reports.empty() ? 0 : report->reports.back().number;
     reports.push_back(*std::move(report));
-    reply.send({.body = sync::write_report_reply(last)});
+    reply.send({.body = sync::write_report_reply(stored.value_or(last))});
   }
 
   char digit_ = 'a';

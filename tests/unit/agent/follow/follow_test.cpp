@@ -1,5 +1,6 @@
 // What a client makes of changes, bursts, heartbeats and lost streams.
 #include <algorithm>
+#include <thread>
 
 #include "common/domain/credential.hpp"
 #include "tests/unit/agent/follow/sync_rig.hpp"
@@ -65,7 +66,7 @@ TEST_CASE("a change during a fetch is fetched after it") {
 }
 
 TEST_CASE("a head that moves elsewhere is adopted from a heartbeat without a fetch, and reported") {
-  SyncRig rig;
+  SyncRig rig([](SyncOptions& options) { options.report_interval = 1h; });
   rig.client->start();
   REQUIRE(rig.in_step());
   rig.server.move_head();
@@ -115,6 +116,52 @@ TEST_CASE("what changed while a stream was cut is fetched when it is open again"
   CHECK(rig.client->degraded().empty());
   CHECK(rig.counters().streams_lost == 1);
   CHECK(rig.server.watched.back()->revision == 1);
+}
+
+TEST_CASE("a stream that its server ends is opened again, and nothing is wrong meanwhile") {
+  SyncRig rig;
+  rig.client->start();
+  REQUIRE(rig.in_step());
+  rig.server.end_streams();
+  REQUIRE(rig.until([&] { return rig.counters().streams_lost == 1; }));
+  CHECK_FALSE(rig.client->connected());
+  CHECK(rig.client->degraded().empty());
+  CHECK(rig.in_step());
+}
+
+TEST_CASE("what is announced and in force already is not fetched") {
+  SyncRig rig;
+  rig.client->start();
+  REQUIRE(rig.in_step());
+  rig.server.invalidate();
+  rig.server.beat();
+  const auto heartbeats = rig.counters().heartbeats;
+  REQUIRE(rig.until([&] { return rig.counters().heartbeats > heartbeats; }));
+  CHECK(rig.counters().invalidations == 1);
+  CHECK(rig.counters().folded == 1);
+  CHECK(rig.counters().fetches == 1);
+}
+
+TEST_CASE("what no stream announces is found by the refresh") {
+  SyncRig rig([](SyncOptions& options) { options.refresh = 50ms; });
+  rig.client->start();
+  REQUIRE(rig.in_step());
+  rig.server.write(policy_on("y"));
+  REQUIRE(rig.in_step());
+  CHECK(rig.same());
+}
+
+TEST_CASE("a stream is not taken for dead because this loop was busy") {
+  SyncRig rig([](SyncOptions& options) { options.silence = 100ms; });
+  rig.client->start();
+  REQUIRE(rig.in_step());
+  const auto lost = rig.counters().streams_lost;
+  std::this_thread::sleep_for(500ms);  // the loop's thread does something else
+  rig.context.restart();
+  rig.context.poll();
+  CHECK(rig.counters().streams_lost == lost);
+  rig.server.beat();
+  CHECK(rig.until([&] { return rig.counters().streams_lost > lost; }));  // silence counts again from here
 }
 
 TEST_CASE("a stream that says nothing is dead, and opened again") {
@@ -202,6 +249,7 @@ TEST_CASE("a token that is replaced while its stream goes on has its own scope f
   rig.server.token = rig.host.token_text = first;
   rig.client->start();
   REQUIRE(rig.in_step());
+  REQUIRE(rig.until([&] { return rig.counters().reports > 0; }));  // of the start, with the first token
   rig.server.token = rig.host.token_text = second;
   const auto reports = rig.counters().reports;
   rig.client->report_soon();  // each request reads the token

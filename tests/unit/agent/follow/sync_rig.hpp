@@ -23,6 +23,9 @@ struct Host final : SyncHost {
   Result<std::string> token() override { return token_text; }
   void on_confirmed(const sync::Position& position) override { confirmed.push_back(position); }
   void on_live_agents(const sync::LiveAgents& agents) override { live = agents; }
+  void collect(sync::ReportQueue& queue) override {
+    if (on_collect) on_collect(queue);
+  }
 
   SyncClient* client = nullptr;
   bool answers = true;
@@ -32,6 +35,7 @@ struct Host final : SyncHost {
   std::vector<bool> wholes;
   std::vector<sync::Position> confirmed;
   sync::LiveAgents live;
+  std::function<void(sync::ReportQueue&)> on_collect;
 };
 
 struct SyncRig {

@@ -51,6 +51,30 @@ TEST_CASE("410 and a delta whose checksum does not hold are followed by a whole 
   CHECK_FALSE(rig.client->refusal());
 }
 
+TEST_CASE("where a whole state is needed and cannot be had, the next try asks for it too") {
+  Following rig;
+  rig.server.script = {answer(410), answer(503), answer(503)};
+  const std::size_t asked = rig.server.asked.size();
+  rig.server.invalidate();
+  REQUIRE(rig.in_step());
+  REQUIRE(rig.server.asked.size() == asked + 4);
+  CHECK(rig.server.asked[asked]);
+  for (std::size_t i = 1; i < 4; ++i) CHECK_FALSE(rig.server.asked[asked + i]);
+}
+
+TEST_CASE("a head is not adopted while a state is refused") {
+  Following rig;
+  rig.host.refuses = true;
+  rig.server.invalidate();
+  REQUIRE(rig.until([&] { return rig.client->refusal().has_value(); }));
+  const auto heartbeats = rig.counters().heartbeats;
+  rig.server.move_head();
+  rig.server.beat();
+  REQUIRE(rig.until([&] { return rig.counters().heartbeats > heartbeats; }));
+  CHECK(rig.counters().adopted == 0);
+  CHECK(rig.client->position()->revision == 1);
+}
+
 TEST_CASE("a whole state whose checksum does not hold is refused, and not asked for in a loop") {
   Following rig([](SyncOptions& options) { options.refusal_retry = 60s; });
   const Position before = *rig.client->position();
