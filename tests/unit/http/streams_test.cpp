@@ -100,6 +100,23 @@ TEST_CASE("after its end a stream is not open, and what is written is refused") 
   }
 }
 
+TEST_CASE("a stream that the server ended before its turn is not open any more, though it waits to be sent") {
+  Bench bench;
+  Writer writer;
+  bench.handler.later = true;
+  bench.receive(get("/a") + get("/watch"));
+  writer.begin(std::move(bench.handler.waiting[1]), "first\n");
+  REQUIRE(writer.stream.open());
+  bench.host->drain();
+  bench.host->resume_dirty();
+  CHECK(writer.ends == 1);
+  CHECK_FALSE(writer.stream.open());
+  CHECK_FALSE(writer.stream.write("late\n"));
+  bench.handler.reply(0, "A");
+  bench.host->resume_dirty();
+  CHECK(bench.wire.sent.ends_with("\r\n\r\n6\r\nfirst\n\r\n0\r\n\r\n"));
+}
+
 TEST_CASE("HTTP/1.0 gets the bytes as they are, until the connection closes") {
   StreamBench bench({}, "GET /watch HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
   CHECK(bench.head.find("Transfer-Encoding") == std::string::npos);
