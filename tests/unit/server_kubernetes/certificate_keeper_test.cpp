@@ -2,10 +2,14 @@
 #include <doctest/doctest.h>
 
 #include <unistd.h>
+#include <cstdlib>
 #include <deque>
 #include <memory>
+#include <string>
 
+#include "common/telemetry/registry.hpp"
 #include "server/kubernetes/certificate_keeper.hpp"
+#include "server/kubernetes/metrics.hpp"
 #include "tests/unit/server_kubernetes/fake_cluster.hpp"
 #include "tests/unit/server_kubernetes/trust.hpp"
 
@@ -104,6 +108,28 @@ TEST_CASE("a certificate that is renewed is served by both, of the same authorit
   CHECK(served_by(*two.certificates()) == served_by(*one.certificates()));
   CHECK(one.ca_pem() == trusted);
   CHECK(one.statistics().rotations == 1);
+}
+
+TEST_CASE("the metrics show when the serving certificate and its CA expire, and count rotations and failed checks") {
+  Rig rig;
+  const CertificateKeeper& one = rig.add();
+  telemetry::Registry registry;
+  registry.add(metrics(), one);
+  const std::string expiry = "sluice_tls_certificate_expiry_timestamp_seconds{certificate=";
+  CHECK_FALSE(registry.render().contains(expiry + "\"ca\"}"));
+  rig.settle();
+  rig.pass(kLifetime * 2 / 3 + kLook);
+  const std::string scraped = registry.render();
+  // Both lines are there, and the CA lasts longer.
+  const auto value = [&](const std::string& series) {
+    const std::size_t at = scraped.find(series + " ");
+    return at == std::string::npos ? 0 : std::strtod(scraped.c_str() + at + series.size(), nullptr);
+  };
+  CHECK(value(expiry + "\"serving\"}") ==
+        static_cast<double>(one.certificates()->not_after().time_since_epoch().count()));
+  CHECK(value(expiry + "\"ca\"}") > value(expiry + "\"serving\"}"));
+  CHECK(value("\nsluice_tls_rotations_total") == 1);
+  CHECK(scraped.contains("\nsluice_tls_check_errors_total 0\n"));
 }
 
 TEST_CASE("where the API server is away what is in force stays, that is told once, and over when it is back") {
