@@ -12,11 +12,11 @@
 namespace sluice::server::audit {
 namespace {
 
-constexpr int kLines = 10;  // of one kind of fault
+constexpr int kLines = 10;  // for each kind of difference
 
-// Each gives kind, tenant, id, version of what is wrong, and what is wrong.
+// Each query below returns rows that differ: kind, tenant, id, version, and a text.
 
-// Of a key the trail has a fingerprint instead of its hash: its documents are not compared here.
+// The trail holds a fingerprint of an API key instead of its hash, so the documents of keys are not compared here.
 constexpr std::string_view kTrailAndVersions = R"(
 SELECT kind, tenant_id, id, version,
        CASE WHEN v.revision IS NULL THEN 'is in audit, but not in versions'
@@ -36,7 +36,7 @@ SELECT kind, tenant_id, id, version,
 FROM versions v FULL JOIN changes c USING (kind, tenant_id, id, version, organization_id)
 WHERE (v.revision, v.document IS NULL) IS DISTINCT FROM (c.revision, c.removed))";
 
-// The state before a change is what the version before it left.
+// The state before a change must equal the version before it.
 constexpr std::string_view kBeforeAndVersions = R"(
 SELECT a.kind, a.tenant_id, a.object_id, a.version, 'does not begin where the version before it ended'
 FROM audit a LEFT JOIN versions v
@@ -44,7 +44,8 @@ FROM audit a LEFT JOIN versions v
      (a.kind, a.tenant_id, a.object_id, a.version - 1, a.organization_id)
 WHERE a.kind <> 'key' AND v.document::text IS DISTINCT FROM a.before AND a.kind <> 'setting')";
 
-// {} is an objects' table, {} its kind. What the schema itself brings has no history: version 1 of the settings.
+// {0} is the table of the objects, {1} their kind. Version 1 of the settings comes from the schema, so it has no
+// history.
 constexpr std::string_view kObjectsAndVersions = R"(
 SELECT '{1}', tenant_id, id, coalesce(o.version, v.version),
        CASE WHEN o.version IS NULL THEN 'is the last version, and the object is gone without one'
@@ -57,7 +58,7 @@ WHERE CASE WHEN o.version IS NULL THEN v.document IS NOT NULL
            ELSE (o.version, o.document::text) IS DISTINCT FROM (v.version, v.document::text)
                 AND NOT ('{1}' = 'setting' AND v.version IS NULL AND o.version = 1) END)";
 
-// Every revision up to the newest has changes, numbered from 1 on.
+// Every revision up to the newest must have changes, numbered from 1.
 constexpr std::string_view kRevisions = R"(
 SELECT coalesce(revision, 0),
        CASE WHEN revision <= last THEN 'has not the changes that it was made of' ELSE 'is newer than the newest' END

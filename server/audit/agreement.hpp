@@ -1,7 +1,7 @@
-// Objects, versions, changes and the audit trail tell one story: each audit row has one version and one change, each
-// change begins where the version before it ended, each object is its newest version, and no revision is left out.
+// Checks that objects, versions, changes and the audit trail agree. Each audit row has one version and one change. The
+// state before a change equals the version before it. Each object equals its newest version. No revision is missing.
 //
-// Thread safety: none; both belong to the thread of the transaction, and throw what libpqxx throws.
+// Thread safety: none; the functions run on the transaction's thread and throw what libpqxx throws.
 // REQUIRES: the transaction sees every organization, in one snapshot.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace sluice::server::audit {
 
-// Quick: compares sums of hashes with a random seed, so that each table is read once and nothing is joined. A
-// difference goes unseen once in 2^63 times, and nobody can aim at that without knowing the seed.
+// Fast: compares sums of hashes, so that it reads each table once and joins nothing. It misses a difference with a
+// probability of 2^-63. The seed is random, so nobody can construct such a difference.
 bool tables_agree(pqxx::transaction_base& work);
 
-// Which rows differ, a few lines of each kind of fault; nothing where all agree. Joins everything with everything.
+// Slow: joins the tables. Returns which rows differ, at most 10 lines for each kind of difference. Empty if all agree.
 std::vector<std::string> agreement_faults(pqxx::transaction_base& work);
-// A part of it: the objects of one kind against their newest versions.
+// The part of agreement_faults() that compares the objects of one kind with their newest versions.
 std::vector<std::string> object_faults(pqxx::transaction_base& work, Kind kind);
 
 }  // namespace sluice::server::audit

@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::uint64_t kModulus = std::uint64_t{1} << 63;
 
-// Of a key the trail has a fingerprint instead of its hash, and of the settings' first version it has nothing: their
-// documents are compared row by row. A counter is no object here: each of its resets stands for itself.
+// Kinds whose documents are not part of the sums. The trail holds a fingerprint of an API key instead of its hash, and
+// no row for the settings' first version; both are compared row by row. A counter has no object, because each reset is
+// independent.
 constexpr std::string_view kByRow = "('key', 'setting', 'counter')";
 
 std::int64_t random_seed() {
@@ -26,7 +27,7 @@ std::int64_t random_seed() {
   return seed;
 }
 
-// SQL: the sum of the rows' hashes, modulo 2^63; rows that a condition holds for, or all.
+// Writes SQL for the sum of the rows' hashes, modulo 2^63. `condition` selects rows.
 class HashSum {
  public:
   std::string of(std::string_view columns, std::string_view condition = "true") const {
@@ -41,8 +42,9 @@ class HashSum {
 
 std::uint64_t sum(const pqxx::field& field) { return static_cast<std::uint64_t>(field.as<std::int64_t>()) % kModulus; }
 
-// What versions and the trail both know of a change, what versions and changes do, and the documents by their version:
-// the sum of all documents that there ever were is that of the documents that were changed and of those that are.
+// Three sums, each with a seed of its own: columns that versions share with the trail, columns that versions share with
+// changes, and documents. For documents: the sum over all versions equals the sum over all replaced documents
+// (audit.before) plus the sum over the present objects.
 struct Hashes {
   HashSum trail;
   HashSum change;

@@ -38,7 +38,7 @@ void ChainCheck::add(const TrailRow& row) {
   if (!report_.fault) {
     check(row);
   } else if (changed_) {
-    look_for_origin(row);
+    check_swap(row);
   }
   ++report_.rows;
   report_.end = {.seq = row.fields.seq, .hash = row.hash};
@@ -74,9 +74,9 @@ void ChainCheck::check(const TrailRow& row) {
   }
 }
 
-// The changed row may be what belongs to this one's place: with this one's hash or with that of its own, also where the
-// two are neighbours, so that the row before this place is the one that is here now.
-void ChainCheck::look_for_origin(const TrailRow& row) {
+// Checks whether the changed row belongs at the place of `row`, so that the two were swapped. The swap may have moved
+// the hashes along or left them in place. If the two rows are neighbours, `row` itself is the row before.
+void ChainCheck::check_swap(const TrailRow& row) {
   const std::int64_t seq = row.fields.seq;
   const Sha256Digest here = changed_->hash_at(seq, report_.end.hash);
   if (here != row.hash && here != changed_->hash && changed_->hash_at(seq, row.hash) != changed_->hash) return;

@@ -1,6 +1,6 @@
-// Does one organization's chain hold? Given its rows one by one, it finds the first that is not what was written.
+// Checks the hash chain of one organization: takes its rows one by one and finds the first bad one.
 //
-// Thread safety: none. Pure: it knows no database.
+// Thread safety: none. Pure: no database.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@
 
 namespace sluice::server::audit {
 
-// The end of a chain.
+// The last row of a chain.
 struct ChainHead {
-  std::int64_t seq = 0;  // 0: it has not begun
+  std::int64_t seq = 0;  // 0: the chain is empty
   Sha256Digest hash{};
 
   bool operator==(const ChainHead&) const = default;
@@ -23,23 +23,23 @@ struct ChainHead {
 
 struct ChainFault {
   enum class Kind : std::uint8_t {
-    changed,    // the row is not what was written: one of its fields, or all of them
+    changed,    // at least one field of the row was changed
     missing,    // rows in the middle are gone
-    repeated,   // a second row of this number, or one before the first
-    swapped,    // the row holds what belongs to another row of this organization
-    copied,     // … what is in another row too
-    foreign,    // … what belongs to another organization
+    repeated,   // a second row with this number, or one below 1
+    swapped,    // the row holds the content of another row of this organization, and vice versa
+    copied,     // the row holds a copy of another row
+    foreign,    // the row holds content of another organization
     truncated,  // rows at the end are gone
-    added,      // rows behind the head
-    head,       // the head that is kept beside the trail is not its end
-    rewritten,  // the chain fits by itself but is not the one that the saved head was taken from
+    added,      // rows after the head
+    head,       // the head in the table audit_heads is not the last row
+    rewritten,  // the chain is consistent, but differs from the saved head
   };
   Kind kind = Kind::changed;
-  std::int64_t seq = 0;  // of the first bad row
+  std::int64_t seq = 0;  // number of the first bad row
   std::string text;
 };
 
-// What a changed row claims to be: for those who look where it came from.
+// The content of a changed row, to find out where it was copied from.
 struct Stray {
   std::string tenant_id;
   std::string kind;
@@ -51,28 +51,28 @@ struct Stray {
 struct ChainReport {
   std::string organization_id;
   std::int64_t rows = 0;
-  ChainHead end;  // the last row, good or not
+  ChainHead end;  // the last row, valid or not
   std::optional<ChainFault> fault;
-  std::optional<Stray> stray;  // where the fault is a changed row
+  std::optional<Stray> stray;  // set if the fault is a changed row
 };
 
 class ChainCheck {
  public:
-  // `saved`: a head of this chain that was kept elsewhere.
+  // `saved`: a head of this chain, saved outside the database.
   ChainCheck(std::string organization_id, std::optional<ChainHead> saved);
 
   void add(const TrailRow& row);
-  // `kept`: the head beside the trail (audit_heads).
+  // `kept`: the head in the table audit_heads.
   ChainReport finish(const std::optional<ChainHead>& kept);
 
  private:
-  // A row whose hash does not fit, which outlives its reader's buffer.
+  // A copy of a row whose hash is wrong. It outlives the reader's buffer.
   struct Kept {
     explicit Kept(const TrailRow& row);
-    Kept(const Kept&) = delete;  // fields point into texts
+    Kept(const Kept&) = delete;  // `fields` points into `texts`
     Kept& operator=(const Kept&) = delete;
 
-    // Its hash, were it row `seq` and behind a row of the hash `before`.
+    // The hash that this content would have as row `seq` after a row with the hash `before`.
     Sha256Digest hash_at(std::int64_t seq, const Sha256Digest& before) const;
 
     std::array<std::string, 11> texts;
@@ -81,13 +81,13 @@ class ChainCheck {
   };
 
   void check(const TrailRow& row);
-  void look_for_origin(const TrailRow& row);
+  void check_swap(const TrailRow& row);
   void check_end(const std::optional<ChainHead>& kept);
   void fail(ChainFault::Kind kind, std::int64_t seq, std::string text);
 
   ChainReport report_;
   std::optional<ChainHead> saved_;
-  std::optional<Kept> changed_;  // until it is known where it belongs
+  std::optional<Kept> changed_;  // the changed row, until its origin is found
 };
 
 }  // namespace sluice::server::audit

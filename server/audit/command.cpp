@@ -17,9 +17,9 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kProgressEvery{2};
-enum ExitStatus : int { kGood = 0, kBroken = 1, kCouldNotLook = 2 };
+enum ExitStatus : int { kGood = 0, kBroken = 1, kNotVerified = 2 };
 
-// The trail may hold anything once somebody tampered with it: names are shown so that no terminal obeys them.
+// A manipulated trail may hold anything, so names are escaped before a terminal shows them.
 std::string label(const std::string& organization) {
   if (organization.empty()) return "(platform)";
   return is_id(organization) ? organization : shown(organization);
@@ -39,7 +39,7 @@ void print(const VerifyReport& report, std::ostream& out) {
     out << fmt::format("The audit trail is broken; the first bad row is row {} of {}.\n", broken->fault->seq,
                        label(broken->organization_id));
   } else if (!report.good()) {
-    out << "The audit trail's chains hold, but other tables do not say what it says.\n";
+    out << "The audit trail's chains hold, but other tables differ from the trail.\n";
   } else {
     out << fmt::format("{} rows in {} chains: all as they were written.\n", report.rows, report.chains.size());
   }
@@ -53,7 +53,7 @@ SavedHeads ends_of(const VerifyReport& report) {
   return heads;
 }
 
-// A line now and then, for trails that take longer.
+// Prints the progress every 2 s.
 auto progress_to(std::ostream& errors) {
   return [&errors, next = steady_clock::now() + kProgressEvery](std::int64_t rows) mutable {
     if (steady_clock::now() < next) return;
@@ -64,7 +64,7 @@ auto progress_to(std::ostream& errors) {
 
 int fail(const Error& error, std::ostream& errors) {
   errors << "The audit trail could not be verified: " << error.text << '\n';
-  return kCouldNotLook;
+  return kNotVerified;
 }
 
 }  // namespace

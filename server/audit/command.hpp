@@ -8,12 +8,12 @@ namespace sluice::server::audit {
 
 struct AuditVerifyOptions {
   std::string database_url;     // of the application or the owner
-  std::string head_file;        // "": none
-  std::string write_head_file;  // "": none
+  std::string head_file;        // saved heads to check against; "": no file
+  std::string write_head_file;  // file for the new heads; "": no file
 };
 
-// Verifies the trail and says what it found: a line for each chain and for each fault. What went wrong on the way, and
-// every few seconds how far it is, goes to `errors`. The exit status: 0 all is well, 1 it is not, 2 it could not look.
+// Verifies the trail and prints a line for each chain and each difference. Errors, and the progress every 2 s, go to
+// `errors`. Returns the exit status: 0 the trail is intact, 1 it is broken, 2 it could not be verified.
 int audit_verify(const AuditVerifyOptions& options);
 int audit_verify(const AuditVerifyOptions& options, std::ostream& out, std::ostream& errors);
 

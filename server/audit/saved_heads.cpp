@@ -25,7 +25,7 @@ constexpr std::size_t kMaxDigits = 64;
 
 void read_head(const json::Value& value, const json::Place& place, json::FaultList& faults, SavedHeads& heads) {
   json::Fields fields(value, place, faults);
-  fields.require("organization_id", "whose chain it is, \"\" for what is above all organizations");
+  fields.require("organization_id", "it names the organization of the chain; \"\" is the platform");
   fields.require("seq", "the number of the chain's last row");
   fields.require("hash", "that row's hash");
   const auto organization = fields.text("organization_id", kMaxIdBytes);
@@ -57,7 +57,7 @@ Error from_errno(const char* code, const std::string& path) {
   return {.code = code, .text = fmt::format("{}: {}", path, std::strerror(errno))};
 }
 
-// All of it, on the disk.
+// Writes the file and waits until it is on the disk.
 bool write_whole(const std::string& path, std::string_view text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) return false;
@@ -97,7 +97,7 @@ Result<SavedHeads> read_saved_heads(const std::string& path) {
   if (!file) return std::unexpected(from_errno("head_file_unreadable", path));
   std::ostringstream text;
   text << file.rdbuf();
-  // A folder can be opened, but not read.
+  // Opening a folder succeeds, reading it fails.
   if (file.bad() || text.fail()) {
     return failure("head_file_unreadable", fmt::format("{} is empty or cannot be read", path));
   }

@@ -1,8 +1,8 @@
-// Heads of the audit chains, saved in a file outside the database: what proves that rows were cut off at the end.
+// Heads of the audit chains, saved in a file outside the database. They prove that rows were cut off at the end.
 //
 //   {"heads":[{"organization_id":"acme","seq":1234,"hash":"<64 hex digits>"}]}
 //
-// organization_id "" is the chain of what is above all organizations.
+// organization_id "" is the chain of the platform.
 #pragma once
 
 #include <map>
@@ -15,12 +15,12 @@ namespace sluice::server::audit {
 
 using SavedHeads = std::map<std::string, ChainHead, std::less<>>;  // by organization
 
-// Errors: head_file_unreadable, head_file_malformed (naming each fault with its JSON pointer).
+// Errors: head_file_unreadable; head_file_malformed, whose text names each fault with its JSON pointer.
 Result<SavedHeads> read_saved_heads(const std::string& path);
 Result<SavedHeads> parse_saved_heads(const std::string& text);
 
 std::string saved_heads_document(const SavedHeads& heads);
-// Whole or not at all; a file that is there is replaced. Error: head_file_unwritable.
+// Writes the file atomically, replacing an existing one. Error: head_file_unwritable.
 Result<> write_saved_heads(const std::string& path, const SavedHeads& heads);
 
 }  // namespace sluice::server::audit

@@ -1,4 +1,4 @@
-// Texts of the audit trail in what people read: a trail that somebody tampered with may hold anything.
+// Escapes texts of the audit trail for output. A manipulated trail may hold anything.
 //
 // Thread safety: pure.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace sluice::server::audit {
 
-// In quotes, with everything escaped that a terminal would obey.
+// Returns the text in quotes, with control characters escaped.
 inline std::string shown(std::string_view text) {
   std::string out;
   json::append_string(out, text);

@@ -7,13 +7,13 @@
 namespace sluice::server::audit {
 namespace {
 
-// The order is next()'s. libpqxx writes it behind COPY as it is.
+// next() reads the columns in this order. libpqxx puts the text after COPY unchanged.
 constexpr const char* kTrail =
     "(SELECT organization_id, seq, tenant_id, CASE WHEN isfinite(made_at) THEN (extract(epoch FROM made_at) * "
     "1000000)::bigint END, actor_id, actor_role, source, request_id, action, kind, object_id, version, before, after, "
     "revision, encode(hash, 'hex') FROM audit ORDER BY organization_id, seq)";
 
-// What a backslash and this character stand for in COPY's text format.
+// Decodes a backslash followed by this character, in COPY's text format.
 char escaped(char c) {
   switch (c) {
     case 'b':
@@ -37,7 +37,7 @@ char escaped(char c) {
 
 TrailReader::TrailReader(pqxx::transaction_base& work) : stream_(work, kTrail) {}
 
-// Decodes line_ where it is: no value is longer than it was written.
+// Splits and decodes line_ in place. A decoded value is never longer than its text.
 void TrailReader::split() {
   std::size_t column = 0;
   std::size_t out = 0;
@@ -54,7 +54,7 @@ void TrailReader::split() {
     if (line_[in] == '\t') {
       end_column();
     } else if (line_[in] == '\\' && in + 1 < line_.size()) {
-      null = line_[++in] == 'N';  // a real N is never behind a backslash
+      null = line_[++in] == 'N';  // \N is NULL; a plain N is never escaped
       if (!null) line_[out++] = escaped(line_[in]);
     } else {
       line_[out++] = line_[in];

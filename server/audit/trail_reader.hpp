@@ -1,8 +1,8 @@
-// The audit trail as it lies in PostgreSQL, row by row in the order of the chains: by organization and number.
+// Reads the audit trail from PostgreSQL row by row, ordered by organization and number.
 //
-// Streams (COPY), so that memory holds one row, however long the trail is.
+// It streams with COPY, so only one row is in memory at a time.
 //
-// Thread safety: none; it belongs to the thread of its transaction. Everything throws what libpqxx throws.
+// Thread safety: none; it belongs to the transaction's thread. Everything throws what libpqxx throws.
 #pragma once
 
 #include <array>
@@ -19,17 +19,17 @@ namespace sluice::server::audit {
 struct TrailRow {
   store::AuditRow fields;  // views, valid until the next row is read
   Sha256Digest hash{};
-  // Whether its columns hold what record() can have written: `fields` does not tell an empty text from none, and has no
-  // place for a time at infinity or a hash of another length.
+  // Whether record() can have written these columns. `fields` alone cannot show this: it does not distinguish an empty
+  // text from NULL, and cannot hold an infinite time or a hash of another length.
   bool in_form = false;
 };
 
 class TrailReader {
  public:
-  // REQUIRES: the transaction sees every organization, and nothing else is done in it until the trail is read.
+  // REQUIRES: the transaction sees every organization, and runs nothing else until the last row is read.
   explicit TrailReader(pqxx::transaction_base& work);
 
-  // The next row; nullptr at the end.
+  // Returns the next row, or nullptr at the end.
   const TrailRow* next();
 
  private:

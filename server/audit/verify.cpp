@@ -19,7 +19,7 @@ using Heads = std::map<std::string, ChainHead, std::less<>>;
 
 constexpr std::int64_t kRowsPerProgress = 10'000;  // rows
 
-// Everything is in sight, and however long it takes. Bytes are compared, so they must not be translated on their way.
+// All rows are visible and there is no time limit. UTF8, because the check compares bytes: they must not be converted.
 constexpr const char* kEnter =
     "SET LOCAL sluice.organization TO '*'; SET LOCAL client_encoding TO 'UTF8'; SET LOCAL statement_timeout TO 0;"
     "SET LOCAL idle_in_transaction_session_timeout TO 0; SET LOCAL jit TO off; SET LOCAL work_mem TO '64MB'";
@@ -33,13 +33,13 @@ Heads kept_heads(pqxx::transaction_base& work) {
   Heads heads;
   for (const auto& row : work.exec("SELECT organization_id, seq, encode(hash, 'hex') FROM audit_heads")) {
     ChainHead head{.seq = row[1].as<std::int64_t>(), .hash = {}};
-    from_hex(row[2].c_str(), head.hash);  // one of another length fits no row
+    from_hex(row[2].c_str(), head.hash);  // a head of another length stays zero, which matches no row
     heads.emplace(row[0].c_str(), head);
   }
   return heads;
 }
 
-// Tells rows of one chain from the next one's.
+// Passes each row to the check of its chain, and starts a new check for each organization.
 class TrailCheck {
  public:
   TrailCheck(const VerifyOptions& options, Heads kept) : options_(options), kept_(std::move(kept)) {}
@@ -66,7 +66,7 @@ class TrailCheck {
     if (chain_) report_.chains.push_back(chain_->finish(find_head(kept_, organization_)));
   }
 
-  // Of these chains there are heads, but no row.
+  // Adds the chains that have a head but no rows.
   void add_vanished() {
     for (const Heads* const heads : {&kept_, &options_.saved}) {
       for (const auto& [organization, head] : *heads) {
@@ -86,7 +86,7 @@ class TrailCheck {
   std::set<std::string> seen_;
 };
 
-// A changed row that says what another row, or another organization's version, says was taken from there.
+// Finds out whether a changed row is a copy of another row or of another organization's version.
 void name_origin(pqxx::transaction_base& work, ChainReport& chain) {
   if (!chain.stray) return;
   const Stray& stray = *chain.stray;
@@ -128,7 +128,8 @@ VerifyReport verify(pqxx::connection& connection, const VerifyOptions& options) 
   if (report.first_broken() == nullptr && !tables_agree(work)) {
     report.disagreements = agreement_faults(work);
     if (report.disagreements.empty())
-      report.disagreements.emplace_back("objects, versions, changes and audit, though no row alone shows it");
+      report.disagreements.emplace_back(
+          "the sums of objects, versions, changes and audit differ, though no single row does");
   }
   return report;
 }

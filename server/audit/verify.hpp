@@ -1,7 +1,7 @@
-// Verifies the audit trail: the hash chain of every organization against its rows, the heads kept beside it, and heads
-// that were saved elsewhere; and that the trail says the same as versions, changes and objects do.
+// Verifies the audit trail. It checks the hash chain of every organization against its rows, the heads in the table
+// audit_heads, and heads saved outside the database. It also checks that versions, changes and objects agree with it.
 //
-// Everything is read in one snapshot, so that a trail that grows meanwhile does not look broken.
+// All reads happen in one snapshot of PostgreSQL, so that a trail that grows meanwhile does not look broken.
 //
 // Thread safety: none; it belongs to the thread of its connection. Everything throws what libpqxx throws.
 #pragma once
@@ -20,15 +20,15 @@ namespace sluice::server::audit {
 
 struct VerifyOptions {
   SavedHeads saved;                                      // each chain must pass through its saved head
-  std::function<void(std::int64_t rows)> progress = {};  // called now and then
+  std::function<void(std::int64_t rows)> progress = {};  // called every 10,000 rows
 };
 
 struct VerifyReport {
-  std::vector<ChainReport> chains;         // by organization; "" is what is above them all
-  std::vector<std::string> disagreements;  // agreement_faults(), where every chain holds
+  std::vector<ChainReport> chains;         // sorted by organization; "" is the platform
+  std::vector<std::string> disagreements;  // from agreement_faults(), if all chains are intact
   std::int64_t rows = 0;
 
-  // Where the first bad row is, in the order of the chains; nullptr where there is none.
+  // The first chain with a bad row, or nullptr.
   const ChainReport* first_broken() const;
   bool good() const { return first_broken() == nullptr && disagreements.empty(); }
 };

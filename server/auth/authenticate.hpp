@@ -1,4 +1,4 @@
-// Who is calling: from a bearer token to a principal.
+// Authenticates a caller of the admin API: turns its bearer token into a principal.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace sluice::server::auth {
 
-// What stands behind the scheme in `Authorization: Bearer …`; "" where that is not its form.
+// Returns the token in `Authorization: Bearer …`, or "" if the header has another form.
 std::string_view bearer(std::string_view authorization);
 
-// Of `Authorization: Bearer sla_…`: nothing for a token that is malformed, unknown, expired or revoked (the caller says
-// one thing for all of them). Asks PostgreSQL only where form and checksum are right; compares in constant time, and
-// does the same work whether the id exists or not. The transaction is in no scope after it: enter() the principal's.
+// Returns the principal of `Authorization: Bearer sla_…`, or nullopt for a token that is malformed, unknown, expired or
+// revoked. (The API answers all four the same way.) Queries PostgreSQL only if form and checksum are correct. Takes
+// equally long whether or not the id exists. Afterwards the transaction is in no scope: enter() the principal's.
 std::optional<Principal> authenticate(postgres::Transaction& tx, std::string_view authorization, std::int64_t now_us);
 
 }  // namespace sluice::server::auth

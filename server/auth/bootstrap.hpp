@@ -1,4 +1,4 @@
-// The first token: what an installation begins with.
+// Makes the first admin token of an installation.
 #pragma once
 
 #include <string>
@@ -9,10 +9,9 @@
 
 namespace sluice::server::auth {
 
-// Makes a platform_admin token, recorded like every change (the actor is "bootstrap"), and gives its text: it is shown
-// nowhere else. Of several calls at once one makes it.
-// Errors: database_away, schema_missing, already_bootstrapped (a live one exists and `again` is false), invalid_name,
-// bootstrap_failed.
+// Makes a platform_admin token and returns its text, which is stored nowhere. The token is recorded like every change;
+// the actor is "bootstrap". Of several concurrent calls only one makes a token. Errors: database_away, schema_missing,
+// already_bootstrapped (a live platform_admin token exists and `again` is false), invalid_name, bootstrap_failed.
 Result<std::string> bootstrap(const postgres::DatabaseOptions& options, const std::string& name, bool again,
                               const Clock& clock = SystemClock());
 

@@ -1,4 +1,4 @@
-// Who may do what: one table, and everything that is not in it is denied.
+// Which role has which permission: one table. Whatever is not in it is denied.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace sluice::server::auth {
 
 enum class Role : std::uint8_t { platform_admin, org_admin, operator_role, auditor };
 
-// What a route asks for.
+// The permission that a route requires.
 enum class Permission : std::uint8_t {
   read,                  // read organizations, tenants, plans, policies, keys, overrides and modes
   read_tokens,           // read admin tokens, agent tokens and bindings
@@ -26,7 +26,7 @@ enum class Permission : std::uint8_t {
 
 bool allows(Role role, Permission permission);
 
-// How much of the whole a route is about: the caller's scope must reach as far.
+// What a route reads or changes. The caller's scope must be at least as large.
 enum class Level : std::uint8_t { tenant, organization, platform };
 
 std::string_view to_string(Level level);
@@ -35,18 +35,18 @@ std::optional<Role> role_from(std::string_view text);
 std::string_view to_string(Permission permission);
 inline constexpr std::string_view kRoleNames = "platform_admin, org_admin, operator, auditor";
 
-// Roles that have a permission, for texts: "platform_admin, org_admin".
+// The roles that have a permission, for error texts: "platform_admin, org_admin".
 std::string roles_with(Permission permission);
 
 std::vector<std::string_view> permissions_of(Role role);
 
-// A caller who proved a token.
+// The sender of an admin request, after authentication.
 struct Principal {
   std::string token_id;
   std::string name;
   Role role = Role::auditor;
   std::string organization_id;          // "": the platform
-  std::vector<std::string> tenant_ids;  // none: all of the organization
+  std::vector<std::string> tenant_ids;  // empty: all tenants of the organization
 
   Level reach() const {
     if (organization_id.empty()) return Level::platform;
@@ -55,8 +55,8 @@ struct Principal {
   postgres::Scope scope() const;
 };
 
-// Why `giver` may not hand out a token of this role and scope; nothing where it may. A token never grants more than it
-// has.
+// Returns why `giver` may not grant a token of this role and scope, or nullopt if it may. A token never grants more
+// than it has itself.
 std::optional<std::string> grant_fault(const Principal& giver, const Principal& token);
 
 }  // namespace sluice::server::auth

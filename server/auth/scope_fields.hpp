@@ -1,5 +1,4 @@
-// The members by which documents say how far their holder reaches: organization_id and tenant_ids, of tokens and of
-// bindings.
+// Reads the scope in documents of tokens and bindings: the fields organization_id and tenant_ids.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,10 +12,10 @@
 
 namespace sluice::server::auth {
 
-// Adds every fault of form; nothing where the member is absent. Whether what it names exists is for the caller to
-// check.
+// Returns nullopt if the field is absent. Adds all faults of form to the field's fault list. The caller checks that the
+// organization exists.
 std::optional<std::string> read_organization_id(json::Fields& fields);
-// `holder`: "a token", for texts.
+// `holder`: what the document describes, for error texts: "a token".
 std::vector<std::string> read_tenant_ids(json::Fields& fields, std::string_view holder);
 
 }  // namespace sluice::server::auth

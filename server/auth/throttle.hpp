@@ -1,5 +1,5 @@
-// Failed authentications, counted for each source: one that fails too often hears 429 instead of 401 until it has
-// calmed down. A good token always passes, from any source: nobody can lock its owner out by failing beside him.
+// Counts failed authentications by source, with a token bucket each. A source that fails too often gets 429 instead of
+// 401. A valid token always passes, from any source, so nobody can lock out its owner by failing on purpose.
 //
 // Thread safety: all functions from any thread. Time is a parameter.
 #pragma once
@@ -15,15 +15,14 @@ namespace sluice::server::auth {
 
 class FailureThrottle {
  public:
-  static constexpr double kBurst = 20;     // failures at once
-  static constexpr double kPerSecond = 1;  // and then
-  static constexpr std::size_t kSources =
-      10'000;  // remembered; above, those that have calmed down are forgotten, then any
+  static constexpr double kBurst = 20;             // failures at once before 429
+  static constexpr double kPerSecond = 1;          // further failures per second before 429
+  static constexpr std::size_t kSources = 10'000;  // sources kept; with more, full buckets are dropped first, then any
 
-  // One more failure of `source` at `now_us`: how long until it may fail again, 0 while it may now.
+  // Counts a failure of `source`. Returns 0 for an answer 401, or after how long it may fail again for an answer 429.
   std::chrono::seconds failed(std::string_view source, std::int64_t now_us);
 
-  // Has it failed so often that its next failure would be answered 429?
+  // Whether the next failure of `source` would get 429.
   bool is_suspect(std::string_view source, std::int64_t now_us) const;
 
   std::uint64_t throttled() const;  // failures answered 429

@@ -1,4 +1,4 @@
-// The documents of admin tokens and agent tokens: who it is, and how far it reaches. The secret is never here.
+// The documents of admin tokens and agent tokens: id, name, role, scope, expiry. They never contain the secret.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -18,9 +18,9 @@ namespace sluice::server::auth {
 struct TokenDocument {
   std::string id;
   std::string name;
-  std::optional<Role> role;             // of admin tokens
+  std::optional<Role> role;             // only admin tokens have one
   std::string organization_id;          // "": the platform
-  std::vector<std::string> tenant_ids;  // none: all of the organization
+  std::vector<std::string> tenant_ids;  // empty: all tenants of the organization
   std::optional<WallTime> expires_at;
   bool revoked = false;
 
@@ -29,17 +29,18 @@ struct TokenDocument {
 
 enum class TokenType : std::uint8_t { admin, agent };
 
-// What a body leaves out is as far as its giver reaches: `giver` fills organization_id and tenant_ids, never the role.
-// Adds every fault of form to `faults`; whether what it names exists is for the caller to check.
+// Reads a token from a request body. If the body leaves out organization_id or tenant_ids, the values of `giver` apply;
+// the role is never inherited. Adds all faults of form to `faults`. The caller checks that organization and tenants
+// exist.
 TokenDocument read_token(const json::Value& body, TokenType type, const Principal& giver, Faults& faults);
 
-// Canonical, compact.
+// Canonical compact JSON.
 std::string write_token(const TokenDocument& token);
 
-// As read from the store. REQUIRES: written by write_token.
+// Reads a document from the store. REQUIRES: write_token() wrote it. A document with faults yields a revoked token.
 TokenDocument stored_token(std::string_view document, TokenType type);
 
-// Whoever proves it. An agent token is like the lowest of roles.
+// The principal that this token authenticates. An agent token gets the lowest role.
 Principal principal_of(const TokenDocument& token);
 
 bool is_live(const TokenDocument& token, std::int64_t now_us);

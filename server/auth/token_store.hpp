@@ -1,6 +1,6 @@
-// Tokens as rows: making them, and who holds the keys to the whole.
+// Makes tokens and stores them as rows; lists live platform_admin tokens.
 //
-// Thread safety: none; works in its caller's transaction. Everything throws what libpqxx throws.
+// Thread safety: none; everything runs in the caller's transaction and throws what libpqxx throws.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace sluice::server::auth {
 
 struct MintedToken {
   store::StoredObject object;
-  std::string text;  // "sla_…" or "slg_…": kept nowhere
+  std::string text;  // "sla_…" or "slg_…"; stored nowhere
 };
 
-// Gives the token an id and a secret, stores it and records it. The row keeps a hash of the secret beside the document.
+// Gives the token an id and a secret, stores it and records the change. The row holds a hash of the secret.
 MintedToken insert_token(postgres::Transaction& tx, store::ChangeLog& log, TokenDocument token, TokenType type);
 
-// The ids of platform_admin tokens that open something now, locked until the end of the transaction, in the order of
-// ids: nobody else revokes one meanwhile. Needs the scope of everything to be true.
+// Returns the ids of live platform_admin tokens, sorted. Locks their rows until the end of the transaction, so that
+// nobody else revokes one meanwhile. REQUIRES: the transaction has entered Scope::everything().
 std::vector<std::string> lock_platform_admins(postgres::Transaction& tx, std::int64_t now_us);
 
 constexpr Kind kind_of(TokenType type) { return type == TokenType::admin ? Kind::token : Kind::agent_token; }

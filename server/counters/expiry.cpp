@@ -7,10 +7,10 @@
 
 namespace sluice::server::counters {
 
-std::size_t remove_expired(postgres::Transaction& tx, std::size_t most) {
+std::size_t remove_expired(postgres::Transaction& tx, std::size_t limit) {
   const pqxx::result rows = tx.exec_text(fmt::format(
       "SELECT tenant_id, id FROM overrides WHERE expires_at <= now() ORDER BY tenant_id, id LIMIT {} FOR UPDATE",
-      most));
+      limit));
   store::ChangeLog log;
   for (const auto& row : rows) {
     const auto ended = store::find(tx, Kind::override_, row[0].c_str(), row[1].c_str());

@@ -1,4 +1,4 @@
-// Overrides whose time is over: Redis forgets them by itself; their rows are removed here, as a change like any other.
+// Removes the rows of expired overrides, as a recorded change. Redis drops expired overrides by itself.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace sluice::server::counters {
 
-// At most `most` of them; the caller commits. How many were removed. Throws what libpqxx throws.
-std::size_t remove_expired(postgres::Transaction& tx, std::size_t most);
+// Removes at most `limit` overrides and returns how many. The caller commits. Throws what libpqxx throws.
+std::size_t remove_expired(postgres::Transaction& tx, std::size_t limit);
 
 }  // namespace sluice::server::counters

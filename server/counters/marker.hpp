@@ -1,7 +1,7 @@
-// Tells when Redis lost what was written into it: a key that only stands there while all overrides do.
+// Detects that Redis lost overrides. The marker is a key that is intact only while Redis holds all overrides.
 //
-// Its value is the run id of the Redis it was written to, which changes with every start: so it is missing after
-// FLUSHALL or an empty start, and another after a restart or a failover, where the last writes may be lost too.
+// Its value is the run id of the Redis it was written to, which changes with every start. So the marker is missing
+// after FLUSHALL or an empty start. After a restart or a failover, which may lose the last writes, the run ids differ.
 #pragma once
 
 #include <string>
@@ -15,15 +15,16 @@ class Marker {
  public:
   explicit Marker(RedisLink& link) : link_(link) {}
 
-  struct Look {
-    bool intact = false;
+  struct Status {
+    bool intact = false;  // Redis holds all overrides
     std::string run_id;
     std::string maxmemory_policy;
   };
-  Result<Look> look();
+  Result<Status> read();
 
-  // Everything is about to be written; and was. end() fails where Redis lost its data in between.
-  Result<> begin(const Look& look);
+  // Call begin() before all overrides are written again, end() afterwards. end() fails if Redis lost its data in
+  // between.
+  Result<> begin(const Status& status);
   Result<> end();
 
  private:

@@ -1,4 +1,4 @@
-// The metrics of what is written into the counters' Redis.
+// The metrics of publishing overrides into Redis.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

@@ -10,14 +10,14 @@
 namespace sluice::server::counters {
 namespace {
 
-// A lock for each identity of a tenant; of two that share one the other waits.
+// The advisory lock of an identity. Two identities with the same number share a lock, which only costs waiting time.
 constexpr std::string_view kLockNumber = "hash # hashtextextended($1, 1)";
 
 std::string number_array(const std::vector<std::int64_t>& numbers) {
   return fmt::format("{{{}}}", fmt::join(numbers, ","));
 }
 
-// The rows (tenant_id, organization_id, hash) tenant by tenant.
+// Groups rows (tenant_id, organization_id, hash) by tenant.
 std::vector<Identities> by_tenant(const pqxx::result& rows) {
   std::map<std::string, Identities> found;
   for (const auto& row : rows) {
@@ -67,18 +67,18 @@ std::vector<Identities> identities_of(postgres::Transaction& tx, std::span<const
               postgres::text_array(tenants), postgres::text_array(organizations), postgres::text_array(identities)));
 }
 
-std::vector<Identities> identities_waiting(postgres::Transaction& tx, std::int64_t& seq, std::size_t most) {
+std::vector<Identities> identities_waiting(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit) {
   const pqxx::result rows = tx.exec(
       fmt::format(
           "SELECT tenant_id, organization_id, identity_hash, max(seq) FROM (SELECT * FROM outbox WHERE seq > $1 "
           "ORDER BY seq LIMIT {}) oldest GROUP BY 1, 2, 3",
-          most),
+          limit),
       seq);
   for (const auto& row : rows) seq = std::max(seq, row[3].as<std::int64_t>());
   return by_tenant(rows);
 }
 
-// In one order, so that two publishers never wait for each other.
+// Takes the locks in ascending order, so that two publishers cannot deadlock.
 void lock(postgres::Transaction& tx, const Identities& identities) {
   tx.exec(
       fmt::format("SELECT pg_advisory_xact_lock(number) FROM (SELECT DISTINCT {} AS number FROM unnest($2::bigint[]) "

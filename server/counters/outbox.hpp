@@ -1,9 +1,10 @@
-// What Redis must still be told, as rows that are written with the change itself (the pattern "transactional outbox").
+// The counter keys that must still be written to Redis. Their rows are committed with the change itself (the pattern
+// "transactional outbox").
 //
-// Whoever publishes holds the lock of an identity from before it reads what is live until Redis has answered: so no
-// older state is written over a newer one, by whichever thread or server.
+// A publisher locks an identity before it reads the live overrides, and holds the lock until Redis has answered. So no
+// thread or server writes an older state over a newer one.
 //
-// Every function works in the scope of its transaction, and throws what libpqxx throws.
+// Every function runs in its transaction's scope and throws what libpqxx throws.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +27,22 @@ struct OutboxRow {
   CounterRef counter;
 };
 
-// Identities of one tenant, by the hash that PostgreSQL makes of their text.
+// Identities of one tenant, as PostgreSQL's hashes (hashtextextended) of their texts.
 struct Identities {
   std::string organization_id;
   std::string tenant_id;
   std::vector<std::int64_t> hashes;
 };
 
-// Of these counters, tenant by tenant.
+// The identities of these counters, grouped by tenant.
 std::vector<Identities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters);
-// Of the oldest rows behind `seq`; moves `seq` behind them. Empty: there are no more.
-std::vector<Identities> identities_waiting(postgres::Transaction& tx, std::int64_t& seq, std::size_t most);
+// The identities of the next `limit` rows after `seq`, oldest first. Sets `seq` to the last of these rows. Empty: no
+// more rows.
+std::vector<Identities> identities_waiting(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit);
 
-// Until the end of the transaction nobody else publishes these.
+// Locks the identities until the end of the transaction, so that nobody else publishes them. Waits for other holders.
 void lock(postgres::Transaction& tx, const Identities& identities);
-// The same for those that nobody else is publishing: the others are taken out.
+// Locks the identities that are free and removes the others from `identities`. Does not wait.
 void lock_free(postgres::Transaction& tx, Identities& identities);
 
 std::vector<OutboxRow> waiting(postgres::Transaction& tx, const Identities& identities);
@@ -48,7 +50,7 @@ void remove(postgres::Transaction& tx, const std::vector<std::int64_t>& seqs);
 
 std::int64_t count_waiting(postgres::Transaction& tx);
 
-// Of these overrides, tenant and id of those that Redis was not told of yet.
+// Returns tenant and id of those overrides that are not published yet.
 std::set<std::pair<std::string, std::string>> unpublished(postgres::Transaction& tx,
                                                           std::span<const store::StoredObject> overrides);
 

@@ -20,14 +20,14 @@ void add_unless_empty(Ids& ids, const char* id) {
   if (*id != '\0') ids.insert(id);
 }
 
-// Which policies are needed beside those that overrides name.
+// Policies and plans to load beside those that overrides name.
 struct Wanted {
   Ids policies;
   Ids plans;
   bool all_on_plans = false;  // every policy on a plan that has overrides
 };
 
-// The live overrides of the identities, and what they belong to.
+// Loads the live overrides of the identities and the policies and plans that they belong to.
 Rules load_rules(postgres::Transaction& tx, const Identities& identities, Wanted wanted, std::int64_t now_us) {
   RulesDraft draft(identities.organization_id, identities.tenant_id);
   const pqxx::result overrides = tx.exec(
@@ -55,7 +55,7 @@ Rules load_rules(postgres::Transaction& tx, const Identities& identities, Wanted
   return draft.compile(now_us);
 }
 
-// The logs and leases beside a counter's key, where the rules still know it.
+// Returns the keys of the counter's logs and leases. Empty if the rules no longer contain the counter.
 std::vector<std::string> collections_of(const Rules& rules, const CounterRef& counter) {
   const policy::Rulebook* const rulebook = rules.find(counter.policy_id, counter.plan_id);
   if (rulebook == nullptr) return {};
@@ -67,13 +67,13 @@ std::vector<std::string> collections_of(const Rules& rules, const CounterRef& co
   return {};
 }
 
-// Whether the fault is of this one key, and others may well be written.
-bool is_of_the_key(limiter::StoreFault fault) {
+// Whether the fault concerns this key only, so that other keys can still be written.
+bool concerns_one_key(limiter::StoreFault fault) {
   using limiter::StoreFault;
   return fault == StoreFault::wrong_type || fault == StoreFault::script || fault == StoreFault::cluster_down;
 }
 
-// `counters[i]` is what `writes[i]` is about. Says for each whether it was written.
+// `counters[i]` is the counter of `writes[i]`. Returns for each write whether it succeeded.
 std::vector<bool> write_all(RedisLink& link, const std::vector<KeyWrite>& writes,
                             const std::vector<const CounterRef*>& counters, Published& out) {
   std::vector<bool> written;
@@ -85,7 +85,7 @@ std::vector<bool> write_all(RedisLink& link, const std::vector<KeyWrite>& writes
       continue;
     }
     ++out.failed;
-    if (!is_of_the_key(results[i].error().fault)) out.unreachable = true;
+    if (!concerns_one_key(results[i].error().fault)) out.unreachable = true;
     if (results[i].error().executed_unknown) out.uncertain.push_back(*counters[i]);
   }
   return written;
@@ -116,7 +116,7 @@ Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Iden
 
   std::vector<KeyWrite> writes;
   std::vector<const CounterRef*> counters;
-  std::map<std::pair<std::string_view, bool>, std::size_t> index;  // state key, reset → in writes
+  std::map<std::pair<std::string_view, bool>, std::size_t> index;  // (counter key, reset) → index in writes
   for (const OutboxRow& row : rows) {
     const CounterRef& counter = row.counter;
     if (!index.try_emplace({counter.state_key, counter.reset}, writes.size()).second) continue;
@@ -155,7 +155,7 @@ Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identit
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (!written[i]) failed.push_back(std::move(named[i]));
   }
-  if (!out.unreachable) enqueue(tx, failed);  // else all of it is done anew
+  if (!out.unreachable) enqueue(tx, failed);  // otherwise everything is published again anyway
   return out;
 }
 

@@ -1,6 +1,6 @@
-// Writes into Redis what PostgreSQL says is live now: of what the outbox names, or of everything.
+// Writes the overrides that are live in PostgreSQL into Redis: for the counter keys in the outbox, or for all.
 //
-// REQUIRES of both: the identities are locked (outbox.hpp). They throw what libpqxx and Rules throw.
+// REQUIRES: the identities are locked (outbox.hpp). The functions throw what libpqxx and Rules throw.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace sluice::server::counters {
 struct Published {
   std::size_t written = 0;  // counter keys
   std::size_t failed = 0;
-  bool unreachable = false;           // Redis, not one key, is at fault: more of it is no use now
-  std::vector<CounterRef> uncertain;  // of the failed ones, those that may be written still, whenever Redis goes on
+  bool unreachable = false;           // Redis as a whole fails, so further writes would fail too
+  std::vector<CounterRef> uncertain;  // failed writes that Redis may still execute later
 
   void add(Published more);
 };
 
-// What waits for these identities; what was written is removed from the outbox.
+// Writes the outbox rows of these identities. Removes the rows that were written.
 Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Identities& identities,
                           std::int64_t now_us);
 
-// Every key that has live overrides of these identities; what failed is put into the outbox.
+// Writes all counter keys of these identities that have live overrides. Adds the keys that failed to the outbox.
 Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us);
 
-// Identities that have live overrides, tenant by tenant.
+// tenants_with_overrides() returns the tenants; read_live_identities() adds the identities with live overrides of one.
 std::vector<Identities> tenants_with_overrides(postgres::Transaction& tx);
 void read_live_identities(postgres::Transaction& tx, Identities& tenant);
 

@@ -20,8 +20,8 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kFirstAttempt{3'000};
 constexpr std::chrono::seconds kTidyEvery{5};
 constexpr std::size_t kExpiredAtOnce = 500;
-constexpr std::size_t kAtOnce = 500;            // rows, or identities, of one transaction
-constexpr std::size_t kBeforeTheAnswer = 1000;  // counters that a call publishes itself; more is the thread's
+constexpr std::size_t kAtOnce = 500;            // rows or identities per transaction
+constexpr std::size_t kMaxBeforeAnswer = 1000;  // counters published before the API answers; the thread publishes more
 constexpr std::int64_t kRepublishLock = 0x736c75696365'02;
 
 postgres::Scope everything() { return postgres::Scope::everything("sluice-server"); }
@@ -39,7 +39,7 @@ Result<> Publisher::start() {
   link_.start([this] { wake(); });
   const auto found = link_.first_attempt(kFirstAttempt);
   if (found) {
-    see_policy(found->maxmemory_policy);
+    note_policy(found->maxmemory_policy);
     if (!keeps(found->maxmemory_policy) && !options_.allow_evicting) {
       return failure(
           "evicts",
@@ -52,20 +52,20 @@ Result<> Publisher::start() {
   return {};
 }
 
-bool Publisher::stop_within(std::chrono::milliseconds patience) {
-  tell_to_stop();
-  if (!thread_.finished_within(patience)) return false;
+bool Publisher::stop_within(std::chrono::milliseconds timeout) {
+  request_stop();
+  if (!thread_.finished_within(timeout)) return false;
   stop();
   return true;
 }
 
 void Publisher::stop() {
-  tell_to_stop();
+  request_stop();
   thread_.join();
   link_.stop();
 }
 
-void Publisher::tell_to_stop() {
+void Publisher::request_stop() {
   const std::lock_guard lock(mutex_);
   stopping_ = true;
   changed_.notify_all();
@@ -89,7 +89,7 @@ bool Publisher::wait(std::chrono::nanoseconds time) {
 bool Publisher::publish(pqxx::connection& connection, const postgres::Scope& scope,
                         std::span<const CounterRef> counters, const std::function<void(postgres::Transaction&)>& done) {
   if (!may_publish()) return false;
-  if (counters.size() > kBeforeTheAnswer) {
+  if (counters.size() > kMaxBeforeAnswer) {
     wake();
     return false;
   }
@@ -101,18 +101,19 @@ bool Publisher::publish(pqxx::connection& connection, const postgres::Scope& sco
       lock(tx, identities);
       Published published = publish_waiting(tx, link_, identities, clock_.now_us());
       all = all && published.failed == 0;
-      note(std::move(published));
+      count(std::move(published));
     }
     if (all) done(tx);
     tx.commit();
     return all;
   } catch (const std::exception& error) {
-    log_.warn("publish_failed", "Overrides are published later.", {{"error", postgres::describe(error)}});
+    log_.warn("publish_failed", "Overrides could not be published before the answer; the publisher retries.",
+              {{"error", postgres::describe(error)}});
     return false;
   }
 }
 
-void Publisher::note(Published published) {
+void Publisher::count(Published published) {
   statistics_.published += published.written;
   statistics_.failed += published.failed;
   if (published.uncertain.empty()) return;
@@ -126,24 +127,24 @@ void Publisher::run() {
   Backoff retry(200ms, 5s);
   std::chrono::nanoseconds delay{0};
   while (wait(delay)) {
-    if (turn()) {
+    if (run_once()) {
       retry.reset();
-      delay = options_.look_every;
+      delay = options_.check_every;
     } else {
       delay = retry.next(share(random));
     }
   }
 }
 
-// False: something failed, and is tried again after a while.
-bool Publisher::turn() {
+// Returns false if something failed; the caller retries after a back-off.
+bool Publisher::run_once() {
   try {
     if (!connection_ || !connection_->is_open()) connection_ = postgres::connect(options_.database);
     const bool good = serve(*connection_);
     tidy(*connection_);
     return good;
   } catch (const std::exception& error) {
-    log_.warn("publisher_failed", "The publisher begins anew.",
+    log_.warn("publisher_failed", "The publisher failed; it reconnects to PostgreSQL and retries.",
               {{"class", to_string(postgres::classify(error))}, {"error", postgres::describe(error)}});
     connection_.reset();
     return false;
@@ -151,18 +152,19 @@ bool Publisher::turn() {
 }
 
 bool Publisher::serve(pqxx::connection& connection) {
-  if (!link_.ready()) return true;  // a connect wakes us
-  const auto look = marker_.look();
-  if (!look) return false;
-  see_policy(look->maxmemory_policy);
+  if (!link_.ready()) return true;  // a connect wakes the thread
+  const auto marker = marker_.read();
+  if (!marker) return false;
+  note_policy(marker->maxmemory_policy);
   if (!may_publish()) return true;
-  if (!look->intact && !republish(connection, *look)) return false;
+  if (!marker->intact && !republish(connection, *marker)) return false;
   enqueue_uncertain(connection);
   return publish_outbox(connection);
 }
 
-Published Publisher::guarded(Published (*publish)(postgres::Transaction&, RedisLink&, const Identities&, std::int64_t),
-                             postgres::Transaction& tx, const Identities& identities) {
+Published Publisher::publish_guarded(Published (*publish)(postgres::Transaction&, RedisLink&, const Identities&,
+                                                          std::int64_t),
+                                     postgres::Transaction& tx, const Identities& identities) {
   try {
     return publish(tx, link_, identities, clock_.now_us());
   } catch (const RulesFault& fault) {
@@ -179,11 +181,11 @@ bool Publisher::stopping() {
   return stopping_;
 }
 
-void Publisher::see_policy(const std::string& maxmemory_policy) {
+void Publisher::note_policy(const std::string& maxmemory_policy) {
   const bool evicts = !keeps(maxmemory_policy);
   if (statistics_.evicts.exchange(evicts) == evicts) return;
   if (!evicts) {
-    log_.info("redis_keeps", "Redis' maxmemory-policy is noeviction by now.");
+    log_.info("redis_keeps", "Redis' maxmemory-policy is noeviction now; overrides are published again.");
     return;
   }
   log_.write(
@@ -199,21 +201,21 @@ void Publisher::tidy(pqxx::connection& connection) {
   tx.enter(everything());
   statistics_.waiting = count_waiting(tx);
   if (steady_clock::now() - tidied_ >= kTidyEvery) {
-    // As long as there is a whole page of them, the next turn goes on.
+    // After a full page there may be more, so the next run continues.
     if (remove_expired(tx, kExpiredAtOnce) < kExpiredAtOnce) tidied_ = steady_clock::now();
   }
   tx.commit();
 }
 
-// One server does it; the others find the marker back.
-bool Publisher::republish(pqxx::connection& connection, const Marker::Look& look) {
+// Only the server that gets the advisory lock republishes. The others later find the marker intact.
+bool Publisher::republish(pqxx::connection& connection, const Marker::Status& marker) {
   const auto locked = [&](const char* function) {
     pqxx::nontransaction work(connection);
     return work.exec(fmt::format("SELECT {}({})", function, kRepublishLock))[0][0].as<bool>();
   };
   if (!locked("pg_try_advisory_lock")) return true;
-  log_.warn("redis_lost_data", "Redis does not hold all overrides any more: all are published again.");
-  bool all = marker_.begin(look).has_value();
+  log_.warn("redis_lost_data", "Redis has lost overrides: the server publishes all of them again.");
+  bool all = marker_.begin(marker).has_value();
   std::vector<Identities> tenants;
   {
     postgres::Transaction tx(connection);
@@ -244,17 +246,17 @@ bool Publisher::republish_tenant(pqxx::connection& connection, Identities tenant
     postgres::Transaction tx(connection);
     tx.enter(everything());
     lock(tx, part);
-    Published published = guarded(&publish_live, tx, part);
+    Published published = publish_guarded(&publish_live, tx, part);
     const bool unreachable = published.unreachable;
-    note(std::move(published));
+    count(std::move(published));
     tx.commit();
     if (unreachable) return false;
   }
   return true;
 }
 
-// A write whose answer did not come may be carried out late, over what somebody else wrote meanwhile. By now Redis has
-// answered others, so it is over: what is live is written once more.
+// Redis may execute a write late whose answer was lost, and so overwrite a newer value. Redis has answered later
+// commands by now, so such a write is over. The key is written once more.
 void Publisher::enqueue_uncertain(pqxx::connection& connection) {
   std::vector<CounterRef> uncertain;
   {
@@ -278,23 +280,23 @@ bool Publisher::publish_outbox(pqxx::connection& connection) {
     Published all;
     for (Identities& identities : waiting) {
       lock_free(tx, identities);
-      if (!identities.hashes.empty()) all.add(guarded(&publish_waiting, tx, identities));
+      if (!identities.hashes.empty()) all.add(publish_guarded(&publish_waiting, tx, identities));
       if (all.unreachable) break;
     }
     tx.commit();
     good = good && all.failed == 0;
     if (all.failed > 0) {
-      log_.warn("overrides_not_published", "Some overrides could not be written; they are written again.",
+      log_.warn("overrides_not_published", "Some overrides could not be written; the server writes them again.",
                 {{"failed", all.failed}});
     }
     const bool unreachable = all.unreachable;
-    note(std::move(all));
+    count(std::move(all));
     if (unreachable) return false;
   }
 }
 
 std::vector<std::string> Publisher::degraded() const {
-  if (!link_.ready()) return {"Redis is not reachable: changes of overrides wait until it is"};
+  if (!link_.ready()) return {"Redis is not reachable: changes of overrides are published once it is"};
   if (!may_publish()) {
     return {"Redis may drop overrides, so none are published: set its maxmemory-policy to noeviction"};
   }

@@ -1,8 +1,9 @@
-// Keeps Redis told of overrides: at once after the commit that changed them, again until Redis has answered where that
-// failed (also what an earlier run or another server left in the outbox), and all of them where Redis lost its data.
+// Publishes overrides into Redis: right after the commit that changed them, and from the outbox until Redis has
+// answered (including rows of an earlier run or of another server). Publishes all overrides again when Redis lost its
+// data.
 //
-// Thread safety: publish() and the statistics from any thread. A thread of its own, with a connection to PostgreSQL of
-// its own, does the rest; any number of servers may do so beside each other.
+// Thread safety: publish() and the statistics from any thread. The rest runs on a thread of its own, with its own
+// connection to PostgreSQL. Any number of servers may run publishers at the same time.
 #pragma once
 
 #include <atomic>
@@ -33,60 +34,60 @@ class Publisher {
   struct Options {
     postgres::DatabaseOptions database;
     redis::Options redis;
-    bool allow_evicting = false;  // publish although Redis may drop what is published
-    std::chrono::milliseconds look_every{1'000};
+    bool allow_evicting = false;                   // publish even if Redis may evict overrides
+    std::chrono::milliseconds check_every{1'000};  // of marker and outbox
   };
 
   Publisher(Options options, const Clock& clock, telemetry::Log& log);
-  ~Publisher();  // as stop()
+  ~Publisher();  // calls stop()
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  // Begins to connect, and waits a little for the outcome. Error `evicts`: Redis may drop overrides, and that is not
-  // allowed. A Redis that is away is none: it is waited for.
+  // Starts to connect and waits up to 3 s for the result. Error `evicts`: Redis may evict overrides, and allow_evicting
+  // is not set. An unreachable Redis is not an error: the publisher keeps trying.
   Result<> start();
-  // False where the thread waits for PostgreSQL for longer: then only the end of the process ends it.
-  bool stop_within(std::chrono::milliseconds patience);
+  // Returns false if the thread still waits for PostgreSQL after `timeout`: then only the end of the process ends it.
+  bool stop_within(std::chrono::milliseconds timeout);
   void stop();
 
-  // Publishes what a transaction has enqueued and committed: false where some of it is left to later. `done` is called
-  // in the transaction that takes it out of the outbox. Never throws.
+  // Publishes these counters, which a committed transaction has enqueued. Returns false if some of them are published
+  // later. Calls `done` in the transaction that removes them from the outbox. Never throws.
   bool publish(pqxx::connection& connection, const postgres::Scope& scope, std::span<const CounterRef> counters,
                const std::function<void(postgres::Transaction&)>& done);
 
   RedisLink& link() { return link_; }
   const RedisLink& link() const { return link_; }
 
-  // What is not as it should be, for /readyz.
+  // Reasons for /readyz.
   std::vector<std::string> degraded() const;
 
   struct Statistics {
     std::atomic<std::uint64_t> published{0};    // counter keys written
     std::atomic<std::uint64_t> failed{0};       // attempts to write one that failed
-    std::atomic<std::uint64_t> republished{0};  // how often everything was written
-    std::atomic<std::int64_t> waiting{0};       // rows of the outbox, as last seen
-    std::atomic<bool> evicts{false};            // Redis may drop what is published, as last seen
+    std::atomic<std::uint64_t> republished{0};  // how often all overrides were written
+    std::atomic<std::int64_t> waiting{0};       // rows of the outbox at the last check
+    std::atomic<bool> evicts{false};            // Redis may evict overrides, at the last check
   };
   const Statistics& statistics() const { return statistics_; }
 
  private:
   void run();
   bool wait(std::chrono::nanoseconds time);
-  bool turn();
+  bool run_once();
   bool serve(pqxx::connection& connection);
   bool stopping();
-  // As publish_waiting() or publish_live(); rules that do not compile count as failed.
-  Published guarded(Published (*publish)(postgres::Transaction&, RedisLink&, const Identities&, std::int64_t),
-                    postgres::Transaction& tx, const Identities& identities);
+  // Calls publish_waiting() or publish_live(). Rules that do not compile count as one failure.
+  Published publish_guarded(Published (*publish)(postgres::Transaction&, RedisLink&, const Identities&, std::int64_t),
+                            postgres::Transaction& tx, const Identities& identities);
   void tidy(pqxx::connection& connection);
-  bool republish(pqxx::connection& connection, const Marker::Look& look);
+  bool republish(pqxx::connection& connection, const Marker::Status& marker);
   bool republish_tenant(pqxx::connection& connection, Identities tenant);
   void enqueue_uncertain(pqxx::connection& connection);
   bool publish_outbox(pqxx::connection& connection);
-  void see_policy(const std::string& maxmemory_policy);
+  void note_policy(const std::string& maxmemory_policy);
   bool may_publish() const { return link_.ready() && (options_.allow_evicting || !statistics_.evicts); }
-  void note(Published published);
-  void tell_to_stop();
+  void count(Published published);
+  void request_stop();
   void wake();
 
   const Options options_;
@@ -96,10 +97,10 @@ class Publisher {
   Marker marker_{link_};
   Statistics statistics_;
 
-  std::unique_ptr<pqxx::connection> connection_;  // the thread's
+  std::unique_ptr<pqxx::connection> connection_;  // used by the thread only
   std::chrono::steady_clock::time_point tidied_{};
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   bool stopping_ = false;
   bool woken_ = false;

@@ -10,16 +10,16 @@ namespace sluice::server::counters {
 namespace {
 
 constexpr std::size_t kWritesInFlight =
-    64;  // a deadline runs from when a write begins: not too many wait for each other
+    64;  // a write's deadline starts when it is sent, so a long queue would exceed it
 
 constexpr limiter::StoreError kStopped{limiter::StoreFault::unavailable, false};
 
-// What one thread tells another that waits for it, and that may be gone as soon as it knows: so not a std::promise,
-// whose set_value() may still be at work then.
+// A value that one thread sets and another one waits for. The waiting thread may destroy the object as soon as it has
+// the value. std::promise does not allow that: its set_value() may still be running.
 template <class T>
-class Told {
+class Handover {
  public:
-  void tell(T value) {
+  void set(T value) {
     const std::lock_guard lock(mutex_);
     value_ = std::move(value);
     changed_.notify_one();
@@ -43,7 +43,7 @@ redis::Options named(redis::Options options) {
 
 }  // namespace
 
-// Lives on the stack of the thread that waits for it; everything happens on the loop but wait().
+// Lives on the stack of the waiting thread. Everything except wait() runs on the loop.
 class RedisLink::Batch {
  public:
   Batch(limiter::RedisStore& store, std::span<const KeyWrite> writes) : store_(store), writes_(writes) {
@@ -62,7 +62,7 @@ class RedisLink::Batch {
         store_.put_overrides(write.state_key, write.overrides, slot);
       }
     }
-    if (open_ == 0) done_.tell(true);
+    if (open_ == 0) done_.set(true);
   }
 
   std::vector<limiter::StoreResult<void>> wait() {
@@ -75,9 +75,9 @@ class RedisLink::Batch {
 
  private:
   struct Slot final : limiter::OverrideListener {
-    explicit Slot(Batch& its_batch) : batch(&its_batch) {}
-    void stored(const limiter::StoreResult<void>& told) override {
-      result = told;
+    explicit Slot(Batch& owner) : batch(&owner) {}
+    void stored(const limiter::StoreResult<void>& outcome) override {
+      result = outcome;
       --batch->open_;
       batch->begin();
     }
@@ -90,32 +90,32 @@ class RedisLink::Batch {
   std::vector<Slot> slots_;
   std::size_t next_ = 0;
   std::size_t open_ = 0;
-  Told<bool> done_;
+  Handover<bool> done_;
 };
 
 class RedisLink::Judgement final : public limiter::JudgeListener {
  public:
-  void judged(const limiter::StoreResult<limiter::Outcome>& result) override { done_.tell(result); }
+  void judged(const limiter::StoreResult<limiter::Outcome>& result) override { done_.set(result); }
   limiter::StoreResult<limiter::Outcome> wait() { return done_.wait(); }
 
  private:
-  Told<limiter::StoreResult<limiter::Outcome>> done_;
+  Handover<limiter::StoreResult<limiter::Outcome>> done_;
 };
 
-class RedisLink::Question final : public redis::ReplyHandler {
+class RedisLink::Command final : public redis::ReplyHandler {
  public:
   using Answer = Result<std::optional<std::string>>;
 
   void on_reply(const redis::Reply& reply) override {
-    if (reply.is_error()) return done_.tell(failure("redis", std::string(reply.text)));
-    if (reply.type == redis::Reply::Type::nil) return done_.tell(std::nullopt);
-    done_.tell(std::optional<std::string>(reply.text));
+    if (reply.is_error()) return done_.set(failure("redis", std::string(reply.text)));
+    if (reply.type == redis::Reply::Type::nil) return done_.set(std::nullopt);
+    done_.set(std::optional<std::string>(reply.text));
   }
-  void on_failure(redis::Failure) override { done_.tell(failure("unavailable", "Redis did not answer")); }
+  void on_failure(redis::Failure) override { done_.set(failure("unavailable", "Redis did not answer")); }
   Answer wait() { return done_.wait(); }
 
  private:
-  Told<Answer> done_;
+  Handover<Answer> done_;
 };
 
 RedisLink::RedisLink(redis::Options options, const Clock& clock, telemetry::Log& log)
@@ -146,7 +146,7 @@ redis::Observer RedisLink::observer() {
               },
           .disconnected =
               [lost](const Error& error) {
-                lost(error, "redis_disconnected", "The connection to Redis is lost; it is made anew.");
+                lost(error, "redis_disconnected", "The connection to Redis is lost; the server reconnects.");
               }};
 }
 
@@ -176,7 +176,7 @@ void RedisLink::stop() {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
     stopped_ = true;
-    // Behind everything that was posted before: whoever waits is told.
+    // Runs after everything that was posted before, so that every waiting thread gets its answer.
     boost::asio::post(context_, [this] {
       client_.stop();
       work_.reset();
@@ -186,9 +186,9 @@ void RedisLink::stop() {
   ready_.store(false, std::memory_order_relaxed);
 }
 
-std::optional<redis::ServerInfo> RedisLink::first_attempt(std::chrono::milliseconds patience) {
+std::optional<redis::ServerInfo> RedisLink::first_attempt(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, patience, [this] { return attempted_; });
+  changed_.wait_for(lock, timeout, [this] { return attempted_; });
   return first_;
 }
 
@@ -212,15 +212,15 @@ limiter::StoreResult<limiter::Outcome> RedisLink::judge(const limiter::Call& cal
   return judgement.wait();
 }
 
-Result<std::optional<std::string>> RedisLink::ask(std::vector<std::string> words) {
-  Question question;
-  const bool posted = post([this, &words, &question] {
-    redis::CommandWriter& out = client_.begin(question);
+Result<std::optional<std::string>> RedisLink::command(std::vector<std::string> words) {
+  Command command;
+  const bool posted = post([this, &words, &command] {
+    redis::CommandWriter& out = client_.begin(command);
     out.array(words.size());
     for (const std::string& word : words) out.bulk(std::string_view(word));
   });
   if (!posted) return failure("unavailable", "the server is stopping");
-  return question.wait();
+  return command.wait();
 }
 
 }  // namespace sluice::server::counters

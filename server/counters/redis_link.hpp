@@ -1,8 +1,8 @@
-// The server's connection to the Redis of the counters, for threads that wait for its answers: a loop of its own drives
-// one pipelined client, and every call here ends within the deadline of its commands, whatever Redis does.
+// The server's connection to the counters' Redis, for threads that block until it answers. One pipelined client runs on
+// a loop of its own. Every call returns within the deadline of its commands.
 //
-// Thread safety: all functions from any thread but the link's own. One that is called after stop() finds Redis
-// unavailable.
+// Thread safety: all functions may be called from any thread except the link's own. After stop() they return
+// `unavailable`.
 #pragma once
 
 #include <atomic>
@@ -27,18 +27,18 @@
 
 namespace sluice::server::counters {
 
-// What shall be so of one counter key.
+// A write to one counter key.
 struct KeyWrite {
   std::string state_key;
-  std::vector<limiter::OverrideEntry> overrides;  // all there are; none removes what is there
-  bool reset = false;                             // instead: forget what was spent
-  std::vector<std::string> collections;           // of a reset: limiter::collection_keys()
+  std::vector<limiter::OverrideEntry> overrides;  // all overrides of the key; empty removes the present ones
+  bool reset = false;                             // true: reset the counter instead of writing overrides
+  std::vector<std::string> collections;           // for a reset: limiter::collection_keys()
 };
 
 class RedisLink {
  public:
   RedisLink(redis::Options options, const Clock& clock, telemetry::Log& log);
-  ~RedisLink();  // as stop()
+  ~RedisLink();  // calls stop()
   RedisLink(const RedisLink&) = delete;
   RedisLink& operator=(const RedisLink&) = delete;
 
@@ -46,24 +46,24 @@ class RedisLink {
   void start(std::function<void()> connected);
   void stop();
 
-  // What the first attempt to connect found: nothing where it failed, or took longer than `patience`.
-  std::optional<redis::ServerInfo> first_attempt(std::chrono::milliseconds patience);
+  // Waits for the first attempt to connect. Returns nullopt if it failed or took longer than `timeout`.
+  std::optional<redis::ServerInfo> first_attempt(std::chrono::milliseconds timeout);
   bool ready() const { return ready_.load(std::memory_order_relaxed); }
 
-  // The outcomes, by index of `writes`: a few are on their way at a time.
+  // Executes all writes, at most 64 at a time. results[i] belongs to writes[i].
   std::vector<limiter::StoreResult<void>> write(std::span<const KeyWrite> writes);
   limiter::StoreResult<limiter::Outcome> judge(const limiter::Call& call);
-  // One command: the reply's text, nothing for nil. Errors: unavailable, redis (an error reply).
-  Result<std::optional<std::string>> ask(std::vector<std::string> words);
+  // Sends one command and returns the reply's text, nullopt for nil. Errors: unavailable, redis (an error reply).
+  Result<std::optional<std::string>> command(std::vector<std::string> words);
 
  private:
   class Batch;
   class Judgement;
-  class Question;
+  class Command;
 
   redis::Observer observer();
   void attempted(std::optional<redis::ServerInfo> found);
-  // Runs `begin` on the loop; false after stop().
+  // Runs `begin` on the loop. Returns false after stop().
   bool post(std::move_only_function<void()> begin);
 
   telemetry::Log& log_;
@@ -73,7 +73,7 @@ class RedisLink {
   std::function<void()> connected_;
   std::atomic<bool> ready_{false};
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   bool attempted_ = false;
   bool stopped_ = true;

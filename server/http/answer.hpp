@@ -1,4 +1,4 @@
-// An answer as it is made by a route: all of it in memory.
+// The answer of a route, complete in memory.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace sluice::server::http {
 struct Answer {
   unsigned status = 200;
   std::string body;
-  std::string headers;  // whole lines
+  std::string headers;  // complete header lines, each with its CRLF
   std::string_view content_type = "application/json";
 };
 

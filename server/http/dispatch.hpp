@@ -1,4 +1,4 @@
-// Hands each request to the handler of its path.
+// Hands each request to the handler for its path.
 //
 // Thread: the event loop's.
 #pragma once
@@ -16,10 +16,10 @@ namespace sluice::server::http {
 class Dispatch final : public sluice::http::Handler {
  public:
   struct Part {
-    std::string_view prefix;  // of its paths: "/v1/sync/"
+    std::string_view prefix;  // of the paths it handles: "/v1/sync/"
     sluice::http::Handler& handler;
   };
-  // `others` gets every path that has none of the prefixes. REQUIRES: all handlers outlive this object.
+  // `others` handles all paths without a matching prefix. REQUIRES: all handlers outlive this object.
   Dispatch(std::initializer_list<Part> parts, sluice::http::Handler& others) : parts_(parts), others_(others) {}
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override {

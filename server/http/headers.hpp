@@ -1,4 +1,4 @@
-// The headers that all routes share.
+// The headers that every answer has: the request id and the common headers.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -8,13 +8,13 @@
 
 namespace sluice::server::http {
 
-// Every answer has these.
+// Headers of every answer.
 inline constexpr std::string_view kCommonHeaders = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
 
-// The caller's X-Request-Id where it is 1 to 128 of A-Z a-z 0-9 . _ : -, else a new random one.
+// Returns the caller's X-Request-Id if it is 1 to 128 characters of A-Z a-z 0-9 . _ : -, else a new random id.
 std::string request_id_of(std::string_view given);
 
-// All headers of an answer: `own`, which are whole lines, the request's id, and the common ones.
+// All headers of an answer: `own` (complete header lines), the request id and the common headers.
 std::string answer_headers(std::string_view own, std::string_view request_id);
 
 }  // namespace sluice::server::http

@@ -1,4 +1,4 @@
-// Why a call is refused. Thrown by whoever finds it, answered as a problem (RFC 9457) in one place.
+// Why a request is refused. Handlers throw it; one place turns it into a problem document (RFC 9457).
 #pragma once
 
 #include <exception>
@@ -13,7 +13,7 @@ namespace sluice::server::http {
 
 class Refusal : public std::exception {
  public:
-  // `type`: the last part of the problem's type, "" for about:blank.
+  // `type`: the last segment of the problem's type; "" means about:blank.
   Refusal(unsigned status, std::string type, std::string detail, Faults faults = {}, std::string headers = {})
       : status(status),
         type(std::move(type)),
@@ -27,15 +27,15 @@ class Refusal : public std::exception {
   std::string type;
   std::string detail;
   Faults faults;
-  std::string headers;  // whole lines
+  std::string headers;  // complete header lines
 };
 
-// The usual ones.
+// Throw the most common refusals.
 [[noreturn]] void refuse_faults(unsigned status, Faults faults);
 [[noreturn]] void refuse_fault(unsigned status, std::string pointer, std::string text);
 [[noreturn]] void refuse_unknown(std::string_view kind, std::string_view id);  // 404
 
-// A refusal as it is answered.
+// Turns a refusal into its answer.
 Answer problem(const Refusal& refusal, std::string_view request_id);
 
 }  // namespace sluice::server::http

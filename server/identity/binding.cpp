@@ -13,7 +13,7 @@
 namespace sluice::server::identity {
 namespace {
 
-constexpr std::size_t kMaxLabel = 63;  // RFC 1123, as Kubernetes has it
+constexpr std::size_t kMaxLabel = 63;  // bytes; RFC 1123, as in Kubernetes
 constexpr std::size_t kMaxAccount = 253;
 
 bool is_label(std::string_view text) {
@@ -22,7 +22,7 @@ bool is_label(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return is_alnum(c) || c == '-'; });
 }
 
-// Labels with dots between.
+// RFC 1123 labels, separated by dots.
 bool is_account(std::string_view text) {
   while (true) {
     const std::size_t dot = text.find('.');
@@ -103,7 +103,7 @@ Binding stored_binding(std::string_view document) {
   json::FaultList faults;
   const json::Place root;
   const json::Value value = tree.parse(document).value_or(json::Value());
-  // Members of a later version's documents are not ours to judge.
+  // Unknown fields may come from a later version, so they are ignored.
   json::Fields fields(value, root, faults);
   Binding binding = read(fields);
   if (faults.count() > 0) binding.namespace_.clear();

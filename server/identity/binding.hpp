@@ -1,4 +1,5 @@
-// Bindings: whose policies the agents of a Kubernetes service account get. The document, and which one is a pod's.
+// Bindings: which scope the agents of a Kubernetes service account get. Reads and writes the documents, and finds the
+// binding for a pod.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -22,31 +23,32 @@ inline constexpr std::string_view kAnyServiceAccount = "*";
 struct Binding {
   std::string id;
   std::string namespace_;
-  std::string service_account;          // or kAnyServiceAccount
+  std::string service_account;          // a name, or kAnyServiceAccount
   std::string organization_id;          // "": the platform
-  std::vector<std::string> tenant_ids;  // none: all of the organization; sorted
+  std::vector<std::string> tenant_ids;  // sorted; empty: all tenants of the organization
 
   bool operator==(const Binding&) const = default;
 };
 
-// Adds every fault of form to `faults`; whether what it names exists is for the caller to check.
+// Adds all faults of form to `faults`. The caller checks that organization and tenants exist.
 Binding read_binding(const json::Value& body, Faults& faults);
 
-// Canonical, compact.
+// Canonical compact JSON.
 std::string write_binding(const Binding& binding);
 
-// Of a row. One whose document cannot be read is nobody's: its namespace is "".
+// Reads the document of a stored row. An unreadable one gets the namespace "", so it matches no pod.
 Binding stored_binding(std::string_view document);
 
-// All there are, by namespace and service account: no two are of the same.
+// All bindings, by namespace and service account. There is at most one for each pair.
 class Bindings {
  public:
   void add(Binding binding);
 
-  // The one of the service account itself, else that of its whole namespace; nullptr: none.
+  // Returns the binding of the service account, else that of its namespace, else nullptr.
   const Binding* find(std::string_view namespace_, std::string_view service_account) const;
 
-  // The last revision that changed any binding of a namespace, 0 for none: from then on its pods reach as far as now.
+  // The last revision that changed a binding of the namespace; 0: none did. Scopes of its pods are unchanged since
+  // then.
   void changed(std::string namespace_, std::int64_t revision) {
     changed_.insert_or_assign(std::move(namespace_), revision);
   }

@@ -1,4 +1,4 @@
-// The flags by which the server is told how to know agents, and what to hand out to them. A part of config.
+// The flags about reviews of agents' tokens and about the Redis login for agents. A part of config.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ inline constexpr FlagSpec kAgentsRedisPasswordFile{
 struct IdentitySettings {
   ReviewOptions review;
   std::string agents_redis_user;
-  std::string agents_redis_password_file;  // "": no login is handed out
+  std::string agents_redis_password_file;  // "": agents get no login
 };
 
 IdentitySettings read_identity(program::ConfigReader& reader);

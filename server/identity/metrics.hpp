@@ -1,4 +1,4 @@
-// The metrics of Kubernetes' reviews of agents' tokens.
+// The metrics of reviews of agents' tokens.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

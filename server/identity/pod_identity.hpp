@@ -1,4 +1,4 @@
-// Who Kubernetes says that the holder of a token is.
+// The pod and service account that Kubernetes reports for a token.
 //
 // A value.
 #pragma once
@@ -13,9 +13,9 @@ namespace sluice::server::identity {
 struct PodIdentity {
   std::string namespace_;
   std::string service_account;
-  std::string pod;  // its name; "": the token is bound to no pod
+  std::string pod;  // name; "": the token is not bound to a pod
   std::string pod_uid;
-  std::optional<WallTime> expires_at;  // the token's end
+  std::optional<WallTime> expires_at;  // of the token
 
   bool operator==(const PodIdentity&) const = default;
 };

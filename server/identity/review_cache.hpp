@@ -1,6 +1,6 @@
-// What was said of tokens, for as long as it may be repeated. Tokens are kept as hashes.
+// Caches reviews of tokens for a limited time. Tokens are stored as SHA-256 hashes.
 //
-// No clock. Thread safety: none; one at a time.
+// Time is a parameter. Thread safety: none; one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace sluice::server::identity {
 
-// A review with its end.
+// A review and when it stops being valid.
 struct KnownReview {
   Review review;
   std::chrono::steady_clock::time_point until;
@@ -34,17 +34,17 @@ class ReviewCache {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  explicit ReviewCache(std::size_t most) : most_(most) {}
+  explicit ReviewCache(std::size_t max_entries) : max_entries_(max_entries) {}
 
-  // nullptr: nothing that holds any more.
+  // Returns nullptr if there is no review, or if it has expired.
   KnownReviewPtr find(const Sha256Digest& token, Time now) const {
     const auto found = known_.find(token);
     return found != known_.end() && found->second->until > now ? found->second : nullptr;
   }
 
-  // Where there is no room, what is over goes, else one that is not: it will be asked about again.
+  // If the cache is full, expired entries are removed first, else any entry; its token is then reviewed again.
   void put(const Sha256Digest& token, KnownReviewPtr review, Time now) {
-    if (known_.size() >= most_ && !known_.contains(token)) make_room(now);
+    if (known_.size() >= max_entries_ && !known_.contains(token)) make_room(now);
     known_.insert_or_assign(token, std::move(review));
   }
 
@@ -53,10 +53,10 @@ class ReviewCache {
  private:
   void make_room(Time now) {
     std::erase_if(known_, [now](const auto& entry) { return entry.second->until <= now; });
-    if (known_.size() >= most_) known_.erase(known_.begin());
+    if (known_.size() >= max_entries_) known_.erase(known_.begin());
   }
 
-  const std::size_t most_;
+  const std::size_t max_entries_;
   std::unordered_map<Sha256Digest, KnownReviewPtr, DigestHash> known_;
 };
 

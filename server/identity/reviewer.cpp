@@ -32,13 +32,13 @@ void Reviewer::ask(std::string_view token, Told told) {
 void Reviewer::answered(const Sha256Digest& key, std::optional<WallTime> expires_at,
                         const Result<kubernetes::ApiResponse>& answer) {
   auto review = judge_token_review(answer, options_.audience);
-  // Kubernetes has proved the token, and with it what it says of itself.
+  // Kubernetes has verified the token, so its claim `exp` can be trusted.
   if (review.outcome == Review::Outcome::good) review.pod.expires_at = expires_at;
   note(review);
   const auto now = steady_clock::now();
   const auto until = now + holds_for(review);
   const auto known = std::make_shared<const KnownReview>(KnownReview{.review = std::move(review), .until = until});
-  // What it said before holds on where it cannot be asked now.
+  // If this review failed, an earlier review stays valid.
   if (known->review.outcome != Review::Outcome::away || !cache_.find(key, now)) cache_.put(key, known, now);
   const auto asking = asking_.extract(key);
   for (const Told& told : asking.mapped()) told(known);
@@ -64,7 +64,7 @@ void Reviewer::note(const Review& review) {
       ++statistics_.away;
       if (degraded_.empty()) {
         log_.warn("token_review_failed",
-                  "Agents' tokens cannot be reviewed; those that were proved are taken to their end.",
+                  "Kubernetes cannot review agents' tokens; earlier reviews stay valid until they expire.",
                   {{"reason", review.why}});
       }
       degraded_ = review.why;

@@ -1,9 +1,8 @@
-// Asks Kubernetes who the holder of a token is, and remembers the answer for a while: yes for `good_for` and never
-// beyond the token's end, no for `bad_for`. Equal questions share one request.
+// Has Kubernetes review tokens, and caches the answers: an accepted token for `good_for`, but never beyond its expiry;
+// a refused one for `bad_for`. Concurrent reviews of one token share a request.
 //
-// How long a yes is repeated is how long a token is still taken after Kubernetes has revoked it (its API server repeats
-// its own for 10 s more). Where Kubernetes cannot be asked, a yes goes on to its end; then nobody is let in by a token
-// that cannot be proved.
+// A revoked token keeps working for `good_for` and the 10 s that Kubernetes itself caches. While Kubernetes cannot be
+// reached, a cached review stays valid until it expires. After that the token is not accepted.
 //
 // Thread: the loop.
 #pragma once
@@ -28,36 +27,36 @@ struct ReviewOptions {
   std::string audience = "sluice";
   std::chrono::milliseconds good_for{45'000};
   std::chrono::milliseconds bad_for{5'000};
-  std::chrono::milliseconds away_for{1'000};  // a question that has failed is not asked again at once
+  std::chrono::milliseconds away_for{1'000};  // pause after a failed review
   std::chrono::milliseconds deadline{3'000};
-  std::size_t most_known = 50'000;  // tokens
+  std::size_t most_known = 50'000;  // tokens in the cache
 };
 
 class Reviewer {
  public:
   using Told = std::function<void(KnownReviewPtr)>;
 
-  struct Statistics {  // of requests to Kubernetes, by what they said
+  struct Statistics {  // requests to Kubernetes, by result
     std::atomic<std::uint64_t> good{0};
     std::atomic<std::uint64_t> bad{0};
     std::atomic<std::uint64_t> away{0};
   };
 
-  // REQUIRES: what is given outlives it; nobody is told after its end.
+  // REQUIRES: the references outlive the reviewer. After its destruction no callback is called.
   Reviewer(kubernetes::Api& api, const Clock& clock, telemetry::Log& log, ReviewOptions options);
   ~Reviewer();
   Reviewer(const Reviewer&) = delete;
   Reviewer& operator=(const Reviewer&) = delete;
 
-  // What is remembered; nullptr: it is to be asked.
+  // The cached review, or nullptr: call ask().
   KnownReviewPtr known(std::string_view token) const;
 
-  // Asks, whatever is remembered. Told once, from the loop, never from inside ask().
+  // Requests a review even if one is cached. The callback is called once, from the loop, never from inside ask().
   void ask(std::string_view token, Told told);
 
   const ReviewOptions& options() const { return options_; }
   const Statistics& statistics() const { return statistics_; }
-  // What is not as it should be: why Kubernetes could not be asked last time; "".
+  // Why the last review failed; "" if it did not.
   const std::string& degraded() const { return degraded_; }
 
  private:

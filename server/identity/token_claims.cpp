@@ -33,7 +33,7 @@ std::optional<json::Value> object_of(std::string_view part, json::Tree& tree) {
   return *value;
 }
 
-// Whole seconds; what is behind a point is left out.
+// Reads whole seconds; a fraction is cut off.
 std::optional<WallTime> time_of(const json::Value* value) {
   if (value == nullptr || value->type() != json::Type::number) return std::nullopt;
   const std::string_view text = value->text();

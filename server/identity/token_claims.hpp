@@ -1,5 +1,5 @@
-// What a JSON web token (RFC 7519) says of itself: nobody has proved it. Good for refusing early and for ending in
-// time, never for letting anybody in.
+// Reads the claims of a JSON web token (RFC 7519) without verifying them. They may refuse a token early and limit its
+// lifetime, but never let anybody in.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -20,7 +20,7 @@ struct TokenClaims {
   bool is_for(std::string_view audience) const;
 };
 
-// Nothing where it has not the form of a signed token: three parts in base64url, the first two JSON objects.
+// Returns nullopt if the text is not a signed token: three parts in base64url, the first two JSON objects.
 std::optional<TokenClaims> read_claims(std::string_view token);
 
 }  // namespace sluice::server::identity

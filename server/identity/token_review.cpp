@@ -12,7 +12,7 @@
 namespace sluice::server::identity {
 namespace {
 
-constexpr std::size_t kMostShown = 300;  // of what the API server says
+constexpr std::size_t kMaxQuoted = 300;  // bytes of the API server's text in an error
 constexpr std::string_view kAccount = "system:serviceaccount:";
 
 Review bad(std::string why) { return {.outcome = Review::Outcome::bad, .pod = {}, .why = std::move(why)}; }
@@ -33,7 +33,7 @@ bool holds(const json::Value* list, std::string_view wanted) {
          std::ranges::any_of(list->items(), [&](const json::Value& item) { return text(&item) == wanted; });
 }
 
-// The one value of a member of `extra`.
+// The first value of a field of `extra`, or "".
 std::string_view extra(const json::Value* user, std::string_view name) {
   const json::Value* const list = at(at(user, "extra"), name);
   if (list == nullptr || list->type() != json::Type::array || list->items().empty()) return {};
@@ -54,17 +54,17 @@ bool read_account(std::string_view user, PodIdentity& pod) {
 Review judge_status(const json::Value* status, std::string_view audience) {
   const json::Value* const user = at(status, "user");
   if (!is_true(at(status, "authenticated"))) {
-    const std::string_view error = text(at(status, "error")).substr(0, kMostShown);
+    const std::string_view error = text(at(status, "error")).substr(0, kMaxQuoted);
     return bad(fmt::format("Kubernetes does not accept this token{}{}", error.empty() ? "" : ": ", error));
   }
-  // An API server that minds no audiences would accept tokens that were made for others.
+  // An API server that ignores audiences would accept tokens made for other services.
   if (!holds(at(status, "audiences"), audience)) {
     return bad(fmt::format("Kubernetes has not checked that this token is for the audience {}", quoted(audience)));
   }
   Review review{.outcome = Review::Outcome::good, .pod = {}, .why = {}};
   const std::string_view name = text(at(user, "username"));
   if (!read_account(name, review.pod)) {
-    return bad(fmt::format("this token is {}'s, and not a service account's", quoted(name.substr(0, kMostShown))));
+    return bad(fmt::format("this token belongs to {}, not to a service account", quoted(name.substr(0, kMaxQuoted))));
   }
   review.pod.pod = extra(user, "authentication.kubernetes.io/pod-name");
   review.pod.pod_uid = extra(user, "authentication.kubernetes.io/pod-uid");
@@ -94,16 +94,17 @@ Review judge_token_review(const Result<kubernetes::ApiResponse>& answer, std::st
     return away(
         fmt::format("Kubernetes does not let this server review tokens; bind the ClusterRole "
                     "system:auth-delegator to its service account ({})",
-                    kubernetes::complaint(*answer).substr(0, kMostShown)));
+                    kubernetes::complaint(*answer).substr(0, kMaxQuoted)));
   }
   if (answer->status != 201 && answer->status != 200) {
-    return away(fmt::format("Kubernetes does not say: {}", kubernetes::complaint(*answer).substr(0, kMostShown)));
+    return away(
+        fmt::format("Kubernetes did not review the token: {}", kubernetes::complaint(*answer).substr(0, kMaxQuoted)));
   }
   json::Tree tree;
   const auto document = tree.parse(answer->body);
   const json::Value* const status = document ? document->find("status") : nullptr;
   if (status == nullptr || status->type() != json::Type::object) {
-    return away("Kubernetes answers with something that is no TokenReview");
+    return away("the answer of Kubernetes is not a TokenReview");
   }
   return judge_status(status, audience);
 }

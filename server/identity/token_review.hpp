@@ -1,4 +1,4 @@
-// TokenReview (authentication.k8s.io/v1): the question and what its answer says. No I/O.
+// TokenReview (authentication.k8s.io/v1): writes the request and reads the answer. No I/O.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -15,22 +15,22 @@ namespace sluice::server::identity {
 
 inline constexpr const char* kTokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
 
-// What is known of a token.
+// The result of reviewing a token.
 struct Review {
   enum class Outcome : std::uint8_t {
     good,
     bad,   // Kubernetes does not accept it
-    away,  // nobody could say
+    away,  // no answer, so unknown
   };
   Outcome outcome = Outcome::away;
-  PodIdentity pod;  // of good
-  std::string why;  // of the others, for people; holds nothing of the token
+  PodIdentity pod;  // for `good`
+  std::string why;  // for the others: an explanation without any part of the token
 };
 
 std::string write_token_review(std::string_view token, std::string_view audience);
 
-// The answer's meaning. The API server answers 201 also where it says no; `audience` must be among those it has
-// checked.
+// Reads the answer. The API server answers 201 also for a refused token. `audience` must be among the audiences that it
+// has checked.
 Review judge_token_review(const Result<kubernetes::ApiResponse>& answer, std::string_view audience);
 
 }  // namespace sluice::server::identity

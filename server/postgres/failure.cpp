@@ -24,12 +24,12 @@ FailureClass classify_state(std::string_view state) {
 
 FailureClass classify(const std::exception& error) {
   if (dynamic_cast<const pqxx::in_doubt_error*>(&error) != nullptr) return FailureClass::in_doubt;
-  // These are no sql_error to libpqxx 6.4, and have no SQLSTATE.
+  // In libpqxx 6.4 these are not derived from sql_error and have no SQLSTATE.
   if (dynamic_cast<const pqxx::statement_completion_unknown*>(&error) != nullptr) return FailureClass::in_doubt;
   if (dynamic_cast<const pqxx::transaction_rollback*>(&error) != nullptr) return FailureClass::conflict;
   if (dynamic_cast<const pqxx::too_many_connections*>(&error) != nullptr) return FailureClass::full;
   if (const auto* sql = dynamic_cast<const pqxx::sql_error*>(&error)) {
-    // A server that ends the session says why before it closes.
+    // A server that ends the session sends an SQLSTATE before it closes the connection.
     return classify_state(sql->sqlstate());
   }
   if (dynamic_cast<const pqxx::broken_connection*>(&error) != nullptr) return FailureClass::away;
@@ -38,7 +38,7 @@ FailureClass classify(const std::exception& error) {
 
 std::string describe(const std::exception& error) {
   std::string text = error.what();
-  // What follows are DETAIL and HINT, which quote rows.
+  // Further lines are DETAIL and HINT, which may quote rows.
   text.resize(std::min(text.find('\n'), text.size()));
   return text;
 }

@@ -1,4 +1,4 @@
-// What can go wrong with PostgreSQL, sorted by what the caller can do about it.
+// Classes of failures of PostgreSQL, by what the caller can do about them.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,23 +13,23 @@ namespace sluice::server::postgres {
 
 enum class FailureClass : std::uint8_t {
   away,        // no connection, it was lost before COMMIT was sent, or PostgreSQL is starting or stopping
-  in_doubt,    // the connection was lost while committing: it may have happened
+  in_doubt,    // the connection was lost during COMMIT: the transaction may have been committed
   timeout,     // a lock or a statement took too long
-  conflict,    // deadlock, serialization, or a unique key that somebody else was quicker to take: try again
-  referenced,  // a foreign key
+  conflict,    // deadlock, serialization failure, or a unique key that a concurrent transaction took: retry
+  referenced,  // a foreign key constraint
   full,        // disk, memory or connections are used up
-  other,       // a bug, or a schema that is not ours
+  other,       // a bug, or an unexpected schema
 };
 inline constexpr std::size_t kFailureClasses = 7;
 
 std::string_view to_string(FailureClass failure);
 
-// Of an exception that came out of libpqxx.
+// Classifies an exception that libpqxx threw.
 FailureClass classify(const std::exception& error);
-// Of an SQLSTATE, such as "40P01".
+// Classifies an SQLSTATE, such as "40P01".
 FailureClass classify_state(std::string_view sqlstate);
 
-// For a log line: what libpqxx said, on one line, without values from rows.
+// The text of libpqxx's exception for a log line: its first line only, without values from rows.
 std::string describe(const std::exception& error);
 
 }  // namespace sluice::server::postgres

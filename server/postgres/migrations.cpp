@@ -62,7 +62,7 @@ class Migrator {
     const pqxx::result rows = work_.exec("SELECT version, checksum FROM schema_migrations ORDER BY version");
     for (const auto& row : rows) {
       report.before = row[0].as<int>();
-      if (static_cast<std::size_t>(report.before) > kMigrations.size()) continue;  // of a later program
+      if (static_cast<std::size_t>(report.before) > kMigrations.size()) continue;  // applied by a later program
       const Migration& ours = kMigrations[static_cast<std::size_t>(report.before - 1)];
       if (checksum(ours) != row[1].c_str()) {
         return failure("migration_changed", fmt::format("migration {} was applied with another content than this "

@@ -1,7 +1,7 @@
-// The schema: numbered SQL files, each applied once, in order, whole or not at all.
+// The schema: numbered SQL files. Each is applied once, in order, in one transaction.
 //
-// The application of schema N also runs on schema N + 1: a migration only adds, and what it makes superfluous is
-// removed by a later one. So a rolling deploy works: migrate first, then replace the servers one by one.
+// A server for schema N also runs on schema N + 1: a migration only adds, and a later one removes what is no longer
+// used. So a rolling deployment works: migrate first, then replace the servers one by one.
 #pragma once
 
 #include <functional>
@@ -23,22 +23,24 @@ struct Migration {
 std::span<const Migration> migrations();
 
 struct MigrationReport {
-  int before = 0;  // the schema's version found; 0: none
+  int before = 0;  // the version found; 0: no schema
   int after = 0;
   std::vector<std::string> applied;  // "0001 store"
 };
 
 struct MigrationOptions {
   std::string owner_url;
-  std::string app_role;  // gets what the application needs; must exist
-  bool dry_run = false;  // do it all, and undo it
+  std::string app_role;  // gets the application's rights; must exist
+  bool dry_run = false;  // apply everything, then roll back
 };
 
-// Applies what is missing, under an advisory lock: of several that start at once one migrates and the others wait.
-// Errors: database_away, app_role_missing, migration_changed (an applied one differs from ours), migration_failed.
+// Applies the missing migrations under an advisory lock: one of several concurrent callers migrates, the others wait.
+// Errors: database_away, app_role_missing, migration_changed (an applied migration differs from this program's),
+// migration_failed.
 Result<MigrationReport> migrate(const MigrationOptions& options);
 
-// Can this program work with the schema there? Errors: database_away, schema_missing, schema_old, schema_new.
+// Returns the schema's version if this program can work with it. Errors: database_away, schema_missing, schema_old,
+// schema_new.
 Result<int> check_schema(const std::string& app_url);
 
 }  // namespace sluice::server::postgres

@@ -16,8 +16,8 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kAwayFor{1};
 
-// A server that is gone without a word (its machine, the network) is noticed within half a minute, not within the hours
-// that the kernel takes by itself. What the URL says wins.
+// Detects within 30 s that a server is gone without closing the connection (machine or network failure). The kernel's
+// defaults take hours. Parameters in the URL take precedence.
 std::string with_keepalives(std::string url) {
   static constexpr std::array<std::pair<const char*, const char*>, 4> kDefaults{
       {{"keepalives_idle", "15"},        // seconds
@@ -34,12 +34,12 @@ std::unique_ptr<pqxx::connection> connect(const DatabaseOptions& options) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.connect_timeout).count();
   auto connection = std::make_unique<pqxx::connection>(
       with_parameter(with_keepalives(options.url), "connect_timeout", std::to_string(seconds)));
-  // Deprecated because the next libpqxx has nothing to inhibit.
+  // Deprecated, because the next libpqxx does not reconnect by itself.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
   connection->inhibit_reactivation(true);
 #pragma clang diagnostic pop
-  // A notice ("relation exists already") is nothing that stderr must hear of: logs are JSON.
+  // Keeps notices ("relation exists already") out of stderr, where every line must be JSON.
   connection->set_verbosity(pqxx::connection_base::terse);
   const std::string settings = fmt::format(
       "SET application_name = 'sluice-server'; SET client_min_messages = 'error'; SET timezone = 'UTC';"
@@ -83,11 +83,11 @@ void Pool::stop() {
   threads_.clear();  // joins
 }
 
-bool Pool::stop_within(std::chrono::milliseconds patience) {
+bool Pool::stop_within(std::chrono::milliseconds timeout) {
   abandon();
   {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, patience, [this] { return running_ == 0; })) return false;
+    if (!changed_.wait_for(lock, timeout, [this] { return running_ == 0; })) return false;
   }
   threads_.clear();
   return true;

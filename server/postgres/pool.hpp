@@ -1,10 +1,10 @@
-// Threads with one connection to PostgreSQL each, and the queue of what they shall do.
+// Threads with one connection to PostgreSQL each, and a queue of jobs for them.
 //
-// PostgreSQL's client waits for answers: nothing of it may run on an event loop. A job is given the connection
-// it asks for; one that was lost is thrown away (libpqxx would silently make it anew, without its settings). While
-// PostgreSQL is away one attempt a second is made, and all others are told so at once.
+// PostgreSQL's client blocks, so it must not run on an event loop. A job gets the connection of its thread. A lost
+// connection is discarded, because libpqxx would silently reconnect without the settings. While PostgreSQL is away, the
+// pool tries to connect once a second; in between, jobs get no connection at once.
 //
-// Thread safety: submit(), statistics and stop() from any thread.
+// Thread safety: submit(), statistics and stop() may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -26,20 +26,20 @@
 namespace sluice::server::postgres {
 
 struct DatabaseOptions {
-  std::string url;  // libpq's: "postgresql://…" or "host=… user=…"
+  std::string url;  // as libpq takes it: "postgresql://…" or "host=… user=…"
   std::size_t connections = 8;
   std::chrono::milliseconds lock_timeout{2'000};
   std::chrono::milliseconds statement_timeout{30'000};
   std::chrono::milliseconds idle_in_transaction_timeout{10'000};
-  std::chrono::milliseconds connect_timeout{3'000};  // whole seconds count
+  std::chrono::milliseconds connect_timeout{3'000};  // rounded up to whole seconds
 };
 
-// A connection with our settings. Throws what libpqxx throws.
+// Opens a connection with these settings. Throws what libpqxx throws.
 std::unique_ptr<pqxx::connection> connect(const DatabaseOptions& options);
 
 class Pool;
 
-// What a thread of the pool hands to its jobs: its connection.
+// Gives a job the connection of its thread.
 class Session {
  public:
   explicit Session(Pool& pool) : pool_(pool) {}
@@ -47,9 +47,9 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // A connection; nullptr where PostgreSQL is away. One made earlier may have been lost since.
+  // Returns the connection, opening it if needed; nullptr if PostgreSQL is away. It may have been lost without notice.
   pqxx::connection* connection();
-  // It is of no use any more: the next one asked for is made anew.
+  // Discards the connection. The next call of connection() opens a new one.
   void drop();
 
  private:
@@ -59,27 +59,27 @@ class Session {
 
 class Pool {
  public:
-  using Job = std::move_only_function<void(Session& session)>;  // called on a thread of the pool
+  using Job = std::move_only_function<void(Session& session)>;  // runs on a thread of the pool
 
   Pool(DatabaseOptions options, std::size_t max_waiting);
-  ~Pool();  // as stop()
+  ~Pool();  // calls stop()
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Takes the job; or, where too many are waiting or the pool has stopped, leaves it as it is: false.
+  // Queues the job. Returns false, and leaves `job` unchanged, if too many jobs wait or the pool has stopped.
   bool submit(Job& job);
 
-  // Ends the threads once they have done what they are at; what still waits is thrown away.
+  // Discards the waiting jobs, waits for the running ones, and ends the threads.
   void stop();
-  // As stop(), but waits no longer than that for calls in which PostgreSQL does not answer: false where some have not
-  // ended, and so cannot be joined.
-  bool stop_within(std::chrono::milliseconds patience);
+  // Like stop(), but waits at most `timeout` for running jobs. Returns false if some still run; their threads cannot be
+  // joined then.
+  bool stop_within(std::chrono::milliseconds timeout);
 
   std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
   std::size_t busy() const { return busy_.load(std::memory_order_relaxed); }
   std::size_t connected() const { return connected_.load(std::memory_order_relaxed); }
   std::size_t size() const { return options_.connections; }
-  // Did the last attempt to connect, or the last job, find PostgreSQL there?
+  // Whether the last attempt to connect succeeded.
   bool reachable() const { return reachable_.load(std::memory_order_relaxed); }
   void count_failure(FailureClass failure) {
     failures_[static_cast<std::size_t>(failure)].fetch_add(1, std::memory_order_relaxed);
@@ -91,10 +91,10 @@ class Pool {
  private:
   friend class Session;
 
-  void abandon();  // refuses what comes, throws away what waits
+  void abandon();  // refuses new jobs and discards the waiting ones
   void work();
   void take_jobs();
-  std::unique_ptr<pqxx::connection> make_connection();  // nullptr where PostgreSQL is away
+  std::unique_ptr<pqxx::connection> make_connection();  // nullptr if PostgreSQL is away
 
   const DatabaseOptions options_;
   const std::size_t max_waiting_;
@@ -103,7 +103,7 @@ class Pool {
   std::condition_variable changed_;
   std::deque<Job> jobs_;
   bool stopping_ = false;
-  std::size_t running_ = 0;  // threads that have not ended
+  std::size_t running_ = 0;  // threads that still run
   std::chrono::steady_clock::time_point away_until_{};
 
   std::atomic<std::size_t> waiting_{0};

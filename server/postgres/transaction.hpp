@@ -1,4 +1,4 @@
-// One transaction, in the scope of who asks: row-level security shows and takes nothing beyond it.
+// One transaction in a scope. Row-level security hides and refuses all rows outside the scope.
 //
 // Thread safety: none; it belongs to the thread of its connection. Everything throws what libpqxx throws (failure.hpp).
 #pragma once
@@ -14,11 +14,11 @@
 
 namespace sluice::server::postgres {
 
-// What a transaction may see and change.
+// The rows that a transaction may see and change.
 struct Scope {
-  std::string organization;          // "*": everything; "": nothing
-  std::vector<std::string> tenants;  // none: all of the organization
-  std::string actor;                 // the token's id: whose idempotency keys are seen
+  std::string organization;          // "*": all rows; "": no rows
+  std::vector<std::string> tenants;  // empty: all tenants of the organization
+  std::string actor;                 // id of the token; its idempotency keys are visible
 
   static Scope everything(std::string actor) { return {.organization = "*", .tenants = {}, .actor = std::move(actor)}; }
   bool operator==(const Scope&) const = default;
@@ -26,24 +26,24 @@ struct Scope {
 
 class Transaction {
  public:
-  // In no scope yet: nothing can be seen.
+  // The transaction starts in no scope and sees no rows.
   explicit Transaction(pqxx::connection& connection) : work_(connection, "sluice") {}
 
-  // All it reads is of one moment. REQUIRES: nothing was read yet.
+  // All reads see the same state of the database. REQUIRES: nothing was read yet.
   void see_one_state() { work_.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); }
   void enter(const Scope& scope);
-  // Shows the one token of this id, for whoever has yet to prove it.
+  // Makes the token with this id visible, to authenticate its holder.
   void present(std::string_view token_id);
 
   template <class... Args>
   pqxx::result exec(const std::string& sql, Args&&... args) {
     return work_.exec_params(sql, std::forward<Args>(args)...);
   }
-  // Exactly as written, several statements at once too. REQUIRES: no text of a caller in it.
+  // Executes the SQL as it is; it may hold several statements. REQUIRES: it contains no text of a caller.
   pqxx::result exec_text(const std::string& sql) { return work_.exec(sql); }
 
-  // Does what takes long and asks nothing of PostgreSQL, which would end a session that is idle meanwhile.
-  // REQUIRES: no lock is held that others wait for.
+  // Runs work that takes long without using PostgreSQL. Switches off the limit for idle sessions meanwhile, which would
+  // end this one. REQUIRES: the transaction holds no lock that others wait for.
   template <class Work>
   auto unhurried(Work work) {
     const std::string limit = limit_idling("0");
@@ -57,16 +57,16 @@ class Transaction {
   void commit() { work_.commit(); }
 
  private:
-  std::string limit_idling(const std::string& limit);  // what it was
+  std::string limit_idling(const std::string& limit);  // returns the former limit
   void set(std::string_view name, std::string_view value, std::string& sql);
 
   pqxx::work work_;
 };
 
-// Bytes as PostgreSQL takes them for bytea: "\x…".
+// Bytes in PostgreSQL's text form of bytea: "\x…".
 std::string bytea(std::string_view bytes);
 
-// A list of texts as the literal of an array.
+// A list of texts as an array literal.
 std::string text_array(const std::vector<std::string>& texts);
 
 }  // namespace sluice::server::postgres

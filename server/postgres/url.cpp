@@ -46,10 +46,10 @@ void append(std::string& text, std::string_view name, std::string_view value) {
 std::optional<std::string> url_fault(const std::string& url) {
   std::string fault;
   if (parse(url, &fault)) return std::nullopt;
-  // libpq quotes what it did not understand, which may be a part of a password.
-  return "is no URL of PostgreSQL: write postgresql://ROLE@HOST[:PORT]/NAME, or "
+  // libpq's own message quotes the text that it did not understand, which may be a part of a password.
+  return "is not a PostgreSQL URL: write postgresql://ROLE@HOST[:PORT]/NAME, or "
          "postgresql:///NAME?host=/FOLDER&user=ROLE "
-         "for a socket; what is special in a value is percent-encoded";
+         "for a socket; percent-encode special characters in values";
 }
 
 std::string url_user(const std::string& url) { return value_of(url, "user"); }

@@ -1,6 +1,6 @@
-// Connection URLs of PostgreSQL, as libpq reads them: "postgresql://…" or "host=… user=…".
+// Connection URLs of PostgreSQL, parsed by libpq: "postgresql://…" or "host=… user=…".
 //
-// Thread safety: pure functions. No text made here shows a password.
+// Thread safety: pure functions. No error text contains a password.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace sluice::server::postgres {
 
-// What is wrong with a URL, as libpq sees it; nothing for a good one.
+// Returns an error text if libpq does not accept the URL, else nullopt.
 std::optional<std::string> url_fault(const std::string& url);
 
-// The role it names, "" where it leaves that to the environment.
+// The role and the password in the URL; "" if the URL does not name them.
 std::string url_user(const std::string& url);
 std::string url_password(const std::string& url);
 
-// The URL with one more parameter; one that it has already is replaced. REQUIRES: a good URL.
+// Sets a parameter of the URL, replacing its former value. REQUIRES: a valid URL.
 std::string with_parameter(const std::string& url, std::string_view name, std::string_view value);
-// The same, but one that it has already stays as it is.
+// Sets a parameter only if the URL does not have it.
 std::string with_default(const std::string& url, std::string_view name, std::string_view value);
 
 }  // namespace sluice::server::postgres
