@@ -22,7 +22,7 @@ std::string scope_text(const AgentScope& scope) {
 }
 
 AgentKey key_of(const sync::AgentCaller& caller, std::string_view agent_id) {
-  // Pods of two namespaces may have one name.
+  // Pods of different namespaces may have the same name.
   const std::string within = caller.namespace_.empty() ? "" : caller.namespace_ + "/";
   return {.scope = scope_text(scope_of(caller)), .agent_id = within + std::string(agent_id)};
 }

@@ -1,6 +1,6 @@
-// Which agent it is. Agents of one name whose tokens reach equally far are one agent, whichever token they show: tokens
-// are renewed. Agents of one name in two scopes are two: nobody can speak for an agent of another scope; nor, among
-// those that came by a binding, for one of another namespace: their names begin with it.
+// The identity of an agent. The same name with the same scope is the same agent, whichever token it sends, because
+// tokens are renewed. The same name in two scopes is two agents, so that nobody can report for an agent of another
+// scope. Names of agents with a binding start with their Kubernetes namespace, for the same reason.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -14,15 +14,15 @@
 
 namespace sluice::server::fleet {
 
-// Ordered byte by byte, as PostgreSQL orders them: rows are locked in this order.
+// Ordered byte by byte, as in PostgreSQL (COLLATE "C"). Rows are locked in this order.
 struct AgentKey {
-  std::string scope;  // of scope_text()
+  std::string scope;  // from scope_text()
   std::string agent_id;
 
   auto operator<=>(const AgentKey&) const = default;
 };
 
-// One run of an agent: numbers of reports count from 1 in each.
+// One run of an agent. Reports are numbered from 1 in each run.
 struct AgentBoot {
   AgentKey agent;
   std::string boot_id;
@@ -30,17 +30,17 @@ struct AgentBoot {
   auto operator<=>(const AgentBoot&) const = default;
 };
 
-// How far an agent reaches.
+// The tenants that an agent serves.
 struct AgentScope {
   std::string organization_id;          // "": the platform
-  std::vector<std::string> tenant_ids;  // none: all of the organization; sorted
+  std::vector<std::string> tenant_ids;  // sorted; empty: all tenants of the organization
 
   bool operator==(const AgentScope&) const = default;
 };
 
 AgentScope scope_of(const sync::AgentCaller& caller);
 
-// "", "acme", "acme/<16 hex>": bounded, however many tenants there are.
+// A short text for a scope: "", "acme" or "acme/<16 hex digits of a hash of the tenants>".
 std::string scope_text(const AgentScope& scope);
 
 AgentKey key_of(const sync::AgentCaller& caller, std::string_view agent_id);

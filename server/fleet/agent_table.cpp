@@ -19,11 +19,11 @@ microseconds age(FleetTime then, FleetTime now) {
 
 }  // namespace
 
-AgentTable::Agent* AgentTable::meet(const sync::AgentCaller& caller, std::string_view agent_id, FleetTime now) {
+AgentTable::Agent* AgentTable::find_or_add(const sync::AgentCaller& caller, std::string_view agent_id, FleetTime now) {
   const AgentKey key = key_of(caller, agent_id);
   auto found = agents_.find(key);
   if (found == agents_.end()) {
-    if (agents_.size() >= most_) return nullptr;
+    if (agents_.size() >= max_agents_) return nullptr;
     found = agents_.emplace(key, Agent{}).first;
     found->second.scope = scope_of(caller);
     counted_.reset();
@@ -36,7 +36,7 @@ AgentTable::Agent* AgentTable::meet(const sync::AgentCaller& caller, std::string
 }
 
 bool AgentTable::report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state, FleetTime now) {
-  Agent* const agent = meet(caller, state.agent_id, now);
+  Agent* const agent = find_or_add(caller, state.agent_id, now);
   if (agent == nullptr) return false;
   agent->state = state_text(state);
   agent->enforced = state.enforced;
@@ -48,7 +48,7 @@ bool AgentTable::report(const sync::AgentCaller& caller, const sluice::sync::Age
 
 bool AgentTable::watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
                              const std::optional<sluice::sync::Position>& held, FleetTime now) {
-  Agent* const agent = meet(caller, agent_id, now);
+  Agent* const agent = find_or_add(caller, agent_id, now);
   if (agent == nullptr) return false;
   ++agent->watches;
   agent->watch = WatchState::open;
@@ -105,16 +105,16 @@ void AgentTable::put_back(const std::vector<AgentRow>& rows) {
   }
 }
 
-void AgentTable::see(const std::vector<SeenAgent>& agents, TenantsOf tenants_of, FleetTime now) {
+void AgentTable::merge_stored(const std::vector<StoredAgent>& agents, TenantsOf tenants_of, FleetTime now) {
   others_.clear();
   tenants_of_ = std::move(tenants_of);
-  for (const SeenAgent& seen : agents) {
+  for (const StoredAgent& seen : agents) {
     const FleetTime heard = now - duration_cast<FleetTime::duration>(seen.heard_ago);
     if (!seen.gone) {
-      others_.emplace(seen.key, Other{.scope = seen.scope, .heard = heard});
+      others_.emplace(seen.key, StoredElsewhere{.scope = seen.scope, .heard = heard});
       continue;
     }
-    // It told another replica that it ends; or this one, and that is stored by now.
+    // The agent has left: it reported that to another server, or to this one, which has stored it.
     const auto own = agents_.find(seen.key);
     if (own != agents_.end() && !own->second.dirty && (own->second.gone || own->second.heard <= heard)) {
       agents_.erase(own);

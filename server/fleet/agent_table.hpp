@@ -1,8 +1,8 @@
-// The agents that this replica hears of, what is to be stored of them, and, with what other replicas stored, how many
-// are live.
+// The agents that report to this server, and which of them must be stored. Together with the agents that other servers
+// stored, it counts live agents.
 //
-// Thread safety: none; one at a time. No clock, no I/O.
-// Invariant: an agent that is not `dirty` is in PostgreSQL as it is here.
+// Thread safety: none; one thread at a time. Time is a parameter; no I/O.
+// Invariant: PostgreSQL holds every agent that is not `dirty` as it is here.
 #pragma once
 
 #include <chrono>
@@ -19,33 +19,33 @@
 
 namespace sluice::server::fleet {
 
-inline constexpr std::chrono::seconds kLiveFor{15};        // after its last report an agent is missing
-inline constexpr std::chrono::minutes kRememberedFor{10};  // a missing one is forgotten
-inline constexpr std::chrono::seconds kRefreshWatch{5};    // how often it is stored that a watch is still open
+inline constexpr std::chrono::seconds kLiveFor{15};        // an agent is missing this long after its last report
+inline constexpr std::chrono::minutes kRememberedFor{10};  // an agent is forgotten this long after its last report
+inline constexpr std::chrono::seconds kRefreshWatch{5};    // how often open watches are confirmed in PostgreSQL
 
 using FleetTime = std::chrono::steady_clock::time_point;
 
-// What this replica knows of an agent's watch.
+// What this server knows about an agent's watch.
 enum class WatchState : std::uint8_t { unknown, open, lost };
 
-// An agent as it is to be stored. Ages instead of times: all replicas go by PostgreSQL's clock.
+// An agent to be stored. It holds ages instead of times, because all servers use PostgreSQL's clock.
 struct AgentRow {
   AgentKey key;
   AgentScope scope;
   std::string token_id;
-  std::string state;  // JSON; "": it has not reported yet
+  std::string state;  // JSON; "": no report yet
   std::optional<sluice::sync::Position> enforced;
   std::optional<std::chrono::microseconds> reported_ago;
   std::chrono::microseconds heard_ago{0};
   WatchState watch = WatchState::unknown;
-  // Where the agent said that it is when it last opened a watch, −1: nowhere yet; absent: it opened none here.
+  // The agent's revision when it last opened a watch here. −1: it had none. nullopt: it opened no watch here.
   std::optional<std::int64_t> held;
   std::chrono::microseconds held_ago{0};
   bool gone = false;
 };
 
-// An agent as replicas have stored it.
-struct SeenAgent {
+// An agent that a server has stored.
+struct StoredAgent {
   AgentKey key;
   AgentScope scope;
   std::chrono::microseconds heard_ago{0};
@@ -54,30 +54,30 @@ struct SeenAgent {
 
 class AgentTable {
  public:
-  static constexpr std::size_t kMost = 20'000;
+  static constexpr std::size_t kMaxAgents = 20'000;
 
-  explicit AgentTable(std::size_t most = kMost) : most_(most) {}
+  explicit AgentTable(std::size_t max_agents = kMaxAgents) : max_agents_(max_agents) {}
 
-  // False: there are too many, and this one is not among them.
+  // Return false if the table is full and does not hold this agent.
   bool report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state, FleetTime now);
   bool watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
                    const std::optional<sluice::sync::Position>& held, FleetTime now);
   void watch_ended(const sync::AgentCaller& caller, std::string_view agent_id);
-  void end_watches();  // all: this replica ends
+  void end_watches();  // of all agents, when this server stops
 
-  // What changed, whose last-heard moved, whose open watch is to be said again; in the order of keys. It counts as
-  // stored unless put_back() says that it could not be.
+  // Returns the agents to store, sorted by key: those that changed or reported, and those whose open watch must be
+  // confirmed. They count as stored unless put_back() is called.
   std::vector<AgentRow> take_changed(FleetTime now);
   void put_back(const std::vector<AgentRow>& rows);
 
-  // What all replicas have stored; replaces what they had before. Also forgets whom nobody has heard of for long.
-  void see(const std::vector<SeenAgent>& agents, TenantsOf tenants_of, FleetTime now);
+  // Replaces the agents that all servers have stored. Also forgets agents without a report for kRememberedFor.
+  void merge_stored(const std::vector<StoredAgent>& agents, TenantsOf tenants_of, FleetTime now);
 
   struct Counts {
     LiveCounts live;
     std::size_t missing = 0;
   };
-  // As of at most half a second ago.
+  // At most 500 ms old.
   const Counts& counts(FleetTime now);
   sluice::sync::LiveAgents live_agents(const sync::AgentCaller& caller, FleetTime now);
 
@@ -97,17 +97,18 @@ class AgentTable {
     bool gone = false;
     bool dirty = true;
   };
-  struct Other {
+  struct StoredElsewhere {
     AgentScope scope;
     FleetTime heard;
   };
 
-  Agent* meet(const sync::AgentCaller& caller, std::string_view agent_id, FleetTime now);
+  // nullptr: the table is full.
+  Agent* find_or_add(const sync::AgentCaller& caller, std::string_view agent_id, FleetTime now);
   void forget(FleetTime now);
 
-  std::size_t most_;
+  std::size_t max_agents_;
   std::map<AgentKey, Agent> agents_;
-  std::map<AgentKey, Other> others_;  // those of this replica too
+  std::map<AgentKey, StoredElsewhere> others_;  // stored by any server, including this one
   TenantsOf tenants_of_;
   Counts counts_;
   std::optional<FleetTime> counted_;

@@ -32,7 +32,7 @@ Fleet::Fleet(postgres::DatabaseOptions database, Options options, const Clock& c
       clock_(clock),
       log_(log),
       replica_(random_name()),
-      usage_(options_.most_rows) {}
+      usage_(options_.max_rows) {}
 
 Fleet::~Fleet() { stop(); }
 
@@ -42,19 +42,19 @@ void Fleet::start() {
   thread_.start([this] { run(); });
 }
 
-bool Fleet::stop_within(std::chrono::milliseconds patience) {
-  tell_to_stop();
-  if (!thread_.finished_within(patience)) return false;
+bool Fleet::stop_within(std::chrono::milliseconds timeout) {
+  request_stop();
+  if (!thread_.finished_within(timeout)) return false;
   thread_.join();
   return true;
 }
 
 void Fleet::stop() {
-  tell_to_stop();
+  request_stop();
   thread_.join();
 }
 
-void Fleet::tell_to_stop() {
+void Fleet::request_stop() {
   const std::lock_guard lock(mutex_);
   stopping_ = true;
   changed_.notify_all();
@@ -87,52 +87,52 @@ void Fleet::watch_ended(const sync::AgentCaller& caller, std::string_view agent_
 sluice::sync::LiveAgents Fleet::live_agents(const sync::AgentCaller& caller) {
   const std::lock_guard lock(mutex_);
   sluice::sync::LiveAgents live = agents_.live_agents(caller, options_.now());
-  note_counts();
+  update_counts();
   return live;
 }
 
 std::size_t Fleet::live() const { return static_cast<std::size_t>(statistics_.live.load()); }
 
-// REQUIRES: the lock is held.
-void Fleet::note_counts() {
+// REQUIRES: the caller holds mutex_.
+void Fleet::update_counts() {
   const AgentTable::Counts& counts = agents_.counts(options_.now());
   statistics_.live = static_cast<std::int64_t>(counts.live.total());
   statistics_.missing = static_cast<std::int64_t>(counts.missing);
 }
 
 void Fleet::run() {
-  while (wait()) turn(false);
+  while (wait()) run_once(false);
   {
     const std::lock_guard lock(mutex_);
     agents_.end_watches();
   }
-  turn(true);
+  run_once(true);
 }
 
 bool Fleet::wait() {
   std::unique_lock lock(mutex_);
   const Time next = std::min({next_state_, next_read_, next_batch_});
-  // While PostgreSQL is away, crowding hurries nobody.
+  // A full queue starts a batch early, but not while PostgreSQL is away.
   changed_.wait_until(lock, next, [this] { return stopping_ || (usage_.crowded() && !failing_); });
-  note_counts();
+  update_counts();
   usage_.forget(options_.now());
   if (usage_.crowded() && !failing_) next_batch_ = steady_clock::now();
   return !stopping_;
 }
 
-void Fleet::turn(bool last) {
+void Fleet::run_once(bool last) {
   const Time now = steady_clock::now();
   try {
     if (!connection_ || !connection_->is_open()) connection_ = postgres::connect(database_);
     if (last || now >= next_state_) store_state(*connection_);
     if (!last && now >= next_read_) read_others(*connection_);
     if (last || now >= next_batch_) store_batch(*connection_);
-    if (failing_) log_.info("fleet_stored", "What agents report is stored again.");
+    if (failing_) log_.info("fleet_stored", "Agents' reports are stored again.");
     failing_ = false;
   } catch (const std::exception& error) {
     failed(error);
   }
-  // What was due and failed is tried again with the next turn, a second from now.
+  // After a failure everything that was due is retried in the next run, 1 s from now.
   const auto step = [now](Time& next, std::chrono::milliseconds every) {
     if (now >= next) next = now + every;
   };
@@ -149,7 +149,7 @@ void Fleet::turn(bool last) {
 void Fleet::failed(const std::exception& error) {
   ++statistics_.failures;
   if (!failing_) {
-    log_.warn("fleet_failed", "What agents report is stored later.",
+    log_.warn("fleet_failed", "Agents' reports could not be stored; the server retries every second.",
               {{"class", to_string(postgres::classify(error))}, {"error", postgres::describe(error)}});
   }
   failing_ = true;
@@ -185,15 +185,15 @@ void Fleet::read_others(pqxx::connection& connection) {
   postgres::Transaction tx(connection);
   tx.enter(everything());
   ++statistics_.statements;
-  const std::vector<SeenAgent> seen = read_agents(tx);
+  const std::vector<StoredAgent> stored = read_agents(tx);
   TenantsOf tenants;
   if (!organizations.empty()) {
     ++statistics_.statements;
     tenants = read_tenants(tx, organizations);
   }
   const std::lock_guard lock(mutex_);
-  agents_.see(seen, std::move(tenants), options_.now());
-  note_counts();
+  agents_.merge_stored(stored, std::move(tenants), options_.now());
+  update_counts();
 }
 
 void Fleet::store_batch(pqxx::connection& connection) {
@@ -211,7 +211,7 @@ void Fleet::store_batch(pqxx::connection& connection) {
     batch = store_usage(tx, taken, WallTime(Micros(clock_.now_us())));
     tx.commit();
   } catch (...) {
-    // Also where it is in doubt whether it was committed: the marks will tell.
+    // Also if the commit is in doubt: the marks show whether the reports were counted.
     const std::lock_guard lock(mutex_);
     usage_.put_back(std::move(taken));
     throw;

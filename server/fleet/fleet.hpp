@@ -1,11 +1,10 @@
-// What agents report, on its way to PostgreSQL, and how many of them are live.
+// Stores what agents report in PostgreSQL, and counts live agents.
 //
-// The loop only hands things over in memory. A thread with a connection of its own stores agents' state in one
-// statement a second, reads back every two what all replicas have stored, and once a minute adds what was decided, in
-// one transaction. While PostgreSQL is away, reports are kept within bounds; beyond them they are not taken, and agents
-// keep them.
+// The loop only passes data in memory. A thread with its own connection stores the agents' state once a second, reads
+// the agents of all servers every two seconds, and stores usage once a minute, in one transaction. While PostgreSQL is
+// away, reports wait within limits. Above the limits they are not accepted, and agents keep them.
 //
-// Thread safety: what FleetPort has is for the server's loop, the statistics for any thread.
+// Thread safety: the functions of FleetPort are for the server's loop, the statistics for any thread.
 #pragma once
 
 #include <atomic>
@@ -33,20 +32,21 @@ class Fleet final : public sync::FleetPort {
  public:
   struct Options {
     std::chrono::milliseconds store_every{1'000};   // agents' state
-    std::chrono::milliseconds read_every{2'000};    // what other replicas stored
+    std::chrono::milliseconds read_every{2'000};    // agents of all servers
     std::chrono::milliseconds batch_every{60'000};  // usage
-    std::size_t most_rows = UsagePending::kMostRows;
+    std::size_t max_rows = UsagePending::kMaxRows;
     std::function<FleetTime()> now = [] { return std::chrono::steady_clock::now(); };
   };
 
   Fleet(postgres::DatabaseOptions database, Options options, const Clock& clock, telemetry::Log& log);
-  ~Fleet();  // as stop()
+  ~Fleet();  // calls stop()
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
   void start();
-  // Stores what there is, and ends: false where PostgreSQL does not answer for longer, and the thread cannot be joined.
-  bool stop_within(std::chrono::milliseconds patience);
+  // Stores what is waiting, then stops. Returns false if PostgreSQL does not answer within `timeout`; the thread cannot
+  // be joined then.
+  bool stop_within(std::chrono::milliseconds timeout);
   void stop();
 
   std::int64_t report(const sync::AgentCaller& caller, std::string_view source,
@@ -60,14 +60,14 @@ class Fleet final : public sync::FleetPort {
   struct Statistics {
     std::atomic<std::int64_t> live{0};
     std::atomic<std::int64_t> missing{0};
-    std::atomic<std::uint64_t> replayed{0};     // reports that were taken or stored before
-    std::atomic<std::uint64_t> dropped{0};      // reports that were not taken: agents send them again
+    std::atomic<std::uint64_t> replayed{0};     // reports that were accepted or stored before
+    std::atomic<std::uint64_t> dropped{0};      // reports not accepted; agents send them again
     std::atomic<std::uint64_t> stored{0};       // reports
-    std::atomic<std::uint64_t> refused{0};      // decisions of tenants beyond the agent's token
-    std::atomic<std::uint64_t> unknown{0};      // reports of agents when there were too many
+    std::atomic<std::uint64_t> refused{0};      // decisions for tenants outside the token's scope
+    std::atomic<std::uint64_t> unknown{0};      // reports and watches of agents that found the table full
     std::atomic<std::uint64_t> batches{0};      // of usage
-    std::atomic<std::uint64_t> statements{0};   // of all that the fleet asked PostgreSQL
-    std::atomic<std::uint64_t> failures{0};     // transactions
+    std::atomic<std::uint64_t> statements{0};   // sent to PostgreSQL
+    std::atomic<std::uint64_t> failures{0};     // transactions that failed
     std::atomic<std::int64_t> waiting_rows{0};  // of usage
   };
   const Statistics& statistics() const { return statistics_; }
@@ -75,30 +75,30 @@ class Fleet final : public sync::FleetPort {
  private:
   using Time = std::chrono::steady_clock::time_point;
 
-  void tell_to_stop();
+  void request_stop();
   void run();
-  bool wait();  // until something is due; false at the end
-  void turn(bool last);
+  bool wait();  // until something is due; returns false when stopping
+  void run_once(bool last);
   void store_state(pqxx::connection& connection);
   void read_others(pqxx::connection& connection);
   void store_batch(pqxx::connection& connection);
-  void note_counts();
+  void update_counts();
   void failed(const std::exception& error);
 
   const postgres::DatabaseOptions database_;
   const Options options_;
   const Clock& clock_;
   telemetry::Log& log_;
-  const std::string replica_;  // of this run
+  const std::string replica_;  // random name of this run
   Statistics statistics_;
 
-  std::unique_ptr<pqxx::connection> connection_;  // the thread's, as is what follows
+  std::unique_ptr<pqxx::connection> connection_;  // used by the thread only, as are the members below
   bool failing_ = false;
   Time next_state_;
   Time next_read_;
   Time next_batch_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   AgentTable agents_;
   UsagePending usage_;

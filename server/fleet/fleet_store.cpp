@@ -7,10 +7,11 @@
 namespace sluice::server::fleet {
 namespace {
 
-// An agent may be cut off for long and then send again what was stored: its mark outlives that.
-constexpr const char* kMarksLast = "7 days";
+// An agent that was cut off may repeat reports that were stored. Its mark is kept this long, so that they do not count
+// twice.
+constexpr const char* kMarkRetention = "7 days";
 
-// Rows as one array a column. Texts that are "" stand for NULL where the statement says so.
+// Rows as one SQL array per column. The statements turn some empty texts into NULL.
 class Columns {
  public:
   explicit Columns(std::size_t columns) : columns_(columns) {}
@@ -53,8 +54,8 @@ std::string_view watch_text(WatchState watch) {
   return "";
 }
 
-// $1 to $14: a column each; $15: the replica. What a row says of its watch and what it says of the agent's state are
-// taken apart: one replica may have the watch, and another one hear the reports.
+// $1 to $14: one column each; $15: the server. Watch and state are updated separately, because one server may have the
+// agent's watch and another one receive its reports.
 constexpr const char* kStoreAgents = R"(
 INSERT INTO agents AS a (scope, agent_id, organization_id, tenant_ids, token_id, state, revision, chain, reported_at,
                          refused_at, heard_at, watch, watch_at, held_revision, held_at, gone)
@@ -89,7 +90,7 @@ ON CONFLICT (scope, agent_id) DO UPDATE SET
                        ELSE a.held_revision END,
   held_at = greatest(a.held_at, excluded.held_at))";
 
-// Locks the marks of all boots in their order, and makes those that are not there yet.
+// Locks the marks of all boots in order and creates missing ones.
 constexpr const char* kLockMarks = R"(
 WITH locked AS (
   INSERT INTO report_marks AS m (scope, agent_id, boot_id, number, heard_at)
@@ -105,7 +106,7 @@ UPDATE report_marks AS m SET number = moved.number
 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS moved (scope, agent_id, boot_id, number)
 WHERE (m.scope, m.agent_id, m.boot_id) = (moved.scope, moved.agent_id, moved.boot_id) AND m.number < moved.number)";
 
-// {0}: the table, {1}: the column of the time, {2}: of the name.
+// {0}: table, {1}: column of the time, {2}: column of the name.
 constexpr const char* kAddUsage = R"(
 INSERT INTO {0} AS u ({1}, organization_id, tenant_id, policy_id, {2}, count)
 SELECT to_timestamp(begin), organization, tenant, policy, name, count
@@ -164,13 +165,13 @@ void store_agents(postgres::Transaction& tx, const std::vector<AgentRow>& rows, 
           columns.array(11), columns.array(12), columns.array(13), replica);
 }
 
-std::vector<SeenAgent> read_agents(postgres::Transaction& tx) {
+std::vector<StoredAgent> read_agents(postgres::Transaction& tx) {
   const pqxx::result rows =
       tx.exec_text(fmt::format("SELECT scope, agent_id, organization_id, array_to_string(tenant_ids, ','), "
                                "greatest(0, extract(epoch FROM now() - heard_at) * 1000000)::bigint, gone FROM agents "
                                "WHERE heard_at > now() - interval '{} s'",
                                std::chrono::duration_cast<std::chrono::seconds>(kRememberedFor).count()));
-  std::vector<SeenAgent> agents;
+  std::vector<StoredAgent> agents;
   agents.reserve(rows.size());
   for (const auto& row : rows) {
     agents.push_back({.key = {.scope = row[0].c_str(), .agent_id = row[1].c_str()},
@@ -215,7 +216,7 @@ void tidy_fleet(postgres::Transaction& tx, std::chrono::microseconds retention) 
   tx.exec("DELETE FROM usage_subjects WHERE hour < now() - $1::interval", age);
   tx.exec_text(fmt::format("DELETE FROM agents WHERE heard_at < now() - interval '{} s'",
                            std::chrono::duration_cast<std::chrono::seconds>(kRememberedFor).count()));
-  tx.exec_text(fmt::format("DELETE FROM report_marks WHERE heard_at < now() - interval '{}'", kMarksLast));
+  tx.exec_text(fmt::format("DELETE FROM report_marks WHERE heard_at < now() - interval '{}'", kMarkRetention));
 }
 
 }  // namespace sluice::server::fleet

@@ -1,6 +1,6 @@
-// The fleet in PostgreSQL: each function is a fixed number of statements, however many agents there are.
+// Reads and writes the fleet in PostgreSQL. The number of statements does not depend on the number of agents.
 //
-// Thread safety: none; it belongs to its transaction, which must have entered the scope of everything. All of it throws
+// Thread safety: none; every function runs in its transaction, which must have entered Scope::everything(), and throws
 // what libpqxx throws.
 #pragma once
 
@@ -15,22 +15,22 @@
 
 namespace sluice::server::fleet {
 
-// One statement. What another replica heard later stays. `replica`: whose watches these are. REQUIRES: not empty, in
-// the order of keys.
+// One statement. Later reports, which another server stored, are not overwritten. `replica`: the server that has these
+// watches. REQUIRES: `rows` is not empty and sorted by key.
 void store_agents(postgres::Transaction& tx, const std::vector<AgentRow>& rows, const std::string& replica);
 
-// One statement: all that were heard of within kRememberedFor, and those that said that they end.
-std::vector<SeenAgent> read_agents(postgres::Transaction& tx);
+// One statement. Returns all agents that reported within kRememberedFor, including those that have left.
+std::vector<StoredAgent> read_agents(postgres::Transaction& tx);
 
 // One statement.
 TenantsOf read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations);
 
-// Counts what is above its mark, and moves the marks: whichever replicas were sent a report, and however often, it
-// counts once. At most kUsageStatements statements. REQUIRES: not empty, in the order of boots.
+// Counts the reports above their boot's mark and moves the marks, so that each report counts once. At most
+// kUsageStatements statements. REQUIRES: `taken` is not empty and sorted by boot.
 inline constexpr int kUsageStatements = 5;
 UsageBatch store_usage(postgres::Transaction& tx, std::span<const TakenReports> taken, WallTime now);
 
-// Removes usage older than `retention`, agents that were forgotten, and marks that nobody can need any more.
+// Removes usage older than `retention`, agents without a report for kRememberedFor, and marks older than 7 days.
 void tidy_fleet(postgres::Transaction& tx, std::chrono::microseconds retention);
 
 }  // namespace sluice::server::fleet

@@ -1,7 +1,7 @@
-// How many live agents each tenant has. An agent of the platform serves every tenant, one of an organization all of its
-// tenants, one of some tenants these.
+// Counts the live agents of each tenant. An agent of the platform serves all tenants, an agent of an organization all
+// its tenants, and an agent with a list of tenants only these.
 //
-// Thread safety: none; one at a time.
+// Thread safety: none; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,27 +15,27 @@
 
 namespace sluice::server::fleet {
 
-// The tenants of organizations, as far as they are needed.
+// Tenants by organization, for the organizations of organizations_to_know().
 using TenantsOf = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 class LiveCounts {
  public:
   void add(const AgentScope& agent);
 
-  // "*" is every tenant of the caller's scope that is not named. For a caller of the platform the tenants of an
-  // organization that has agents of its own must be named: those that `tenants_of` does not know count as if it had
-  // none.
+  // Returns the number of agents by tenant. "*" stands for every tenant of the caller's scope that is not listed. For a
+  // caller of the platform, tenants of organizations with agents of their own must be listed; those missing in
+  // `tenants_of` get the number of "*".
   sluice::sync::LiveAgents of(const AgentScope& caller, const TenantsOf& tenants_of) const;
 
-  // Organizations whose tenants of() must know for callers of the platform.
+  // The organizations whose tenants of() needs for callers of the platform.
   std::vector<std::string> organizations_to_know() const;
 
   std::size_t total() const { return total_; }
 
  private:
   struct Organization {
-    std::int64_t whole = 0;                                   // agents of all of it
-    std::map<std::string, std::int64_t, std::less<>> listed;  // agents of some tenants, by tenant
+    std::int64_t whole = 0;                                   // agents for all its tenants
+    std::map<std::string, std::int64_t, std::less<>> listed;  // agents for listed tenants, by tenant
   };
 
   std::size_t total_ = 0;

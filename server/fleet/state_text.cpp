@@ -10,8 +10,8 @@
 namespace sluice::server::fleet {
 namespace {
 
-// What an agent may say of itself is bounded by its parser; what is kept of thousands of agents is bounded closer. Cut
-// between characters.
+// Cuts a text to kMaxKeptText bytes, between two characters. The parser of reports allows more, but the server stores
+// thousands of agents.
 std::string kept(std::string_view text) { return json::string_literal(storable(utf8_prefix(text, kMaxKeptText))); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// An agent's own words as they are stored.
+// Turns an agent's reported state into the JSON that is stored.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,12 +10,12 @@
 
 namespace sluice::server::fleet {
 
-inline constexpr std::size_t kMaxKeptText = 256;  // bytes of a reason or a refusal's text that are kept
+inline constexpr std::size_t kMaxKeptText = 256;  // bytes stored of a reason or of a refusal's text
 
 // {"pod","boot_id","version","degraded":[…],"refusal":{"revision","chain","code","text"}|null}
 std::string state_text(const sluice::sync::AgentState& state);
 
-// Without the character NUL, which PostgreSQL cannot store.
+// Replaces the character NUL, which PostgreSQL cannot store, by a space.
 std::string storable(std::string_view text);
 
 }  // namespace sluice::server::fleet

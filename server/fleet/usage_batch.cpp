@@ -14,7 +14,7 @@ namespace {
 using Key = std::tuple<std::int64_t, std::string, std::string, std::string, std::string>;
 using Sums = std::map<Key, std::int64_t>;
 
-constexpr std::int64_t kMostCounted = std::int64_t{1} << 60;  // far from what PostgreSQL's bigint could not add to
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 60;  // far below the limit of PostgreSQL's bigint
 
 std::vector<UsageRow> rows_of(const Sums& sums) {
   std::vector<UsageRow> rows;
@@ -74,10 +74,10 @@ class Aggregation {
     }
     std::int64_t& sum =
         sums[{row.begin, std::move(row.tenant_id), std::move(row.policy_id), std::move(row.name), *organization}];
-    sum = std::min(sum + std::min(row.count, kMostCounted), kMostCounted);
+    sum = std::min(sum + std::min(row.count, kMaxCount), kMaxCount);
   }
 
-  // Whose tenant it is; nothing where it is none that an agent of this scope may count for.
+  // Returns the tenant's organization, or nullopt if an agent of this scope must not report for this tenant.
   std::optional<std::string> organization_in(const AgentScope& scope, const std::string& tenant) const {
     const auto found = organization_of_.find(tenant);
     const std::string organization = found == organization_of_.end() ? "" : found->second;

@@ -1,5 +1,5 @@
-// Many agents' reports as the rows that one transaction adds to what is stored: one a minute, tenant, policy and
-// outcome, and one an hour and throttled subject.
+// Sums many agents' reports into the rows that one transaction adds to the database: one row per minute, tenant, policy
+// and outcome, and one per hour and throttled subject.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace sluice::server::fleet {
 
-// `name`: the outcome of decisions, or a throttled subject. `begin`: of the minute or the hour, Unix time in seconds.
+// `name`: the outcome of decisions, or a throttled subject. `begin`: start of the minute or hour, Unix time in seconds.
 struct UsageRow {
   std::int64_t begin = 0;
   std::string tenant_id;
@@ -31,20 +31,20 @@ struct UsageRow {
 using OrganizationOf = std::map<std::string, std::string, std::less<>>;  // by tenant
 
 struct UsageBatch {
-  std::vector<UsageRow> minutes;  // in the order of their keys, one row a key
+  std::vector<UsageRow> minutes;  // sorted, one row per key
   std::vector<UsageRow> hours;
-  std::vector<Mark> marks;    // one for each of `taken`, in its order
+  std::vector<Mark> marks;    // taken[i] has marks[i]
   std::uint64_t stored = 0;   // reports
-  std::uint64_t skipped = 0;  // reports at or below their mark: counted before, by whichever replica
-  std::uint64_t refused = 0;  // decisions and subjects of tenants that the agent's token does not reach
+  std::uint64_t skipped = 0;  // reports at or below their mark; a server counted them before
+  std::uint64_t refused = 0;  // decisions and subjects of tenants outside the scope of the agent's token
 };
 
-// `marks`: the numbers that are stored already, one for each of `taken`. A tenant that `organization_of` does not know
-// has been removed: only agents of the platform may still tell of it. What is said to be after `now` is of `now`.
+// `marks[i]`: the number of the last report of taken[i] that is stored. A tenant that is missing in `organization_of`
+// was deleted; only agents of the platform may still report it. Times after `now` count as `now`.
 UsageBatch aggregate(std::span<const TakenReports> taken, std::span<const std::int64_t> marks,
                      const OrganizationOf& organization_of, WallTime now);
 
-// Tenants that reports name, each once, in order.
+// The tenants that the reports name, sorted, without duplicates.
 std::vector<std::string> tenants_in(std::span<const TakenReports> taken);
 
 }  // namespace sluice::server::fleet

@@ -27,7 +27,7 @@ UsagePending::Taken UsagePending::add(const sync::AgentCaller& caller, const std
   auto found = boots_.find(key);
   if (found == boots_.end()) {
     if (reports.empty()) return taken;
-    if (boots_.size() >= kMostBoots) {
+    if (boots_.size() >= kMaxBoots) {
       taken.over_bounds = reports.size();
       return taken;
     }
@@ -42,8 +42,8 @@ UsagePending::Taken UsagePending::add(const sync::AgentCaller& caller, const std
       continue;
     }
     const std::size_t rows = rows_of(report);
-    // None behind one that was not taken: the mark would say that it was.
-    if (taken.over_bounds > 0 || rows_ + rows > most_rows_) {
+    // Accept no report after one that was not accepted: the mark would count the skipped one as stored.
+    if (taken.over_bounds > 0 || rows_ + rows > max_rows_) {
       ++taken.over_bounds;
       continue;
     }
@@ -61,7 +61,7 @@ std::vector<TakenReports> UsagePending::take() {
   std::vector<TakenReports> taken;
   for (auto& [key, boot] : boots_) {
     if (boot.waiting.empty()) continue;
-    boot.on_the_way = true;
+    boot.storing = true;
     taken.push_back({.from = key, .scope = boot.scope, .reports = std::exchange(boot.waiting, {})});
   }
   waiting_rows_ = 0;
@@ -72,7 +72,7 @@ void UsagePending::settled(const std::vector<Mark>& marks) {
   for (const Mark& mark : marks) {
     const auto boot = boots_.find(mark.from);
     if (boot == boots_.end()) continue;
-    boot->second.on_the_way = false;
+    boot->second.storing = false;
     boot->second.stored = std::max(boot->second.stored, mark.number);
     boot->second.taken = std::max(boot->second.taken, mark.number);
   }
@@ -84,7 +84,7 @@ void UsagePending::put_back(std::vector<TakenReports> taken) {
     const auto found = boots_.find(reports.from);
     if (found == boots_.end()) continue;
     Boot& boot = found->second;
-    boot.on_the_way = false;
+    boot.storing = false;
     waiting_rows_ += rows_of(reports.reports);
     std::ranges::move(boot.waiting, std::back_inserter(reports.reports));
     boot.waiting = std::move(reports.reports);
@@ -94,7 +94,7 @@ void UsagePending::put_back(std::vector<TakenReports> taken) {
 void UsagePending::forget(FleetTime now) {
   std::erase_if(boots_, [now](const auto& item) {
     const Boot& boot = item.second;
-    return boot.waiting.empty() && !boot.on_the_way && now - boot.heard > kRememberedFor;
+    return boot.waiting.empty() && !boot.storing && now - boot.heard > kRememberedFor;
   });
 }
 

@@ -1,8 +1,8 @@
-// Reports of agents between their arrival and the transaction that counts them. Each is taken once; agents are told
-// that it is stored when it is, and send it again until then. What is over the bounds is not taken: they keep it.
+// Usage reports between their arrival and the transaction that stores them. Each report is accepted once. The server
+// confirms a report after it is stored; until then the agent sends it again. Reports above the limits are not accepted.
 //
-// Thread safety: none; one at a time. No clock, no I/O.
-// Invariant: of each boot all reports up to `taken` are stored, waiting, or on their way to be stored.
+// Thread safety: none; one thread at a time. Time is a parameter; no I/O.
+// Invariant: all reports of a boot up to `taken` are stored, waiting, or being stored.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@
 
 namespace sluice::server::fleet {
 
-// Reports of one boot, in the order of their numbers, above all that were taken before.
+// Reports of one boot with increasing numbers, which follow all reports taken before.
 struct TakenReports {
   AgentBoot from;
   AgentScope scope;
   std::vector<sluice::sync::UsageReport> reports;
 };
 
-// How far a boot's reports are stored.
+// The number of a boot's last stored report.
 struct Mark {
   AgentBoot from;
   std::int64_t number = 0;
@@ -32,31 +32,31 @@ struct Mark {
 
 class UsagePending {
  public:
-  static constexpr std::size_t kMostRows = 400'000;  // counts and subjects, about 150 bytes each
-  static constexpr std::size_t kMostBoots = 50'000;
+  static constexpr std::size_t kMaxRows = 400'000;  // counts and subjects, about 150 bytes each
+  static constexpr std::size_t kMaxBoots = 50'000;
 
-  explicit UsagePending(std::size_t most_rows = kMostRows) : most_rows_(most_rows) {}
+  explicit UsagePending(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
 
   struct Taken {
-    std::int64_t stored = 0;      // the last number of this boot that is stored
-    std::size_t fresh = 0;        // reports
-    std::size_t replayed = 0;     // taken before
-    std::size_t over_bounds = 0;  // not taken
+    std::int64_t stored = 0;      // number of the boot's last stored report
+    std::size_t fresh = 0;        // reports accepted now
+    std::size_t replayed = 0;     // accepted before
+    std::size_t over_bounds = 0;  // not accepted
   };
-  // REQUIRES: numbers increase.
+  // REQUIRES: the reports' numbers increase.
   Taken add(const sync::AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,
             std::vector<sluice::sync::UsageReport> reports, FleetTime now);
 
-  // All that wait, in the order of boots, to be stored now; then one of settled() and put_back() is called with it.
+  // Returns all waiting reports, sorted by boot. The caller stores them, then calls settled() or put_back().
   std::vector<TakenReports> take();
   void settled(const std::vector<Mark>& marks);
   void put_back(std::vector<TakenReports> taken);
 
-  std::size_t rows() const { return rows_; }  // waiting or on their way
-  // So much is waiting that it should be stored now.
-  bool crowded() const { return waiting_rows_ * 2 > most_rows_; }
+  std::size_t rows() const { return rows_; }  // waiting or being stored
+  // Whether the queue is more than half full, so that it should be stored now.
+  bool crowded() const { return waiting_rows_ * 2 > max_rows_; }
 
-  // Boots that nobody has heard of for long, and of which nothing waits.
+  // Forgets boots without a report for kRememberedFor and without waiting reports.
   void forget(FleetTime now);
 
  private:
@@ -66,10 +66,10 @@ class UsagePending {
     std::int64_t stored = 0;
     FleetTime heard;
     std::vector<sluice::sync::UsageReport> waiting;
-    bool on_the_way = false;
+    bool storing = false;
   };
 
-  std::size_t most_rows_;
+  std::size_t max_rows_;
   std::size_t rows_ = 0;
   std::size_t waiting_rows_ = 0;
   std::map<AgentBoot, Boot> boots_;

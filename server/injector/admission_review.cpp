@@ -35,7 +35,7 @@ MaybeError find_duplicate(const json::Value& object, std::string_view what) {
   return std::nullopt;
 }
 
-// The text of a member that has to be there.
+// Returns the text of a required field.
 Result<std::string_view> text_of(const json::Value& object, std::string_view name, std::string_view pointer) {
   const json::Value* const found = member(&object, name);
   if (found == nullptr) return failure("malformed", fmt::format("{} is missing", pointer));
@@ -73,8 +73,8 @@ MaybeError check_kind(const json::Value& request) {
   const std::string_view version = text_member(kind, "version");
   const std::string_view name = text_member(kind, "kind");
   if (group.empty() && version == "v1" && name == "Pod") return std::nullopt;
-  return Error{"wrong_kind", fmt::format("/request/kind is {} of {}, and this webhook is for Pods of v1: let its rules "
-                                         "name nothing but pods",
+  return Error{"wrong_kind", fmt::format("/request/kind is {} of {}, and this webhook is for Pods of v1: its rules "
+                                         "must name pods only",
                                          quoted(name), quoted(fmt::format("{}/{}", group, version)))};
 }
 
@@ -82,8 +82,7 @@ MaybeError read_uid(const json::Value& request, AdmissionRequest& out) {
   const auto uid = text_of(request, "uid", "/request/uid");
   if (!uid) return uid.error();
   if (uid->empty() || uid->size() > kMaxUid) {
-    return Error{"no_uid",
-                 fmt::format("/request/uid must be a text of 1 to {} bytes: the answer is told by it", kMaxUid)};
+    return Error{"no_uid", fmt::format("/request/uid must be a text of 1 to {} bytes; the answer repeats it", kMaxUid)};
   }
   out.uid = *uid;
   return std::nullopt;
@@ -117,7 +116,7 @@ MaybeError read_optional(const json::Value& request, AdmissionRequest& out) {
   return std::nullopt;
 }
 
-// What is patched has to have the shape it is patched in.
+// A list that the injector patches must be a list of objects.
 MaybeError check_list(const json::Value& object, std::string_view name, std::string_view at) {
   const json::Value* const list = member(&object, name);
   if (list == nullptr) return std::nullopt;
@@ -203,7 +202,7 @@ Injection decide(const AdmissionRequest& request, const InjectorSettings& settin
   if (request.pod != nullptr) return inject(*request.pod, request.namespace_, settings);
   Injection made;
   made.result = Injection::Result::skipped;
-  made.skip = Skip{SkipReason::not_a_create, "containers of a pod cannot be added once it is there"};
+  made.skip = Skip{SkipReason::not_a_create, "an existing pod cannot get more containers"};
   return made;
 }
 

@@ -15,7 +15,7 @@
 namespace sluice::server::injector {
 namespace {
 
-// Folders above ours: mounted read-only, no folder can be made in them.
+// Folders above /var/run/sluice. If one is mounted read-only, the container runtime cannot create the mount point.
 constexpr std::array<std::string_view, 4> kAbove{"/var", "/var/run", "/run", "/"};
 
 std::string_view without_slash(std::string_view path) {
@@ -46,7 +46,7 @@ std::string variable(std::string_view name, std::string_view value) {
   return out.take();
 }
 
-// Read-only is enough to connect, and nobody can put another socket in its place.
+// Read-only suffices to connect, and keeps the pod's programs from replacing the socket.
 std::string socket_mount() {
   json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
@@ -60,7 +60,7 @@ std::string socket_mount() {
 void add_variables(json::Patch& patch, std::string_view at, const json::Value& container, bool with_socket) {
   const std::string pointer = json::pointer_to(at, "env");
   const auto there = items(&container, "env");
-  std::vector<std::string> missing;  // the first of them last
+  std::vector<std::string> missing;  // in reverse order, because each is inserted at the front
   if (with_socket && !find_item(there, "name", "SLUICE_SOCKET")) missing.push_back(variable("SLUICE_SOCKET", kSocket));
   if (!find_item(there, "name", "SLUICE_URL")) missing.push_back(variable("SLUICE_URL", kUrl));
   bool list = member(&container, "env") != nullptr;
@@ -87,7 +87,7 @@ void patch_container(json::Patch& patch, std::string_view at, const json::Value&
     else
       patch.add(pointer, '[' + socket_mount() + ']');
   } else if (folder != Folder::mounted) {
-    warnings.push_back(fmt::format("container {} {}: it gets no socket of the agent, and asks at {}",
+    warnings.push_back(fmt::format("container {} {}: it gets no socket of the agent and must use {}",
                                    quoted(text_member(&container, "name")),
                                    folder == Folder::taken ? "has something else at /var/run/sluice"
                                                            : "mounts a folder above /var/run/sluice read-only",

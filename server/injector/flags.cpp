@@ -18,8 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 using program::ConfigReader;
 
-// Flags that would silently do nothing without --webhook.
-constexpr std::array kOfWebhook{
+// Flags that have no effect without --webhook.
+constexpr std::array kWebhookFlags{
     kInjectImage,      kInjectPullPolicy, kInjectServerUrl,   kInjectCounters,
     kInjectCountersCa, kInjectSettings,   kInjectMissedEvery,
 };
@@ -104,7 +104,7 @@ void read_settings(ConfigReader& reader, SidecarSettings& settings) {
 
 std::optional<InjectorOptions> read_injector(ConfigReader& reader, const std::optional<kubernetes::ApiOptions>& api) {
   const bool given = reader.value(kWebhook.name).given;
-  for (const FlagSpec& flag : kOfWebhook) {
+  for (const FlagSpec& flag : kWebhookFlags) {
     reader.require_use(flag.name, given, "has no use without --webhook; leave it out");
   }
   if (!given) return std::nullopt;

@@ -41,13 +41,13 @@ inline constexpr FlagSpec kInjectMissedEvery{
 
 struct InjectorOptions {
   std::string listen;
-  InjectorSettings settings;  // without the authorities' certificates
+  InjectorSettings settings;  // without CA certificates
   std::string counters_ca_file;
   std::chrono::milliseconds missed_every{60'000};
 };
 
-// Nothing without --webhook. `api`: it names the namespace where this server runs, and no pod is touched; without it
-// that is sluice-system.
+// Returns nullopt without --webhook. `api` names the server's own namespace, whose pods get no sidecar; without it that
+// is sluice-system.
 std::optional<InjectorOptions> read_injector(program::ConfigReader& reader,
                                              const std::optional<kubernetes::ApiOptions>& api);
 

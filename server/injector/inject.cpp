@@ -18,9 +18,9 @@ namespace sluice::server::injector {
 namespace {
 
 constexpr std::string_view kAnnotations = "/metadata/annotations";
-constexpr std::size_t kMostNoted = 4'096;  // bytes of warnings in an annotation
+constexpr std::size_t kMaxNoted = 4'096;  // bytes of warnings in an annotation
 
-// A header of the API server's answer, where warnings end up, holds no control characters.
+// Replaces control characters, because the API server sends warnings to its client in an HTTP header.
 std::string on_one_line(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
@@ -30,8 +30,8 @@ std::string on_one_line(std::string text) {
 
 std::string noted(const std::vector<std::string>& warnings) {
   std::string text = fmt::format("{}", fmt::join(warnings, "; "));
-  if (text.size() <= kMostNoted) return text;
-  return fmt::format("{}…", utf8_prefix(text, kMostNoted));
+  if (text.size() <= kMaxNoted) return text;
+  return fmt::format("{}…", utf8_prefix(text, kMaxNoted));
 }
 
 class Annotations {
@@ -39,7 +39,7 @@ class Annotations {
   Annotations(json::Patch& patch, const Pod& pod)
       : patch_(patch), pod_(pod), list_(member(pod.metadata(), "annotations") != nullptr) {}
 
-  // "": none of this name.
+  // Sets an annotation; an empty value removes it.
   void set(std::string_view name, std::string_view value) {
     const json::Value* const there = pod_.annotation(name);
     if (value.empty()) {

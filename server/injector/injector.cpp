@@ -7,7 +7,7 @@
 namespace sluice::server::injector {
 namespace {
 
-constexpr std::chrono::seconds kLookAtFile{10};
+constexpr std::chrono::seconds kReadFileEvery{10};
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Injector::Injector(boost::asio::io_context& loop, const InjectorOptions& options
   if (api != nullptr) missed_ = std::make_unique<MissedPods>(loop, *api, settings_, clock, log, options.missed_every);
 }
 
-// An authority that cannot be read now is the one that was read before.
+// While the authority is unknown, pods get the one that was known before.
 const InjectorSettings& Injector::settings() {
   if (std::string now = server_ca_(); !now.empty()) settings_.server_ca = std::move(now);
   return settings_;
@@ -41,7 +41,7 @@ Result<std::uint16_t> Injector::start(std::shared_ptr<const sluice::http::Certif
   auto port = server_.listen_tls(listen_, false, std::move(certificates));
   if (!port) return port;
   load_again();
-  if (missed_) missed_->look();
+  if (missed_) missed_->scan();
   return port;
 }
 
@@ -58,9 +58,9 @@ Result<> Injector::load() {
   return {};
 }
 
-// What is faulty leaves in force what was read before; the log says so once.
+// Reads the CA file every 10 s. If it is invalid, the former content stays in use and one warning is logged.
 void Injector::load_again() {
-  timer_.expires_after(kLookAtFile);
+  timer_.expires_after(kReadFileEvery);
   timer_.async_wait([this](const boost::system::error_code& stopped) {
     if (stopped) return;
     const auto read = load();

@@ -1,6 +1,6 @@
-// The injector as a part of the server: the webhook on a listener of its own, and the look for pods it missed.
+// Connects the injector's parts for the server: the webhook on a listener of its own, and the search for missed pods.
 //
-// Thread: the loop's; metrics may be read from any thread. REQUIRES: what it is given outlives it.
+// Thread: the loop's; metrics may be read from any thread. REQUIRES: the constructor's references outlive it.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@ namespace sluice::server::injector {
 
 class Injector {
  public:
-  // `api` nullptr: nobody looks for missed pods. `server_ca`: asked for each pod, whom it is to trust for
-  // --inject-server-url (PEM); "": not known, or not now.
+  // `api`: nullptr means that missed pods are not searched. `server_ca` is called for each pod and returns the
+  // authorities (PEM) that the agent trusts for --inject-server-url; "": unknown at the moment.
   using ServerCa = std::function<std::string()>;
   Injector(boost::asio::io_context& loop, const InjectorOptions& options, kubernetes::Api* api, ServerCa server_ca,
            const Clock& clock, telemetry::Log& log);
 
   void add_metrics(telemetry::Registry& registry) const;  // this object outlives every scrape
-  // Reads --inject-counters-ca. Error: as of PemFile.
+  // Reads --inject-counters-ca. Error: that of PemFile::read().
   Result<> load();
-  // Error: as of http::Server.
+  // Errors: those of http::Server.
   Result<std::uint16_t> start(std::shared_ptr<const sluice::http::Certificates> certificates);
   void drain(std::function<void()> drained);
 
@@ -48,7 +48,7 @@ class Injector {
   InjectorSettings settings_;
   const ServerCa server_ca_;
   const PemFile counters_ca_;
-  bool faulty_ = false;  // the file, at the last look
+  bool faulty_ = false;  // the CA file was invalid at the last reading
   Webhook webhook_;
   sluice::http::Server server_;
   boost::asio::steady_timer timer_;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::chrono::seconds kDeadline{20};
 constexpr std::size_t kNamespacePage = 500;
-constexpr std::size_t kPodPage = 50;      // about a megabyte: it is read on the loop
-constexpr std::size_t kMostMarked = 200;  // in one look, of a namespace that was labelled with all its pods running
+constexpr std::size_t kPodPage = 50;     // about 1 MB, which the loop parses in one go
+constexpr std::size_t kMaxMarked = 200;  // Events per scan; a newly labelled namespace may have many running pods
 
 std::string namespaces_path() {
   const std::string label = kubernetes::escape_path(fmt::format("{}=enabled", kInjectLabel));
@@ -52,7 +52,7 @@ MissedPods::MissedPods(boost::asio::io_context& loop, kubernetes::Api& api, cons
       timer_(loop),
       life_(std::make_shared<int>()) {}
 
-void MissedPods::look() {
+void MissedPods::scan() {
   namespaces_.clear();
   continue_.clear();
   found_.clear();
@@ -84,14 +84,14 @@ void MissedPods::take(List list, const Answer& answer) {
   if (gone) {
     continue_.clear();
   } else if (!read(list, answer->body)) {
-    return fail("it answered with something else than a list");
+    return fail("its answer is not a list");
   }
   if (!continue_.empty()) return ask(list);
   if (list == List::pods) namespaces_.pop_back();
   next();
 }
 
-// Takes what is in a page, and where the next one begins.
+// Reads one page: its items, and the token of the next page.
 bool MissedPods::read(List list, std::string_view body) {
   json::Tree tree;
   const auto root = tree.parse(body);
@@ -129,7 +129,7 @@ void MissedPods::finish() {
   for (kubernetes::ObjectReference& pod : found_) {
     if (marked_.contains(pod.uid))
       still.insert(pod.uid);
-    else if (unmarked_.size() < kMostMarked)
+    else if (unmarked_.size() < kMaxMarked)
       unmarked_.push_back(std::move(pod));
   }
   marked_ = std::move(still);
@@ -137,7 +137,8 @@ void MissedPods::finish() {
   mark();
 }
 
-// One after the other. One that the API server refuses (its namespace is about to go) keeps no other from its Event.
+// Creates the Events one after the other. If the API server refuses one (for example in a namespace that is being
+// deleted), the others are still created.
 void MissedPods::mark() {
   if (unmarked_.empty()) {
     if (!refused_.empty()) return fail(refused_);
@@ -148,17 +149,17 @@ void MissedPods::mark() {
   const kubernetes::ObjectReference& pod = unmarked_.back();
   const auto now = std::chrono::floor<std::chrono::seconds>(
       std::chrono::sys_time<std::chrono::microseconds>(std::chrono::microseconds(clock_.now_us())));
-  kubernetes::tell_event(api_, pod, event_of(pod), now, [this, life = std::weak_ptr(life_)](Result<bool> told) {
-    if (!life.expired()) marked(told);
+  kubernetes::create_event(api_, pod, event_of(pod), now, [this, life = std::weak_ptr(life_)](Result<bool> created) {
+    if (!life.expired()) marked(created);
   });
 }
 
-void MissedPods::marked(const Result<bool>& told) {
-  if (!told && told.error().code != "refused") return fail(told.error().text);
-  if (!told) {
-    refused_ = told.error().text;
+void MissedPods::marked(const Result<bool>& created) {
+  if (!created && created.error().code != "refused") return fail(created.error().text);
+  if (!created) {
+    refused_ = created.error().text;
   } else {
-    if (*told) ++statistics_.events;
+    if (*created) ++statistics_.events;
     marked_.insert(std::move(unmarked_.back().uid));
   }
   unmarked_.pop_back();
@@ -168,10 +169,11 @@ void MissedPods::marked(const Result<bool>& told) {
 void MissedPods::fail(std::string_view why) {
   ++statistics_.failures;
   if (!std::exchange(failing_, true)) {
-    log_.warn("missed_pods_unknown",
-              fmt::format("Pods without the agent cannot be looked for or marked: {}. The server needs list on "
-                          "namespaces and pods, and create on events.",
-                          why));
+    log_.warn(
+        "missed_pods_unknown",
+        fmt::format("The server cannot list pods without the agent, or create Events for them: {}. It needs list on "
+                    "namespaces and pods, and create on events.",
+                    why));
   }
   end();
 }
@@ -179,7 +181,7 @@ void MissedPods::fail(std::string_view why) {
 void MissedPods::end() {
   timer_.expires_after(every_);
   timer_.async_wait([this, life = std::weak_ptr(life_)](const boost::system::error_code& stopped) {
-    if (!stopped && !life.expired()) look();
+    if (!stopped && !life.expired()) scan();
   });
 }
 

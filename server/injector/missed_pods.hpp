@@ -39,7 +39,7 @@ class MissedPods {
   MissedPods(boost::asio::io_context& loop, kubernetes::Api& api, const InjectorSettings& settings, const Clock& clock,
              telemetry::Log& log, std::chrono::milliseconds every);
 
-  void look();  // and again from then on
+  void scan();  // now, and then periodically
   void stop();
 
   const Statistics& statistics() const { return statistics_; }
@@ -55,7 +55,7 @@ class MissedPods {
   void next();
   void finish();
   void mark();
-  void marked(const Result<bool>& told);
+  void marked(const Result<bool>& created);
   void fail(std::string_view why);
   void end();
 

@@ -33,12 +33,12 @@ Result<std::string> PemFile::read() const {
   if (path_.empty()) return std::string();
   std::ifstream file(path_, std::ios::binary);
   if (!file) return failure("pem", fmt::format("{} cannot be read: {}", path_, std::strerror(errno)));
-  std::string text(kLargest + 1, '\0');
+  std::string text(kMaxBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kLargest) {
-    return failure("pem",
-                   fmt::format("{} is larger than {} bytes: leave in it what agents need to trust", path_, kLargest));
+  if (text.size() > kMaxBytes) {
+    return failure("pem", fmt::format("{} is larger than {} bytes: keep only the certificates that agents need", path_,
+                                      kMaxBytes));
   }
   if (!holds_certificate(text)) return failure("pem", fmt::format("{} holds no certificate in PEM", path_));
   return text;

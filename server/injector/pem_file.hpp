@@ -11,13 +11,13 @@ namespace sluice::server::injector {
 
 class PemFile {
  public:
-  static constexpr std::size_t kLargest =
-      32UL << 10;  // bytes; it becomes an annotation, and all annotations of a pod together may have 256 KiB
+  static constexpr std::size_t kMaxBytes =
+      32UL << 10;  // the text becomes an annotation; all annotations of a pod together may have 256 KiB
 
-  explicit PemFile(std::string path) : path_(std::move(path)) {}  // "": there is none
+  explicit PemFile(std::string path) : path_(std::move(path)) {}  // "": no file
 
-  // The text now. Error: `pem`: it cannot be read, or holds no certificate;
-  // whoever has a good text from before keeps it.
+  // Returns the file's text. Error `pem`: the file cannot be read, is too large, or holds no certificate. Callers then
+  // keep the former text.
   Result<std::string> read() const;
 
  private:

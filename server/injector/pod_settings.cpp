@@ -12,7 +12,7 @@
 namespace sluice::server::injector {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOurs{kInjected, kWarnings, kServerCa, kCountersCa};
+constexpr std::array<std::string_view, 4> kReserved{kInjected, kWarnings, kServerCa, kCountersCa};
 constexpr std::array<std::string_view, 4> kAmounts{"cpu-request", "cpu-limit", "memory-request", "memory-limit"};
 
 bool is_amount(std::string_view name) { return std::ranges::find(kAmounts, name) != kAmounts.end(); }
@@ -32,7 +32,7 @@ void read_annotation(std::string_view name, const json::Value& value, SidecarSet
                                      : fmt::format("is {} and {}", quoted(value.text()), set.error().text));
 }
 
-// Amounts that contradict each other would have the API server refuse the pod.
+// Restores the default amounts: the API server would refuse a pod with contradicting ones.
 void keep_amounts(const SidecarSettings& from, SidecarSettings& to) {
   to.cpu_request_milli = from.cpu_request_milli;
   to.cpu_limit_milli = from.cpu_limit_milli;
@@ -54,18 +54,19 @@ SidecarSettings read_pod_settings(const Pod& pod, const SidecarSettings& default
   bool amounts = false;
   for (const json::Member& annotation : annotations->members()) {
     const std::string_view name = annotation.name;
-    if (!name.starts_with(kPrefix) || std::ranges::find(kOurs, name) != kOurs.end()) continue;
+    if (!name.starts_with(kPrefix) || std::ranges::find(kReserved, name) != kReserved.end()) continue;
     amounts = amounts || is_amount(name.substr(kPrefix.size()));
     read_annotation(name, annotation.value, settings, warnings);
   }
   if (const std::string wrong = contradiction(settings); !wrong.empty()) {
-    warnings.push_back(fmt::format("of the annotations {}*, {}; the amounts are ignored", kPrefix, wrong));
+    warnings.push_back(
+        fmt::format("the annotations {}* contradict each other: {}; the amounts are ignored", kPrefix, wrong));
     keep_amounts(defaults, settings);
   }
   if (amounts && has_pod_resources(pod)) {
     warnings.push_back(
-        "the pod has resources as a whole (spec.resources), of which the agent takes its part; its own amounts are "
-        "ignored");
+        "the pod has resources for all containers (spec.resources), which the agent shares; the annotations for its "
+        "amounts are ignored");
   }
   return settings;
 }

@@ -14,7 +14,7 @@ namespace sluice::server::injector {
 // Adds a warning for each annotation with Sluice's prefix that is unknown or invalid, and ignores it.
 SidecarSettings read_pod_settings(const Pod& pod, const SidecarSettings& defaults, std::vector<std::string>& warnings);
 
-// The pod as a whole has requests or limits (`spec.resources`), of which its containers' must remain below.
+// Whether the pod has requests or limits for all its containers together (`spec.resources`).
 bool has_pod_resources(const Pod& pod);
 
 }  // namespace sluice::server::injector

@@ -24,11 +24,11 @@ constexpr std::array<Suffix, 11> kMemory{{{"Ki", 1LL << 10},
                                           {"T", 1'000'000'000'000},
                                           {"P", 1'000'000'000'000'000},
                                           {"", 1}}};
-constexpr std::size_t kBinary = 5;  // so many of them are
+constexpr std::size_t kBinary = 5;  // the first five suffixes are binary
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// `text` in units of 1/`parts`; nothing where it is not a whole number of them.
+// Parses `text` in units of 1/`parts`. Returns nullopt unless it is a whole number of these units.
 std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t parts) {
   std::int64_t number = 0;
   std::int64_t below_one = 1;

@@ -1,7 +1,7 @@
 // Amounts of CPU and memory as Kubernetes writes them: "250m", "0.5", "64Mi", "128M".
 //
-// Read: digits with an optional fraction, and one of Kubernetes' suffixes; neither a sign nor an exponent. Written: in
-// Kubernetes' own canonical form, so that what the API server makes of it is what was written.
+// Parsing takes digits with an optional fraction and one of Kubernetes' suffixes; no sign and no exponent. Writing uses
+// Kubernetes' canonical form, so that the API server stores exactly the text that was written.
 // Thread safety: pure functions.
 #pragma once
 

@@ -16,11 +16,11 @@ namespace sluice::server::injector {
 // What a pod may change, by its annotations `sluice.dev/<name>`: the allow-list, overrides().
 struct SidecarSettings {
   std::int64_t cpu_request_milli = 10;
-  std::int64_t cpu_limit_milli = 0;  // 0: none, the default: a throttled agent delays every request of its pod
+  std::int64_t cpu_limit_milli = 0;  // 0: no limit, because a throttled agent delays every request of its pod
   std::int64_t memory_request_bytes = 16LL << 20;
   std::int64_t memory_limit_bytes = 64LL << 20;
-  std::map<std::string, std::string, std::less<>> variables;  // of the agent, SLUICE_AGENT_…; what is left out: its own
-                                                              // default
+  std::map<std::string, std::string, std::less<>>
+      variables;  // the agent's, SLUICE_AGENT_…; missing ones keep the agent's default
 };
 
 struct InjectorSettings {
@@ -30,16 +30,16 @@ struct InjectorSettings {
   std::string server_url;
   std::string server_ca;    // PEM; "": agents trust their system's authorities
   std::string counters;     // "memory", or the URL of a Redis without a password
-  std::string counters_ca;  // PEM, of rediss://; "": the system's
+  std::string counters_ca;  // PEM, for rediss://; "": agents trust their system's authorities
   std::string audience = "sluice";
   std::string own_namespace = "sluice-system";
-  SidecarSettings sidecar;  // where no annotation says otherwise
+  SidecarSettings sidecar;  // defaults for pods without annotations
 };
 
 // One setting of the allow-list.
 struct Override {
   std::string_view name;      // "log-level"
-  std::string_view variable;  // the agent's; "": it is about the container's resources
+  std::string_view variable;  // the agent's; "": the setting is an amount of the container's resources
   bool (*good)(std::string_view value);
   std::string_view rule;  // "must be …"
 };
@@ -48,7 +48,7 @@ std::span<const Override> overrides();
 // Sets one of them. Error: `unknown`, `value`; the text completes a sentence that begins with the setting's name.
 Result<> set_override(SidecarSettings& settings, std::string_view name, std::string_view value);
 
-// A contradiction between two settings for which the API server would refuse the pod, in words; "": there is none.
+// Describes a contradiction between two settings, for which the API server would refuse the pod; "": none.
 std::string contradiction(const SidecarSettings& settings);
 
 }  // namespace sluice::server::injector

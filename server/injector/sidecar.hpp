@@ -13,7 +13,7 @@
 namespace sluice::server::injector {
 
 // An init container that starts before the pod's own and runs as long as the pod (`restartPolicy: Always`).
-// `with_resources` false: it takes part in what the pod as a whole was given.
+// `with_resources`: false if the pod has resources for all its containers together, which the sidecar shares.
 std::string sidecar_container(const InjectorSettings& settings, const SidecarSettings& sidecar, bool with_resources);
 
 // Whether the injector owns this variable of the sidecar; others may have added variables of their own.

@@ -23,13 +23,13 @@ std::string json_of(const json::Value& value) {
 
 std::string list_of(std::string_view item) { return fmt::format("[{}]", item); }
 
-// A list in which the injector's items stand among those of others.
+// A list with items of the injector and items of others.
 struct SharedList {
-  std::string_view name;                            // of the container's member
-  std::function<bool(const json::Value&)> is_ours;  // of an item there now
+  std::string_view name;                            // name of the container's field
+  std::function<bool(const json::Value&)> is_ours;  // whether the injector owns an existing item
 };
 
-// Ours as they are wanted, in their order; what others added stays, behind them.
+// Puts the wanted items first, in their order. Items that others added follow.
 void patch_shared(json::Patch& patch, const std::string& at, const json::Value& actual, const json::Value& wanted,
                   const SharedList& list) {
   std::vector<const json::Value*> ours;
@@ -63,7 +63,9 @@ void update_sidecar(json::Patch& patch, const std::string& at, const json::Value
   }
 }
 
-json::Value parsed(json::Tree& tree, const std::string& json) { return *tree.parse(json); }  // it is of our own making
+json::Value parsed(json::Tree& tree, const std::string& json) {
+  return *tree.parse(json);
+}  // valid JSON, because the injector wrote it
 
 }  // namespace
 

@@ -21,7 +21,7 @@ bool is_udp(const json::Value& port) {
   return !protocol.empty() && protocol != "TCP";
 }
 
-// The port of the agent's that a container says it listens on; 0: none.
+// Returns the agent's port that a container declares as its own, or 0.
 std::int64_t clashing_port(const json::Value& container) {
   for (const json::Value& port : items(&container, "ports")) {
     const auto number = integer_member(&port, "containerPort");

@@ -36,7 +36,7 @@ struct Skip {
   bool wanted() const;
 };
 
-// nullopt: the pod shall have a sidecar.
+// nullopt: the pod gets a sidecar.
 std::optional<Skip> find_skip(const Pod& pod, std::string_view namespace_, const InjectorSettings& settings);
 
 }  // namespace sluice::server::injector

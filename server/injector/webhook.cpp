@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kRefused = 4;  // of the results; those before are Injection::Result
+constexpr std::size_t kRefused = 4;  // index in the list of results, after the values of Injection::Result
 constexpr std::size_t kSmallBody = 16UL << 10;
 constexpr std::string_view kNoStore = "Cache-Control: no-store\r\n";
 
@@ -28,7 +28,7 @@ struct Refusal {
   std::string_view headers = kNoStore;
 };
 
-// Why a request is not looked at, before its body is; nothing where it is.
+// Checks the head of a request. Returns a refusal, or nullopt if the body shall be read.
 std::optional<Refusal> refuse_head(const sluice::http::Request& head) {
   if (head.path != Webhook::kPath) return Refusal{404, "NotFound", "The injector has POST /v1/inject only."};
   if (head.method != "POST") {
@@ -67,10 +67,9 @@ void Webhook::admit(sluice::http::Request& head, sluice::http::Admission admissi
   const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), bytes);
   const bool known = !length.empty() && error == std::errc{} && end == length.data() + length.size();
   if (known && bytes <= kMaxReview) return admission.read_body();
-  const Refusal refusal =
-      known || !length.empty()
-          ? too_large(length)
-          : Refusal{411, "BadRequest", "The AdmissionReview does not tell its length: send Content-Length."};
+  const Refusal refusal = known || !length.empty()
+                              ? too_large(length)
+                              : Refusal{411, "BadRequest", "The request has no Content-Length; send one."};
   reviews.count(kRefused);
   log_.warn("review_refused", refusal.text, {{"status", refusal.status}});
   admission.refuse({.status = refusal.status,
@@ -96,12 +95,12 @@ void Webhook::answer(sluice::http::Request& request, sluice::http::Reply& reply)
   json::Tree tree;
   const auto review = read_review({request.body.data(), request.body.size()}, tree);
   if (!review) {
-    return refuse({.text = fmt::format("No AdmissionReview the injector can read: {}.", review.error().text)});
+    return refuse({.text = fmt::format("The injector cannot read this AdmissionReview: {}.", review.error().text)});
   }
   const Injection made = decide(*review, settings_());
   count(made);
   if (log_.wants(telemetry::LogLevel::debug)) {
-    log_.debug("review", made.skip ? made.skip->text : "A pod was looked at.",
+    log_.debug("review", made.skip ? made.skip->text : "The injector answered a review.",
                {{"namespace", review->namespace_},
                 {"pod", review->pod != nullptr ? Pod(*review->pod).name() : std::string_view()},
                 {"patched", !made.patch.empty()},

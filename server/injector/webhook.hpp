@@ -1,7 +1,7 @@
 // The webhook over HTTP: POST /v1/inject with an AdmissionReview.
 //
-// It keeps no pod from being made: what it can read it allows. What it cannot read it refuses with a Status object, and
-// the failure policy of the webhook's configuration says what becomes of the pod then.
+// It allows every request that it can read. A request that it cannot read gets a Status object as the error; then the
+// failure policy of the webhook configuration decides about the pod.
 // Thread: handle() on the loop; the counters may be read from any thread.
 #pragma once
 
@@ -20,14 +20,14 @@ namespace sluice::server::injector {
 class Webhook final : public sluice::http::Handler {
  public:
   static constexpr std::string_view kPath = "/v1/inject";
-  // No pod that large is stored: etcd takes 1.5 MiB.
+  // Larger than any stored pod: etcd's limit is 1.5 MiB.
   static constexpr std::size_t kMaxReview = 2UL << 20;
 
-  // Asked anew for each pod: authorities change. The settings stay where they are while a pod is looked at.
+  // Called for each pod, because authorities change. The reference stays valid during one request.
   using Settings = std::function<const InjectorSettings&()>;
   Webhook(Settings settings, telemetry::Log& log);
 
-  // More than is taken, so that what is too large is refused here, in words that the API server passes on.
+  // Larger than kMaxReview, so that admit() refuses larger bodies with a text that the API server passes on.
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;

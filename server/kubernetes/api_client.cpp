@@ -22,21 +22,21 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::size_t kLongestFile = 64UL * 1024;
-constexpr std::size_t kLargestAnswer = 32UL << 20;  // lists are asked for in pages; this only bounds the memory
-constexpr std::size_t kMostShown = 500;             // of what the API server says
+constexpr std::size_t kMaxFileBytes = 64UL * 1024;
+constexpr std::size_t kMaxAnswerBytes = 32UL << 20;  // only a bound for memory: lists are read in pages
+constexpr std::size_t kMaxQuoted = 500;              // bytes of the API server's text in an error
 
-// Each request has a deadline of its own, and the whole of it: http_client's time-outs are only there behind it.
+// The deadline of a request covers all its phases, so http_client's own time-outs must never come first.
 constexpr std::chrono::minutes kNoLimit{10};
 
 Result<std::string> read_small_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return failure("token", fmt::format("{} cannot be read: {}", path, std::strerror(errno)));
-  std::string text(kLongestFile + 1, '\0');
+  std::string text(kMaxFileBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (file.bad()) return failure("token", fmt::format("{} cannot be read", path));
-  if (text.size() > kLongestFile) return failure("token", fmt::format("{} is larger than a token can be", path));
+  if (text.size() > kMaxFileBytes) return failure("token", fmt::format("{} is larger than a token can be", path));
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.pop_back();
   if (text.empty()) return failure("token", fmt::format("{} is empty", path));
   return text;
@@ -60,11 +60,12 @@ http_client::Options client_options(const ApiOptions& options) {
 
 }  // namespace
 
-// Whatever calls a user holds a reference first: the user may destroy the client.
+// A function that calls a user's callback holds a shared_ptr to this object first, because the user may destroy the
+// client.
 class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(asio::io_context& context, const ApiOptions& options)
-      : context_(context), token_file_(options.token_file), most_waiting_(options.waiting) {
+      : context_(context), token_file_(options.token_file), max_waiting_(options.waiting) {
     for (std::size_t i = 0; i < std::max<std::size_t>(options.connections, 1); ++i) {
       lines_.push_back(std::make_unique<Line>(context, client_options(options)));
     }
@@ -72,8 +73,9 @@ class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
 
   void ask(http_client::Request request, std::chrono::milliseconds deadline, Done done) {
     auto call = std::make_shared<Call>(context_, std::move(request), std::move(done));
-    if (waiting_.size() >= most_waiting_) {
-      return tell_later(call, {"busy", fmt::format("{} requests to the Kubernetes API wait already", waiting_.size())});
+    if (waiting_.size() >= max_waiting_) {
+      return finish_later(call,
+                          {"busy", fmt::format("{} requests to the Kubernetes API wait already", waiting_.size())});
     }
     call->timer.expires_after(deadline);
     call->timer.async_wait([weak = weak_from_this(), call](const boost::system::error_code& stopped) {
@@ -94,12 +96,12 @@ class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
 
  private:
   struct Call {
-    Call(asio::io_context& context, http_client::Request its_request, Done its_done)
-        : request(std::move(its_request)), done(std::move(its_done)), timer(context) {}
+    Call(asio::io_context& context, http_client::Request to_send, Done callback)
+        : request(std::move(to_send)), done(std::move(callback)), timer(context) {}
     http_client::Request request;
     Done done;
     asio::steady_timer timer;
-    bool told = false;
+    bool finished = false;  // `done` was called, or never will be
   };
   using CallPtr = std::shared_ptr<Call>;
 
@@ -109,7 +111,7 @@ class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
     CallPtr call;  // nullptr: idle
   };
 
-  // Whoever waits gets a connection, as long as one is idle.
+  // Gives waiting calls to idle connections.
   void serve() {
     for (const auto& line : lines_) {
       while (line->call == nullptr && !waiting_.empty()) {
@@ -122,60 +124,60 @@ class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
 
   void begin(Line& line, CallPtr call) {
     auto token = read_token(token_file_);
-    if (!token) return tell_later(call, std::move(token.error()));
+    if (!token) return finish_later(call, std::move(token.error()));
     call->request.bearer = *std::move(token);
     line.call = call;
     line.client.send(std::move(call->request), [this, &line, call](Result<http_client::Response> response) {
       const auto self = shared_from_this();
       line.call = nullptr;
       if (response) {
-        tell(call, ApiResponse{response->status, std::move(response->body)});
+        finish(call, ApiResponse{response->status, std::move(response->body)});
       } else {
-        tell(call, std::unexpected(std::move(response.error())));
+        finish(call, std::unexpected(std::move(response.error())));
       }
       if (!self->closed_) self->serve();
     });
   }
 
   void too_late(const CallPtr& call) {
-    if (call->told) return;
+    if (call->finished) return;
     std::string_view where = "it waited for a connection";
     if (const auto found = std::ranges::find(waiting_, call); found != waiting_.end()) {
       waiting_.erase(found);
     } else {
       const auto line = std::ranges::find_if(lines_, [&](const auto& each) { return each->call == call; });
       if (line == lines_.end()) return;
-      where = "it was asked, and what it answered is not known";
+      where = "it was sent, and its answer is unknown";
       (*line)->client.cancel();
       (*line)->call = nullptr;
     }
     const auto self = shared_from_this();
-    tell(call, failure("timeout", fmt::format("a request to the Kubernetes API took too long: {}", where)));
+    finish(call, failure("timeout", fmt::format("a request to the Kubernetes API took too long: {}", where)));
     if (!closed_) serve();
   }
 
-  void tell_later(const CallPtr& call, Error error) {
-    asio::post(context_, [weak = weak_from_this(), call, told = std::move(error)]() mutable {
+  void finish_later(const CallPtr& call, Error error) {
+    asio::post(context_, [weak = weak_from_this(), call, failure = std::move(error)]() mutable {
       const auto self = weak.lock();
-      if (self && !self->closed_) self->tell(call, std::unexpected(std::move(told)));
+      if (self && !self->closed_) self->finish(call, std::unexpected(std::move(failure)));
     });
   }
 
   static void forget(const CallPtr& call) {
-    if (!call || std::exchange(call->told, true)) return;
+    if (!call || std::exchange(call->finished, true)) return;
     call->timer.cancel();
     call->done = nullptr;
   }
 
-  static void tell(const CallPtr& call, Result<ApiResponse> result) {
-    if (std::exchange(call->told, true)) return;
+  static void finish(const CallPtr& call, Result<ApiResponse> result) {
+    if (std::exchange(call->finished, true)) return;
     call->timer.cancel();
     std::exchange(call->done, nullptr)(std::move(result));
   }
 
   asio::io_context& context_;
   const std::string token_file_;
-  const std::size_t most_waiting_;
+  const std::size_t max_waiting_;
   std::vector<std::unique_ptr<Line>> lines_;
   std::deque<CallPtr> waiting_;
   bool closed_ = false;
@@ -193,7 +195,7 @@ void ApiClient::ask(std::string method, std::string path, std::string body, std:
   request.target = std::move(path);
   request.body = std::move(body);
   request.content_type = std::move(content_type);
-  request.max_body = kLargestAnswer;
+  request.max_body = kMaxAnswerBytes;
   impl_->ask(std::move(request), deadline, std::move(done));
 }
 
@@ -202,14 +204,16 @@ Result<ApiOptions> in_cluster(const program::Environment& environment, std::stri
   const char* const port = environment.find("KUBERNETES_SERVICE_PORT");
   if (host == nullptr || port == nullptr || *host == '\0') {
     return failure("not_in_cluster",
-                   "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod of a cluster");
+                   "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this program does not run in a "
+                   "pod of a cluster");
   }
   ApiOptions options;
   options.server = {.transport = http_client::Url::Transport::tls, .host = host, .port = 0, .path = {}};
   const std::string_view digits = port;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), options.server.port);
   if (error != std::errc{} || end != digits.data() + digits.size()) {
-    return failure("not_in_cluster", fmt::format("KUBERNETES_SERVICE_PORT is no port: {}", program::in_quotes(digits)));
+    return failure("not_in_cluster",
+                   fmt::format("KUBERNETES_SERVICE_PORT is not a port: {}", program::in_quotes(digits)));
   }
   options.ca_file = fmt::format("{}/ca.crt", folder);
   options.token_file = fmt::format("{}/token", folder);
@@ -245,7 +249,7 @@ std::string complaint(const ApiResponse& response) {
   if (message == nullptr || message->type() != json::Type::string) {
     return fmt::format("the Kubernetes API answers {}", response.status);
   }
-  return fmt::format("the Kubernetes API answers {}: {}", response.status, message->text().substr(0, kMostShown));
+  return fmt::format("the Kubernetes API answers {}: {}", response.status, message->text().substr(0, kMaxQuoted));
 }
 
 }  // namespace sluice::server::kubernetes

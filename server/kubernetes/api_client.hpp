@@ -25,14 +25,14 @@ namespace sluice::server::kubernetes {
 struct ApiOptions {
   http_client::Url server;
   std::string ca_file = {};     // PEM, read at each connect; "": the system's authorities
-  std::string token_file = {};  // read at each request, for the kubelet replaces it; "": none is sent
-  std::string namespace_ = {};  // our own
+  std::string token_file = {};  // read at each request, because the kubelet replaces it; "": no token
+  std::string namespace_ = {};  // the server's own
   std::size_t connections = 4;  // requests at a time, ≥ 1
-  std::size_t waiting = 256;    // most requests that wait for a connection; above: `busy`
+  std::size_t waiting = 256;    // requests that may wait for a connection; more get the error `busy`
 };
 
-// Where the kubelet puts it in every pod: KUBERNETES_SERVICE_HOST and _PORT, and the files of the service account in
-// `folder`. Error: `not_in_cluster`; names what is missing.
+// Reads the options that the kubelet gives every pod: KUBERNETES_SERVICE_HOST and _PORT, and the service account's
+// files in `folder`. Error `not_in_cluster`: its text names what is missing.
 inline constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 Result<ApiOptions> in_cluster(const program::Environment& environment, std::string_view folder = kServiceAccountFolder);
 
@@ -46,7 +46,7 @@ inline constexpr const char* kJsonPatch = "application/json-patch+json";    // R
 inline constexpr const char* kMergePatch = "application/merge-patch+json";  // RFC 7386
 inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";  // server-side apply
 
-// What users take, so that their tests can answer in its place.
+// The interface for users of the Kubernetes API. Tests implement it.
 class Api {
  public:
   // Called once, from the loop, never inside ask(); may send another request or destroy the API. A status of 400 or
@@ -57,7 +57,7 @@ class Api {
 
   virtual ~Api() = default;
 
-  // `path`: with the query, escaped (escape_path()). `deadline`: of all of it, waiting included; > 0.
+  // `path`: includes the query, escaped with escape_path(). `deadline`: for the whole request including waiting; > 0.
   virtual void ask(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
                    Done done, std::string content_type = "application/json") = 0;
 };
@@ -65,7 +65,7 @@ class Api {
 class ApiClient final : public Api {
  public:
   ApiClient(boost::asio::io_context& context, ApiOptions options);
-  ~ApiClient() override;  // no callback is called any more
+  ~ApiClient() override;  // calls no more callbacks
   ApiClient(const ApiClient&) = delete;
   ApiClient& operator=(const ApiClient&) = delete;
 
@@ -81,7 +81,7 @@ class ApiClient final : public Api {
   std::shared_ptr<Impl> impl_;
 };
 
-// One segment of a path, or a value of its query, as it may stand there.
+// Percent-encodes a segment of a path or a value of a query.
 std::string escape_path(std::string_view segment);
 
 // A response of 400 or more as text for people: its status, and `message` and `reason` of its Status object.

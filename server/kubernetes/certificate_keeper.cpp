@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds kDeadline = 5s;
 constexpr std::chrono::milliseconds kFirstRetry = 500ms;
-constexpr int kMostTurns = 6;  // of one look: steps, and refusals because another server was first
+constexpr int kMaxAttempts = 6;  // per round: own steps, and conflicts with other servers' writes
 constexpr unsigned kConflict = 409;
 constexpr unsigned kNotFound = 404;
 
@@ -34,11 +34,11 @@ CertificateKeeper::CertificateKeeper(boost::asio::io_context& loop, Api& api, Op
       clock_(clock),
       log_(log),
       timer_(loop),
-      backoff_(kFirstRetry, options_.look_every) {}
+      backoff_(kFirstRetry, options_.check_every) {}
 
 void CertificateKeeper::start(std::function<void()> first) {
   first_ = std::move(first);
-  look();
+  check();
 }
 
 void CertificateKeeper::stop() {
@@ -46,12 +46,12 @@ void CertificateKeeper::stop() {
   timer_.cancel();
 }
 
-void CertificateKeeper::look() {
-  if (looking_ || stopped_) return;
-  looking_ = true;
-  turns_ = 0;
+void CertificateKeeper::check() {
+  if (checking_ || stopped_) return;
+  checking_ = true;
+  attempts_ = 0;
   error_.reset();
-  turn();
+  begin_attempt();
 }
 
 std::chrono::sys_seconds CertificateKeeper::now() const {
@@ -72,9 +72,9 @@ void CertificateKeeper::ask(std::string method, std::string path, std::string bo
   api_.ask(std::move(method), std::move(path), std::move(body), kDeadline, take, std::move(content_type));
 }
 
-void CertificateKeeper::turn() {
-  if (++turns_ > kMostTurns) {
-    failed({"conflict", "other servers change the certificate's Secret all the time"});
+void CertificateKeeper::begin_attempt() {
+  if (++attempts_ > kMaxAttempts) {
+    failed({"conflict", "other servers keep changing the certificate's Secret"});
     return finish();
   }
   webhooks_ = {};
@@ -92,7 +92,7 @@ void CertificateKeeper::take_webhooks(Result<ApiResponse> answer) {
     if (read) webhooks_ = *std::move(read);
     if (!read) failed(read.error());
   } else if (answer->status == kNotFound) {
-    webhooks_known_ = true;  // the injector is not installed: nobody needs to be told
+    webhooks_known_ = true;  // the injector is not installed, so there is no caBundle to update
   } else {
     failed({"refused", complaint(*answer)});
   }
@@ -130,14 +130,15 @@ void CertificateKeeper::decide() {
     return finish();
   }
   if (step_ != Step::none) return write(step_);
-  tell_webhooks();
+  update_webhooks();
 }
 
-// The API server's replicas learn of a new caBundle a moment after it was written: one look's time is plenty.
+// Whether clients trust the next authority. The replicas of the API server read a new caBundle within about a second,
+// so waiting for check_every is enough.
 bool CertificateKeeper::next_is_trusted() {
-  const bool told = webhooks_known_ && !secret_.next.certificate.empty() &&
-                    (!webhooks_.exist() || webhooks_.all_trust(secret_.trusted()));
-  if (!told) {
+  const bool trusted = webhooks_known_ && !secret_.next.certificate.empty() &&
+                       (!webhooks_.exist() || webhooks_.all_trust(secret_.trusted()));
+  if (!trusted) {
     announced_.clear();
     return false;
   }
@@ -145,12 +146,13 @@ bool CertificateKeeper::next_is_trusted() {
     announced_ = secret_.next.certificate;
     announced_at_ = now();
   }
-  return now() - announced_at_ >= options_.look_every;
+  return now() - announced_at_ >= options_.check_every;
 }
 
 void CertificateKeeper::write(Step step) {
   if (facts_.standing == Standing::damaged) {
-    log_.warn("tls_secret_damaged", "The Secret holds an authority whose key cannot be used; it is made anew.",
+    log_.warn("tls_secret_damaged",
+              "The key of the authority in the Secret cannot be used; the server makes a new authority.",
               {{"secret", options_.secret}});
   }
   const bool exists = !secret_.version.empty();
@@ -172,33 +174,34 @@ void CertificateKeeper::take_written(Result<ApiResponse> answer) {
   if (answer && good(*answer)) {
     log_.info("tls_secret_written", "The certificate's Secret was changed.",
               {{"secret", options_.secret}, {"step", to_string(step_)}});
-    return turn();
+    return begin_attempt();
   }
-  if (answer && (answer->status == kConflict || answer->status == kNotFound)) return turn();  // another one was first
+  if (answer && (answer->status == kConflict || answer->status == kNotFound))
+    return begin_attempt();  // another server was first
   failed(answer ? Error{"refused", complaint(*answer)} : answer.error());
   finish();
 }
 
-void CertificateKeeper::tell_webhooks() {
+void CertificateKeeper::update_webhooks() {
   const std::string trusted = secret_.trusted();
   if (!webhooks_.exist() || webhooks_.all_trust(trusted)) return put_in_force();
-  ask("PATCH", webhooks_path(options_.webhooks), patch_webhooks(webhooks_, trusted), &CertificateKeeper::take_told,
+  ask("PATCH", webhooks_path(options_.webhooks), patch_webhooks(webhooks_, trusted), &CertificateKeeper::take_updated,
       kStrategicMergePatch);
 }
 
-void CertificateKeeper::take_told(Result<ApiResponse> answer) {
+void CertificateKeeper::take_updated(Result<ApiResponse> answer) {
   if (answer && good(*answer)) {
     for (Webhooks::Hook& each : webhooks_.hooks) each.bundle = secret_.trusted();
-    log_.info("webhooks_told", "The API server was told whom to trust.", {{"configuration", options_.webhooks}});
+    log_.info("webhooks_told", "The webhooks' caBundle was updated.", {{"configuration", options_.webhooks}});
     return put_in_force();
   }
-  if (answer && (answer->status == kConflict || answer->status == kNotFound)) return turn();
+  if (answer && (answer->status == kConflict || answer->status == kNotFound)) return begin_attempt();
   failed(answer ? Error{"refused", complaint(*answer)} : answer.error());
   put_in_force();
 }
 
-// A certificate of another authority than the one served so far waits until the webhooks trust that one; not where
-// there is nothing better to serve.
+// Whether the Secret's certificate may be used. A certificate of a new authority waits until the webhooks trust that
+// authority, unless the certificate in force has expired or there is none.
 bool CertificateKeeper::may_serve() const {
   if (served_.authority.empty() || served_.authority == secret_.authority.certificate || served_.until <= now()) {
     return true;
@@ -220,7 +223,7 @@ void CertificateKeeper::put_in_force() {
     served_chain_ = secret_.chain();
     statistics_.ca_not_after = facts_.authority.until.time_since_epoch().count();
     if (!first) ++statistics_.rotations;
-    log_.info("tls_renewed", "A certificate counts from the next connection on.",
+    log_.info("tls_renewed", "New connections get the renewed certificate.",
               {{"secret", options_.secret}, {"not_after", format_timestamp(facts_.leaf.until)}});
   }
   trusted_ = secret_.trusted();
@@ -232,20 +235,20 @@ void CertificateKeeper::failed(const Error& error) {
 }
 
 void CertificateKeeper::finish() {
-  looking_ = false;
-  secret_ = {};  // no key lies about
+  checking_ = false;
+  secret_ = {};  // keeps private keys in memory no longer than needed
   if (error_) {
     ++statistics_.failures;
     if (trouble_ != error_->text) log_.warn("tls_not_kept", error_->text, {{"code", error_->code}});
     trouble_ = error_->text;
   } else {
-    if (trouble_) log_.info("tls_kept", "The certificate is looked after again.");
+    if (trouble_) log_.info("tls_kept", "The certificate's Secret can be read and renewed again.");
     trouble_.reset();
     backoff_.reset();
   }
-  timer_.expires_after(error_ ? kFirstRetry + backoff_.next(random_share()) : Backoff::Duration(options_.look_every));
+  timer_.expires_after(error_ ? kFirstRetry + backoff_.next(random_share()) : Backoff::Duration(options_.check_every));
   timer_.async_wait([this, life = std::weak_ptr<int>(life_)](const boost::system::error_code& stopped) {
-    if (!stopped && !life.expired()) look();
+    if (!stopped && !life.expired()) check();
   });
   if (certificates_->in_force() && first_) std::exchange(first_, nullptr)();
 }

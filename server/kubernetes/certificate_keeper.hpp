@@ -10,8 +10,8 @@
 //   4. put the certificate in force, but only when the webhooks trust its authority
 // If anything fails, the certificate in force stays, and the next round tries again.
 //
-// Thread: the loop's; statistics and certificates() from any. What it asks may be lost, late, or done without an
-// answer.
+// Thread: the loop's; statistics and certificates() may be used from any. Requests and answers may be lost or late: the
+// next round reads the state again.
 #pragma once
 
 #include <atomic>
@@ -42,21 +42,21 @@ class CertificateKeeper {
     std::string namespace_ = {};
     std::string secret = "sluice-tls";
     Wanted wanted = {};
-    std::string webhooks = {};  // the MutatingWebhookConfiguration; "": none
-    std::chrono::milliseconds look_every{10'000};
+    std::string webhooks = {};  // name of the MutatingWebhookConfiguration; "": none
+    std::chrono::milliseconds check_every{10'000};
   };
 
-  // All of them outlive it.
+  // REQUIRES: the references outlive the keeper.
   CertificateKeeper(boost::asio::io_context& loop, Api& api, Options options, const Clock& clock, telemetry::Log& log);
   CertificateKeeper(const CertificateKeeper&) = delete;
   CertificateKeeper& operator=(const CertificateKeeper&) = delete;
 
   // Starts the first round; more follow periodically. `first` is called once a certificate is in force.
   void start(std::function<void()> first);
-  void stop();  // no more rounds
-  void look();  // starts a round now, unless one is running
+  void stop();   // no more rounds
+  void check();  // starts a round now, unless one is running
 
-  // For listeners, from the start on: without a certificate until the first is there.
+  // For listeners. It holds no certificate until the first one is in force.
   const std::shared_ptr<sluice::http::Certificates>& certificates() const { return certificates_; }
   // The authorities to trust, PEM; "" before the first certificate.
   const std::string& ca_pem() const { return trusted_; }
@@ -75,15 +75,15 @@ class CertificateKeeper {
 
   void ask(std::string method, std::string path, std::string body, Answer answer,
            std::string content_type = "application/json");
-  void turn();
+  void begin_attempt();
   void take_webhooks(Result<ApiResponse> answer);
   void read_secret();
   void take_secret(Result<ApiResponse> answer);
   void decide();
   void write(Step step);
   void take_written(Result<ApiResponse> answer);
-  void tell_webhooks();
-  void take_told(Result<ApiResponse> answer);
+  void update_webhooks();
+  void take_updated(Result<ApiResponse> answer);
   void put_in_force();
   void finish();
   void failed(const Error& error);
@@ -99,24 +99,24 @@ class CertificateKeeper {
   boost::asio::steady_timer timer_;
   Backoff backoff_;
   const std::shared_ptr<sluice::http::Certificates> certificates_ = sluice::http::Certificates::without_files();
-  std::shared_ptr<int> life_ = std::make_shared<int>();  // answers that come after its end are not taken
+  std::shared_ptr<int> life_ = std::make_shared<int>();  // expired after destruction, so late answers are ignored
   std::function<void()> first_;
   bool stopped_ = false;
 
-  // One look.
-  bool looking_ = false;
-  int turns_ = 0;
+  // State of the running round.
+  bool checking_ = false;
+  int attempts_ = 0;
   Webhooks webhooks_;
   bool webhooks_known_ = false;
   TlsSecret secret_;
-  Facts facts_;  // of the version examined_
+  Facts facts_;  // of the Secret with the version examined_
   Step step_ = Step::none;
-  std::optional<Error> error_;  // the first
+  std::optional<Error> error_;  // the round's first
 
-  // From look to look.
+  // State that lasts across rounds.
   std::string examined_;
-  std::string announced_;                    // the next authority that webhooks were seen to trust
-  std::chrono::sys_seconds announced_at_{};  // since when
+  std::string announced_;                    // the next authority that all webhooks trust
+  std::chrono::sys_seconds announced_at_{};  // when the keeper first saw that
   Served served_;
   std::string served_chain_;
   std::string trusted_;

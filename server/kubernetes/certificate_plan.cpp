@@ -10,12 +10,12 @@ using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
 constexpr seconds kClocksDiffer = std::chrono::minutes(5);
-constexpr std::size_t kMostBridges = 3;  // so many authorities back, whoever was told of one then is still served
+constexpr std::size_t kMaxBridges = 3;  // clients that know the third-last authority still accept the certificate
 
 Standing standing_of(const TlsSecret& secret) {
   if (secret.empty()) return Standing::absent;
   if (secret.authority.key.empty()) return Standing::foreign;
-  return fits(secret.authority) ? Standing::ours : Standing::damaged;
+  return fits(secret.authority) ? Standing::valid : Standing::damaged;
 }
 
 Period period_of(const std::string& certificate) {
@@ -23,7 +23,7 @@ Period period_of(const std::string& certificate) {
   return read ? read->period : Period{};
 }
 
-// It begins a little before now, for those whose clocks are behind ours.
+// The period starts up to 5 min before now, for clients whose clocks are behind.
 Period lasting(seconds lifetime, sys_seconds now) {
   return {now - std::min(kClocksDiffer, lifetime / 12), now + lifetime};
 }
@@ -36,8 +36,8 @@ std::vector<std::string> both(std::vector<std::string> names, const std::vector<
   return names;
 }
 
-// Servers that want different names (one flag was changed, and they are restarted one by one) must not go on replacing
-// each other's certificate: for a name that is missing, none is taken away. That waits for the renewal that is due.
+// During a rolling restart with a changed flag, servers want different names. They must not keep replacing each other's
+// certificate. So a renewal because of missing names only adds names. A renewal that is due drops the others.
 std::vector<std::string> names_for(const TlsSecret& secret, const Wanted& wanted, sys_seconds now) {
   const auto served = read_certificate(secret.leaf.certificate);
   const bool good = served && is_issued_by(secret.leaf.certificate, secret.authority.certificate);
@@ -45,16 +45,16 @@ std::vector<std::string> names_for(const TlsSecret& secret, const Wanted& wanted
   return both(wanted.names, served->names);
 }
 
-// The first ones that still hold.
-std::string holding(const std::string& certificates, sys_seconds now, std::size_t most) {
-  std::string held;
+// Returns the first `limit` certificates that have not expired.
+std::string unexpired(const std::string& certificates, sys_seconds now, std::size_t limit) {
+  std::string found;
   for (const std::string& each : split_certificates(certificates)) {
-    if (most == 0) break;
+    if (limit == 0) break;
     if (period_of(each).until <= now) continue;
-    held += each;
-    --most;
+    found += each;
+    --limit;
   }
-  return held;
+  return found;
 }
 
 Result<TlsSecret> with_new_leaf(TlsSecret secret, const std::vector<std::string>& names, const Wanted& wanted,
@@ -64,12 +64,12 @@ Result<TlsSecret> with_new_leaf(TlsSecret secret, const std::vector<std::string>
   auto made = issue(secret.authority, names, period);
   if (!made) return std::unexpected(std::move(made.error()));
   secret.leaf = *std::move(made);
-  secret.bridges = holding(secret.bridges, now, kMostBridges);
+  secret.bridges = unexpired(secret.bridges, now, kMaxBridges);
   if (secret.asked == Renewal::certificate) secret.asked = Renewal::none;
   return secret;
 }
 
-Result<TlsSecret> found(const TlsSecret& secret, const Wanted& wanted, sys_seconds now, const Served& served) {
+Result<TlsSecret> make_new(const TlsSecret& secret, const Wanted& wanted, sys_seconds now, const Served& served) {
   auto authority = make_authority(lasting(wanted.authority_lifetime, now));
   if (!authority) return std::unexpected(std::move(authority.error()));
   TlsSecret made{.version = secret.version, .authority = *std::move(authority)};
@@ -91,9 +91,9 @@ Result<TlsSecret> announce(TlsSecret secret, const Wanted& wanted, sys_seconds n
 Result<TlsSecret> promote(TlsSecret secret, const Wanted& wanted, sys_seconds now, const Served& served) {
   auto bridged = bridge(secret.authority, secret.next.certificate);
   if (!bridged) return std::unexpected(std::move(bridged.error()));
-  const bool earlier_ones_hold = secret.former_until > now;
-  secret.former = secret.authority.certificate + (earlier_ones_hold ? secret.former : std::string());
-  secret.former_until = std::max({earlier_ones_hold ? secret.former_until : sys_seconds{}, served.until,
+  const bool former_still_needed = secret.former_until > now;
+  secret.former = secret.authority.certificate + (former_still_needed ? secret.former : std::string());
+  secret.former_until = std::max({former_still_needed ? secret.former_until : sys_seconds{}, served.until,
                                   period_of(secret.leaf.certificate).until});
   secret.bridges = *bridged + secret.bridges;
   secret.authority = std::exchange(secret.next, {});
@@ -105,7 +105,7 @@ Result<TlsSecret> promote(TlsSecret secret, const Wanted& wanted, sys_seconds no
 Facts examine(const TlsSecret& secret, const Wanted& wanted) {
   Facts facts;
   facts.standing = standing_of(secret);
-  if (facts.standing != Standing::ours) return facts;
+  if (facts.standing != Standing::valid) return facts;
   facts.authority = period_of(secret.authority.certificate);
   if (const auto leaf = read_certificate(secret.leaf.certificate)) {
     facts.leaf = leaf->period;
@@ -124,7 +124,7 @@ bool is_due(const Period& period, sys_seconds now) { return now >= period.until 
 
 Step next_step(const Facts& facts, sys_seconds now, bool next_is_trusted) {
   if (facts.standing == Standing::foreign) return Step::refuse;
-  if (facts.standing != Standing::ours || facts.authority.until <= now) return Step::found;
+  if (facts.standing != Standing::valid || facts.authority.until <= now) return Step::found;
   if (facts.announced && next_is_trusted) return Step::promote;
   const bool asked = facts.asked == Renewal::certificate;
   if (!facts.leaf_good || facts.lacks_names || asked || is_due(facts.leaf, now)) return Step::renew;
@@ -138,7 +138,7 @@ Result<TlsSecret> carry_out(Step step, const TlsSecret& secret, const Wanted& wa
                             const Served& served) {
   switch (step) {
     case Step::found:
-      return found(secret, wanted, now, served);
+      return make_new(secret, wanted, now, served);
     case Step::renew:
       return with_new_leaf(secret, names_for(secret, wanted, now), wanted, now);
     case Step::announce:

@@ -23,26 +23,26 @@
 namespace sluice::server::kubernetes {
 
 struct Wanted {
-  std::vector<std::string> names = {};  // of the certificate
+  std::vector<std::string> names = {};  // DNS names and addresses for the certificate
   std::chrono::seconds lifetime = std::chrono::days(90);
   std::chrono::seconds authority_lifetime = std::chrono::days(3650);
 };
 
 enum class Standing : std::uint8_t {
-  absent,  // no Secret, or one that holds nothing
-  ours,
-  damaged,  // it holds an authority's key, but not one that can be used
-  foreign,  // it holds a certificate and no authority's key: it is somebody else's, and left alone
+  absent,   // no Secret, or an empty one
+  valid,    // the server's own, with a usable authority
+  damaged,  // it holds an authority's key that cannot be used
+  foreign,  // it holds a certificate but no authority's key, so it belongs to somebody else and is not changed
 };
 
-// What a Secret's content comes to.
+// What next_step() needs to know about a Secret.
 struct Facts {
   Standing standing = Standing::absent;
   Period authority{};
   Period leaf{};
-  bool leaf_good = false;    // it is signed by the authority in force, and the key is its own
-  bool lacks_names = false;  // some that are wanted
-  bool announced = false;    // there is a next authority, and it can be used
+  bool leaf_good = false;    // the authority in force signed it, and its key fits
+  bool lacks_names = false;  // it lacks wanted names
+  bool announced = false;    // there is a usable next authority
   bool has_former = false;
   std::chrono::sys_seconds former_until{};
   Renewal asked = Renewal::none;
@@ -51,28 +51,29 @@ Facts examine(const TlsSecret& secret, const Wanted& wanted);
 
 enum class Step : std::uint8_t {
   none,
-  refuse,    // the content belongs to somebody else: leave it alone
-  found,     // make everything anew
-  renew,     // another certificate of the authority in force
+  refuse,    // the Secret belongs to somebody else: change nothing
+  found,     // make a new authority and a certificate
+  renew,     // make another certificate of the authority in force
   announce,  // make the next authority
-  promote,   // put it in force
-  retire,    // trust the former one no more
+  promote,   // put the next authority in force
+  retire,    // remove the former authority
 };
 std::string_view to_string(Step step);
 
-// `next_is_trusted`: who trusts has been told of the next authority.
+// `next_is_trusted`: clients trust the next authority already.
 Step next_step(const Facts& facts, std::chrono::sys_seconds now, bool next_is_trusted);
 
-// Two thirds of it have passed.
+// Whether two thirds of the period have passed.
 bool is_due(const Period& period, std::chrono::sys_seconds now);
 
-// What the one who decides serves: it is not what the Secret says where that was deleted or damaged.
+// What this server serves now. It differs from the Secret if that was deleted or damaged.
 struct Served {
-  std::string authority = {};  // "": nothing is served
+  std::string authority = {};  // "": no certificate yet
   std::chrono::sys_seconds until{};
 };
 
-// The Secret as it is to be written. REQUIRES: a step that writes, next_step()'s for this content. Error: `tls`.
+// Returns the Secret to write for this step. REQUIRES: next_step() returned this step for this Secret, and the step
+// writes. Error: `tls`.
 Result<TlsSecret> carry_out(Step step, const TlsSecret& secret, const Wanted& wanted, std::chrono::sys_seconds now,
                             const Served& served);
 

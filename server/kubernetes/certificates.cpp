@@ -82,7 +82,7 @@ bool set_name(X509* certificate, const std::string& name) {
                                     reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0) == 1;
 }
 
-// Everything but names, extensions and signature.
+// Starts a certificate: all fields except names, extensions and signature.
 Owned<X509> begin(EVP_PKEY* key, const Period& period) {
   Owned<X509> made(X509_new());
   const bool good = made && X509_set_version(made.get(), X509_VERSION_3) == 1 && set_serial(made.get()) &&
@@ -222,7 +222,7 @@ Result<std::string> bridge(const KeyPair& former, const std::string& authority) 
 
 Result<CertificateFacts> read_certificate(const std::string& certificate) {
   const Owned<X509> read = parse_certificate(certificate);
-  if (!read) return fault("this is no certificate in PEM form");
+  if (!read) return fault("this is not a certificate in PEM form");
   return CertificateFacts{{time_of(X509_get0_notBefore(read.get())), time_of(X509_get0_notAfter(read.get()))},
                           names_in(read.get())};
 }

@@ -37,17 +37,17 @@ Result<KeyPair> issue(const KeyPair& authority, const std::vector<std::string>& 
 // together with the former authority.
 Result<std::string> bridge(const KeyPair& former, const std::string& authority);
 
-// What a certificate says (the first, where the text holds several).
+// Facts of a certificate; if the text holds several, of the first.
 struct CertificateFacts {
   Period period;
   std::vector<std::string> names;  // DNS names and addresses, sorted
 };
 Result<CertificateFacts> read_certificate(const std::string& certificate);
 
-bool fits(const KeyPair& pair);                                                   // the key is the certificate's
-bool is_issued_by(const std::string& certificate, const std::string& authority);  // its signature is the authority's
+bool fits(const KeyPair& pair);  // whether the key belongs to the certificate
+bool is_issued_by(const std::string& certificate, const std::string& authority);  // whether the authority signed it
 
-// Each certificate of a text by itself; what stands between them is left out.
+// Splits a PEM text into single certificates and drops text between them.
 std::vector<std::string> split_certificates(std::string_view text);
 
 }  // namespace sluice::server::kubernetes

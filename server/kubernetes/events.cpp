@@ -13,14 +13,14 @@ namespace sluice::server::kubernetes {
 namespace {
 
 constexpr std::chrono::milliseconds kEventDeadline{5'000};
-constexpr std::size_t kLongestMessage = 1'024;  // the API's own limit
-constexpr std::size_t kLongestPodName = 200;    // of 253, of which the digits behind it take some
+constexpr std::size_t kMaxMessageBytes = 1'024;  // the API's own limit
+constexpr std::size_t kMaxPodNameBytes = 200;    // of the 253 for a name; a '.' and 16 digits follow
 constexpr unsigned kEventExists = 409;
 
 std::string name_of(const ObjectReference& about, const Event& event) {
   const std::string digits = to_hex(sha256(about.uid + "/" + event.reason));
-  std::string_view name = std::string_view(about.name).substr(0, kLongestPodName);
-  while (name.ends_with('-') || name.ends_with('.')) name.remove_suffix(1);  // what is cut off must leave a name
+  std::string_view name = std::string_view(about.name).substr(0, kMaxPodNameBytes);
+  while (name.ends_with('-') || name.ends_with('.')) name.remove_suffix(1);  // a cut name must not end with these
   return fmt::format("{}.{}", name, digits.substr(0, 16));
 }
 
@@ -55,7 +55,7 @@ std::string write_event(const ObjectReference& about, const Event& event, std::c
   write_reference(writer, about);
   writer.field("type", event.type == Event::Type::warning ? "Warning" : "Normal");
   writer.field("reason", event.reason);
-  writer.field("message", utf8_prefix(event.message, kLongestMessage));
+  writer.field("message", utf8_prefix(event.message, kMaxMessageBytes));
   writer.field("firstTimestamp", time);
   writer.field("lastTimestamp", time);
   writer.field("count", std::int64_t{1});
@@ -69,15 +69,15 @@ std::string write_event(const ObjectReference& about, const Event& event, std::c
   return writer.take();
 }
 
-void tell_event(Api& api, const ObjectReference& about, const Event& event, std::chrono::sys_seconds now,
-                std::function<void(Result<bool>)> done) {
-  const auto judge = [told = std::move(done)](Result<ApiResponse> answer) {
-    if (!answer) return told(std::unexpected(std::move(answer.error())));
-    if (answer->status == kEventExists) return told(false);
-    if (answer->status >= 300) return told(failure("refused", complaint(*answer)));
-    told(true);
+void create_event(Api& api, const ObjectReference& about, const Event& event, std::chrono::sys_seconds now,
+                  std::function<void(Result<bool>)> done) {
+  const auto on_answer = [callback = std::move(done)](Result<ApiResponse> answer) {
+    if (!answer) return callback(std::unexpected(std::move(answer.error())));
+    if (answer->status == kEventExists) return callback(false);
+    if (answer->status >= 300) return callback(failure("refused", complaint(*answer)));
+    callback(true);
   };
-  api.ask("POST", events_path(about), write_event(about, event, now), kEventDeadline, judge);
+  api.ask("POST", events_path(about), write_event(about, event, now), kEventDeadline, on_answer);
 }
 
 }  // namespace sluice::server::kubernetes

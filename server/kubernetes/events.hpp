@@ -30,12 +30,13 @@ struct Event {
   std::string message;  // for people, at most 1,024 bytes; longer ones are cut
 };
 
-// Where it is created, and the object as it is sent; for those who ask by themselves.
+// The path and the body of the request that creates the Event.
 std::string events_path(const ObjectReference& about);
 std::string write_event(const ObjectReference& about, const Event& event, std::chrono::sys_seconds now);
 
-// `done`: true: it is new; false: it was there. Errors: as Api's; `refused`: the API server's own words.
-void tell_event(Api& api, const ObjectReference& about, const Event& event, std::chrono::sys_seconds now,
-                std::function<void(Result<bool>)> done);
+// Creates the Event. `done` gets true if it is new, false if it existed. Errors: those of Api; `refused`: the API
+// server's answer.
+void create_event(Api& api, const ObjectReference& about, const Event& event, std::chrono::sys_seconds now,
+                  std::function<void(Result<bool>)> done);
 
 }  // namespace sluice::server::kubernetes

@@ -14,19 +14,19 @@ namespace {
 using namespace std::chrono_literals;
 using program::ConfigReader;
 
-constexpr std::size_t kLongestLabel = 63;  // RFC 1123
-constexpr std::size_t kLongestDnsName = 253;
+constexpr std::size_t kMaxLabelBytes = 63;  // RFC 1123
+constexpr std::size_t kMaxDnsNameBytes = 253;
 
-// Of lower-case letters, digits and hyphens, neither first nor last.
+// Lower-case letters, digits and hyphens; no hyphen at either end.
 bool is_label(std::string_view text) {
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !text.empty() && text.size() <= kLongestLabel && plain(text.front()) && plain(text.back()) &&
+  return !text.empty() && text.size() <= kMaxLabelBytes && plain(text.front()) && plain(text.back()) &&
          std::ranges::all_of(text, [&](char c) { return plain(c) || c == '-'; });
 }
 
-// Labels with dots between them: what objects in Kubernetes are called, and hosts.
+// Labels separated by dots: names of Kubernetes objects and hosts.
 bool is_dotted_name(std::string_view text) {
-  if (text.size() > kLongestDnsName) return false;
+  if (text.size() > kMaxDnsNameBytes) return false;
   for (;;) {
     const std::size_t dot = text.find('.');
     if (!is_label(text.substr(0, dot))) return false;
@@ -38,7 +38,7 @@ bool is_dotted_name(std::string_view text) {
 std::string read_object_name(ConfigReader& reader, std::string_view flag) {
   const std::string& text = reader.value(flag).text;
   if (!text.empty() && !is_dotted_name(text)) {
-    reader.fault(flag, "must be a name as Kubernetes has them: lower-case letters, digits, '-' and '.'");
+    reader.fault(flag, "must be a Kubernetes name: lower-case letters, digits, '-' and '.'");
   }
   return text;
 }
@@ -62,11 +62,11 @@ std::optional<ApiOptions> read_in_cluster(ConfigReader& reader, const program::E
   }
   auto found = in_cluster(environment);
   if (found) return *std::move(found);
-  reader.fault("kubernetes", "cannot be had: " + found.error().text);
+  reader.fault("kubernetes", "cannot be read: " + found.error().text);
   return std::nullopt;
 }
 
-// `where`: what --kubernetes says, or is taken to say.
+// `where`: the value of --kubernetes, or its default.
 std::optional<ApiOptions> read_api(ConfigReader& reader, const program::Environment& environment,
                                    std::string_view where) {
   if (where == "off") {
@@ -87,7 +87,7 @@ std::optional<ApiOptions> read_api(ConfigReader& reader, const program::Environm
   return api;
 }
 
-// As they stand in the certificate: addresses in their one form.
+// Returns the names in their form in certificates: sorted, addresses in canonical form.
 std::vector<std::string> read_names(ConfigReader& reader) {
   std::vector<std::string> names;
   std::string_view rest = reader.value("tls-self-managed").text;
@@ -127,7 +127,7 @@ std::optional<CertificateKeeper::Options> read_self_managed(ConfigReader& reader
   options.wanted.authority_lifetime = std::chrono::floor<std::chrono::seconds>(authority);
   options.secret = read_object_name(reader, "tls-secret");
   options.webhooks = read_object_name(reader, "webhook-configuration");
-  options.look_every = reader.duration("tls-look-every", 100ms, 10min, "100ms to 10m");
+  options.check_every = reader.duration("tls-look-every", 100ms, 10min, "100ms to 10m");
   return options;
 }
 
@@ -142,8 +142,7 @@ Settings read_settings(ConfigReader& reader, const program::Environment& environ
 
 SecretsOptions read_secrets_options(ConfigReader& reader, const program::Environment& environment) {
   const program::FlagValue& where = reader.value("kubernetes");
-  if (where.given && where.text == "off")
-    reader.fault("kubernetes", "leaves nowhere to make Secrets; name the cluster");
+  if (where.given && where.text == "off") reader.fault("kubernetes", "must name the cluster in which to make Secrets");
   const auto api = read_api(reader, environment, where.given ? where.text : "in-cluster");
   return {.api = api.value_or(ApiOptions{}),
           .database_host = reader.value("database-host").text,

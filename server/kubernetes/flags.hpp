@@ -1,4 +1,4 @@
-// The flags by which a server is told of its cluster, and of the certificate that it keeps there. A part of config.
+// The flags about the Kubernetes API and the certificate that the server stores there. A part of config.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,7 @@ inline constexpr FlagSpec kWebhookConfiguration{"webhook-configuration", "Kubern
                                                 "The MutatingWebhookConfiguration whose caBundle the server keeps up "
                                                 "to date with --tls-self-managed. Default: none."};
 
-// Of the command make-secrets.
+// Flags of the command make-secrets.
 inline constexpr FlagSpec kDatabaseHost{"database-host", "Secrets", "HOST[:PORT]", "sluice-postgres",
                                         "Host of PostgreSQL in the URLs of the Secret sluice-database."};
 inline constexpr FlagSpec kDatabaseName{"database-name", "Secrets", "NAME", "sluice",
@@ -56,7 +56,7 @@ struct Settings {
 
 Settings read_settings(program::ConfigReader& reader, const program::Environment& environment);
 
-// In a cluster, unless --kubernetes names one.
+// Without --kubernetes, the options are those of a pod in its cluster.
 SecretsOptions read_secrets_options(program::ConfigReader& reader, const program::Environment& environment);
 
 }  // namespace sluice::server::kubernetes

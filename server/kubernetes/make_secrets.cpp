@@ -25,15 +25,15 @@ std::string password() {
 Result<MadeSecret> make(Api& api, boost::asio::io_context& loop, const std::string& path, const NewSecret& secret) {
   std::optional<Result<ApiResponse>> answer;
   api.ask("POST", path, write_secret(secret), kSecretDeadline,
-          [&](Result<ApiResponse> told) { answer = std::move(told); });
+          [&](Result<ApiResponse> result) { answer = std::move(result); });
   loop.restart();
   while (!answer) loop.run_one();
   if (!*answer) return std::unexpected(std::move(answer->error()));
-  const ApiResponse& said = **answer;
-  if (said.status >= 300 && said.status != kSecretExists) {
-    return failure("refused", fmt::format("the Secret {} cannot be made: {}", secret.name, complaint(said)));
+  const ApiResponse& response = **answer;
+  if (response.status >= 300 && response.status != kSecretExists) {
+    return failure("refused", fmt::format("the Secret {} cannot be made: {}", secret.name, complaint(response)));
   }
-  return MadeSecret{secret.name, said.status != kSecretExists};
+  return MadeSecret{secret.name, response.status != kSecretExists};
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Creates the Secrets with the passwords of PostgreSQL and Redis, for a cluster that runs both itself. Existing Secrets
 // are neither read nor changed.
 //
-// Thread safety: wanted_secrets() is pure but for randomness; make_secrets() runs a loop of its own until all is done.
+// Thread safety: wanted_secrets() is pure except for randomness; make_secrets() runs a loop of its own until it is
+// done.
 #pragma once
 
 #include <string>
@@ -34,7 +35,7 @@ std::string write_secret(const NewSecret& secret);
 
 struct MadeSecret {
   std::string name;
-  bool made = false;  // false: it was there
+  bool made = false;  // false: it existed already
 };
 // Errors: as Api's; `refused`. Secrets before the one that failed have been created.
 Result<std::vector<MadeSecret>> make_secrets(const SecretsOptions& options);

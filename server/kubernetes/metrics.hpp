@@ -1,4 +1,4 @@
-// The metrics of the certificate that the server keeps in Kubernetes.
+// The metrics of the certificate that the server stores in Kubernetes.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

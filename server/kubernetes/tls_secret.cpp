@@ -41,7 +41,8 @@ Renewal renewal_in(std::string_view text) {
 
 enum class Form : std::uint8_t { whole, merge_patch };
 
-// A merge patch leaves alone what it does not name: what is gone is null there, and left out of a whole object.
+// Writes a value. A merge patch keeps fields that it does not name, so an empty value is null there; a whole object
+// omits it.
 void write_value(json::Writer& writer, Form form, std::string_view name, std::string_view value) {
   if (!value.empty()) {
     writer.field(name, value);
@@ -55,7 +56,7 @@ void write_annotations(json::Writer& writer, Form form, const TlsSecret& secret)
   writer.begin_object();
   write_value(writer, form, kFormerUntil,
               secret.former.empty() ? std::string() : format_timestamp(secret.former_until));
-  if (secret.asked == Renewal::none) write_value(writer, form, kRenew, "");  // what was asked for is done
+  if (secret.asked == Renewal::none) write_value(writer, form, kRenew, "");  // the requested renewal was done
   writer.end_object();
 }
 
@@ -82,7 +83,7 @@ Result<TlsSecret> read_tls_secret(std::string_view object) {
   const json::Value* const metadata = document ? document->find("metadata") : nullptr;
   TlsSecret secret;
   secret.version = text_at(metadata, "resourceVersion");
-  if (secret.version.empty()) return failure("unexpected", "the Kubernetes API's answer is no Secret");
+  if (secret.version.empty()) return failure("unexpected", "the Kubernetes API's answer is not a Secret");
   const json::Value* const data = document->find("data");
   const json::Value* const annotations = metadata->find("annotations");
   secret.authority = {first_certificate(bytes_at(data, "ca.crt")), bytes_at(data, "ca.key")};

@@ -1,14 +1,14 @@
 // The content of the server's TLS Secret: the authority, the certificate in use, and the progress of replacing the
 // authority. As a value, and as JSON of the Kubernetes API.
 //
-// | key | is |
+// | key | content |
 // |---|---|
-// | `tls.crt`, `tls.key` | what is served: the server's certificate with the bridges behind it, and its key |
-// | `ca.crt` | whom to trust: the authority in force first, then one that is announced, then former ones |
+// | `tls.crt`, `tls.key` | the server's certificate followed by the bridges, and its key |
+// | `ca.crt` | the authorities to trust: the one in force, then the announced one, then former ones |
 // | `ca.key` | the key of the authority in force |
-// | `ca-next.crt`, `ca-next.key` | the authority that is announced: trusted already, not in force yet |
+// | `ca-next.crt`, `ca-next.key` | the announced authority: trusted, but not in force yet |
 // | `ca-former.crt` | authorities trusted until the annotation sluice.dev/former-ca-until |
-// | `ca-bridge.crt` | the authority in force signed by the former one, that one by the one before it |
+// | `ca-bridge.crt` | bridges: the authority in force signed by the former one, and so on |
 //
 // The annotation sluice.dev/renew (`certificate` or `ca`) requests a renewal before it is due.
 // Thread safety: values and pure functions.
@@ -29,8 +29,8 @@ enum class Renewal : std::uint8_t { none, certificate, authority };
 struct TlsSecret {
   std::string version = {};  // resourceVersion; "": there is no such Secret
   KeyPair authority = {};
-  KeyPair next = {};        // both texts empty: none is announced
-  std::string former = {};  // "": none
+  KeyPair next = {};        // empty: no authority is announced
+  std::string former = {};  // "": no former authority
   std::chrono::sys_seconds former_until{};
   std::string bridges = {};
   KeyPair leaf = {};
@@ -41,11 +41,11 @@ struct TlsSecret {
   bool empty() const { return trusted().empty() && authority.key.empty() && chain().empty() && leaf.key.empty(); }
 };
 
-// The object as the API answers it. Error: `unexpected`, it is no Secret. Values that are missing or unreadable are "".
+// Reads the API's JSON. Error `unexpected`: it is not a Secret. Missing and unreadable values become "".
 Result<TlsSecret> read_tls_secret(std::string_view object);
 
-// The object for its creation, and the merge patch (RFC 7386) of one that has `secret.version`, which the API refuses
-// with 409 where it has been changed meanwhile.
+// Write the object to create, and the merge patch (RFC 7386) of an existing one. The API server refuses the patch with
+// 409 if the Secret no longer has `secret.version`.
 std::string create_tls_secret(const TlsSecret& secret, std::string_view name);
 std::string patch_tls_secret(const TlsSecret& secret);
 

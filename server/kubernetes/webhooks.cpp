@@ -33,7 +33,7 @@ Result<Webhooks> read_webhooks(std::string_view object) {
   const auto document = tree.parse(object);
   Webhooks read;
   read.version = member_text(document ? document->find("metadata") : nullptr, "resourceVersion");
-  if (read.version.empty()) return failure("unexpected", "the Kubernetes API's answer is no webhook configuration");
+  if (read.version.empty()) return failure("unexpected", "the Kubernetes API's answer is not a webhook configuration");
   const json::Value* const hooks = document->find("webhooks");
   if (hooks == nullptr || hooks->type() != json::Type::array) return read;
   for (const json::Value& each : hooks->items()) {

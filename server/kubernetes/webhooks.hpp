@@ -21,14 +21,14 @@ struct Webhooks {
   std::vector<Hook> hooks;
 
   bool exist() const { return !version.empty(); }
-  bool all_trust(std::string_view bundle) const;         // exactly this one
-  bool all_include(std::string_view certificate) const;  // this one among others
+  bool all_trust(std::string_view bundle) const;         // exactly this bundle
+  bool all_include(std::string_view certificate) const;  // this certificate, among others
 };
 
 // The path of the configuration `name`.
 std::string webhooks_path(std::string_view name);
 
-// The object as the API answers it. Error: `unexpected`.
+// Reads the API's JSON. Error: `unexpected`.
 Result<Webhooks> read_webhooks(std::string_view object);
 
 // The strategic merge patch that sets this bundle in every hook and changes nothing else. The API server refuses it

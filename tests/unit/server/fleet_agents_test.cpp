@@ -49,7 +49,7 @@ TEST_CASE_FIXTURE(World, "an agent serves the tenants its token reaches, and eac
   CHECK(table.live_agents(kBoth, now) == sluice::sync::LiveAgents{{"bank", 4}, {"shop", 5}});
   // Until the organization's tenants are known, those that no agent lists count as if they had the platform's only.
   CHECK(table.live_agents(kPlatform, now) == sluice::sync::LiveAgents{{"*", 1}, {"bank", 4}, {"shop", 5}});
-  table.see({}, {{"acme", {"shop", "bank", "kiosk"}}}, now);
+  table.merge_stored({}, {{"acme", {"shop", "bank", "kiosk"}}}, now);
   CHECK(table.live_agents(kPlatform, now) ==
         sluice::sync::LiveAgents{{"*", 1}, {"bank", 4}, {"kiosk", 3}, {"shop", 5}});
   const server::sync::AgentCaller stranger{.token_id = "t9", .organization_id = "other", .tenant_ids = {}};
@@ -84,9 +84,10 @@ TEST_CASE_FIXTURE(World, "agents of other replicas count, each once, and those t
   table.take_changed(now);
   now += 3s;
   const auto seen = [](std::string id, std::chrono::seconds ago, bool gone) {
-    return fleet::SeenAgent{.key = fleet::key_of(kPlatform, id), .scope = {}, .heard_ago = ago, .gone = gone};
+    return fleet::StoredAgent{.key = fleet::key_of(kPlatform, id), .scope = {}, .heard_ago = ago, .gone = gone};
   };
-  table.see({seen("p", 1s, false), seen("r", 14s, false), seen("old", 16s, false), seen("q", 1s, true)}, {}, now);
+  table.merge_stored({seen("p", 1s, false), seen("r", 14s, false), seen("old", 16s, false), seen("q", 1s, true)}, {},
+                     now);
   CHECK(live() == 2);
   CHECK(table.counts(now).missing == 1);
   now += 5s;
@@ -99,13 +100,13 @@ TEST_CASE_FIXTURE(World, "an agent whose news is not stored yet is kept, though 
   table.take_changed(now);
   now += 1s;
   hear(kPlatform, "p");  // a new run of it, which PostgreSQL does not know yet
-  const fleet::SeenAgent gone{.key = fleet::key_of(kPlatform, "p"), .scope = {}, .heard_ago = 0s, .gone = true};
-  table.see({gone}, {}, now);
+  const fleet::StoredAgent gone{.key = fleet::key_of(kPlatform, "p"), .scope = {}, .heard_ago = 0s, .gone = true};
+  table.merge_stored({gone}, {}, now);
   CHECK(live() == 2);
   const auto rows = table.take_changed(now);
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].key.agent_id == "p");
-  table.see({gone}, {}, now);  // stored, and heard of no later than the other replica did
+  table.merge_stored({gone}, {}, now);  // stored, and heard of no later than the other replica did
   CHECK(live() == 1);
 }
 
@@ -113,8 +114,8 @@ TEST_CASE_FIXTURE(World, "an agent that came back after it left is kept, whichev
   hear(kPlatform, "p");
   table.take_changed(now);
   // It left two seconds ago, told another replica so, and reports here since.
-  table.see({fleet::SeenAgent{.key = fleet::key_of(kPlatform, "p"), .scope = {}, .heard_ago = 2s, .gone = true}}, {},
-            now);
+  table.merge_stored(
+      {fleet::StoredAgent{.key = fleet::key_of(kPlatform, "p"), .scope = {}, .heard_ago = 2s, .gone = true}}, {}, now);
   CHECK(live() == 1);
 }
 
@@ -122,11 +123,11 @@ TEST_CASE_FIXTURE(World, "an agent whose watch is open is not forgotten") {
   REQUIRE(table.watch_began(kPlatform, "p", std::nullopt, now));
   table.take_changed(now);
   now += 11min;
-  table.see({}, {}, now);
+  table.merge_stored({}, {}, now);
   CHECK(table.take_changed(now).size() == 1);  // the watch is told again
   table.watch_ended(kPlatform, "p");
   table.take_changed(now);
-  table.see({}, {}, now);
+  table.merge_stored({}, {}, now);
   hear(kPlatform, "p");
   CHECK(table.take_changed(now).at(0).watch == fleet::WatchState::unknown);  // it is a new one here
 }
@@ -134,11 +135,11 @@ TEST_CASE_FIXTURE(World, "an agent whose watch is open is not forgotten") {
 TEST_CASE_FIXTURE(World, "an agent whose news could not be stored for ten minutes is kept until it is") {
   hear(kPlatform, "p");
   now += 11min;
-  table.see({}, {}, now);
+  table.merge_stored({}, {}, now);
   const auto rows = table.take_changed(now);
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].heard_ago == 11min);
-  table.see({}, {}, now);
+  table.merge_stored({}, {}, now);
   table.put_back(rows);
   CHECK(table.take_changed(now).empty());  // forgotten
 }

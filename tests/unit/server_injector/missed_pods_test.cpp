@@ -94,7 +94,7 @@ struct Rig {
   MissedPods missed{loop, api, with, clock, log, 1h};
 
   void look() {
-    missed.look();
+    missed.scan();
     loop.restart();
     // The timer of the next look is all that is left.
     while (loop.poll_one() > 0) {
@@ -205,7 +205,7 @@ TEST_CASE("namespaces that are never touched are not missed, whatever their labe
 TEST_CASE("answers that come after the stop find nobody") {
   Rig rig;
   rig.api.pods["shop"] = {bare("u1")};
-  rig.missed.look();
+  rig.missed.scan();
   rig.missed.stop();
   rig.loop.run();
   CHECK(rig.count() == 0);

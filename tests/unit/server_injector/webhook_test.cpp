@@ -54,7 +54,7 @@ TEST_CASE("what cannot be read is refused with a Status that says why, and count
   CHECK(answer.status == 400);
   CHECK(answer.type == "application/json");
   CHECK(answer.has(R"("kind":"Status")"));
-  CHECK(answer.has("No AdmissionReview the injector can read: the body is not valid JSON"));
+  CHECK(answer.has("The injector cannot read this AdmissionReview: the body is not valid JSON"));
   CHECK(rig.ask("{}", "GET").status == 405);
   CHECK(rig.ask("{}", "POST", "/v1/other").status == 404);
   CHECK(rig.ask("{}", "POST", "/v1/inject", "text/plain").status == 415);

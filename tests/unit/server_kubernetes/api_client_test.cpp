@@ -162,7 +162,7 @@ TEST_CASE("in a cluster everything is found where the kubelet puts it, and what 
   const program::Invocation elsewhere({}, {"KUBERNETES_SERVICE_PORT=443"});
   CHECK(in_cluster(elsewhere.environment(), folder.path("")).error().code == "not_in_cluster");
   const program::Invocation odd({}, {"KUBERNETES_SERVICE_HOST=::1", "KUBERNETES_SERVICE_PORT=tcp://x"});
-  CHECK(in_cluster(odd.environment(), folder.path("")).error().text.find("no port") != std::string::npos);
+  CHECK(in_cluster(odd.environment(), folder.path("")).error().text.find("not a port") != std::string::npos);
 }
 
 TEST_CASE("paths are escaped, and complaints are the API server's own words") {

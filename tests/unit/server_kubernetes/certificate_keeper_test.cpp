@@ -33,7 +33,7 @@ struct Rig {
                                                 .lifetime = std::chrono::seconds(kLifetime),
                                                 .authority_lifetime = std::chrono::seconds(kAuthorityLifetime)},
                                      .webhooks = "sluice-injector",
-                                     .look_every = std::chrono::seconds(kLook)};
+                                     .check_every = std::chrono::seconds(kLook)};
   boost::asio::io_context loop;
   DrivenClock clock;
   telemetry::LineWriter lines{STDERR_FILENO};
@@ -52,7 +52,7 @@ struct Rig {
   }
   void look() {
     for (const auto& each : keepers) {
-      each->look();
+      each->check();
       settle();
     }
   }
@@ -356,7 +356,7 @@ TEST_CASE("whatever is lost or killed: nobody who was told of an authority ever 
       if (dice == 1) rig.cluster.annotate("sluice.dev/renew", "certificate");
       for (std::size_t i = 0; i < rig.keepers.size(); ++i) {
         if (cut_off[i] > rig.clock.seconds) continue;
-        rig.keepers[i]->look();
+        rig.keepers[i]->check();
         if (dice == 2 && i == which) {  // killed somewhere in the middle
           for (auto steps = below(6); steps > 0; --steps) {
             rig.loop.restart();

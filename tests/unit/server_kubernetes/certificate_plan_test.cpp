@@ -17,7 +17,7 @@ const Wanted kWanted{.names = {"a.svc", "b.svc"}, .lifetime = 900s, .authority_l
 // Ours, and nothing to do: the certificate is as old as `leaf`, the authority as `authority`.
 Facts facts(std::chrono::seconds leaf = 0s, std::chrono::seconds authority = 0s) {
   Facts made;
-  made.standing = Standing::ours;
+  made.standing = Standing::valid;
   made.authority = {kNow - authority, kNow - authority + 9'000s};
   made.leaf = {kNow - leaf, kNow - leaf + 900s};
   made.leaf_good = true;
@@ -199,7 +199,7 @@ TEST_CASE("standings: what cannot be used is told from what is somebody else's")
   CHECK(examine(changed, kWanted).standing == Standing::damaged);
   changed = good;
   changed.leaf = other.leaf;
-  CHECK(examine(changed, kWanted).standing == Standing::ours);
+  CHECK(examine(changed, kWanted).standing == Standing::valid);
   CHECK(step_of(changed, kNow) == Step::renew);
   changed.leaf = {};
   CHECK(step_of(changed, kNow) == Step::renew);

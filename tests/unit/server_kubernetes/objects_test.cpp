@@ -64,8 +64,8 @@ TEST_CASE("an event that is there already is no failure; a refusal is") {
   const auto outcome = [](Result<ApiResponse> answer) {
     Said api(std::move(answer));
     std::string told;
-    tell_event(api, kPod, kMissing, {},
-               [&](Result<bool> done) { told = done ? (*done ? "new" : "there") : done.error().code; });
+    create_event(api, kPod, kMissing, {},
+                 [&](Result<bool> done) { told = done ? (*done ? "new" : "there") : done.error().code; });
     CHECK(api.asked == "POST /api/v1/namespaces/shop/events");
     return told;
   };
