@@ -185,7 +185,7 @@ class World {
     judgement.rulebook = selection.first();
   }
   void prepare() { agent::decide::prepare_call(snapshot->tenant_of(*key_view), request, judgement); }
-  Decision conclude() const { return agent::decide::conclude(selection, request, {&judgement, 1}); }
+  Decision conclude() const { return agent::decide::make_decision(selection, request, {&judgement, 1}); }
   void count(agent::usage::Recorder& recorder, const Decision& decision) {
     recorder.decided({.decision = decision,
                       .tenant = snapshot->tenant_of(*key_view),
