@@ -1,6 +1,7 @@
 #include "common/json/edit.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
@@ -80,20 +81,15 @@ void append(std::string& out, const Value& value) {
   }
 }
 
-std::string edited(const Value& object, std::span<const std::string_view> dropped, std::span<const NamedText> added) {
-  std::string out = "{";
-  bool first = true;
-  for (const auto& [name, text] : added) {
-    append_member(out, name, first);
-    out += text;
-  }
+Value edited(Tree& tree, const Value& object, std::span<const std::string_view> dropped,
+             std::span<const Member> added) {
+  std::vector<Member> members(added.begin(), added.end());
   for (const Member& item : object.members()) {
     if (std::ranges::find(dropped, item.name) != dropped.end()) continue;
-    if (std::ranges::find(added, item.name, &NamedText::first) != added.end()) continue;
-    append_member(out, item.name, first);
-    append(out, item.value);
+    if (std::ranges::find(added, item.name, &Member::name) != added.end()) continue;
+    members.push_back(item);
   }
-  return out += '}';
+  return tree.object(members);
 }
 
 Faults nul_faults(const Value& document) {

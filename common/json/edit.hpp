@@ -1,12 +1,11 @@
-// Writing a parsed value again, whole or with other members: numbers stay as they were written.
+// Changing a parsed value, and writing it again: numbers stay as they were written.
 //
-// Thread safety: pure functions.
+// Thread safety: none beyond that of the tree.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "common/base/error.hpp"
 #include "common/json/tree.hpp"
@@ -20,12 +19,10 @@ void append(std::string& out, const Value& value);
 // Appends `"name":`, behind a comma where it is not the first; clears `first`.
 void append_member(std::string& out, std::string_view name, bool& first);
 
-// A member's name and its value as JSON text.
-using NamedText = std::pair<std::string_view, std::string>;
-
-// `object` without the members `dropped`, and with `added` in front of the others. An added member replaces one of the
-// same name. REQUIRES: an object.
-std::string edited(const Value& object, std::span<const std::string_view> dropped, std::span<const NamedText> added);
+// `object` without the members `dropped`, and with `added` in front of the others, in `tree`, which must be the one
+// that holds `object`. An added member replaces those of the same name. No member counts as taken. REQUIRES: an object.
+Value edited(Tree& tree, const Value& object, std::span<const std::string_view> dropped,
+             std::span<const Member> added = {});
 
 // One fault for each name and text with the character NUL, which JSON can write and PostgreSQL cannot store.
 Faults nul_faults(const Value& document);

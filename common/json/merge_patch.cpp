@@ -1,43 +1,37 @@
 #include "common/json/merge_patch.hpp"
 
+#include <vector>
+
 #include "common/json/edit.hpp"
 
 namespace sluice::json {
 namespace {
 
-void append_merged(std::string& out, const Value* target, const Value& patch) {
-  if (patch.type() != Type::object) return append(out, patch);
-  out += '{';
-  bool first = true;
-  if (target != nullptr && target->type() == Type::object) {
-    for (const Member& old : target->members()) {
-      const Value* const change = patch.find(old.name);
-      if (change != nullptr && change->type() == Type::null) continue;
-      append_member(out, old.name, first);
-      if (change == nullptr) {
-        append(out, old.value);
-      } else {
-        append_merged(out, &old.value, *change);
-      }
+Value merged_with(Tree& tree, const Value* target, const Value& patch) {
+  if (patch.type() != Type::object) return patch;
+  const Value nothing(static_cast<Member*>(nullptr), 0);
+  const Value& base = target != nullptr && target->type() == Type::object ? *target : nothing;
+  std::vector<Member> members;
+  for (const Member& old : base.members()) {
+    const Value* const change = patch.find(old.name);
+    if (change == nullptr) {
+      members.push_back(old);
+    } else if (change->type() != Type::null) {
+      members.push_back({old.name, merged_with(tree, &old.value, *change)});
     }
   }
   for (const Member& added : patch.members()) {
-    const bool known = target != nullptr && target->type() == Type::object && target->find(added.name) != nullptr;
     // A duplicate is kept, so that the reader of the document refuses it.
-    if ((known && !added.duplicate) || added.value.type() == Type::null) continue;
-    append_member(out, added.name, first);
-    append_merged(out, nullptr, added.value);
+    const bool known = base.find(added.name) != nullptr && !added.duplicate;
+    if (known || added.value.type() == Type::null) continue;
+    members.push_back({added.name, merged_with(tree, nullptr, added.value)});
   }
-  out += '}';
+  return tree.object(members);
 }
 
 }  // namespace
 
-std::string merged(const Value& target, const Value& patch) {
-  std::string out;
-  append_merged(out, &target, patch);
-  return out;
-}
+Value merged(Tree& tree, const Value& target, const Value& patch) { return merged_with(tree, &target, patch); }
 
 std::string merge_patch(const Value& before, const Value& after) {
   const auto text_of = [](const Value& value) {

@@ -1,7 +1,7 @@
 // Merge patches (RFC 7396): a member replaces one of the same name, null removes it, objects are merged member by
 // member.
 //
-// Thread safety: pure functions.
+// Thread safety: none beyond that of the tree.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace sluice::json {
 
-// The text of `target` changed by `patch`. Numbers stay as they were written, members keep their order, new ones
+// `target` changed by `patch`, both of `tree`. Numbers stay as they were written, members keep their order, new ones
 // follow.
-std::string merged(const Value& target, const Value& patch);
+Value merged(Tree& tree, const Value& target, const Value& patch);
 
 // The patch that turns `before` into `after`. REQUIRES: objects; `after` holds no null.
 std::string merge_patch(const Value& before, const Value& after);

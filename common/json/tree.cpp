@@ -31,6 +31,27 @@ using Reader = rapidjson::GenericReader<PlainRunsUtf8, PlainRunsUtf8, TreeAlloca
 
 constexpr std::size_t kSmallObject = 16;  // up to here comparing all pairs is quicker than hashing
 
+template <class T>
+std::span<T> allocate(std::pmr::monotonic_buffer_resource& arena, std::size_t count) {
+  if (count == 0) return {};
+  T* const memory = static_cast<T*>(arena.allocate(count * sizeof(T), alignof(T)));
+  std::uninitialized_value_construct_n(memory, count);
+  return {memory, count};
+}
+
+void mark_duplicates(std::span<Member> members) {
+  if (members.size() <= kSmallObject) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const auto before = members.first(i);
+      members[i].duplicate = std::ranges::find(before, members[i].name, &Member::name) != before.end();
+    }
+    return;
+  }
+  std::unordered_set<std::string_view> seen;
+  seen.reserve(members.size());
+  for (Member& member : members) member.duplicate = !seen.insert(member.name).second;
+}
+
 // Receives the parser's events, whose texts stay where they are; open containers' children wait on a stack until their
 // container ends.
 class TreeBuilder {
@@ -56,7 +77,7 @@ class TreeBuilder {
 
   bool EndArray(rapidjson::SizeType count) {
     --depth_;
-    const std::span<Value> items = allocate<Value>(count);
+    const std::span<Value> items = allocate<Value>(arena_, count);
     std::copy(stack_.end() - count, stack_.end(), items.begin());
     stack_.resize(stack_.size() - count);
     return push(Value(items));
@@ -64,7 +85,7 @@ class TreeBuilder {
 
   bool EndObject(rapidjson::SizeType count) {
     --depth_;
-    const std::span<Member> members = allocate<Member>(count);
+    const std::span<Member> members = allocate<Member>(arena_, count);
     const auto first = stack_.end() - 2 * static_cast<std::ptrdiff_t>(count);
     for (std::size_t i = 0; i < count; ++i) {
       const auto pair = first + 2 * static_cast<std::ptrdiff_t>(i);
@@ -101,33 +122,12 @@ class TreeBuilder {
     return refuse(fmt::format("nested more than {} deep", kMaxDepth));
   }
 
-  template <class T>
-  std::span<T> allocate(std::size_t count) {
-    if (count == 0) return {};
-    T* const memory = static_cast<T*>(arena_.allocate(count * sizeof(T), alignof(T)));
-    std::uninitialized_value_construct_n(memory, count);
-    return {memory, count};
-  }
-
   // Raw text is checked by the parser, but it writes "\udc00" as the bytes of a surrogate, which are no UTF-8.
   static bool has_surrogate(std::string_view text) {
     for (std::size_t at = text.find('\xED'); at != std::string_view::npos; at = text.find('\xED', at + 1)) {
       if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xA0) return true;
     }
     return false;
-  }
-
-  static void mark_duplicates(std::span<Member> members) {
-    if (members.size() <= kSmallObject) {
-      for (std::size_t i = 1; i < members.size(); ++i) {
-        const auto before = members.first(i);
-        members[i].duplicate = std::ranges::find(before, members[i].name, &Member::name) != before.end();
-      }
-      return;
-    }
-    std::unordered_set<std::string_view> seen;
-    seen.reserve(members.size());
-    for (Member& member : members) member.duplicate = !seen.insert(member.name).second;
   }
 
   std::pmr::monotonic_buffer_resource& arena_;
@@ -161,7 +161,7 @@ std::string_view describe(Type type) {
 class Tree::Parser {
  public:
   std::expected<Value, Fault> parse(std::string_view text);
-  void clear() { arena_.release(); }
+  std::pmr::monotonic_buffer_resource& arena() { return arena_; }
 
  private:
   static constexpr std::size_t kFirstBytes = 4096;  // most texts are small, and take one allocation
@@ -188,7 +188,20 @@ std::expected<Value, Fault> Tree::Parser::parse(std::string_view text) {
 Tree::Tree() : parser_(std::make_unique<Parser>()) {}
 Tree::~Tree() = default;
 
-void Tree::clear() { parser_->clear(); }
+Value Tree::string(std::string_view text) {
+  const std::span<char> copy = allocate<char>(parser_->arena(), text.size());
+  std::ranges::copy(text, copy.begin());
+  return {Type::string, {copy.data(), copy.size()}};
+}
+
+Value Tree::object(std::span<const Member> members) {
+  const std::span<Member> copy = allocate<Member>(parser_->arena(), members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) copy[i] = {members[i].name, members[i].value};
+  mark_duplicates(copy);
+  return {copy.data(), copy.size()};
+}
+
+void Tree::clear() { parser_->arena().release(); }
 
 std::expected<Value, Fault> Tree::parse(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);

@@ -80,7 +80,7 @@ inline std::string_view Value::text_of(std::string_view name) const {
   return found != nullptr && found->type_ == Type::string ? found->text() : std::string_view();
 }
 
-// Owns the memory of one parsed document.
+// Owns the memory of parsed documents, and of values that were made of theirs.
 class Tree {
  public:
   Tree();
@@ -91,7 +91,12 @@ class Tree {
   // Refuses: faulty syntax or UTF-8, the byte NUL, lone surrogates, more than kMaxDepth levels or kMaxBytes.
   std::expected<Value, Fault> parse(std::string_view text);
 
-  // Forgets what was parsed; the memory is for the next text.
+  // A string. The text is copied.
+  Value string(std::string_view text);
+  // An object of these members, in this order; their names and values are not copied. Marks duplicates anew.
+  Value object(std::span<const Member> members);
+
+  // Forgets all values; the memory is for the next text.
   void clear();
 
  private:

@@ -33,6 +33,17 @@ void Writer::texts(const std::vector<std::string>& values) {
   out_ += ']';
 }
 
+void Writer::raw(std::string_view json) {
+  begin_item();
+  out_ += json;
+}
+
+void Writer::members_of(std::string_view object) {
+  if (object.size() <= 2) return;
+  begin_item();
+  out_ += object.substr(1, object.size() - 2);
+}
+
 void Writer::field(std::string_view name, std::string_view value) {
   key(name);
   text(value);

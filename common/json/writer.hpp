@@ -25,6 +25,9 @@ class Writer {
   void begin_list();
   void end_list();
   void texts(const std::vector<std::string>& values);  // a list on one line
+  void raw(std::string_view json);                     // a value that is JSON text already
+  // The members of an object that is compact JSON text already, among those of the open object.
+  void members_of(std::string_view object);
 
   void field(std::string_view name, std::string_view value);
   void field(std::string_view name, const char* value) { field(name, std::string_view(value)); }
@@ -44,7 +47,7 @@ class Writer {
   void begin_item();  // the comma and the line before a member or an item of a list
   void new_line();
 
-  const bool compact_;
+  bool compact_;
   std::string out_;
   std::size_t depth_ = 0;
   bool first_ = true;       // nothing stands in the open object or list yet

@@ -47,8 +47,13 @@ Window read_window(const Context& context) {
   return window;
 }
 
-std::string window_document(const Window& window) {
-  return fmt::format(R"("since":"{}","until":"{}")", format_timestamp(window.since), format_timestamp(window.until));
+// An answer that begins with the window it is about.
+Answer answer_about(const Window& window) {
+  Answer answer;
+  answer.object = open_object();
+  answer.object->field("since", format_timestamp(window.since));
+  answer.object->field("until", format_timestamp(window.until));
+  return answer;
 }
 
 void filter(const Call& call, const Window& window, std::string_view time, store::Statement& statement) {
@@ -186,9 +191,12 @@ Answer list_analytics(Context& context) {
     }
     items.push_back(row_document(row, dimensions));
   }
-  Answer answer;
-  answer.body = fmt::format(R"({{{},"totals":{},)", window_document(window), totals(context, window)) +
-                list_document(items, next).substr(1);
+  Answer answer = answer_about(window);
+  answer.object->key("totals");
+  answer.object->raw(totals(context, window));
+  write_list(*answer.object, next, [&items](json::Writer& out) {
+    for (const std::string& item : items) out.raw(item);
+  });
   return answer;
 }
 
@@ -202,14 +210,19 @@ Answer list_throttled_subjects(Context& context) {
   filter(context.call, window, "hour", statement);
   statement.add(" GROUP BY tenant_id, policy_id, subject ORDER BY 4 DESC, tenant_id, policy_id, subject");
   const pqxx::result rows = statement.add(fmt::format(" LIMIT {}", page.limit)).run(context.tx);
-  std::vector<std::string> items;
+  Answer answer = answer_about(window);
+  json::Writer& out = *answer.object;
+  out.key("items");
+  out.begin_list();
   for (const auto& row : rows) {
-    items.push_back(fmt::format(R"({{"tenant_id":{},"policy_id":{},"subject":{},"count":{}}})",
-                                json::string_literal(row[0].c_str()), json::string_literal(row[1].c_str()),
-                                json::string_literal(row[2].c_str()), row[3].c_str()));
+    out.begin_object();
+    out.field("tenant_id", row[0].c_str());
+    out.field("policy_id", row[1].c_str());
+    out.field("subject", row[2].c_str());
+    out.field("count", row[3].as<std::int64_t>());
+    out.end_object();
   }
-  Answer answer;
-  answer.body = fmt::format(R"({{{},"items":[{}]}})", window_document(window), fmt::join(items, ","));
+  out.end_list();
   return answer;
 }
 

@@ -42,7 +42,9 @@ std::string diff_of(const std::string& before, const std::string& after) {
 class Writer {
  public:
   Writer(Context& context, const BundleBody& body, ApplyPlan plan)
-      : tx_(context.tx), body_(body), plan_(std::move(plan)) {}
+      : tx_(context.tx), body_(body), plan_(std::move(plan)) {
+    changes_.begin_list();
+  }
 
   // What is removed first makes room for what comes; what refers goes before what it refers to.
   void write(const std::optional<std::string>& setting) {
@@ -58,15 +60,25 @@ class Writer {
     check_unindexed();
   }
 
-  const std::string& changes() const { return changes_; }
+  // A JSON list. REQUIRES: written, called once.
+  std::string take_changes() {
+    changes_.end_list();
+    return changes_.take();
+  }
   store::ChangeLog& log() { return log_; }
 
  private:
   void add(std::string_view action, const store::ObjectKey& key, const std::string& diff = {}) {
-    changes_ +=
-        fmt::format(R"({}{{"action":"{}","kind":"{}",)", changes_.empty() ? "" : ",", action, info(key.kind).name);
-    if (info(key.kind).in_tenant()) changes_ += fmt::format(R"("tenant_id":"{}",)", key.tenant_id);
-    changes_ += fmt::format(R"("id":"{}"{}{}}})", key.id, diff.empty() ? "" : R"(,"diff":)", diff);
+    changes_.begin_object();
+    changes_.field("action", action);
+    changes_.field("kind", info(key.kind).name);
+    if (info(key.kind).in_tenant()) changes_.field("tenant_id", key.tenant_id);
+    changes_.field("id", key.id);
+    if (!diff.empty()) {
+      changes_.key("diff");
+      changes_.raw(diff);
+    }
+    changes_.end_object();
   }
 
   void create(Kind kind) {
@@ -169,7 +181,7 @@ class Writer {
   const BundleBody& body_;
   ApplyPlan plan_;
   store::ChangeLog log_;
-  std::string changes_;  // items of a JSON list
+  json::Writer changes_{json::Writer::Layout::compact};  // a list
 };
 
 }  // namespace
@@ -194,11 +206,17 @@ Answer apply_bundle(Context& context) {
     context.log = std::move(writer.log());
   }
   Answer answer;
-  answer.body = fmt::format(R"({{"dry_run":{},"changes":[)", options.dry_run);
-  answer.body.append(writer.changes()).append(fmt::format(R"(],"unchanged":{},"warnings":)", unchanged));
-  sluice::http::write_faults(body.warnings, answer.body);
+  json::Writer& out = answer.object.emplace(open_object());
+  out.field("dry_run", options.dry_run);
+  out.key("changes");
+  out.raw(writer.take_changes());
+  out.field("unchanged", static_cast<std::int64_t>(unchanged));
+  std::string warnings;
+  sluice::http::write_faults(body.warnings, warnings);
+  out.key("warnings");
+  out.raw(warnings);
   if (publishes && !options.dry_run) answer.published = true;
-  answer.body += context.log.empty() ? R"(,"revision":null})" : "}";
+  if (context.log.empty()) out.null_field("revision");
   return answer;
 }
 

@@ -166,9 +166,7 @@ Answer list_audit(Context& context) {
     }
     items.push_back(entry(row));
   }
-  Answer answer;
-  answer.body = list_document(items, next);
-  return answer;
+  return list_answer(next, items);
 }
 
 Answer get_revision(Context& context) {

@@ -4,7 +4,6 @@
 #include <pqxx/pqxx>
 
 #include "common/base/text.hpp"
-#include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
 #include "server/admin/places.hpp"
 #include "server/http/refusal.hpp"
@@ -31,12 +30,10 @@ void check_free(postgres::Transaction& tx, const identity::Binding& binding) {
   throw http::Refusal(409, "exists", text, {{"/service_account", text}});
 }
 
-Draft draft_binding(postgres::Transaction& tx, const std::string& body) {
-  json::Tree tree;
-  const json::Value value = tree.parse(body).value();
+Draft draft_binding(postgres::Transaction& tx, const json::Value& body) {
   Faults faults;
-  identity::Binding binding = identity::read_binding(value, faults);
-  check_places(tx, value, binding.organization_id, binding.tenant_ids, faults);
+  identity::Binding binding = identity::read_binding(body, faults);
+  check_places(tx, body, binding.organization_id, binding.tenant_ids, faults);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   check_free(tx, binding);
   return {.key = {Kind::binding, binding.organization_id, "", binding.id},

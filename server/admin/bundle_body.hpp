@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "common/domain/bundle.hpp"
+#include "common/json/tree.hpp"
 #include "common/objects/kind.hpp"
 #include "server/admin/call.hpp"
 #include "server/admin/yaml.hpp"

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/json/writer.hpp"
 #include "server/auth/roles.hpp"
 #include "server/counters/rules.hpp"
 #include "server/http/answer.hpp"
@@ -48,17 +49,35 @@ struct Call {
   }
 };
 
+// What one answer shows, and none after it.
+struct Secret {
+  std::string_view member;  // "key"
+  std::string text;
+};
+
+// An answer on its way. Its body is complete (`body`), or a JSON object that is still open (`object`): the executor
+// adds what it alone knows, and closes it once (answers.hpp).
 struct Answer : http::Answer {
   Answer() = default;
   Answer(http::Answer plain) : http::Answer(std::move(plain)) {}  // NOLINT(google-explicit-constructor)
 
-  // Of an answer that shows a secret: what a replay of the call shows instead.
-  std::optional<std::string> body_without_secret;
-  // Of an answer that says whether Redis knows: whether it knew what was written before. What this call wrote is seen
-  // to after the commit; then the body gets its member "published".
+  std::optional<json::Writer> object;
+  // Shown in the object. A replay of the call shows null instead.
+  std::optional<Secret> secret;
+  // The object has a member "published": whether Redis has everything that earlier calls wrote. What this call wrote is
+  // published after the commit.
   std::optional<bool> published;
   // Of a call that may wait: it is made again until so long after its arrival, for an answer that says nothing here.
   std::chrono::milliseconds wait{0};
+};
+
+// An answer that is complete.
+struct FinishedAnswer : http::Answer {
+  FinishedAnswer() = default;
+  FinishedAnswer(http::Answer plain) : http::Answer(std::move(plain)) {}  // NOLINT(google-explicit-constructor)
+
+  std::string replay_body;            // what a replay of the call gets
+  std::chrono::milliseconds wait{0};  // as in Answer
 };
 
 // Everything that was read before it may be stale: the whole call is to be done again. Answered 409 when that does not
@@ -73,6 +92,7 @@ struct Context {
   store::ChangeLog& log;
   std::int64_t now_us;
   TenantSnapshots& snapshots;
+  std::vector<counters::RulesPtr> compiled{};  // by this call's drafts
   counters::Publisher* publisher = nullptr;    // to Redis; nullptr: the server was told of none
   std::vector<counters::CounterRef> resets{};  // counters to be reset after the commit
 };

@@ -11,6 +11,7 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 #include "common/objects/references.hpp"
+#include "server/admin/answers.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/overrides_api.hpp"
 #include "server/counters/publisher.hpp"
@@ -48,10 +49,14 @@ struct Subject {
     }
     return text += '}';
   }
-  std::string document() const {
-    return fmt::format(R"({{"tenant_id":{},"{}":{},"identity":{}}})", json::string_literal(tenant_id),
-                       policy_id.empty() ? "plan_id" : "policy_id",
-                       json::string_literal(policy_id.empty() ? plan_id : policy_id), identity_text());
+  // An object that begins with whose counters these are.
+  json::Writer open() const {
+    json::Writer out = open_object();
+    out.field("tenant_id", tenant_id);
+    out.field(policy_id.empty() ? "plan_id" : "policy_id", policy_id.empty() ? plan_id : policy_id);
+    out.key("identity");
+    out.raw(identity_text());
+    return out;
   }
 };
 
@@ -109,30 +114,30 @@ store::StoredObject require_stored(Context& context, Kind kind, const std::strin
   return std::move(*found);
 }
 
-counters::Rules load_rules(Context& context, Subject& subject) {
+counters::RulesPtr load_rules(Context& context, Subject& subject) {
   subject.organization_id =
       require_stored(context, Kind::tenant, subject.tenant_id, subject.tenant_id).key.organization_id;
-  counters::RulesDraft draft(subject.organization_id, subject.tenant_id);
+  counters::RulesBuilder rules(subject.organization_id, subject.tenant_id);
   std::string plan_id = subject.plan_id;
   if (!subject.policy_id.empty()) {
     const store::StoredObject policy = require_stored(context, Kind::policy, subject.tenant_id, subject.policy_id);
     plan_id = counters::member_of(policy.document, "plan_id");
-    draft.add_policy(subject.policy_id, policy.document);
+    rules.add_policy(subject.policy_id, policy.document);
   }
   if (!plan_id.empty()) {
-    draft.add_plan(plan_id, require_stored(context, Kind::plan, subject.tenant_id, plan_id).document);
+    rules.add_plan(plan_id, require_stored(context, Kind::plan, subject.tenant_id, plan_id).document);
   }
-  return draft.compile(context.now_us);
+  return rules.build(context.now_us);
 }
 
 // What was asked for, by the rules that are in force.
 struct Question {
   Subject subject;
-  counters::Rules rules;
+  counters::RulesPtr rules;
   const policy::Rulebook* rulebook;
   std::vector<bool> groups;  // of the rulebook's program: whether the identity names its counter
 
-  std::string key_of(std::size_t group) const { return rules.key_of(*rulebook, group, subject.identity()); }
+  std::string key_of(std::size_t group) const { return rules->key_of(*rulebook, group, subject.identity()); }
 };
 
 std::string list_of(const std::vector<DimensionRef>& dimensions) {
@@ -168,8 +173,8 @@ void check_identity(Question& question) {
 
 Question read_question(Context& context) {
   Subject subject = read_subject(context);
-  counters::Rules rules = load_rules(context, subject);
-  const policy::Rulebook* const rulebook = rules.find(subject.policy_id, subject.plan_id);
+  counters::RulesPtr rules = load_rules(context, subject);
+  const policy::Rulebook* const rulebook = rules->find(subject.policy_id, subject.plan_id);
   Question question{std::move(subject), std::move(rules), rulebook, {}};
   check_identity(question);
   return question;
@@ -205,9 +210,12 @@ Answer read_counters(Context& context) {
   }
   std::erase(limits, "");
   Answer answer;
-  answer.body = question.subject.document();
-  answer.body.pop_back();
-  answer.body += fmt::format(R"(,"now_us":{},"limits":[{}]}})", outcome->now_us, fmt::join(limits, ","));
+  answer.object = question.subject.open();
+  answer.object->field("now_us", outcome->now_us);
+  answer.object->key("limits");
+  answer.object->begin_list();
+  for (const std::string& limit : limits) answer.object->raw(limit);
+  answer.object->end_list();
   return answer;
 }
 
@@ -225,14 +233,15 @@ Answer reset_counters(Context& context) {
                               .state_key = question.key_of(g),
                               .reset = true});
   }
-  const std::string document = subject.document();
+  json::Writer document = subject.open();
+  document.end_object();
   context.log.add({.action = "reset",
                    .key = {Kind::counter, subject.organization_id, subject.tenant_id, store::random_id(Kind::counter)},
                    .version = 1,
                    .before = std::nullopt,
-                   .after = document});
+                   .after = document.take()});
   Answer answer;
-  answer.body = document;
+  answer.object = subject.open();
   answer.published = true;
   return answer;
 }

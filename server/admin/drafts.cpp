@@ -1,6 +1,8 @@
 #include "server/admin/drafts.hpp"
 
 #include <array>
+#include <map>
+#include <memory>
 
 #include <fmt/core.h>
 #include <pqxx/pqxx>
@@ -11,7 +13,7 @@
 #include "common/base/timestamp.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
-#include "common/objects/bundle_json.hpp"
+#include "common/objects/bundle_builder.hpp"
 #include "common/objects/override_json.hpp"
 #include "common/objects/policy_json.hpp"
 #include "common/objects/tenant_json.hpp"
@@ -27,94 +29,105 @@ namespace {
 
 constexpr std::size_t kMaxConflicts = 20;  // of the policies in the same place, how many are looked at
 
-// The ids of the body, as far as they can be read; what is wrong with them the bundle's reader says.
-struct BodyIds {
-  std::string tenant_id;
-  std::string id;
-  std::string plan_id;
-  std::string policy_id;
-  std::string action;
-};
-BodyIds ids_of(const std::string& body) {
-  json::Tree tree;
-  const auto value = tree.parse(body);
-  if (!value) return {};
-  return {std::string(value->text_of("tenant_id")), std::string(value->text_of("id")),
-          std::string(value->text_of("plan_id")), std::string(value->text_of("policy_id")),
-          std::string(value->text_of("action"))};
-}
-
 // A bundle in the making: the body first in its list, and around it what belongs to it.
 class Surroundings {
  public:
-  Surroundings(postgres::Transaction& tx, std::string_view list, const std::string& body) : tx_(tx), list_(list) {
-    add(list, body);
+  Surroundings(postgres::Transaction& tx, Kind kind, const json::Value& body)
+      : tx_(tx), kind_(kind), body_(body), tenant_id_(body.text_of("tenant_id")) {}
+
+  // Columns: id, document.
+  void add(const pqxx::result& rows, Kind kind) {
+    for (const auto& row : rows) add(kind, row[0].c_str(), row[1].c_str());
+  }
+  void add(Kind kind, const std::string& id, std::string document) {
+    documents_[static_cast<std::size_t>(kind)].try_emplace(id, std::move(document));
   }
 
-  void add(std::string_view list, const std::string& document) {
-    std::string& text = lists_[slot(list)];
-    text.append(text.empty() ? "" : ",").append(document);
-  }
-  void add(const pqxx::result& rows, std::string_view list) {
-    for (const auto& row : rows) add(list, row[0].c_str());
-  }
-
-  // The organization as the documents of tenants name it.
-  void add_tenant(const std::string& tenant_id) {
-    const auto tenant = store::find(tx_, Kind::tenant, tenant_id, tenant_id, store::Lock::none);
+  // The body's tenant, and the organization that this tenant's document names.
+  void add_tenant() {
+    const auto tenant = store::find(tx_, Kind::tenant, tenant_id_, tenant_id_, store::Lock::none);
     if (!tenant) return;
     organization_id_ = tenant->key.organization_id;
-    add("organizations", fmt::format(R"({{"id":{}}})", json::string_literal(organization_id_)));
-    add("tenants", tenant->document);
+    add(Kind::organization, organization_id_, fmt::format(R"({{"id":{}}})", json::string_literal(organization_id_)));
+    add(Kind::tenant, tenant_id_, tenant->document);
   }
-  void add_policy(const std::string& tenant_id, std::string_view policy_id) {
-    const auto policy = store::find(tx_, Kind::policy, tenant_id, policy_id, store::Lock::share);
+  void add_policy(std::string_view policy_id) {
+    const auto policy = store::find(tx_, Kind::policy, tenant_id_, policy_id, store::Lock::share);
     if (!policy) return;
-    add("policies", policy->document);
-    if (const std::string plan_id = ids_of(policy->document).plan_id; !plan_id.empty()) add_plan(tenant_id, plan_id);
+    add(Kind::policy, policy->key.id, policy->document);
+    add_plan(counters::member_of(policy->document, "plan_id"));
   }
-  void add_plan(const std::string& tenant_id, std::string_view plan_id) {
-    if (const auto plan = store::find(tx_, Kind::plan, tenant_id, plan_id, store::Lock::share))
-      add("plans", plan->document);
+  void add_plan(std::string_view plan_id) {
+    if (plan_id.empty()) return;
+    if (const auto plan = store::find(tx_, Kind::plan, tenant_id_, plan_id, store::Lock::share)) {
+      add(Kind::plan, plan->key.id, plan->document);
+    }
   }
 
   const std::string& organization_id() const { return organization_id_; }
 
-  // Refuses the body's faults; then those that it would make elsewhere.
-  Bundle read() const;
+  // Reads and compiles it all. Refuses the body's faults; where it has none, those that it would make elsewhere.
+  void read();
+  // REQUIRES: read.
+  const Bundle& bundle() const { return bundle_; }
+  // What read() compiled, of an object that is stored as `document`. REQUIRES: read, no call of bundle() after it.
+  counters::RulesPtr take_rules(const std::string& id, const std::string& document);
 
  private:
-  static constexpr std::array<std::string_view, 6> kLists{"organizations", "tenants", "plans",
-                                                          "policies",      "keys",    "overrides"};
-  static std::size_t slot(std::string_view list) {
-    return static_cast<std::size_t>(std::ranges::find(kLists, list) - kLists.begin());
-  }
   [[noreturn]] void refuse(Faults faults) const;
 
   postgres::Transaction& tx_;
-  const std::string_view list_;
-  std::array<std::string, kLists.size()> lists_;
+  const Kind kind_;
+  const json::Value& body_;
+  const std::string tenant_id_;
+  std::array<std::map<std::string, std::string, std::less<>>, kKinds> documents_;  // by kind, then id
   std::string organization_id_;
+  Bundle bundle_;
+  std::shared_ptr<const policy::Snapshot> snapshot_;
+  std::int64_t compiled_us_ = 0;
 };
 
-Bundle Surroundings::read() const {
-  std::string text = R"({"format":"sluice/v1")";
-  for (std::size_t i = 0; i < kLists.size(); ++i) {
-    if (!lists_[i].empty()) text += fmt::format(R"(,"{}":[{}])", kLists[i], lists_[i]);
+void Surroundings::read() {
+  BundleBuilder builder(&policy::check_expression);
+  json::Tree tree;
+  for (const Kind kind : kAllKinds) {
+    const auto& documents = documents_[static_cast<std::size_t>(kind)];
+    builder.expect(kind, documents.size() + (kind == kind_ ? 1 : 0));
+    const json::Place root;
+    const json::Place list = root.member(info(kind).plural);
+    std::size_t index = 0;
+    if (kind == kind_) builder.read(kind, body_, list.item(index++));
+    for (const auto& [id, document] : documents) {
+      builder.read(kind, tree.parse(document).value(), list.item(index++));
+      tree.clear();
+    }
   }
-  auto bundle = parse_bundle(text += '}', &policy::check_expression);
-  if (!bundle) refuse(std::move(bundle.error()));
-  // What only shows when an agent would compile it.
-  if (auto built = policy::build_snapshot(*bundle, 0, SystemClock().now_us()); !built) refuse(std::move(built.error()));
-  return std::move(*bundle);
+  if (builder.faults().count() != 0) refuse(builder.faults().take());
+  bundle_ = builder.take();
+  compiled_us_ = SystemClock().now_us();
+  // Some faults only show when an agent would compile it.
+  auto built = policy::build_snapshot(bundle_, 0, compiled_us_);
+  if (!built) refuse(std::move(built.error()));
+  snapshot_ = std::move(*built);
+}
+
+counters::RulesPtr Surroundings::take_rules(const std::string& id, const std::string& document) {
+  add(kind_, id, document);
+  const auto take = [this](Kind kind) { return std::move(documents_[static_cast<std::size_t>(kind)]); };
+  counters::RulesSources sources{.organization_id = organization_id_,
+                                 .tenant_id = tenant_id_,
+                                 .plans = take(Kind::plan),
+                                 .policies = take(Kind::policy),
+                                 .overrides = take(Kind::override_)};
+  return std::make_shared<const counters::Rules>(std::move(sources), std::move(bundle_), std::move(snapshot_),
+                                                 compiled_us_);
 }
 
 void Surroundings::refuse(Faults faults) const {
-  const std::string own = fmt::format("/{}/0", list_);
+  const std::string own = fmt::format("/{}/0", info(kind_).plural);
   Faults mine;
   Faults elsewhere;
   for (Fault& fault : faults) {
-    fault.line = fault.column = 0;  // of a text nobody sent
     if (fault.pointer == own || fault.pointer.starts_with(own + "/")) {
       fault.pointer.erase(0, own.size());
       mine.push_back(std::move(fault));
@@ -126,8 +139,8 @@ void Surroundings::refuse(Faults faults) const {
 }
 
 // Of the whole bundle's warnings, those about the body.
-Faults warnings_about(const Bundle& bundle, std::string_view list) {
-  const std::string own = fmt::format("/{}/0", list);
+Faults warnings_about(const Bundle& bundle, Kind kind) {
+  const std::string own = fmt::format("/{}/0", info(kind).plural);
   Faults found;
   for (Fault& warning : policy::warnings(bundle)) {
     if (warning.pointer != own && !warning.pointer.starts_with(own + "/")) continue;
@@ -223,116 +236,118 @@ std::optional<std::string> reserved_id_fault(const Override& item) {
   return "an override cannot be called \"clear\": POST /v1/admin/overrides/clear removes many; choose another id";
 }
 
-Draft draft_organization(postgres::Transaction& tx, const std::string& body) {
-  const Bundle bundle = Surroundings(tx, "organizations", body).read();
-  const Organization& item = bundle.organizations.front();
+Draft draft_organization(postgres::Transaction& tx, const json::Value& body) {
+  Surroundings surroundings(tx, Kind::organization, body);
+  surroundings.read();
+  const Organization& item = surroundings.bundle().organizations.front();
   return {.key = {Kind::organization, item.id, "", item.id},
           .document = canonical(item, write_organization),
           .extra = {},
           .warnings = {}};
 }
 
-Draft draft_tenant(postgres::Transaction& tx, const std::string& body) {
-  Surroundings surroundings(tx, "tenants", body);
-  json::Tree tree;
-  const auto value = tree.parse(body);
-  const json::Value* const given = value ? value->find("organization_id") : nullptr;
-  // To a bundle's reader a tenant may be of nobody.
-  if (value && (given == nullptr || given->type() == json::Type::null)) {
+Draft draft_tenant(postgres::Transaction& tx, const json::Value& body) {
+  Surroundings surroundings(tx, Kind::tenant, body);
+  const json::Value* const given = body.find("organization_id");
+  // A bundle may have tenants without an organization.
+  if (given == nullptr || given->type() == json::Type::null) {
     http::refuse_fault(422, "/organization_id", "organization_id is missing: every tenant belongs to an organization");
   }
-  const std::string_view organization = value ? value->text_of("organization_id") : std::string_view();
-  if (const auto found = store::find(tx, Kind::organization, "", organization)) {
-    surroundings.add("organizations", found->document);
+  if (const auto found = store::find(tx, Kind::organization, "", body.text_of("organization_id"))) {
+    surroundings.add(Kind::organization, found->key.id, found->document);
   }
-  const Bundle bundle = surroundings.read();
-  const Tenant& item = bundle.tenants.front();
+  surroundings.read();
+  const Tenant& item = surroundings.bundle().tenants.front();
   return {.key = {Kind::tenant, item.organization_id, item.id, item.id},
           .document = canonical(item, write_tenant),
           .extra = {},
           .warnings = {}};
 }
 
-Draft draft_plan(postgres::Transaction& tx, const std::string& body) {
-  Surroundings surroundings(tx, "plans", body);
-  const BodyIds ids = ids_of(body);
-  surroundings.add_tenant(ids.tenant_id);
-  surroundings.add(
-      tx.exec("SELECT document FROM policies WHERE tenant_id = $1 AND plan_id = $2", ids.tenant_id, ids.id),
-      "policies");
-  surroundings.add(tx.exec("SELECT o.document FROM overrides o WHERE tenant_id = $1 AND (plan_id = $2 OR policy_id IN "
-                           "(SELECT id FROM policies WHERE tenant_id = $1 AND plan_id = $2))",
-                           ids.tenant_id, ids.id),
-                   "overrides");
-  const Bundle bundle = surroundings.read();
-  const Plan& item = bundle.plans.front();
-  return {.key = {Kind::plan, surroundings.organization_id(), item.tenant_id, item.id},
-          .document = canonical(item, write_plan),
-          .extra = {},
-          .warnings = warnings_about(bundle, "plans")};
+Draft draft_plan(postgres::Transaction& tx, const json::Value& body) {
+  Surroundings surroundings(tx, Kind::plan, body);
+  const std::string tenant_id(body.text_of("tenant_id"));
+  const std::string id(body.text_of("id"));
+  surroundings.add_tenant();
+  surroundings.add(tx.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2", tenant_id, id),
+                   Kind::policy);
+  surroundings.add(tx.exec("SELECT o.id, o.document FROM overrides o WHERE tenant_id = $1 AND (plan_id = $2 OR "
+                           "policy_id IN (SELECT id FROM policies WHERE tenant_id = $1 AND plan_id = $2))",
+                           tenant_id, id),
+                   Kind::override_);
+  surroundings.read();
+  const Plan& item = surroundings.bundle().plans.front();
+  Draft draft{.key = {Kind::plan, surroundings.organization_id(), item.tenant_id, item.id},
+              .document = canonical(item, write_plan),
+              .extra = {},
+              .warnings = warnings_about(surroundings.bundle(), Kind::plan)};
+  draft.rules = surroundings.take_rules(draft.key.id, draft.document);
+  return draft;
 }
 
-Draft draft_policy(postgres::Transaction& tx, const std::string& body) {
-  Surroundings surroundings(tx, "policies", body);
-  const BodyIds ids = ids_of(body);
-  surroundings.add_tenant(ids.tenant_id);
-  if (!ids.plan_id.empty()) surroundings.add_plan(ids.tenant_id, ids.plan_id);
+Draft draft_policy(postgres::Transaction& tx, const json::Value& body) {
+  Surroundings surroundings(tx, Kind::policy, body);
+  const std::string tenant_id(body.text_of("tenant_id"));
+  const std::string plan_id(body.text_of("plan_id"));
+  surroundings.add_tenant();
+  surroundings.add_plan(plan_id);
+  // Those of the plan as well: a policy that delays bounds how far their numbers may go.
   surroundings.add(
-      tx.exec("SELECT document FROM overrides WHERE tenant_id = $1 AND policy_id = $2", ids.tenant_id, ids.id),
-      "overrides");
-  // One that delays bounds how far the numbers of its plan's overrides may go.
-  if (ids.action == "delay" && !ids.plan_id.empty()) {
-    surroundings.add(
-        tx.exec("SELECT document FROM overrides WHERE tenant_id = $1 AND plan_id = $2", ids.tenant_id, ids.plan_id),
-        "overrides");
-  }
-  const Bundle bundle = surroundings.read();
-  const Policy& item = bundle.policies.front();
+      tx.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (policy_id = $2 OR plan_id = $3)", tenant_id,
+              std::string(body.text_of("id")), plan_id),
+      Kind::override_);
+  surroundings.read();
+  const Policy& item = surroundings.bundle().policies.front();
   check_unindexed(tx, item);
-  Faults warnings = warnings_about(bundle, "policies");
+  Faults warnings = warnings_about(surroundings.bundle(), Kind::policy);
   for (Fault& conflict : policy_warnings(tx, item)) warnings.push_back(std::move(conflict));
-  return {.key = {Kind::policy, surroundings.organization_id(), item.tenant_id, item.id},
-          .document = canonical(item, write_policy),
-          .extra = policy_columns(item),
-          .warnings = std::move(warnings)};
+  Draft draft{.key = {Kind::policy, surroundings.organization_id(), item.tenant_id, item.id},
+              .document = canonical(item, write_policy),
+              .extra = policy_columns(item),
+              .warnings = std::move(warnings)};
+  draft.rules = surroundings.take_rules(draft.key.id, draft.document);
+  return draft;
 }
 
-Draft draft_key(postgres::Transaction& tx, const std::string& body) {
-  Surroundings surroundings(tx, "keys", body);
-  surroundings.add_tenant(ids_of(body).tenant_id);
-  const Bundle bundle = surroundings.read();
-  const ApiKey& item = bundle.keys.front();
+Draft draft_key(postgres::Transaction& tx, const json::Value& body) {
+  Surroundings surroundings(tx, Kind::key, body);
+  surroundings.add_tenant();
+  surroundings.read();
+  const ApiKey& item = surroundings.bundle().keys.front();
   return {.key = {Kind::key, surroundings.organization_id(), item.tenant_id, item.id},
           .document = canonical(item, write_key),
           .extra = {},
           .warnings = {}};
 }
 
-Draft draft_override(postgres::Transaction& tx, const std::string& body) {
-  Surroundings surroundings(tx, "overrides", body);
-  const BodyIds ids = ids_of(body);
-  surroundings.add_tenant(ids.tenant_id);
-  if (!ids.policy_id.empty()) surroundings.add_policy(ids.tenant_id, ids.policy_id);
-  if (!ids.plan_id.empty()) {
-    surroundings.add_plan(ids.tenant_id, ids.plan_id);
-    // Those that delay bound how far the plan's numbers go.
-    surroundings.add(
-        tx.exec("SELECT document FROM policies WHERE tenant_id = $1 AND plan_id = $2 AND document ->> 'action' "
-                "= 'delay'",
-                ids.tenant_id, ids.plan_id),
-        "policies");
+Draft draft_override(postgres::Transaction& tx, const json::Value& body) {
+  Surroundings surroundings(tx, Kind::override_, body);
+  const std::string plan_id(body.text_of("plan_id"));
+  surroundings.add_tenant();
+  if (const std::string_view policy_id = body.text_of("policy_id"); !policy_id.empty()) {
+    surroundings.add_policy(policy_id);
   }
-  const Bundle bundle = surroundings.read();
+  if (!plan_id.empty()) {
+    surroundings.add_plan(plan_id);
+    // Each policy on the plan has counters of its own that the override holds for, and may bound its numbers.
+    surroundings.add(tx.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2",
+                             std::string(body.text_of("tenant_id")), plan_id),
+                     Kind::policy);
+  }
+  surroundings.read();
+  const Bundle& bundle = surroundings.bundle();
   const Override& item = bundle.overrides.front();
   if (auto reserved = reserved_id_fault(item)) http::refuse_fault(422, "/id", std::move(*reserved));
   check_target(tx, item, digest_text(target_of(item)));
   const Limit& limit = overridden_limit(bundle, item);
-  return {
+  Draft draft{
       .key = {Kind::override_, surroundings.organization_id(), item.tenant_id, item.id},
       .document = canonical(item, [&limit](json::Writer& out,
                                            const Override& written) { write_override(out, written, limit.algorithm); }),
       .extra = override_columns(item),
       .warnings = {}};
+  draft.rules = surroundings.take_rules(draft.key.id, draft.document);
+  return draft;
 }
 
 }  // namespace sluice::server::admin

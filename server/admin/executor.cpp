@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
+#include "server/admin/answers.hpp"
 #include "server/admin/idempotency.hpp"
 #include "server/admin/routes.hpp"
 #include "server/auth/authenticate.hpp"
@@ -18,39 +19,17 @@ namespace {
 
 constexpr int kAttempts = 4;
 
-Answer unavailable(const Call& call, std::string detail, std::string_view type = "unavailable") {
+FinishedAnswer unavailable(const Call& call, std::string detail, std::string_view type = "unavailable") {
   return http::problem(http::Refusal(503, std::string(type), std::move(detail), {}, "Retry-After: 1\r\n"),
                        call.request_id);
 }
 
-Answer raced(const Call& call) {
+FinishedAnswer raced(const Call& call) {
   return http::problem(
       http::Refusal(409, "raced",
                     "Another call changed the same at the same time, or the id is taken; look, and try "
                     "again."),
       call.request_id);
-}
-
-// One more member of an answer's body, whatever of it is shown.
-void add_member(Answer& answer, std::string_view name, std::string_view value) {
-  const std::string member = fmt::format(R"(,"{}":{}}})", name, value);
-  for (std::string* body : {&answer.body, answer.body_without_secret ? &*answer.body_without_secret : nullptr}) {
-    if (body == nullptr || !body->ends_with('}')) continue;
-    body->pop_back();
-    body->append(body->size() == 1 ? std::string_view(member).substr(1) : std::string_view(member));
-  }
-}
-
-// The revision a change became, where a reader of the answer finds it.
-void add_revision(Answer& answer, const store::Revision& revision) {
-  answer.headers += fmt::format("Sluice-Revision: {}\r\n", revision.number);
-  add_member(answer, "revision", std::to_string(revision.number));
-}
-
-// The answer where what this call wrote is published, or is not; other answers as they are.
-Answer told(Answer answer, bool published) {
-  if (answer.published) add_member(answer, "published", *answer.published && published ? "true" : "false");
-  return answer;
 }
 
 void check_permission(const auth::Principal& principal, const Route& route) {
@@ -70,24 +49,24 @@ void check_permission(const auth::Principal& principal, const Route& route) {
 
 }  // namespace
 
-Answer Executor::run(postgres::Session& session, const Call& call) {
+FinishedAnswer Executor::run(postgres::Session& session, const Call& call) {
   return with_retries(session, call, &Executor::attempt);
 }
 
-Answer Executor::admit(postgres::Session& session, const Call& call) {
+FinishedAnswer Executor::admit(postgres::Session& session, const Call& call) {
   return with_retries(session, call, &Executor::look);
 }
 
-Answer Executor::look(pqxx::connection& connection, const Call& call) {
+FinishedAnswer Executor::look(pqxx::connection& connection, const Call& call) {
   postgres::Transaction tx(connection);
   identify(tx, call);
-  Answer answer;
+  FinishedAnswer answer;
   answer.status = kGoOn;
   return answer;
 }
 
-Answer Executor::with_retries(postgres::Session& session, const Call& call,
-                              Answer (Executor::*step)(pqxx::connection&, const Call&)) {
+FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& call,
+                                      FinishedAnswer (Executor::*step)(pqxx::connection&, const Call&)) {
   for (int attempts = 1;; ++attempts) {
     pqxx::connection* const connection = session.connection();
     if (connection == nullptr) return unavailable(call, "PostgreSQL cannot be reached; nothing was changed.");
@@ -131,15 +110,26 @@ auth::Principal Executor::identify(postgres::Transaction& tx, const Call& call) 
 // A call that was committed.
 struct Executor::Performed {
   Answer answer;
+  std::optional<std::int64_t> revision;
   auth::Principal principal;
   bool idempotent = false;                     // the answer was kept
-  std::vector<counters::CounterRef> counters;  // of which Redis is yet to be told
+  std::vector<counters::CounterRef> counters;  // to be published
+  std::vector<counters::RulesPtr> rules;       // compiled on the way
+
+  FinishedAnswer finished(bool published) const {
+    return finish(answer, {.revision = revision, .published = published});
+  }
 };
 
 Executor::Performed Executor::perform(pqxx::connection& connection, const Call& call) {
   postgres::Transaction tx(connection);
   if (call.route->one_state) tx.see_one_state();
-  Performed done{.answer = {}, .principal = identify(tx, call), .idempotent = false, .counters = {}};
+  Performed done{.answer = {},
+                 .revision = std::nullopt,
+                 .principal = identify(tx, call),
+                 .idempotent = false,
+                 .counters = {},
+                 .rules = {}};
   const bool idempotent = !call.idempotency_key.empty() && call.route->changes();
   if (idempotent) {
     if (auto earlier = begin_idempotent(tx, done.principal, call)) {
@@ -148,36 +138,44 @@ Executor::Performed Executor::perform(pqxx::connection& connection, const Call& 
     }
   }
   store::ChangeLog log;
-  Context context{call, done.principal, tx, log, clock_.now_us(), snapshots_, publisher_};
+  Context context{.call = call,
+                  .principal = done.principal,
+                  .tx = tx,
+                  .log = log,
+                  .now_us = clock_.now_us(),
+                  .snapshots = snapshots_,
+                  .publisher = publisher_};
   done.answer = call.route->handler(context);
   if (!log.empty()) {
-    done.counters = counters::affected_counters(tx, log.changes(), context.now_us);
+    done.rules = std::move(context.compiled);
+    done.counters = counters::affected_counters(tx, log.changes(), context.now_us, done.rules);
     std::ranges::move(context.resets, std::back_inserter(done.counters));
     counters::enqueue(tx, done.counters);
-    const store::Revision revision = log.record(tx, {.id = done.principal.token_id,
-                                                     .role = std::string(to_string(done.principal.role)),
-                                                     .source = call.source,
-                                                     .request_id = call.request_id});
-    add_revision(done.answer, revision);
+    done.revision = log.record(tx, {.id = done.principal.token_id,
+                                    .role = std::string(to_string(done.principal.role)),
+                                    .source = call.source,
+                                    .request_id = call.request_id})
+                        .number;
   }
-  if (idempotent) finish_idempotent(tx, done.principal, call, told(done.answer, done.counters.empty()));
+  if (idempotent) finish_idempotent(tx, done.principal, call, done.finished(done.counters.empty()));
   if (idempotent || !log.empty()) tx.commit();
   done.idempotent = idempotent;
   return done;
 }
 
-Answer Executor::attempt(pqxx::connection& connection, const Call& call) {
+FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call) {
   const Performed done = perform(connection, call);
-  if (done.counters.empty() || publisher_ == nullptr) return told(done.answer, done.counters.empty());
-  Answer answer = told(done.answer, true);
-  const bool published =
-      publisher_->publish(connection, done.principal.scope(), done.counters, [&](postgres::Transaction& tx) {
-        if (done.idempotent && done.answer.published) finish_idempotent(tx, done.principal, call, answer);
-      });
-  return published ? answer : told(done.answer, false);
+  if (done.counters.empty() || publisher_ == nullptr) return done.finished(done.counters.empty());
+  FinishedAnswer answer = done.finished(true);
+  const bool published = publisher_->publish(connection, done.principal.scope(), done.counters, done.rules,
+                                             [&](postgres::Transaction& tx) {
+                                               if (done.idempotent && done.answer.published)
+                                                 finish_idempotent(tx, done.principal, call, answer);
+                                             });
+  return published ? std::move(answer) : done.finished(false);
 }
 
-Answer Executor::failed(const std::exception& error, const Call& call) {
+FinishedAnswer Executor::failed(const std::exception& error, const Call& call) {
   const postgres::FailureClass failure = postgres::classify(error);
   const std::string what = postgres::describe(error);
   log_.write(failure == postgres::FailureClass::other ? telemetry::LogLevel::error : telemetry::LogLevel::warn,

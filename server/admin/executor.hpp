@@ -28,20 +28,20 @@ class Executor {
   void publish_through(counters::Publisher& publisher) { publisher_ = &publisher; }
 
   // Whether the call may be made, before its body is there: kGoOn, or a refusal. Never throws.
-  Answer admit(postgres::Session& session, const Call& call);
+  FinishedAnswer admit(postgres::Session& session, const Call& call);
   // Never throws.
-  Answer run(postgres::Session& session, const Call& call);
+  FinishedAnswer run(postgres::Session& session, const Call& call);
 
  private:
   struct Performed;
 
-  Answer with_retries(postgres::Session& session, const Call& call,
-                      Answer (Executor::*step)(pqxx::connection&, const Call&));
-  Answer look(pqxx::connection& connection, const Call& call);
-  Answer attempt(pqxx::connection& connection, const Call& call);
+  FinishedAnswer with_retries(postgres::Session& session, const Call& call,
+                              FinishedAnswer (Executor::*step)(pqxx::connection&, const Call&));
+  FinishedAnswer look(pqxx::connection& connection, const Call& call);
+  FinishedAnswer attempt(pqxx::connection& connection, const Call& call);
   Performed perform(pqxx::connection& connection, const Call& call);
   auth::Principal identify(postgres::Transaction& tx, const Call& call);
-  Answer failed(const std::exception& error, const Call& call);
+  FinishedAnswer failed(const std::exception& error, const Call& call);
 
   postgres::Pool& pool_;
   auth::FailureThrottle& throttle_;

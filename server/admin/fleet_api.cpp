@@ -157,9 +157,7 @@ Answer list_agents(Context& context) {
     }
     items.emplace_back(row[2].c_str());
   }
-  Answer answer;
-  answer.body = list_document(items, next);
-  return answer;
+  return list_answer(next, items);
 }
 
 Answer get_enforcement(Context& context) {

@@ -47,10 +47,9 @@ std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Pr
 }
 
 void finish_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call,
-                       const Answer& answer) {
+                       const FinishedAnswer& answer) {
   tx.exec("UPDATE idempotency SET status = $3, headers = $4, body = $5 WHERE actor_id = $1 AND key = $2",
-          principal.token_id, call.idempotency_key, answer.status, answer.headers,
-          answer.body_without_secret.value_or(answer.body));
+          principal.token_id, call.idempotency_key, answer.status, answer.headers, answer.replay_body);
 }
 
 void forget_old_answers(postgres::Transaction& tx) {

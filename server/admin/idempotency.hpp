@@ -19,7 +19,7 @@ std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Pr
 
 // Keeps the answer.
 void finish_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call,
-                       const Answer& answer);
+                       const FinishedAnswer& answer);
 
 // Removes what is older than its lifetime. Needs no scope.
 void forget_old_answers(postgres::Transaction& tx);

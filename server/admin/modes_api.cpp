@@ -7,7 +7,7 @@
 #include "common/domain/enum_text.hpp"
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
-#include "common/json/text.hpp"
+#include "server/admin/answers.hpp"
 #include "server/admin/drafts.hpp"
 #include "server/admin/object_parts.hpp"
 #include "server/admin/paging.hpp"
@@ -30,16 +30,19 @@ store::StoredObject global_setting(Context& context, store::Lock lock) {
   return std::move(*found);
 }
 
-std::string mode_document(const store::StoredObject& tenant, Mode global) {
+void write_mode(json::Writer& out, const store::StoredObject& tenant, Mode global) {
   const Mode mode = mode_of(tenant);
-  return fmt::format(R"({{"tenant_id":"{}","organization_id":"{}","mode":"{}","effective":"{}","version":{}}})",
-                     tenant.key.id, tenant.key.organization_id, to_string(mode), to_string(std::max(mode, global)),
-                     tenant.version);
+  out.field("tenant_id", tenant.key.id);
+  out.field("organization_id", tenant.key.organization_id);
+  out.field("mode", to_string(mode));
+  out.field("effective", to_string(std::max(mode, global)));
+  out.field("version", tenant.version);
 }
 
 Answer show_mode(Context& context, const store::StoredObject& tenant) {
   Answer answer;
-  answer.body = mode_document(tenant, mode_of(global_setting(context, store::Lock::none)));
+  answer.object = open_object();
+  write_mode(*answer.object, tenant, mode_of(global_setting(context, store::Lock::none)));
   answer.headers = fmt::format("ETag: {}\r\n", etag(tenant));
   return answer;
 }
@@ -74,10 +77,19 @@ Answer list_modes(Context& context) {
   const store::StoredObject global = global_setting(context, store::Lock::none);
   std::vector<store::StoredObject> tenants = store::list(context.tx, Kind::tenant, filters, page);
   const std::string next = cut_page(tenants, page);
-  std::vector<std::string> items;
-  for (const store::StoredObject& tenant : tenants) items.push_back(mode_document(tenant, mode_of(global)));
   Answer answer;
-  answer.body = fmt::format(R"({{"global":{},)", show(global).body) + list_document(items, next).substr(1);
+  answer.object = open_object();
+  answer.object->key("global");
+  answer.object->begin_object();
+  write_members(*answer.object, global);
+  answer.object->end_object();
+  write_list(*answer.object, next, [&](json::Writer& out) {
+    for (const store::StoredObject& tenant : tenants) {
+      out.begin_object();
+      write_mode(out, tenant, mode_of(global));
+      out.end_object();
+    }
+  });
   return answer;
 }
 
@@ -101,8 +113,9 @@ Answer put_tenant_mode(Context& context) {
   const store::StoredObject before = require(context, Kind::tenant, store::Lock::update);
   check_conditions(context.call, &before);
   json::Tree tree;
-  const json::NamedText changed{"mode", json::string_literal(to_string(mode))};
-  const Draft draft = draft_tenant(context.tx, json::edited(tree.parse(before.document).value(), {}, {&changed, 1}));
+  const json::Member changed{"mode", tree.string(to_string(mode))};
+  const json::Value document = tree.parse(before.document).value();
+  const Draft draft = draft_tenant(context.tx, json::edited(tree, document, {}, {&changed, 1}));
   store(context, draft, before, "mode");
   return show_mode(context, require(context, Kind::tenant, store::Lock::none));
 }

@@ -5,7 +5,7 @@
 #include "common/base/text.hpp"
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
-#include "common/json/text.hpp"
+#include "server/admin/answers.hpp"
 #include "server/admin/references.hpp"
 #include "server/admin/routes.hpp"
 #include "server/http/refusal.hpp"
@@ -94,21 +94,27 @@ bool is_known(const Call& call, const store::StoredObject& found) {
   return names(call.if_none_match, etag(found), Comparison::weak);
 }
 
+void write_members(json::Writer& out, const store::StoredObject& object, const Faults& warnings) {
+  out.members_of(object.document);
+  out.field("version", object.version);
+  out.field("created_at", object.created_at);
+  out.field("updated_at", object.updated_at);
+  if (warnings.empty()) return;
+  out.key("warnings");
+  out.begin_list();
+  for (const Fault& warning : warnings) {
+    out.begin_object();
+    out.field("pointer", warning.pointer);
+    out.field("detail", warning.text);
+    out.end_object();
+  }
+  out.end_list();
+}
+
 Answer show(const store::StoredObject& object, const Faults& warnings) {
   Answer answer;
-  answer.body = object.document;
-  answer.body.pop_back();
-  answer.body += fmt::format(R"({}"version":{},"created_at":"{}","updated_at":"{}")", answer.body.size() > 1 ? "," : "",
-                             object.version, object.created_at, object.updated_at);
-  if (!warnings.empty()) {
-    answer.body += R"(,"warnings":[)";
-    for (std::size_t i = 0; i < warnings.size(); ++i) {
-      answer.body += fmt::format(R"({}{{"pointer":{},"detail":{}}})", i == 0 ? "" : ",",
-                                 json::string_literal(warnings[i].pointer), json::string_literal(warnings[i].text));
-    }
-    answer.body += ']';
-  }
-  answer.body += '}';
+  answer.object = open_object();
+  write_members(*answer.object, object, warnings);
   answer.headers = fmt::format("ETag: {}\r\n", etag(object));
   return answer;
 }
@@ -126,13 +132,14 @@ std::string body_tenant(const Context& context, const json::Value& body, Kind ki
   return std::string(said);
 }
 
-std::string placed(const json::Value& body, Kind kind, const std::string& tenant_id, const std::string& id) {
+json::Value placed(json::Tree& tree, const json::Value& body, Kind kind, const std::string& tenant_id,
+                   const std::string& id) {
   Faults faults;
-  std::vector<json::NamedText> added;
+  std::vector<json::Member> added;
   const auto place = [&](std::string_view name, const std::string& value) {
     if (value.empty()) return;
     if (!is_given(body, name)) {
-      added.emplace_back(name, json::string_literal(value));
+      added.push_back({name, tree.string(value)});
     } else if (const json::Value* const given = body.find(name);
                given->type() == json::Type::string && given->text() != value) {
       faults.push_back({fmt::format("/{}", name),
@@ -143,10 +150,11 @@ std::string placed(const json::Value& body, Kind kind, const std::string& tenant
   if (info(kind).in_tenant()) place("tenant_id", tenant_id);
   place("id", id);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
-  return json::edited(body, kReadOnly, added);
+  return json::edited(tree, body, kReadOnly, added);
 }
 
 Answer insert_draft(Context& context, const Draft& draft, std::string_view collection, std::string_view action) {
+  if (draft.rules != nullptr) context.compiled.push_back(draft.rules);
   const store::StoredObject made = store::insert(context.tx, draft.key, draft.document, draft.extra);
   context.log.add({.action = std::string(action),
                    .key = made.key,
@@ -167,6 +175,7 @@ Answer store(Context& context, const Draft& draft, const store::StoredObject& be
         fmt::format("a {} does not move to another owner: make a new one there", info(before.key.kind).name));
   }
   if (draft.document == before.document) return show(before, draft.warnings);
+  if (draft.rules != nullptr) context.compiled.push_back(draft.rules);
   const store::StoredObject after = store::update(context.tx, before, draft.document, draft.extra);
   context.log.add({.action = std::string(action),
                    .key = after.key,
@@ -187,12 +196,6 @@ Answer remove_object(Context& context, const store::StoredObject& before) {
   Answer answer;
   answer.status = 204;
   return answer;
-}
-
-void show_secret(Answer& answer, std::string_view member, std::string_view secret) {
-  answer.body.pop_back();
-  answer.body_without_secret = fmt::format(R"({},"{}":null,"secret_already_shown":true}})", answer.body, member);
-  answer.body += fmt::format(R"(,"{}":{}}})", member, json::string_literal(secret));
 }
 
 }  // namespace sluice::server::admin

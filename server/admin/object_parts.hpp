@@ -27,9 +27,10 @@ std::string required_tenant(const Context& context, Kind kind);
 json::Value read_body(const Call& call, json::Tree& tree);
 // Whether an object has a member that is not null.
 bool is_given(const json::Value& body, std::string_view name);
-// The body without what is read-only, and with its place in it: what the path and the query say, where the body does
-// not say it. Refuses a body that says something else.
-std::string placed(const json::Value& body, Kind kind, const std::string& tenant_id, const std::string& id);
+// The body without read-only members, and with its tenant and id, which the path and the query say where the body does
+// not. Refuses a body that says others. `tree` holds the body.
+json::Value placed(json::Tree& tree, const json::Value& body, Kind kind, const std::string& tenant_id,
+                   const std::string& id);
 
 // What an answer that is repeated shows in place of a secret: a body may bring that back, but no secret of its own.
 std::vector<std::string_view> unshown(const json::Value& body, std::string_view secret);
@@ -50,11 +51,10 @@ Answer store(Context& context, const Draft& draft, const store::StoredObject& be
 // Removes a row that is locked, and records it. Refuses 409 where something refers to it.
 Answer remove_object(Context& context, const store::StoredObject& before);
 
-// The object's document with what the store adds, its ETag, and `warnings` where there are some.
+// The members of the object's document, those that the store adds, and `warnings` where there are some.
+void write_members(json::Writer& out, const store::StoredObject& object, const Faults& warnings = {});
+// An answer of these members, with the ETag.
 Answer show(const store::StoredObject& object, const Faults& warnings = {});
 std::string etag(const store::StoredObject& object);
-
-// Puts a secret into an answer: shown this once, null where the call is repeated.
-void show_secret(Answer& answer, std::string_view member, std::string_view secret);
 
 }  // namespace sluice::server::admin

@@ -1,5 +1,8 @@
 #include "server/admin/objects_api.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
@@ -44,10 +47,31 @@ std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, con
   return shorthand ? std::string() : id_from_name<Kind::policy>(tx, tenant_id, body);
 }
 
-Answer with(Answer answer, const std::optional<Secret>& secret) {
-  if (secret) show_secret(answer, secret->member, secret->text);
-  return answer;
-}
+// A body on its way to a draft.
+struct Incoming {
+  Context& context;
+  const Resource& resource;
+  json::Tree tree{};  // of the body, and of all that is made of it
+  Faults faults{};    // of what was translated
+
+  json::Value read() {
+    const json::Value body = read_body(context.call, tree);
+    return resource.translate == nullptr ? body : resource.translate(context, tree, body, faults);
+  }
+
+  // Refuses the faults of the draft and those found before, all at once.
+  Draft draft(const json::Value& body) {
+    std::optional<Draft> made;
+    try {
+      made = resource.draft(context.tx, body);
+    } catch (http::Refusal& refusal) {
+      if (refusal.status != 422 || faults.empty()) throw;
+      std::ranges::move(refusal.faults, std::back_inserter(faults));
+    }
+    if (!faults.empty()) http::refuse_faults(422, std::move(faults));
+    return std::move(*made);
+  }
+};
 
 }  // namespace
 
@@ -62,35 +86,38 @@ const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &dr
 const Resource kTenants{Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<Kind::tenant>};
 const Resource kPlans{Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<Kind::plan>};
 const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id};
-const Resource kOverrides{Kind::override_, "/v1/admin/overrides", &draft_override, &id_from_name<Kind::override_>};
 
 Answer list_objects(Context& context, Kind kind, const std::vector<store::Filter>& filters) {
   const store::Page page = read_page(context.call);
   std::vector<store::StoredObject> found = store::list(context.tx, kind, filters, page);
   const std::string next = cut_page(found, page);
-  std::vector<std::string> items;
-  items.reserve(found.size());
-  for (const store::StoredObject& object : found) items.push_back(show(object).body);
-  Answer answer;
-  answer.body = list_document(items, next);
-  return answer;
+  return list_answer(next, [&found](json::Writer& out) {
+    for (const store::StoredObject& object : found) {
+      out.begin_object();
+      write_members(out, object);
+      out.end_object();
+    }
+  });
 }
 
 Answer create_object(Context& context, const Resource& resource) {
-  json::Tree tree;
-  const json::Value body = read_body(context.call, tree);
-  const std::string tenant = body_tenant(context, body, resource.kind);
-  const std::string id = is_given(body, "id") ? std::string() : resource.make_id(context.tx, tenant, body);
-  std::string text = placed(body, resource.kind, tenant, id);
-  const auto secret = resource.complete == nullptr ? std::nullopt : resource.complete(text, nullptr);
-  const Draft draft = resource.draft(context.tx, text);
+  Incoming incoming{context, resource};
+  const json::Value given = incoming.read();
+  const std::string tenant = body_tenant(context, given, resource.kind);
+  const std::string id = is_given(given, "id") ? std::string() : resource.make_id(context.tx, tenant, given);
+  json::Value body = placed(incoming.tree, given, resource.kind, tenant, id);
+  std::optional<Secret> secret;
+  if (resource.complete != nullptr) body = resource.complete(incoming.tree, body, nullptr, secret);
+  const Draft draft = incoming.draft(body);
   if (store::find(context.tx, resource.kind, draft.key.tenant_id, draft.key.id)) {
     throw http::Refusal(409, "exists",
                         fmt::format("{} {} exists already: choose another id, or replace it with PUT.",
                                     info(resource.kind).name, quoted(draft.key.id)));
   }
   check_conditions(context.call, nullptr);
-  return with(insert_draft(context, draft, resource.collection), secret);
+  Answer answer = insert_draft(context, draft, resource.collection);
+  answer.secret = std::move(secret);
+  return answer;
 }
 
 Answer get_object(Context& context, Kind kind) {
@@ -103,31 +130,32 @@ Answer get_object(Context& context, Kind kind) {
 }
 
 Answer put_object(Context& context, const Resource& resource) {
-  json::Tree tree;
-  const json::Value body = read_body(context.call, tree);
+  Incoming incoming{context, resource};
+  const json::Value given = incoming.read();
   const std::string& id = context.call.path_values.front();
-  const std::string tenant = body_tenant(context, body, resource.kind);
+  const std::string tenant = body_tenant(context, given, resource.kind);
   const auto before = store::find(context.tx, resource.kind, tenant, id, store::Lock::update);
   check_conditions(context.call, before ? &*before : nullptr);
-  std::string text = placed(body, resource.kind, tenant, id);
-  const auto secret =
-      resource.complete == nullptr ? std::nullopt : resource.complete(text, before ? &*before : nullptr);
-  const Draft draft = resource.draft(context.tx, text);
-  if (!before) return with(insert_draft(context, draft, resource.collection), secret);
-  return store(context, draft, *before, "update");
+  json::Value body = placed(incoming.tree, given, resource.kind, tenant, id);
+  std::optional<Secret> secret;
+  if (resource.complete != nullptr) {
+    body = resource.complete(incoming.tree, body, before ? &*before : nullptr, secret);
+  }
+  const Draft draft = incoming.draft(body);
+  if (before) return store(context, draft, *before, "update");
+  Answer answer = insert_draft(context, draft, resource.collection);
+  answer.secret = std::move(secret);
+  return answer;
 }
 
 Answer patch_object(Context& context, const Resource& resource) {
-  json::Tree tree;
-  json::Tree old_tree;
-  const json::Value patch = read_body(context.call, tree);
+  Incoming incoming{context, resource};
+  const json::Value patch = incoming.read();
   const store::StoredObject before = require(context, resource.kind, store::Lock::update);
   check_conditions(context.call, &before);
-  const auto old = old_tree.parse(before.document);
-  json::Tree merged_tree;
-  const std::string text = json::merged(*old, patch);
-  const auto body = merged_tree.parse(text);
-  const Draft draft = resource.draft(context.tx, placed(*body, resource.kind, before.key.tenant_id, before.key.id));
+  const json::Value old = incoming.tree.parse(before.document).value();
+  const json::Value body = json::merged(incoming.tree, old, patch);
+  const Draft draft = incoming.draft(placed(incoming.tree, body, resource.kind, before.key.tenant_id, before.key.id));
   return store(context, draft, before, "update");
 }
 

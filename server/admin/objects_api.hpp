@@ -13,12 +13,6 @@
 
 namespace sluice::server::admin {
 
-// What one answer shows, and none after it.
-struct Secret {
-  std::string_view member;  // "key"
-  std::string text;
-};
-
 // An id for a body without one, made of what people call it ("Pro plan!" → "pro-plan"); a random one where nothing is
 // left of that, or somebody has it.
 std::string made_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
@@ -27,19 +21,21 @@ std::string made_id(postgres::Transaction& tx, Kind kind, std::string_view tenan
 struct Resource {
   Kind kind;
   std::string_view collection;  // "/v1/admin/plans"
-  Draft (*draft)(postgres::Transaction& tx, const std::string& body);
+  Draft (*draft)(postgres::Transaction& tx, const json::Value& body);
   // An id for a body without one; "" where its reader makes one from the content.
   std::string (*make_id)(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body);
-  // Adds to the body, which is placed already, what the server makes itself where the body has none; a secret, if it
+  // Turns what a body may say in place of a stored member into that member; faults go to `faults`. nullptr: nothing.
+  json::Value (*translate)(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) = nullptr;
+  // The body, which is placed already, with what the server makes itself where the body has none; sets `secret` if it
   // made one. `before`: what is to be replaced. nullptr: it makes nothing.
-  std::optional<Secret> (*complete)(std::string& body, const store::StoredObject* before) = nullptr;
+  json::Value (*complete)(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
+                          std::optional<Secret>& secret) = nullptr;
 };
 
 extern const Resource kOrganizations;
 extern const Resource kTenants;
 extern const Resource kPlans;
 extern const Resource kPolicies;
-extern const Resource kOverrides;
 
 Answer list_objects(Context& context, Kind kind, const std::vector<store::Filter>& filters);
 Answer create_object(Context& context, const Resource& resource);

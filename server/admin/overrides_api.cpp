@@ -6,7 +6,6 @@
 #include "common/base/timestamp.hpp"
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
-#include "common/json/text.hpp"
 #include "common/objects/references.hpp"
 #include "server/admin/objects_api.hpp"
 #include "server/admin/paging.hpp"
@@ -25,52 +24,33 @@ std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
   return WallTime(Micros(now_us)) + *duration;
 }
 
-// The body with `expires_at` in the place of `ttl`; what is wrong with either goes to `faults`.
-std::string with_end(const json::Value& body, std::int64_t now_us, Faults& faults) {
+// The body with `expires_at` in the place of `ttl`.
+json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) {
   static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};  // the second as an answer has it
   const json::Value* const ttl = body.find("ttl");
   const json::Value* const given = body.find("expires_at");
   if (given != nullptr && given->type() == json::Type::string) {
     const auto end = parse_timestamp(given->text());
-    if (end && end->time_since_epoch().count() <= now_us) {
+    if (end && end->time_since_epoch().count() <= context.now_us) {
       faults.push_back({"/expires_at", "lies in the past: the override would never be in force"});
     }
   }
-  if (ttl == nullptr || ttl->type() == json::Type::null) return json::edited(body, kDropped, {});
-  const auto end = ttl->type() == json::Type::string ? end_of(ttl->text(), now_us) : std::nullopt;
+  if (ttl == nullptr || ttl->type() == json::Type::null) return json::edited(tree, body, kDropped);
+  const auto end = ttl->type() == json::Type::string ? end_of(ttl->text(), context.now_us) : std::nullopt;
   if (!end) faults.push_back({"/ttl", "must be a duration from 1ms to 36500d, such as \"24h\""});
   if (given != nullptr && given->type() != json::Type::null) {
     faults.push_back({"/ttl", "ttl and expires_at are both given: say one of them"});
   }
-  if (!end || !faults.empty()) return json::edited(body, kDropped, {});
-  const std::array<json::NamedText, 1> added{
-      json::NamedText{"expires_at", json::string_literal(format_timestamp(*end))}};
-  return json::edited(body, kDropped, added);
+  if (!end || !faults.empty()) return json::edited(tree, body, kDropped);
+  const json::Member expires_at{"expires_at", tree.string(format_timestamp(*end))};
+  return json::edited(tree, body, kDropped, {&expires_at, 1});
 }
 
-using Write = Answer (*)(Context&, const Resource&);
-
-// As every kind is written, with what this one has beyond it. All faults are named at once.
-Answer write_override(Context& context, Write write) {
-  require_publisher(context);
-  json::Tree tree;
-  Faults faults;
-  Call call = context.call;
-  if (const auto body = tree.parse(call.body); body && body->type() == json::Type::object) {
-    call.body = with_end(*body, context.now_us, faults);
-  }
-  Context changed{call,           context.principal, context.tx,       context.log,
-                  context.now_us, context.snapshots, context.publisher};
-  Answer answer;
-  try {
-    answer = write(changed, kOverrides);
-  } catch (http::Refusal& refusal) {
-    if (refusal.status != 422 || faults.empty()) throw;
-    for (Fault& fault : refusal.faults) faults.push_back(std::move(fault));
-  }
-  if (!faults.empty()) http::refuse_faults(422, std::move(faults));
-  return answer;
+std::string override_id(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
+  return made_id(tx, Kind::override_, tenant_id, body.text_of("name"));
 }
+
+const Resource kOverrides{Kind::override_, "/v1/admin/overrides", &draft_override, &override_id, &translate_ttl};
 
 // Whether Redis knows of what was written before this call.
 bool is_published(Context& context, const store::StoredObject& item) {
@@ -130,16 +110,14 @@ Answer list_overrides(Context& context) {
   std::vector<store::StoredObject> found = store::list(context.tx, Kind::override_, filters, page);
   const std::string next = cut_page(found, page);
   const auto waiting = counters::unpublished(context.tx, found);
-  std::vector<std::string> items;
-  for (const store::StoredObject& item : found) {
-    std::string body = show(item).body;
-    body.pop_back();
-    const bool published = !waiting.contains({item.key.tenant_id, item.key.id});
-    items.push_back(body.append(fmt::format(R"(,"published":{}}})", published)));
-  }
-  Answer answer;
-  answer.body = list_document(items, next);
-  return answer;
+  return list_answer(next, [&](json::Writer& out) {
+    for (const store::StoredObject& item : found) {
+      out.begin_object();
+      write_members(out, item);
+      out.field("published", !waiting.contains({item.key.tenant_id, item.key.id}));
+      out.end_object();
+    }
+  });
 }
 
 Answer get_override(Context& context) {
@@ -151,13 +129,15 @@ Answer get_override(Context& context) {
 }
 
 Answer create_override(Context& context) {
-  Answer answer = write_override(context, &create_object);
+  require_publisher(context);
+  Answer answer = create_object(context, kOverrides);
   answer.published = true;
   return answer;
 }
 
 Answer put_override(Context& context) {
-  Answer answer = write_override(context, &put_object);
+  require_publisher(context);
+  Answer answer = put_object(context, kOverrides);
   // Where nothing changed an earlier change may still wait.
   answer.published =
       !context.log.empty() || is_published(context, require(context, Kind::override_, store::Lock::none));
@@ -165,7 +145,8 @@ Answer put_override(Context& context) {
 }
 
 Answer patch_override(Context& context) {
-  Answer answer = write_override(context, &patch_object);
+  require_publisher(context);
+  Answer answer = patch_object(context, kOverrides);
   answer.published =
       !context.log.empty() || is_published(context, require(context, Kind::override_, store::Lock::none));
   return answer;
@@ -175,7 +156,7 @@ Answer delete_override(Context& context) {
   require_publisher(context);
   delete_object(context, Kind::override_);
   Answer answer;
-  answer.body = "{}";
+  answer.object = open_object();
   answer.published = true;
   return answer;
 }
@@ -198,7 +179,8 @@ Answer clear_overrides(Context& context) {
                      .after = std::nullopt});
   }
   Answer answer;
-  answer.body = fmt::format(R"({{"cleared":{}}})", removed.size());
+  answer.object = open_object();
+  answer.object->field("cleared", static_cast<std::int64_t>(removed.size()));
   answer.published = true;
   return answer;
 }

@@ -54,14 +54,10 @@ void check_choice(std::string_view parameter, std::string_view value, std::span<
                      fmt::format("{} is one of {}, not {}", parameter, fmt::join(choices, ", "), quoted(value)));
 }
 
-std::string list_document(const std::vector<std::string>& items, const std::string& next) {
-  std::string body = R"({"items":[)";
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (i != 0) body += ',';
-    body += items[i];
-  }
-  body += R"(],"next":)";
-  return body.append(next.empty() ? "null" : json::string_literal(next)).append("}");
+Answer list_answer(const std::string& next, const std::vector<std::string>& items) {
+  return list_answer(next, [&items](json::Writer& out) {
+    for (const std::string& item : items) out.raw(item);
+  });
 }
 
 }  // namespace sluice::server::admin

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/admin/call.hpp"
+#include "server/admin/answers.hpp"
 #include "server/store/objects.hpp"
 
 namespace sluice::server::admin {
@@ -31,7 +31,26 @@ std::string cut_page(std::vector<store::StoredObject>& found, const store::Page&
 void check_choice(std::string_view parameter, std::string_view value, std::span<const std::string_view> choices);
 inline constexpr std::array<std::string_view, 3> kModeChoices{"enforce", "shadow", "off"};
 
-// {"items":[…],"next":…}: `items` are JSON texts, `next` a cursor or "".
-std::string list_document(const std::vector<std::string>& items, const std::string& next);
+// The members "items" and "next" of a list. `write_items` writes the items, `next` is a cursor or "".
+template <class WriteItems>
+void write_list(json::Writer& out, const std::string& next, WriteItems write_items) {
+  out.key("items");
+  out.begin_list();
+  write_items(out);
+  out.end_list();
+  next.empty() ? out.null_field("next") : out.field("next", next);
+}
+
+// {"items":[…],"next":…}
+template <class WriteItems>
+Answer list_answer(const std::string& next, WriteItems write_items) {
+  Answer answer;
+  answer.object = open_object();
+  write_list(*answer.object, next, write_items);
+  return answer;
+}
+
+// As list_answer(), of items that are JSON texts.
+Answer list_answer(const std::string& next, const std::vector<std::string>& items);
 
 }  // namespace sluice::server::admin

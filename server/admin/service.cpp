@@ -180,7 +180,7 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
   watch(pending);
   Pending& waiting = *pending;
   auto job = [this, pending = std::move(pending)](postgres::Session& session) mutable {
-    Answer answer;
+    FinishedAnswer answer;
     if (pending->leave_queue(Pending::Stage::running)) {
       answer =
           pending->asks_for_body() ? executor_.admit(session, pending->call) : executor_.run(session, pending->call);
@@ -239,7 +239,7 @@ void AdminService::give_up_late_calls() {
   wake_at_next_deadline();
 }
 
-void AdminService::finish(Pending& pending, const Answer& answer) {
+void AdminService::finish(Pending& pending, const FinishedAnswer& answer) {
   if (pending.answered) return;  // given up
   pending.answered = true;
   const std::string headers = http::answer_headers(answer.headers, pending.call.request_id);

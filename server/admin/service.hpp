@@ -39,7 +39,7 @@ class AdminService final : public sluice::http::Handler {
         call_timeout_(call_timeout),
         waiting_(
             loop, [this](std::shared_ptr<Pending> call) { submit(std::move(call)); },
-            [this](Pending& call, const Answer& answer) { finish(call, answer); }),
+            [this](Pending& call, const FinishedAnswer& answer) { finish(call, answer); }),
         timer_(loop) {}
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
@@ -58,7 +58,7 @@ class AdminService final : public sluice::http::Handler {
   void watch(const std::shared_ptr<Pending>& pending);
   void wake_at_next_deadline();
   void give_up_late_calls();
-  void finish(Pending& pending, const Answer& answer);
+  void finish(Pending& pending, const FinishedAnswer& answer);
 
   boost::asio::io_context& loop_;
   postgres::Pool& pool_;

@@ -75,14 +75,12 @@ Target lock_target(Context& context, auth::TokenType type) {
 
 Answer create_token(Context& context, auth::TokenType type) {
   json::Tree tree;
-  json::Tree edited_tree;
   const json::Value body = read_body(context.call, tree);
-  const std::string text = json::edited(body, unshown(body, "token"), {});
-  const auth::TokenDocument token = read_new(context, edited_tree.parse(text).value(), type);
+  const auth::TokenDocument token = read_new(context, json::edited(tree, body, unshown(body, "token")), type);
   refuse_beyond(context.principal, token);
   const auth::MintedToken made = auth::insert_token(context.tx, context.log, token, type);
   Answer answer = show(made.object);
-  show_secret(answer, "token", made.text);
+  answer.secret = Secret{"token", made.text};
   answer.status = 201;
   answer.headers += fmt::format("Location: /v1/admin/{}/{}\r\n",
                                 type == auth::TokenType::admin ? "tokens" : "agent-tokens", made.object.key.id);
@@ -90,17 +88,13 @@ Answer create_token(Context& context, auth::TokenType type) {
 }
 
 Answer patch_token(Context& context, auth::TokenType type) {
-  json::Tree patch_tree;
-  json::Tree old_tree;
-  json::Tree merged_tree;
-  json::Tree edited_tree;
-  const json::Value patch = read_body(context.call, patch_tree);
+  json::Tree tree;
+  const json::Value patch = read_body(context.call, tree);
   const Target target = lock_target(context, type);
-  const std::string whole = json::merged(old_tree.parse(target.object.document).value(), patch);
-  const json::Value body = merged_tree.parse(whole).value();
-  const std::string text = json::edited(body, unshown(body, "token"), {});
+  const json::Value body = json::merged(tree, tree.parse(target.object.document).value(), patch);
   Faults faults;
-  const auth::TokenDocument token = auth::read_token(edited_tree.parse(text).value(), type, {}, faults);
+  const auth::TokenDocument token =
+      auth::read_token(json::edited(tree, body, unshown(body, "token")), type, {}, faults);
   check_unchanged(target.token, token, faults);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   if (target.is_last && !auth::is_live(token, context.now_us)) refuse_last();
@@ -119,14 +113,10 @@ Answer who_am_i(Context& context) {
   const auto token = store::find(context.tx, Kind::token, "", caller.token_id);
   if (!token) http::refuse_unknown("token", caller.token_id);  // deleted since it was proved
   Answer answer = show(*token);
-  answer.body.pop_back();
-  answer.body += R"(,"permissions":[)";
-  bool first = true;
-  for (const std::string_view name : auth::permissions_of(caller.role)) {
-    answer.body += fmt::format(R"({}"{}")", first ? "" : ",", name);
-    first = false;
-  }
-  answer.body += "]}";
+  answer.object->key("permissions");
+  answer.object->begin_list();
+  for (const std::string_view name : auth::permissions_of(caller.role)) answer.object->text(name);
+  answer.object->end_list();
   return answer;
 }
 

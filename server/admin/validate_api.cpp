@@ -8,6 +8,7 @@
 #include "common/json/fields.hpp"
 #include "common/objects/bundle_json.hpp"
 #include "common/objects/references.hpp"
+#include "server/admin/answers.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/bundle_body.hpp"
 #include "server/admin/keys_api.hpp"
@@ -18,11 +19,15 @@ namespace sluice::server::admin {
 namespace {
 
 Answer valid(std::string_view canonical, const Faults& warnings) {
+  std::string faults;
+  sluice::http::write_faults(warnings, faults);
   Answer answer;
-  answer.body.reserve(canonical.size() + 256);
-  answer.body.append(R"({"valid":true,"canonical":)").append(canonical).append(R"(,"warnings":)");
-  sluice::http::write_faults(warnings, answer.body);
-  answer.body += '}';
+  answer.object = open_object();
+  answer.object->field("valid", true);
+  answer.object->key("canonical");
+  answer.object->raw(canonical);
+  answer.object->key("warnings");
+  answer.object->raw(faults);
   return answer;
 }
 
@@ -73,27 +78,28 @@ ValidateQuestion read_validate_question(Context& context, const json::Value& bod
 }
 
 // What replacing or creating it would store. The secret of a key that would be made is nobody's: its hash is not shown.
-Answer draft(Context& context, const ValidateQuestion& question) {
+Answer draft(Context& context, json::Tree& tree, const ValidateQuestion& question) {
   const auto& [resource, object, tenant_id] = question;
   const std::string_view given = object.text_of("id");
   const std::string id = is_given(object, "id") ? std::string(given) : resource->make_id(context.tx, tenant_id, object);
-  std::string text = placed(object, resource->kind, tenant_id, id);
+  json::Value body = placed(tree, object, resource->kind, tenant_id, id);
   std::optional<Secret> secret;
   if (resource->complete != nullptr) {
     const auto before = store::find(context.tx, resource->kind, tenant_id, id);
-    secret = resource->complete(text, before ? &*before : nullptr);
+    body = resource->complete(tree, body, before ? &*before : nullptr, secret);
   }
-  const Draft made = resource->draft(context.tx, text);
+  const Draft made = resource->draft(context.tx, body);
   if (!secret) return valid(made.document, made.warnings);
-  json::Tree tree;
   static constexpr std::array<std::string_view, 1> kMade{"key_hash"};
-  return valid(json::edited(tree.parse(made.document).value(), kMade, {}), made.warnings);
+  std::string shown;
+  json::append(shown, json::edited(tree, tree.parse(made.document).value(), kMade));
+  return valid(shown, made.warnings);
 }
 
-Answer validate_object(Context& context, const json::Value& body) {
+Answer validate_object(Context& context, json::Tree& tree, const json::Value& body) {
   const ValidateQuestion question = read_validate_question(context, body);
   try {
-    return draft(context, question);
+    return draft(context, tree, question);
   } catch (http::Refusal& refusal) {
     for (Fault& fault : refusal.faults) {
       if (!fault.pointer.starts_with('?')) fault.pointer.insert(0, "/object");
@@ -109,7 +115,7 @@ Answer validate_body(Context& context) {
   {
     json::Tree tree;
     const json::Value body = read_body(context.call, tree);
-    if (body.find("format") == nullptr) return validate_object(context, body);
+    if (body.find("format") == nullptr) return validate_object(context, tree, body);
   }
   return validate_bundle(context);
 }

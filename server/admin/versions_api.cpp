@@ -48,9 +48,16 @@ pqxx::result versions(postgres::Transaction& tx, const store::ObjectKey& key, st
 
 std::string version_document(const pqxx::row& row) {
   const bool removed = row[4].is_null();
-  return fmt::format(R"({{"version":{},"revision":{},"at":"{}","actor_id":{},"removed":{},"document":{}}})",
-                     row[0].c_str(), row[1].c_str(), row[2].c_str(), json::string_literal(row[3].c_str()), removed,
-                     removed ? "null" : row[4].c_str());
+  json::Writer out = open_object();
+  out.field("version", row[0].as<std::int64_t>());
+  out.field("revision", row[1].as<std::int64_t>());
+  out.field("at", row[2].c_str());
+  out.field("actor_id", row[3].c_str());
+  out.field("removed", removed);
+  out.key("document");
+  out.raw(removed ? "null" : row[4].c_str());
+  out.end_object();
+  return out.take();
 }
 
 std::int64_t read_version(const Call& call) {
@@ -65,9 +72,8 @@ std::int64_t read_version(const Call& call) {
   return *version;
 }
 
-// The number as it was written.
-std::string read_percent(const Call& call) {
-  json::Tree tree;
+// The number as it was written, in `tree`.
+json::Value read_percent(const Call& call, json::Tree& tree) {
   json::FaultList faults;
   const json::Place root;
   const json::Value body = read_body(call, tree);
@@ -76,7 +82,7 @@ std::string read_percent(const Call& call) {
   fields.number("percent", 0, 100, 2);
   fields.reject_unknown();
   if (faults.count() > 0) http::refuse_faults(422, faults.take());
-  return std::string(body.find("percent")->text());
+  return *body.find("percent");
 }
 
 }  // namespace
@@ -97,9 +103,7 @@ Answer list_versions(Context& context, Kind kind) {
     }
     items.push_back(version_document(row));
   }
-  Answer answer;
-  answer.body = list_document(items, next);
-  return answer;
+  return list_answer(next, items);
 }
 
 Answer get_version(Context& context, Kind kind) {
@@ -130,17 +134,19 @@ Answer roll_back(Context& context, const Resource& resource) {
     http::refuse_fault(422, "/version",
                        fmt::format("version {} is the removal: name one before it, or delete it", version));
   }
-  const Draft draft = resource.draft(context.tx, rows[0][4].c_str());
+  json::Tree tree;
+  const Draft draft = resource.draft(context.tx, tree.parse(rows[0][4].c_str()).value());
   if (!before) return insert_draft(context, draft, resource.collection, "rollback");
   return store(context, draft, *before, "rollback");
 }
 
 Answer roll_out(Context& context) {
-  const json::NamedText percent{"rollout_percent", read_percent(context.call)};
+  json::Tree tree;
+  const json::Member percent{"rollout_percent", read_percent(context.call, tree)};
   const store::StoredObject before = require(context, Kind::policy, store::Lock::update);
   check_conditions(context.call, &before);
-  json::Tree tree;
-  const Draft draft = draft_policy(context.tx, json::edited(tree.parse(before.document).value(), {}, {&percent, 1}));
+  const json::Value document = tree.parse(before.document).value();
+  const Draft draft = draft_policy(context.tx, json::edited(tree, document, {}, {&percent, 1}));
   return store(context, draft, before, "rollout");
 }
 

@@ -7,7 +7,7 @@ namespace sluice::server::admin {
 
 using std::chrono::steady_clock;
 
-bool WaitingCalls::take(const std::shared_ptr<PendingCall>& call, const Answer& answer) {
+bool WaitingCalls::take(const std::shared_ptr<PendingCall>& call, const FinishedAnswer& answer) {
   const auto now = steady_clock::now();
   const auto until = call->arrived + answer.wait;
   if (ended_ || call->answered || now >= until || calls_.size() >= kMost) return false;

@@ -24,14 +24,14 @@ class WaitingCalls {
   static constexpr std::size_t kMost = 200;
 
   using Again = std::function<void(std::shared_ptr<PendingCall>)>;
-  using Finish = std::function<void(PendingCall&, const Answer&)>;
+  using Finish = std::function<void(PendingCall&, const FinishedAnswer&)>;
 
   // `again`: the call is to be made once more. `finish`: it waits no longer, and this was its last answer.
   WaitingCalls(boost::asio::io_context& loop, Again again, Finish finish)
       : timer_(loop), again_(std::move(again)), finish_(std::move(finish)) {}
 
   // False: it is to be answered now. The answer does not ask to wait, it has waited long enough, or too many wait.
-  bool take(const std::shared_ptr<PendingCall>& call, const Answer& answer);
+  bool take(const std::shared_ptr<PendingCall>& call, const FinishedAnswer& answer);
 
   // From now on nobody waits: a server that drains answers what it knows.
   void end();
@@ -39,7 +39,7 @@ class WaitingCalls {
  private:
   struct Waiting {
     std::shared_ptr<PendingCall> call;
-    Answer answer;
+    FinishedAnswer answer;
   };
 
   void wake_at_next();

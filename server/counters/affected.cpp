@@ -19,8 +19,9 @@ enum class Side : std::uint8_t { before, after };
 
 class Comparison {
  public:
-  Comparison(postgres::Transaction& tx, const std::vector<store::Change>& changes, std::int64_t now_us)
-      : tx_(tx), now_us_(now_us) {
+  Comparison(postgres::Transaction& tx, const std::vector<store::Change>& changes, std::int64_t now_us,
+             std::vector<RulesPtr>& known)
+      : tx_(tx), now_us_(now_us), known_(known) {
     for (const store::Change& change : changes) {
       const auto [at, first] = changed_.try_emplace(name_of(change.key.kind, change.key.tenant_id, change.key.id),
                                                     Both{change.before, change.after, change.key.organization_id});
@@ -33,7 +34,7 @@ class Comparison {
     for (const auto& [name, both] : changed_) {
       const auto& [kind, tenant, id] = name;
       if (!may_matter(kind, tenant, id, both)) continue;
-      if (kind == Kind::override_) compare_override(tenant, both);
+      if (kind == Kind::override_) compare_override(tenant, id, both);
       if (kind == Kind::policy) compare_policy(tenant, id, both);
       if (kind == Kind::plan) compare_plan(tenant, id, both);
     }
@@ -89,51 +90,54 @@ class Comparison {
     const auto stored = store::find(tx_, kind, tenant, id);
     return stored ? std::optional(stored->document) : std::nullopt;
   }
-  void add_plan(RulesDraft& draft, const std::string& tenant, const std::string& id, Side side) {
+  void add_plan(RulesBuilder& rules, const std::string& tenant, const std::string& id, Side side) {
     if (id.empty()) return;
-    if (auto plan = document(Kind::plan, tenant, id, side)) draft.add_plan(id, std::move(*plan));
+    if (auto plan = document(Kind::plan, tenant, id, side)) rules.add_plan(id, std::move(*plan));
   }
-  void add_policy(RulesDraft& draft, const std::string& tenant, const std::string& id, Side side) {
+  void add_policy(RulesBuilder& rules, const std::string& tenant, const std::string& id, Side side) {
     auto policy = document(Kind::policy, tenant, id, side);
     if (!policy) return;
-    add_plan(draft, tenant, member_of(*policy, "plan_id"), side);
-    draft.add_policy(id, std::move(*policy));
+    add_plan(rules, tenant, member_of(*policy, "plan_id"), side);
+    rules.add_policy(id, std::move(*policy));
   }
-  void add_policies_on(RulesDraft& draft, const std::string& tenant, const std::string& plan, Side side) {
+  void add_policies_on(RulesBuilder& rules, const std::string& tenant, const std::string& plan, Side side) {
     if (!document(Kind::plan, tenant, plan, side)) return;
     for (const auto& row :
          tx_.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2", tenant, plan)) {
-      if (!is_changed(Kind::policy, tenant, row[0].c_str())) draft.add_policy(row[0].c_str(), row[1].c_str());
+      if (!is_changed(Kind::policy, tenant, row[0].c_str())) rules.add_policy(row[0].c_str(), row[1].c_str());
     }
     for (const auto& [name, both] : changed_) {
       const auto& [kind, its_tenant, id] = name;
       const auto& policy = both.of(side);
       if (kind != Kind::policy || its_tenant != tenant || !policy || member_of(*policy, "plan_id") != plan) continue;
-      draft.add_policy(id, *policy);
+      rules.add_policy(id, *policy);
     }
   }
+
+  // Overrides by id.
+  using Overrides = std::vector<std::pair<std::string, std::string>>;
 
   // Those that are in `rows` (id, document) and are the same on both sides.
-  std::vector<std::string> unchanged(const pqxx::result& rows, const std::string& tenant) const {
-    std::vector<std::string> documents;
+  Overrides unchanged(const pqxx::result& rows, const std::string& tenant) const {
+    Overrides found;
     for (const auto& row : rows) {
-      if (!is_changed(Kind::override_, tenant, row[0].c_str())) documents.emplace_back(row[1].c_str());
+      if (!is_changed(Kind::override_, tenant, row[0].c_str())) found.emplace_back(row[0].c_str(), row[1].c_str());
     }
-    return documents;
+    return found;
   }
 
-  void compare_override(const std::string& tenant, const Both& both) {
-    compare(tenant, both.organization_id, [&](RulesDraft& draft, Side side) {
+  void compare_override(const std::string& tenant, const std::string& id, const Both& both) {
+    compare(tenant, both.organization_id, [&](RulesBuilder& rules, Side side) {
       const auto& item = both.of(side);
       if (!item) return;
       const std::string plan = member_of(*item, "plan_id");
       if (plan.empty()) {
-        add_policy(draft, tenant, member_of(*item, "policy_id"), side);
+        add_policy(rules, tenant, member_of(*item, "policy_id"), side);
       } else {
-        add_plan(draft, tenant, plan, side);
-        add_policies_on(draft, tenant, plan, side);
+        add_plan(rules, tenant, plan, side);
+        add_policies_on(rules, tenant, plan, side);
       }
-      draft.add_override(*item);
+      rules.add_override(id, *item);
     });
   }
 
@@ -142,7 +146,7 @@ class Comparison {
     for (const auto* document : {&both.before, &both.after}) {
       if (*document) plans.push_back(member_of(**document, "plan_id"));
     }
-    const std::vector<std::string> overrides =
+    const Overrides overrides =
         unchanged(tx_.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (policy_id = $2 OR plan_id = "
                            "ANY ($3::text[]))",
                            tenant, id, postgres::text_array(plans)),
@@ -150,62 +154,69 @@ class Comparison {
     if (overrides.empty()) return;
     compare(
         tenant, both.organization_id,
-        [&](RulesDraft& draft, Side side) {
-          add_policy(draft, tenant, id, side);
-          for (const std::string& plan : plans) add_plan(draft, tenant, plan, side);
-          for (const std::string& item : overrides) draft.add_override(item);
+        [&](RulesBuilder& rules, Side side) {
+          add_policy(rules, tenant, id, side);
+          for (const std::string& plan : plans) add_plan(rules, tenant, plan, side);
+          for (const auto& [name, document] : overrides) rules.add_override(name, document);
         },
         id);
   }
 
   void compare_plan(const std::string& tenant, const std::string& id, const Both& both) {
-    const std::vector<std::string> overrides =
+    const Overrides overrides =
         unchanged(tx_.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (plan_id = $2 OR policy_id IN "
                            "(SELECT id FROM policies WHERE tenant_id = $1 AND plan_id = $2))",
                            tenant, id),
                   tenant);
     if (overrides.empty()) return;
-    compare(tenant, both.organization_id, [&](RulesDraft& draft, Side side) {
-      add_plan(draft, tenant, id, side);
-      add_policies_on(draft, tenant, id, side);
-      for (const std::string& item : overrides) draft.add_override(item);
+    compare(tenant, both.organization_id, [&](RulesBuilder& rules, Side side) {
+      add_plan(rules, tenant, id, side);
+      add_policies_on(rules, tenant, id, side);
+      for (const auto& [name, document] : overrides) rules.add_override(name, document);
     });
   }
 
   // Notes every key whose overrides differ between the sides; of one policy's counters only, where `policy` names one.
   void compare(const std::string& tenant, const std::string& organization,
-               const std::function<void(RulesDraft&, Side)>& collect, const std::string& policy = {}) {
+               const std::function<void(RulesBuilder&, Side)>& collect, const std::string& policy = {}) {
     struct Held {
       std::vector<limiter::OverrideEntry> entries;
       CounterRef counter;
     };
     std::map<std::string, Held> before;
     const auto counted = [&policy](const CounterRef& counter) { return policy.empty() || counter.policy_id == policy; };
-    const Rules old = compiled(tenant, organization, collect, Side::before);
-    for (const policy::KeyOverrides& key : old.overrides()) {
-      CounterRef counter = old.ref_of(key);
-      if (counted(counter)) before.emplace(key.state_key, Held{key.entries, std::move(counter)});
+    if (const RulesPtr old = compiled(tenant, organization, collect, Side::before)) {
+      for (const policy::KeyOverrides& key : old->overrides()) {
+        CounterRef counter = old->ref_of(key);
+        if (counted(counter)) before.emplace(key.state_key, Held{key.entries, std::move(counter)});
+      }
     }
-    const Rules now = compiled(tenant, organization, collect, Side::after);
-    for (const policy::KeyOverrides& key : now.overrides()) {
-      CounterRef counter = now.ref_of(key);
-      if (!counted(counter)) continue;
-      const auto known = before.find(key.state_key);
-      const bool same = known != before.end() && known->second.entries == key.entries;
-      if (known != before.end()) before.erase(known);
-      if (!same) found_.insert_or_assign(key.state_key, std::move(counter));
+    if (const RulesPtr now = compiled(tenant, organization, collect, Side::after)) {
+      for (const policy::KeyOverrides& key : now->overrides()) {
+        CounterRef counter = now->ref_of(key);
+        if (!counted(counter)) continue;
+        const auto known = before.find(key.state_key);
+        const bool same = known != before.end() && known->second.entries == key.entries;
+        if (known != before.end()) before.erase(known);
+        if (!same) found_.insert_or_assign(key.state_key, std::move(counter));
+      }
     }
     for (auto& [key, left] : before) found_.try_emplace(key, std::move(left.counter));
   }
-  Rules compiled(const std::string& tenant, const std::string& organization,
-                 const std::function<void(RulesDraft&, Side)>& collect, Side side) const {
-    RulesDraft draft(organization, tenant);
-    collect(draft, side);
-    return draft.compile(now_us_);
+  // nullptr where one side has no overrides: then there is nothing to compare.
+  RulesPtr compiled(const std::string& tenant, const std::string& organization,
+                    const std::function<void(RulesBuilder&, Side)>& collect, Side side) {
+    RulesBuilder rules(organization, tenant);
+    collect(rules, side);
+    if (!rules.has_overrides()) return nullptr;
+    RulesPtr built = rules.build(now_us_, known_);
+    if (side == Side::after) known_.push_back(built);
+    return built;
   }
 
   postgres::Transaction& tx_;
   const std::int64_t now_us_;
+  std::vector<RulesPtr>& known_;  // compiled in this transaction
   std::map<Name, Both> changed_;
   std::optional<std::set<Name>> overridden_;  // policies and plans with overrides; nothing: it was not asked for
   std::map<std::string, CounterRef> found_;   // by counter key
@@ -214,8 +225,8 @@ class Comparison {
 }  // namespace
 
 std::vector<CounterRef> affected_counters(postgres::Transaction& tx, const std::vector<store::Change>& changes,
-                                          std::int64_t now_us) {
-  return Comparison(tx, changes, now_us).run();
+                                          std::int64_t now_us, std::vector<RulesPtr>& known) {
+  return Comparison(tx, changes, now_us, known).run();
 }
 
 }  // namespace sluice::server::counters

@@ -11,8 +11,9 @@
 
 namespace sluice::server::counters {
 
-// REQUIRES: the changes are in the tables already. Throws what libpqxx and Rules throw.
+// `known`: rules that this transaction has compiled already, used where they are what is needed; those of the state
+// after it are added. REQUIRES: the changes are in the tables already. Throws RulesFault and what libpqxx throws.
 std::vector<CounterRef> affected_counters(postgres::Transaction& tx, const std::vector<store::Change>& changes,
-                                          std::int64_t now_us);
+                                          std::int64_t now_us, std::vector<RulesPtr>& known);
 
 }  // namespace sluice::server::counters

@@ -25,13 +25,16 @@ struct Wanted {
   Ids policies;
   Ids plans;
   bool all_on_plans = false;  // every policy on a plan that has overrides
+  bool resets = false;        // counters without overrides are looked up as well
 };
 
-// Loads the live overrides of the identities and the policies and plans that they belong to.
-Rules load_rules(postgres::Transaction& tx, const Identities& identities, Wanted wanted, std::int64_t now_us) {
-  RulesDraft draft(identities.organization_id, identities.tenant_id);
+// Loads the live overrides of the identities and the policies and plans that they belong to. nullptr where there are
+// none and no counter is reset.
+RulesPtr load_rules(postgres::Transaction& tx, const Identities& identities, Wanted wanted, std::int64_t now_us,
+                    std::span<const RulesPtr> known = {}) {
+  RulesBuilder rules(identities.organization_id, identities.tenant_id);
   const pqxx::result overrides = tx.exec(
-      "SELECT document, coalesce(policy_id, ''), coalesce(plan_id, '') FROM overrides WHERE tenant_id = $1 AND "
+      "SELECT document, coalesce(policy_id, ''), coalesce(plan_id, ''), id FROM overrides WHERE tenant_id = $1 AND "
       "identity_hash = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > now())",
       identities.tenant_id, fmt::format("{{{}}}", fmt::join(identities.hashes, ",")));
   Ids owning;
@@ -43,16 +46,17 @@ Rules load_rules(postgres::Transaction& tx, const Identities& identities, Wanted
            "SELECT id, document, coalesce(plan_id, '') FROM policies WHERE tenant_id = $1 AND (id = ANY ($2::text[]) "
            "OR plan_id = ANY ($3::text[]))",
            identities.tenant_id, array(wanted.policies), array(wanted.all_on_plans ? owning : Ids()))) {
-    draft.add_policy(row[0].c_str(), row[1].c_str());
+    rules.add_policy(row[0].c_str(), row[1].c_str());
     add_unless_empty(wanted.plans, row[2].c_str());
   }
   wanted.plans.merge(owning);
   for (const auto& row : tx.exec("SELECT id, document FROM plans WHERE tenant_id = $1 AND id = ANY ($2::text[])",
                                  identities.tenant_id, array(wanted.plans))) {
-    draft.add_plan(row[0].c_str(), row[1].c_str());
+    rules.add_plan(row[0].c_str(), row[1].c_str());
   }
-  for (const auto& row : overrides) draft.add_override(row[0].c_str());
-  return draft.compile(now_us);
+  for (const auto& row : overrides) rules.add_override(row[3].c_str(), row[0].c_str());
+  if (!wanted.resets && !rules.has_overrides()) return nullptr;
+  return rules.build(now_us, known);
 }
 
 // Returns the keys of the counter's logs and leases. Empty if the rules no longer contain the counter.
@@ -100,8 +104,8 @@ void Published::add(Published more) {
   std::ranges::move(more.uncertain, std::back_inserter(uncertain));
 }
 
-Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Identities& identities,
-                          std::int64_t now_us) {
+Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us,
+                          std::span<const RulesPtr> known) {
   const std::vector<OutboxRow> rows = waiting(tx, identities);
   Published out;
   if (rows.empty()) return out;
@@ -109,10 +113,13 @@ Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Iden
   for (const OutboxRow& row : rows) {
     add_unless_empty(wanted.policies, row.counter.policy_id.c_str());
     add_unless_empty(wanted.plans, row.counter.plan_id.c_str());
+    wanted.resets = wanted.resets || row.counter.reset;
   }
-  const Rules rules = load_rules(tx, identities, std::move(wanted), now_us);
+  const RulesPtr rules = load_rules(tx, identities, std::move(wanted), now_us, known);
   std::map<std::string_view, const std::vector<limiter::OverrideEntry>*> live;
-  for (const policy::KeyOverrides& key : rules.overrides()) live.emplace(key.state_key, &key.entries);
+  if (rules != nullptr) {
+    for (const policy::KeyOverrides& key : rules->overrides()) live.emplace(key.state_key, &key.entries);
+  }
 
   std::vector<KeyWrite> writes;
   std::vector<const CounterRef*> counters;
@@ -125,7 +132,7 @@ Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Iden
     write.reset = counter.reset;
     counters.push_back(&counter);
     if (counter.reset) {
-      write.collections = collections_of(rules, counter);
+      write.collections = collections_of(*rules, counter);
     } else if (const auto found = live.find(counter.state_key); found != live.end()) {
       write.overrides = *found->second;
     }
@@ -140,12 +147,13 @@ Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Iden
 }
 
 Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us) {
-  const Rules rules = load_rules(tx, identities, {.policies = {}, .plans = {}, .all_on_plans = true}, now_us);
+  const RulesPtr rules = load_rules(tx, identities, {.policies = {}, .plans = {}, .all_on_plans = true}, now_us);
+  if (rules == nullptr) return {};
   std::vector<KeyWrite> writes;
   std::vector<CounterRef> named;
-  for (const policy::KeyOverrides& key : rules.overrides()) {
+  for (const policy::KeyOverrides& key : rules->overrides()) {
     writes.push_back({.state_key = key.state_key, .overrides = key.entries, .reset = false, .collections = {}});
-    named.push_back(rules.ref_of(key));
+    named.push_back(rules->ref_of(key));
   }
   std::vector<const CounterRef*> counters;
   for (const CounterRef& counter : named) counters.push_back(&counter);

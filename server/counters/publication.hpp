@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "server/counters/outbox.hpp"
@@ -20,9 +21,10 @@ struct Published {
   void add(Published more);
 };
 
-// Writes the outbox rows of these identities. Removes the rows that were written.
-Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Identities& identities,
-                          std::int64_t now_us);
+// Writes the outbox rows of these identities. Removes the rows that were written. `known`: rules that the caller has
+// compiled, used where PostgreSQL still has the same documents.
+Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us,
+                          std::span<const RulesPtr> known = {});
 
 // Writes all counter keys of these identities that have live overrides. Adds the keys that failed to the outbox.
 Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us);

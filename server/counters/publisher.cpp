@@ -87,7 +87,8 @@ bool Publisher::wait(std::chrono::nanoseconds time) {
 }
 
 bool Publisher::publish(pqxx::connection& connection, const postgres::Scope& scope,
-                        std::span<const CounterRef> counters, const std::function<void(postgres::Transaction&)>& done) {
+                        std::span<const CounterRef> counters, std::span<const RulesPtr> known,
+                        const std::function<void(postgres::Transaction&)>& done) {
   if (!may_publish()) return false;
   if (counters.size() > kMaxBeforeAnswer) {
     wake();
@@ -99,7 +100,7 @@ bool Publisher::publish(pqxx::connection& connection, const postgres::Scope& sco
     bool all = true;
     for (const Identities& identities : identities_of(tx, counters)) {
       lock(tx, identities);
-      Published published = publish_waiting(tx, link_, identities, clock_.now_us());
+      Published published = publish_waiting(tx, link_, identities, clock_.now_us(), known);
       all = all && published.failed == 0;
       count(std::move(published));
     }
@@ -162,11 +163,9 @@ bool Publisher::serve(pqxx::connection& connection) {
   return publish_outbox(connection);
 }
 
-Published Publisher::publish_guarded(Published (*publish)(postgres::Transaction&, RedisLink&, const Identities&,
-                                                          std::int64_t),
-                                     postgres::Transaction& tx, const Identities& identities) {
+Published Publisher::publish_guarded(const Identities& identities, const std::function<Published()>& publish) {
   try {
-    return publish(tx, link_, identities, clock_.now_us());
+    return publish();
   } catch (const RulesFault& fault) {
     log_.error("rules_broken", "Overrides of this tenant cannot be published.",
                {{"tenant", identities.tenant_id}, {"error", fault.what()}});
@@ -246,7 +245,7 @@ bool Publisher::republish_tenant(pqxx::connection& connection, Identities tenant
     postgres::Transaction tx(connection);
     tx.enter(everything());
     lock(tx, part);
-    Published published = publish_guarded(&publish_live, tx, part);
+    Published published = publish_guarded(part, [&] { return publish_live(tx, link_, part, clock_.now_us()); });
     const bool unreachable = published.unreachable;
     count(std::move(published));
     tx.commit();
@@ -280,7 +279,8 @@ bool Publisher::publish_outbox(pqxx::connection& connection) {
     Published all;
     for (Identities& identities : waiting) {
       lock_free(tx, identities);
-      if (!identities.hashes.empty()) all.add(publish_guarded(&publish_waiting, tx, identities));
+      if (!identities.hashes.empty())
+        all.add(publish_guarded(identities, [&] { return publish_waiting(tx, link_, identities, clock_.now_us()); }));
       if (all.unreachable) break;
     }
     tx.commit();

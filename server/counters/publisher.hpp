@@ -50,10 +50,10 @@ class Publisher {
   bool stop_within(std::chrono::milliseconds timeout);
   void stop();
 
-  // Publishes these counters, which a committed transaction has enqueued. Returns false if some of them are published
-  // later. Calls `done` in the transaction that removes them from the outbox. Never throws.
+  // Publishes what a transaction has enqueued and committed: false where some of it is left to later. `known`: rules
+  // that it has compiled. `done` is called in the transaction that takes it out of the outbox. Never throws.
   bool publish(pqxx::connection& connection, const postgres::Scope& scope, std::span<const CounterRef> counters,
-               const std::function<void(postgres::Transaction&)>& done);
+               std::span<const RulesPtr> known, const std::function<void(postgres::Transaction&)>& done);
 
   RedisLink& link() { return link_; }
   const RedisLink& link() const { return link_; }
@@ -76,9 +76,8 @@ class Publisher {
   bool run_once();
   bool serve(pqxx::connection& connection);
   bool stopping();
-  // Calls publish_waiting() or publish_live(). Rules that do not compile count as one failure.
-  Published publish_guarded(Published (*publish)(postgres::Transaction&, RedisLink&, const Identities&, std::int64_t),
-                            postgres::Transaction& tx, const Identities& identities);
+  // What `publish` answers; rules of these identities that do not compile count as failed.
+  Published publish_guarded(const Identities& identities, const std::function<Published()>& publish);
   void tidy(pqxx::connection& connection);
   bool republish(pqxx::connection& connection, const Marker::Status& marker);
   bool republish_tenant(pqxx::connection& connection, Identities tenant);

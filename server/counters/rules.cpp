@@ -6,7 +6,7 @@
 
 #include "common/json/tree.hpp"
 #include "common/json/writer.hpp"
-#include "common/objects/bundle_json.hpp"
+#include "common/objects/bundle_builder.hpp"
 #include "common/objects/override_json.hpp"
 #include "common/policy/counter_key.hpp"
 #include "common/policy/match_expr.hpp"
@@ -26,11 +26,18 @@ std::pair<char, std::string> owner_in(std::string_view state_key) {
 
 }  // namespace
 
-Rules::Rules(Bundle bundle, std::int64_t now_us) : bundle_(std::move(bundle)) {
-  auto built = policy::build_snapshot(bundle_, 0, now_us);
-  if (!built) fail(built.error());
-  snapshot_ = std::move(*built);
-  tenant_ = snapshot_->tenants.find(bundle_.tenants.front().id);
+Rules::Rules(RulesSources sources, Bundle bundle, std::shared_ptr<const policy::Snapshot> snapshot, std::int64_t now_us)
+    : sources_(std::move(sources)), bundle_(std::move(bundle)), snapshot_(std::move(snapshot)), compiled_us_(now_us) {
+  tenant_ = snapshot_->tenants.find(sources_.tenant_id);
+}
+
+bool Rules::same_as(const RulesSources& sources, std::int64_t now_us) const {
+  if (sources != sources_) return false;
+  return std::ranges::none_of(bundle_.overrides, [&](const Override& item) {
+    if (!item.expires_at) return false;
+    const std::int64_t end_us = item.expires_at->time_since_epoch().count();
+    return end_us > compiled_us_ && end_us <= now_us;
+  });
 }
 
 CounterRef Rules::ref_of(const policy::KeyOverrides& overrides) const {
@@ -57,34 +64,44 @@ std::string Rules::key_of(const policy::Rulebook& rulebook, std::size_t group, c
   return policy::counter_key(tenant_->key_head, rulebook, group, identity);
 }
 
-void RulesDraft::add_override(const std::string& document) {
-  const std::string policy_id = member_of(document, "policy_id");
-  const bool known =
-      policy_id.empty() ? plans_.contains(member_of(document, "plan_id")) : policies_.contains(policy_id);
-  if (known) overrides_.push_back(document);
+RulesBuilder::RulesBuilder(std::string organization_id, std::string tenant_id) {
+  sources_.organization_id = std::move(organization_id);
+  sources_.tenant_id = std::move(tenant_id);
 }
 
-Rules RulesDraft::compile(std::int64_t now_us) const {
-  std::string text = fmt::format(
-      R"({{"format":"sluice/v1","organizations":[{{"id":"{0}"}}],"tenants":[{{"id":"{1}","organization_id":"{0}"}}])",
-      organization_id_, tenant_id_);
-  const auto list = [&text](std::string_view name, const auto& documents, auto document_of) {
-    text += fmt::format(R"(,"{}":[)", name);
-    bool first = true;
-    for (const auto& item : documents) {
-      if (!first) text += ',';
-      first = false;
-      text += document_of(item);
-    }
-    text += ']';
+void RulesBuilder::add_override(const std::string& id, const std::string& document) {
+  const std::string policy_id = member_of(document, "policy_id");
+  const bool has_owner = policy_id.empty() ? sources_.plans.contains(member_of(document, "plan_id"))
+                                           : sources_.policies.contains(policy_id);
+  if (has_owner) sources_.overrides.try_emplace(id, document);
+}
+
+RulesPtr RulesBuilder::build(std::int64_t now_us, std::span<const RulesPtr> known) const {
+  for (const RulesPtr& rules : known) {
+    if (rules->same_as(sources_, now_us)) return rules;
+  }
+  BundleBuilder builder(&policy::check_expression);
+  json::Tree tree;
+  const auto read = [&](Kind kind, const std::string& document) {
+    const auto value = tree.parse(document);
+    if (!value) throw RulesFault(fmt::format("a stored {} is not JSON: {}", info(kind).name, value.error().text));
+    const json::Place root;
+    const json::Place at = root.member(info(kind).plural);
+    builder.read(kind, *value, at);
+    tree.clear();
   };
-  const auto second = [](const auto& item) -> const std::string& { return item.second; };
-  list("plans", plans_, second);
-  list("policies", policies_, second);
-  list("overrides", overrides_, [](const std::string& document) -> const std::string& { return document; });
-  auto bundle = parse_bundle(text += '}', &policy::check_expression);
-  if (!bundle) fail(bundle.error());
-  return {std::move(*bundle), now_us};
+  builder.expect(Kind::tenant, 1);
+  read(Kind::organization, fmt::format(R"({{"id":"{}"}})", sources_.organization_id));
+  read(Kind::tenant,
+       fmt::format(R"({{"id":"{}","organization_id":"{}"}})", sources_.tenant_id, sources_.organization_id));
+  for (const auto& [id, document] : sources_.plans) read(Kind::plan, document);
+  for (const auto& [id, document] : sources_.policies) read(Kind::policy, document);
+  for (const auto& [id, document] : sources_.overrides) read(Kind::override_, document);
+  if (builder.faults().count() != 0) fail(builder.faults().take());
+  Bundle bundle = builder.take();
+  auto snapshot = policy::build_snapshot(bundle, 0, now_us);
+  if (!snapshot) fail(snapshot.error());
+  return std::make_shared<const Rules>(sources_, std::move(bundle), std::move(*snapshot), now_us);
 }
 
 std::string member_of(const std::string& document, std::string_view name) {

@@ -8,6 +8,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,12 +43,25 @@ class RulesFault : public std::exception {
   std::string text_;
 };
 
+// The documents that rules are compiled from: equal sources make equal rules. By id.
+struct RulesSources {
+  std::string organization_id;
+  std::string tenant_id;
+  std::map<std::string, std::string, std::less<>> plans;
+  std::map<std::string, std::string, std::less<>> policies;
+  std::map<std::string, std::string, std::less<>> overrides;
+
+  bool operator==(const RulesSources&) const = default;
+};
+
 class Rules {
  public:
-  // Throws RulesFault where the bundle does not compile. `bundle` holds one tenant.
-  Rules(Bundle bundle, std::int64_t now_us);
+  // REQUIRES: `bundle` was read from `sources`, `snapshot` built from `bundle` as of `now_us`.
+  Rules(RulesSources sources, Bundle bundle, std::shared_ptr<const policy::Snapshot> snapshot, std::int64_t now_us);
 
   const Bundle& bundle() const { return bundle_; }
+  // Whether compiling `sources` as of `now_us` would make the same: no override has ended since these were compiled.
+  bool same_as(const RulesSources& sources, std::int64_t now_us) const;
   // By counter key; those that have ended are left out.
   const std::vector<policy::KeyOverrides>& overrides() const { return snapshot_->overrides; }
   CounterRef ref_of(const policy::KeyOverrides& overrides) const;
@@ -58,32 +72,34 @@ class Rules {
   std::string key_of(const policy::Rulebook& rulebook, std::size_t group, const Identity& identity) const;
 
  private:
+  RulesSources sources_;
   Bundle bundle_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
   const policy::TenantView* tenant_ = nullptr;
+  std::int64_t compiled_us_ = 0;
 };
 
+using RulesPtr = std::shared_ptr<const Rules>;
+
 // Collects documents of one tenant until they are compiled.
-class RulesDraft {
+class RulesBuilder {
  public:
-  RulesDraft(std::string organization_id, std::string tenant_id)
-      : organization_id_(std::move(organization_id)), tenant_id_(std::move(tenant_id)) {}
+  RulesBuilder(std::string organization_id, std::string tenant_id);
 
   // One of each id counts.
-  void add_plan(const std::string& id, std::string document) { plans_.try_emplace(id, std::move(document)); }
-  void add_policy(const std::string& id, std::string document) { policies_.try_emplace(id, std::move(document)); }
+  void add_plan(const std::string& id, std::string document) { sources_.plans.try_emplace(id, std::move(document)); }
+  void add_policy(const std::string& id, std::string document) {
+    sources_.policies.try_emplace(id, std::move(document));
+  }
   // One whose owner was not added is left out.
-  void add_override(const std::string& document);
+  void add_override(const std::string& id, const std::string& document);
+  bool has_overrides() const { return !sources_.overrides.empty(); }
 
-  // Throws RulesFault.
-  Rules compile(std::int64_t now_us) const;
+  // One of `known` where that was made from the same, else compiled anew. Throws RulesFault where it does not compile.
+  RulesPtr build(std::int64_t now_us, std::span<const RulesPtr> known = {}) const;
 
  private:
-  std::string organization_id_;
-  std::string tenant_id_;
-  std::map<std::string, std::string, std::less<>> plans_;
-  std::map<std::string, std::string, std::less<>> policies_;
-  std::vector<std::string> overrides_;
+  RulesSources sources_;
 };
 
 // A text of the document's top level, "" where there is none.

@@ -8,11 +8,15 @@
 namespace sluice::json {
 namespace {
 
+std::string text_of(const Value& value) {
+  std::string out;
+  append(out, value);
+  return out;
+}
+
 std::string again(std::string_view text) {
   Tree tree;
-  std::string out;
-  append(out, tree.parse(text).value());
-  return out;
+  return text_of(tree.parse(text).value());
 }
 
 }  // namespace
@@ -27,11 +31,21 @@ TEST_CASE("an object is edited: members dropped, others put in front, one of a n
   Tree tree;
   const Value object = tree.parse(R"({"id":"a","version":3,"n":1.0,"name":"x"})").value();
   const std::vector<std::string_view> dropped{"version", "absent"};
-  const std::vector<NamedText> added{{"id", "\"b\""}, {"new", "[1]"}};
-  CHECK(edited(object, dropped, added) == R"({"id":"b","new":[1],"n":1.0,"name":"x"})");
-  CHECK(edited(object, {}, {}) == R"({"id":"a","version":3,"n":1.0,"name":"x"})");
-  Tree none;
-  CHECK(edited(none.parse("{}").value(), dropped, {}) == "{}");
+  const std::vector<Member> added{{"id", tree.string("b")}, {"new", tree.parse("[1]").value()}};
+  CHECK(text_of(edited(tree, object, dropped, added)) == R"({"id":"b","new":[1],"n":1.0,"name":"x"})");
+  CHECK(text_of(edited(tree, object, {})) == R"({"id":"a","version":3,"n":1.0,"name":"x"})");
+  CHECK(text_of(edited(tree, tree.parse("{}").value(), dropped)) == "{}");
+}
+
+TEST_CASE("a member of an edited object counts as given twice where it is, and as read by nobody") {
+  Tree tree;
+  const Value object = tree.parse(R"({"a":1,"b":2,"a":3})").value();
+  object.members()[1].taken = true;
+  const Value kept = edited(tree, object, {});
+  CHECK(kept.members()[2].duplicate);
+  CHECK_FALSE(kept.members()[1].taken);
+  const std::vector<Member> added{{"a", tree.string("x")}};
+  CHECK(text_of(edited(tree, object, {}, added)) == R"({"a":"x","b":2})");
 }
 
 }  // namespace sluice::json

@@ -6,13 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "common/json/edit.hpp"
+
 namespace sluice::json {
 namespace {
 
 std::string merged_text(std::string_view target, std::string_view patch) {
-  Tree targets;
-  Tree patches;
-  return merged(targets.parse(target).value(), patches.parse(patch).value());
+  Tree tree;
+  std::string text;
+  append(text, merged(tree, tree.parse(target).value(), tree.parse(patch).value()));
+  return text;
 }
 
 struct Example {

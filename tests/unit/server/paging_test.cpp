@@ -70,8 +70,8 @@ TEST_CASE("what is no cursor of ours is refused") {
 }
 
 TEST_CASE("a list is its items and the way to the next page") {
-  CHECK(admin::list_document({}, "") == R"({"items":[],"next":null})");
-  CHECK(admin::list_document({R"({"id":"a"})", R"({"id":"b"})"}, "abc") ==
+  CHECK(admin::finish(admin::list_answer("", {}), {}).body == R"({"items":[],"next":null})");
+  CHECK(admin::finish(admin::list_answer("abc", {R"({"id":"a"})", R"({"id":"b"})"}), {}).body ==
         R"({"items":[{"id":"a"},{"id":"b"}],"next":"abc"})");
 }
 

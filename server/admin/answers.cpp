@@ -1,0 +1,42 @@
+#include "server/admin/answers.hpp"
+
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace sluice::server::admin {
+namespace {
+
+enum class Show : std::uint8_t { secret, placeholder };
+
+std::string closed(const Answer& answer, const Outcome& outcome, Show show) {
+  json::Writer out = *answer.object;
+  if (answer.secret && show == Show::secret) out.field(answer.secret->member, answer.secret->text);
+  if (answer.secret && show == Show::placeholder) {
+    out.null_field(answer.secret->member);
+    out.field("secret_already_shown", true);
+  }
+  if (outcome.revision) out.field("revision", *outcome.revision);
+  if (answer.published) out.field("published", *answer.published && outcome.published);
+  out.end_object();
+  return out.take();
+}
+
+}  // namespace
+
+json::Writer open_object() {
+  json::Writer object(json::Writer::Layout::compact);
+  object.begin_object();
+  return object;
+}
+
+FinishedAnswer finish(const Answer& answer, const Outcome& outcome) {
+  FinishedAnswer finished(answer);
+  finished.wait = answer.wait;
+  if (answer.object) finished.body = closed(answer, outcome, Show::secret);
+  finished.replay_body = answer.secret ? closed(answer, outcome, Show::placeholder) : finished.body;
+  if (outcome.revision) finished.headers += fmt::format("Sluice-Revision: {}\r\n", *outcome.revision);
+  return finished;
+}
+
+}  // namespace sluice::server::admin
