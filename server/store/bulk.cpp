@@ -9,11 +9,11 @@
 namespace sluice::server::store {
 namespace {
 
-// Of one statement: it stays far from its time-out, and its text from the largest that PostgreSQL takes.
+// Limits for one statement, far below its time-out and below PostgreSQL's maximum length of a text.
 constexpr std::size_t kRows = 2000;
 constexpr std::size_t kBytes = std::size_t{8} << 20;
 
-// Columns of many rows as the literals of arrays, which a statement unnests.
+// Columns of many rows as array literals, for SQL's unnest().
 class Columns {
  public:
   explicit Columns(std::size_t count) : literals_(count, "{") {}
@@ -70,7 +70,7 @@ void in_parts(std::span<const Row> rows, Run run) {
 }
 
 constexpr std::string_view kWanted = "unnest($1::text[], $2::text[]) AS r(tenant_id, id)";
-// Ids that are unique by themselves are looked up by themselves: their index begins with them.
+// Ids that are unique without a tenant are looked up without one, because their index begins with the id.
 std::string same_row(Kind kind) {
   return info(kind).local_id ? "t.tenant_id = r.tenant_id AND t.id = r.id" : "t.id = r.id";
 }
@@ -99,7 +99,7 @@ void read(Kind kind, const pqxx::result& rows, std::vector<StoredObject>& out) {
 
 std::string place(std::string_view tenant_id, std::string_view id) { return fmt::format("{}/{}", tenant_id, id); }
 
-// The columns of drafts: the key, the document, what the kind has beside.
+// The columns of drafts: key, document, and the kind's extra columns.
 Columns columns_of(std::span<const RowDraft> rows) {
   Columns columns(4 + rows.front().extra.size());
   for (const RowDraft& row : rows) {

@@ -1,9 +1,9 @@
-// The audit trail's hash chain: what a row's hash covers.
+// The hash chain of the audit trail: defines what a row's hash covers.
 //
-// hash(n) = SHA-256(hash(n − 1) ‖ every field of row n, each behind its length in bytes), beginning with 32 zero bytes,
-// for each organization by itself. A row that was changed, removed, swapped, or taken from another organization no
-// longer fits; one cut off at the end is told by a head that was kept elsewhere. (The construction of Crosby and
-// Wallach's hash-chained logs, "Efficient Data Structures for Tamper-Evident Logging", 2009, without its tree.)
+// hash(n) = SHA-256(hash(n − 1) ‖ every field of row n, each after its length in bytes), starting from 32 zero bytes.
+// Each organization has its own chain. If a row was changed, removed, swapped or copied from another organization, the
+// hashes no longer match. Rows cut off at the end only show by comparison with a head saved elsewhere. (Crosby and
+// Wallach's hash-chained logs, "Efficient Data Structures for Tamper-Evident Logging", 2009, without the tree.)
 //
 // Thread safety: pure functions.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace sluice::server::store {
 
-// One change, as the trail keeps it. Views: the row's owner outlives it.
+// One change as an audit row. The views belong to the owner of the row.
 struct AuditRow {
   std::string_view organization_id;
   std::int64_t seq = 0;  // 1, 2, 3 … in its organization
@@ -30,7 +30,7 @@ struct AuditRow {
   std::string_view kind;
   std::string_view object_id;
   std::int64_t version = 0;
-  std::string_view before;  // "": there was none
+  std::string_view before;  // "": the object did not exist
   std::string_view after;
   std::int64_t revision = 0;
 };

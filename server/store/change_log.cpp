@@ -14,7 +14,7 @@
 namespace sluice::server::store {
 namespace {
 
-// Of one statement: it stays far from its time-out, and its text from the largest that PostgreSQL takes.
+// Limits for one statement, far below its time-out and below PostgreSQL's maximum length of a text.
 constexpr std::size_t kRowsPerStatement = 2000;
 constexpr std::size_t kBytesPerStatement = std::size_t{8} << 20;
 
@@ -29,7 +29,7 @@ Sha256Digest digest_from(const char* hex) {
   return digest;
 }
 
-// Locks the end of an organization's chain; begins the chain where there is none.
+// Locks the head of an organization's chain; starts a chain if there is none.
 AuditHead lock_head(postgres::Transaction& tx, const std::string& organization) {
   static const std::string kLock =
       "SELECT seq, encode(hash, 'hex') FROM audit_heads WHERE organization_id = $1 FOR UPDATE";
@@ -42,7 +42,7 @@ AuditHead lock_head(postgres::Transaction& tx, const std::string& organization) 
   return {.seq = rows[0][0].as<std::int64_t>(), .hash = digest_from(rows[0][1].c_str())};
 }
 
-// Of what the chain of revisions covers: each change's place, version and document.
+// The input of the revision's chain hash: key, version and document of each change.
 Sha256Digest digest_of(const std::vector<Change>& changes) {
   Sha256 hash;
   const auto part = [&hash](std::string_view text) { hash.update(fmt::format("{}:", text.size())).update(text); };
@@ -63,7 +63,7 @@ struct Stamp {
   std::int64_t made_at_us = 0;
 };
 
-// The one row that puts all writers in order.
+// Locks the single row that orders all writers.
 Stamp next_revision(postgres::Transaction& tx, const Sha256Digest& changes) {
   static const std::string kNext =
       "UPDATE revision SET revision = revision + 1, chain = sha256(chain || $1::bytea), made_at = clock_timestamp() "
@@ -76,7 +76,7 @@ Stamp next_revision(postgres::Transaction& tx, const Sha256Digest& changes) {
       .made_at_us = rows[0][3].as<std::int64_t>()};
 }
 
-// The columns of many rows as arrays, for one INSERT … SELECT FROM unnest.
+// Columns of many rows as arrays, for one INSERT … SELECT FROM unnest.
 class ArrayColumns {
  public:
   void add(std::size_t column, std::string text) { texts_[column].push_back(std::move(text)); }
@@ -86,7 +86,7 @@ class ArrayColumns {
   std::map<std::size_t, std::vector<std::string>> texts_;
 };
 
-// One statement writes the rows of versions, changes, revisions and audit, moves the heads, and wakes who follows.
+// One statement writes the rows of versions, changes, revisions and audit, updates the heads, and notifies the feeds.
 constexpr std::string_view kRecord = R"(
 WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS made_at, $2::bigint AS revision),
      entry AS (
@@ -116,7 +116,7 @@ WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS
        WHERE h.organization_id = e.organization_id)
 SELECT pg_notify('sluice_revision', $2::text))";
 
-// `before_these`: how many changes of the revision were written already.
+// `before_these`: the number of the revision's changes that were written already.
 void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<const Change> changes,
            std::size_t before_these, std::map<std::string, AuditHead>& heads) {
   ArrayColumns columns;
@@ -157,7 +157,7 @@ void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, st
 }  // namespace
 
 Revision ChangeLog::record(postgres::Transaction& tx, const Actor& actor) {
-  std::map<std::string, AuditHead> heads;  // by organization: the order of their locks
+  std::map<std::string, AuditHead> heads;  // sorted by organization, the order of their locks
   for (const Change& change : changes_) heads.try_emplace(change.key.organization_id);
   for (auto& [organization, head] : heads) head = lock_head(tx, organization);
   const Stamp stamp = next_revision(tx, digest_of(changes_));

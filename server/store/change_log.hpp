@@ -1,9 +1,9 @@
-// What a transaction changes, and its last steps: every change gets its version, its audit row and its entry in what
-// agents follow, and all of them together one revision.
+// Collects the changes of a transaction and records them before the commit. Each change gets a version, an audit row
+// and a row in `changes`, which the feed follows. All changes together get one revision.
 //
-// Lock order of every writer: rows by (kind, id), audit heads by organization, the revision, COMMIT. A writer that is
-// held up before its audit head delays writers of the same rows only; between head and revision its organization; after
-// that everybody, until lock and idle time-outs end it.
+// Every writer locks in this order: rows by (kind, id), audit heads by organization, the revision, COMMIT. A slow
+// writer that holds only rows delays writers of these rows. One that holds an audit head delays its organization. One
+// that holds the revision delays everybody, until the lock and idle time-outs end it.
 //
 // Thread safety: none; it belongs to one transaction.
 #pragma once
@@ -18,11 +18,11 @@
 
 namespace sluice::server::store {
 
-// Who changes something, as the audit trail keeps it.
+// The author of a change, for the audit trail.
 struct Actor {
-  std::string id;  // of the token
+  std::string id;  // id of the token
   std::string role;
-  std::string source;  // the address the call came from
+  std::string source;  // address of the caller
   std::string request_id;
 };
 
@@ -30,7 +30,7 @@ struct Change {
   std::string action;  // "create", "update", "delete", "rollback", "rollout", …
   ObjectKey key;
   std::int64_t version = 0;
-  std::optional<std::string> before;  // documents
+  std::optional<std::string> before;  // document
   std::optional<std::string> after;
 };
 
@@ -47,7 +47,7 @@ class ChangeLog {
 
   void add(Change change) { changes_.push_back(std::move(change)); }
 
-  // Writes all of it as one revision; the caller commits. REQUIRES: not empty.
+  // Writes all changes as one revision. The caller commits. REQUIRES: not empty.
   Revision record(postgres::Transaction& tx, const Actor& actor);
 
  private:
@@ -57,7 +57,7 @@ class ChangeLog {
 // The newest revision.
 Revision head(postgres::Transaction& tx);
 
-// A document as the audit trail shows it: hashes of secrets become fingerprints.
+// The form of a document in the audit trail: hashes of secrets are replaced by fingerprints.
 std::string redacted(const Change& change, const std::string& document);
 
 }  // namespace sluice::server::store

@@ -28,7 +28,7 @@ std::string_view lock_clause(Lock lock) {
       return "";
     case Lock::share:
       return " FOR SHARE";
-    // Keys never change: what refers to the row need not wait.
+    // NO KEY: primary keys never change, so rows that refer to this one need not wait.
     case Lock::update:
       return " FOR NO KEY UPDATE";
   }

@@ -1,7 +1,7 @@
-// Objects as rows: reading, locking, listing, writing. What a document means is not this layer's business.
+// Reads, locks, lists and writes objects as rows. It does not interpret documents.
 //
-// Every function works in the scope its transaction has entered: what is beyond it is not there. They throw what
-// libpqxx throws (postgres/failure.hpp).
+// Every function works in its transaction's scope; rows outside it do not exist for it. They throw what libpqxx throws
+// (postgres/failure.hpp).
 #pragma once
 
 #include <cstdint>
@@ -35,22 +35,23 @@ struct StoredObject {
 // A new id: "key-3f9a0c41d2e7".
 std::string random_id(Kind kind);
 
-// The document as bundles and agents have it: a policy's has its version, by which agents tell which of two equal ones
-// wins.
+// The document's form for bundles and agents. A policy's document contains its version, which breaks ties between equal
+// policies.
 std::string bundle_document(Kind kind, std::int64_t version, std::string_view document);
 
 enum class Lock : std::uint8_t {
   none,
   share,   // nobody may change it until the end of the transaction
-  update,  // it is about to be changed
+  update,  // the caller will change it
 };
 
-// Nothing where there is none in scope. `tenant_id` counts for kinds whose ids are unique in a tenant only.
+// Returns nullopt if there is no such row in scope. `tenant_id` matters only for kinds whose ids are unique within a
+// tenant.
 std::optional<StoredObject> find(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock = Lock::none);
 
-// A condition on a column or on a member of the document, as SQL with one parameter: "plan_id = $", "document ->>
-// 'mode' = $". The SQL is this program's own text, the value comes from outside.
+// A condition on a column or on a field of the document, as SQL with one parameter: "plan_id = $", "document ->> 'mode'
+// = $". The SQL is a constant of this program; the value comes from outside.
 struct Filter {
   std::string_view sql;
   std::string value;
@@ -58,29 +59,29 @@ struct Filter {
 
 struct Page {
   std::size_t limit = 100;      // 1 to 1,000
-  std::string after_tenant_id;  // begins behind this one: the last of the page before
+  std::string after_tenant_id;  // starts after this key, the last one of the previous page
   std::string after_id;
 };
 
-// Ordered by tenant and id. One more than the limit where there is a next page.
+// Sorted by tenant and id. Returns limit + 1 rows if there is a next page.
 std::vector<StoredObject> list(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters,
                                const Page& page);
 
-// Columns that a kind has beside those of all; empty for most.
+// The extra columns of a kind; most kinds have none.
 struct ExtraColumn {
   std::string_view name;
   std::string_view type;  // SQL's
   std::optional<std::string> value;
 };
 
-// Writes a new row. Its version follows the last one that any object of this key ever had.
+// Writes a new row. Its version follows the last version that any object with this key ever had.
 StoredObject insert(postgres::Transaction& tx, const ObjectKey& key, const std::string& document,
                     const std::vector<ExtraColumn>& extra = {});
-// Replaces the document of a row that is locked; its version counts up by one.
+// Replaces the document of a locked row and increases its version by one.
 StoredObject update(postgres::Transaction& tx, const StoredObject& before, const std::string& document,
                     const std::vector<ExtraColumn>& extra = {});
 void remove(postgres::Transaction& tx, const ObjectKey& key);
-// All that fit; what they were.
+// Removes all rows that match and returns their former content.
 std::vector<StoredObject> remove_all(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters);
 
 }  // namespace sluice::server::store

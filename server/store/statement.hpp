@@ -1,4 +1,4 @@
-// A statement of SQL whose text grows with its parameters: what comes from outside never becomes text.
+// Builds an SQL statement with parameters. Values from outside are always parameters, never SQL text.
 //
 // Thread safety: none; it belongs to its caller.
 #pragma once
@@ -43,7 +43,8 @@ class Statement {
   std::vector<std::optional<std::string>> values_;
 };
 
-// A column of instants as RFC 3339 text in UTC, with microseconds. REQUIRES: a connection of ours (its time zone).
+// A timestamp column as RFC 3339 text in UTC with microseconds. REQUIRES: a connection from postgres::connect(), which
+// sets the time zone to UTC.
 inline std::string as_timestamp(std::string_view column) {
   return std::string("to_char(").append(column).append(R"(, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))");
 }

@@ -1,4 +1,4 @@
-// Which agent is calling: from a bearer token to what it opens, out of memory.
+// Authenticates agents from memory: finds the agent token or the binding that a bearer token belongs to.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -12,14 +12,15 @@
 namespace sluice::server::sync {
 
 struct Proof {
-  std::shared_ptr<const AgentToken> token;  // nullptr: none that opens anything
-  bool unknown_id = false;                  // well-formed, but nobody knows it: it may be newer than what is in memory
+  std::shared_ptr<const AgentToken> token;  // nullptr: no valid token
+  bool unknown_id = false;                  // well-formed but unknown: it may be newer than the state in memory
 };
 
-// Of `Authorization: Bearer slg_…`. Compares in constant time, and does the same work whether the id exists or not.
+// Matches `Authorization: Bearer slg_…`. Compares in constant time, and takes equally long whether or not the id
+// exists.
 Proof prove(const AgentTokens& tokens, std::string_view authorization, std::int64_t now_us);
 
-// What lets a pod in whose token Kubernetes has proved: the binding it falls under. nullptr: there is none.
+// Returns the access that a binding gives a pod whose token Kubernetes has verified; nullptr: no binding matches.
 std::shared_ptr<const AgentToken> pass_of(const identity::Bindings& bindings, const identity::PodIdentity& pod,
                                           std::string_view bearer);
 

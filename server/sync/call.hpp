@@ -1,4 +1,4 @@
-// One request of policy sync between its arrival and its answer: what was read of it, and where its answer goes.
+// One request of policy sync between its arrival and its answer: its parsed content and its reply object.
 //
 // Thread: the loop.
 #pragma once
@@ -19,23 +19,24 @@ namespace sluice::server::sync {
 
 struct SyncCall {
   enum class Asked : std::uint8_t { no, waiting, yes, failed };
-  using Where = std::variant<sluice::http::Reply, sluice::http::Admission>;  // an admission: its body is yet to be read
+  using Where =
+      std::variant<sluice::http::Reply, sluice::http::Admission>;  // Admission: the body has not been read yet
 
   SyncCall(boost::asio::io_context& loop, Where its_answer) : answer(std::move(its_answer)), timer(loop) {}
 
-  // Everything of a request that outlives the connection's buffers, but for its body. Throws Refusal.
+  // Copies all parts of the request except the body out of the connection's buffers. Throws Refusal.
   void read(const sluice::http::Request& request);
 
   Where answer;
   SyncRoute route = SyncRoute::snapshot;
-  bool heard_is_foreign = false;  // what the agent was told of is not of PostgreSQL's history
+  bool heard_is_foreign = false;  // the announced position is not part of PostgreSQL's history
   Positions positions;
   Callers::Shown shown;
   std::string agent_id;
   std::string request_id;
   std::string body;
   bool gzip = false;
-  Asked asked = Asked::no;  // PostgreSQL, for this request
+  Asked asked = Asked::no;  // whether this request has queried PostgreSQL
   boost::asio::steady_timer timer;
 };
 

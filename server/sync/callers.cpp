@@ -43,7 +43,7 @@ Callers::Found Callers::find(const World& world, const Shown& shown) {
   }
   Proof proof = prove(*world.tokens, shown.authorization, clock_.now_us());
   if (proof.token) return {.token = std::move(proof.token), .ask = Ask::nothing};
-  // It may have been made a moment ago.
+  // The binding may be newer than the state in memory.
   if (proof.unknown_id && !shown.asked_postgres) return {.token = nullptr, .ask = Ask::postgres};
   refuse(shown, std::string(kNeeded));
 }

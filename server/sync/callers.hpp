@@ -1,8 +1,8 @@
-// Which agent is calling, and what is to be asked before that can be told: out of memory where it is known, else of
-// PostgreSQL (a token or a binding that was made a moment ago) or of Kubernetes (who a pod is).
+// Authenticates agents from memory. If the memory does not suffice, it says what to query first: PostgreSQL (for a new
+// token or binding) or Kubernetes (for the identity of a pod).
 //
-// A good token always passes, from any address. An address that has failed too often has one question to Kubernetes at
-// a time: it cannot use up what the others need.
+// A valid token always passes, from any address. An address that has failed too often has at most one review by
+// Kubernetes in flight, so that it cannot use up the reviews that others need.
 //
 // Thread: the loop.
 #pragma once
@@ -28,10 +28,10 @@ class Callers {
   Callers(auth::FailureThrottle& throttle, const Clock& clock, SyncStatistics& statistics)
       : throttle_(throttle), clock_(clock), statistics_(statistics) {}
 
-  // Before the first call: from now on tokens of service accounts are taken.
+  // REQUIRES: called before the first request. Accepts tokens of service accounts from now on.
   void review_through(identity::Reviewer& reviewer) { reviewer_ = &reviewer; }
 
-  // What a call shows, and what was asked for it already.
+  // The credentials of a request, and what was queried for it already.
   struct Shown {
     std::string authorization;
     std::string source;
@@ -40,13 +40,13 @@ class Callers {
   };
   enum class Ask : std::uint8_t { nothing, postgres, kubernetes };
   struct Found {
-    std::shared_ptr<const AgentToken> token;  // nullptr: `ask` first, and then again
+    std::shared_ptr<const AgentToken> token;  // nullptr: query `ask` first, then call find() again
     Ask ask = Ask::nothing;
   };
-  // Throws Refusal: 401, 403 (nothing binds the pod), 429, 503 (Kubernetes cannot say).
+  // Throws Refusal: 401, 403 (no binding matches the pod), 429, 503 (Kubernetes does not answer).
   Found find(const World& world, const Shown& shown);
 
-  // What Ask::kubernetes asks for. Throws Refusal: 429.
+  // Starts the review that Ask::kubernetes calls for. Throws Refusal: 429.
   void review(const Shown& shown, identity::Reviewer::Told told);
 
  private:
@@ -57,7 +57,7 @@ class Callers {
   const Clock& clock_;
   SyncStatistics& statistics_;
   identity::Reviewer* reviewer_ = nullptr;
-  std::unordered_set<std::string> suspects_;  // of which a question is under way
+  std::unordered_set<std::string> suspects_;  // addresses above the limit that have a review in flight
 };
 
 }  // namespace sluice::server::sync

@@ -1,7 +1,7 @@
-// The login to the counters' Redis that agents are handed: its user, and its password out of a file that may be
-// replaced while the server runs.
+// The login to the counters' Redis for agents: a user, and a password from a file that may be replaced while the server
+// runs.
 //
-// Thread safety: none needed; it keeps nothing.
+// Thread safety: any thread; it has no state.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace sluice::server::sync {
 
 class CountersLogin {
  public:
-  // `password_file` "": there is none to hand out.
+  // `password_file`: "" means that agents get no login.
   CountersLogin(std::string user, std::string password_file)
       : user_(std::move(user)), password_file_(std::move(password_file)) {}
 
   bool given() const { return !password_file_.empty(); }
 
-  // {"username":…,"password":…}; read anew each time. Blocking, of a small local file. Error: `credentials`; its text
-  // holds no content of the file. REQUIRES: given().
+  // Returns {"username":…,"password":…}. Reads the small local file each time, blocking. Error `credentials`: its text
+  // contains nothing of the file. REQUIRES: given().
   Result<std::string> document() const;
 
  private:

@@ -9,9 +9,9 @@
 namespace sluice::server::sync {
 namespace {
 
-constexpr std::size_t kMemberBytes = 96;  // of an object on the wire, beside its document
+constexpr std::size_t kMemberBytes = 96;  // size of an object on the wire besides its document
 
-// Of a removal only the id is written.
+// A removal holds only the id.
 sluice::sync::ObjectChange change_of(const sluice::sync::Edit& edit) {
   if (edit.object) return {.before = nullptr, .after = edit.object};
   return {.before = sluice::sync::make_object(edit.id, "{}"), .after = nullptr};
@@ -19,7 +19,7 @@ sluice::sync::ObjectChange change_of(const sluice::sync::Edit& edit) {
 
 }  // namespace
 
-// What takes long is done without the lock.
+// Builds the set without holding the lock, because that may take long.
 sluice::sync::ObjectSet ScopeSets::at(const World& world, const SyncScope& scope, Time now) {
   if (scope.whole()) return world.objects;
   const std::optional<Known> known = find(scope, now);

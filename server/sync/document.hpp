@@ -1,4 +1,4 @@
-// The documents that agents fetch, and the sets of objects of scopes that they are made of.
+// Builds the documents that agents fetch, from the sets of objects of scopes.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace sluice::server::sync {
 
-// The objects of scopes that are in use: made on first demand, then kept up to date by what was touched.
+// Caches the objects of each scope in use. A set is built on first use and then updated with the changed objects.
 //
 // Thread safety: all functions from any thread.
 class ScopeSets {
@@ -21,7 +21,7 @@ class ScopeSets {
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::minutes kKept{5};  // after its last use
 
-  // Costs what changed since the scope was asked for last; of a state from before that, the whole scope.
+  // Takes time for the changes since the scope's last use; for an older state, time for the whole scope.
   sluice::sync::ObjectSet at(const World& world, const SyncScope& scope, Time now);
 
   void drop_unused(Time now);
@@ -46,9 +46,9 @@ struct Document {
   bool whole = true;
 };
 
-// What leads an agent from the revision `since` (absent: from nothing) to this state. Gives the whole also where a
-// delta would be as large, or where `since` is older than the history.
-// REQUIRES: `objects` are those of the scope in this world; `since` is of its history, or older.
+// Builds the delta from revision `since` to this state. Builds a full snapshot if `since` is absent or older than the
+// history, or if the delta would be as large. REQUIRES: `objects` are the scope's objects in `world`; `since` is part
+// of its history, or older.
 Document make_document(const World& world, const SyncScope& scope, const sluice::sync::ObjectSet& objects,
                        std::optional<std::int64_t> since);
 

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kGzipLevel = 4;  // JSON hardly gets smaller above, and the agents wait
+constexpr int kGzipLevel = 4;  // higher levels hardly make JSON smaller, and agents wait
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void Documents::get(const WorldPtr& world, const SyncScope& scope, std::optional
     try {
       build(*world, scope, since, packed, answer);
     } catch (const std::exception&) {
-      answer.body = nullptr;  // memory: whoever waits is told
+      answer.body = nullptr;  // out of memory; waiting requests get an error
     }
     boost::asio::post(loop_, [this, key, answer = std::move(answer)]() mutable { finish(key, std::move(answer)); });
   });
@@ -75,7 +75,8 @@ void Documents::finish(const Key& key, Answer answer) {
   for (Taken& taken : waiting) taken(answer);
 }
 
-// Nobody asks for states before the newest any more; what is being built is still waited for.
+// Drops answers of older states, which no request needs any more. Answers being built stay, because requests wait for
+// them.
 void Documents::forget_older(std::uint64_t number) {
   newest_ = number;
   std::erase_if(entries_, [this](const auto& entry) {

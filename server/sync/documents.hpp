@@ -1,8 +1,8 @@
-// Answers to fetches: built and packed on threads of their own, identical ones once, and shared by all who ask for
-// them. Deltas, which agents wait for, do not stand behind the whole of a large scope: there is a thread for each.
+// Builds and compresses the answers to fetches on two threads, and shares equal answers. Deltas have a thread of their
+// own, so that they do not wait behind full snapshots of large scopes.
 //
-// Answers are kept while their state is the newest, within kMostBytes; who asks while one is being built waits for that
-// one. Thread: the loop, where the callbacks run too. run() is for other work that belongs on no loop.
+// Answers are cached while their state is the newest, up to kMostBytes. A request for an answer that is being built
+// waits for it. Thread: the loop; callbacks run there too. run() executes other long work on one of the threads.
 #pragma once
 
 #include <condition_variable>
@@ -26,7 +26,7 @@
 
 namespace sluice::server::sync {
 
-// A thread that does one job after the other.
+// A thread that runs jobs one after the other.
 class JobThread {
  public:
   using Job = std::move_only_function<void()>;
@@ -52,33 +52,35 @@ class JobThread {
 class Documents {
  public:
   static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-  static constexpr std::size_t kLeastPacked = 1024;  // smaller ones are not worth it
+  static constexpr std::size_t kLeastPacked = 1024;  // bytes; smaller documents are not compressed
 
   struct Answer {
-    sluice::http::SharedBody body;  // nullptr: it could not be made
+    sluice::http::SharedBody body;  // nullptr: building it failed
     bool packed = false;            // gzip
     bool whole = true;
   };
   using Taken = std::move_only_function<void(const Answer&)>;
 
   Documents(boost::asio::io_context& loop, SyncStatistics& statistics);
-  ~Documents();  // as stop()
+  ~Documents();  // calls stop()
   Documents(const Documents&) = delete;
   Documents& operator=(const Documents&) = delete;
 
-  // REQUIRES: states come in order; `since` as of make_document. `taken` may be called before this returns.
+  // REQUIRES: calls pass states in ascending order; `since` as for make_document(). `taken` may be called before this
+  // returns.
   void get(const WorldPtr& world, const SyncScope& scope, std::optional<std::int64_t> since, bool packed, Taken taken);
 
-  // On the thread of what takes long, in order.
+  // Runs a job on the thread for full snapshots, in order.
   void run(std::move_only_function<void()> job) { slow_.run(std::move(job)); }
 
-  // Lets go of what nobody has asked for in some minutes.
+  // Frees sets of scopes that were not used for 5 min.
   void tidy();
-  // Ends the threads after the jobs they are at; what waits is thrown away.
+  // Ends the threads after their running jobs and discards waiting jobs.
   void stop();
 
  private:
-  using Key = std::tuple<std::uint64_t, SyncScope, std::int64_t, bool>;  // the state's number first; since, −1: none
+  using Key = std::tuple<std::uint64_t, SyncScope, std::int64_t,
+                         bool>;  // number of the state, scope, `since` (−1: none), packed
   struct Entry {
     Answer answer;
     bool ready = false;

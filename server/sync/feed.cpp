@@ -30,7 +30,7 @@ std::int64_t now_ms() {
 
 }  // namespace
 
-// A connection that hears of revisions. LISTEN comes before whatever is read through it.
+// A connection that receives notifications of revisions. It executes LISTEN before the first read.
 class Feed::Connection {
  public:
   Connection(const postgres::DatabaseOptions& database, std::function<void()> heard)
@@ -38,7 +38,7 @@ class Feed::Connection {
 
   pqxx::connection& connection() { return *connection_; }
   int socket() const { return connection_->sock(); }
-  // What has come by now is told. Throws where the connection is lost.
+  // Processes the notifications that have arrived. Throws if the connection is lost.
   void hear() { connection_->get_notifs(); }
 
  private:
@@ -142,11 +142,11 @@ void Feed::run() {
   }
 }
 
-// False: PostgreSQL could not be asked.
+// Returns false if PostgreSQL could not be queried.
 bool Feed::round() {
   rounds_.requested(steady_clock::now());
   const bool paced = rounds_.begin(steady_clock::now());
-  // Who asks from now on is answered by the next one.
+  // Requests that arrive from now on are answered by the next round.
   std::vector<std::function<void(bool)>> asking;
   {
     const std::lock_guard lock(mutex_);
@@ -168,7 +168,7 @@ bool Feed::round() {
   {
     const std::lock_guard lock(mutex_);
     away_ = !good;
-    // While it is away nobody is left waiting.
+    // While PostgreSQL is away, no request keeps waiting.
     if (!good) {
       std::ranges::move(asking_, std::back_inserter(asking));
       asking_.clear();
@@ -208,7 +208,7 @@ bool Feed::advance() {
   } catch (const std::exception& error) {
     ++statistics_.failures;
     connection_.reset();
-    // Of one that is away others tell; a bug or a schema that does not fit is told here.
+    // Other log lines report an unreachable PostgreSQL. This one reports bugs and unexpected schemas.
     if (postgres::classify(error) != postgres::FailureClass::away) {
       log_.warn("feed_failed", "Policy sync could not read from PostgreSQL.",
                 {{"class", to_string(postgres::classify(error))}, {"error", postgres::describe(error)}});
@@ -225,7 +225,7 @@ void Feed::publish(World next) {
   listener_(world_);
 }
 
-// Until something was heard or asked for, or it is time to look; never within kPace of the last one.
+// Waits for a notification, a request or the next periodic round. Returns at the earliest kPace after the last round.
 void Feed::await_next_round() {
   const Time look_at = steady_clock::now() + options_.look_every;
   try {
@@ -242,7 +242,7 @@ void Feed::await_next_round() {
       std::array<pollfd, 2> waiting{{{.fd = connection_->socket(), .events = POLLIN, .revents = 0},
                                      {.fd = wake_, .events = POLLIN, .revents = 0}}};
       const auto time = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
-      // Within the pace nothing needs to be heard: the round that is owed reads it.
+      // Notifications within kPace can wait: the round that is due will read their revisions.
       const bool owed = rounds_.due().has_value();
       poll(owed ? &waiting[1] : waiting.data(), owed ? 1 : 2, static_cast<int>(time));
       forget_wake();
@@ -266,7 +266,7 @@ std::vector<std::string> Feed::degraded() const {
   const std::int64_t busy_since = busy_since_ms_;
   const bool hangs = busy_since != 0 && now_ms() - busy_since > std::chrono::milliseconds(kHangs).count();
   if (statistics_.following && !hangs) return {};
-  if (!loaded_ && statistics_.failures == 0 && !hangs) return {};  // it has just begun
+  if (!loaded_ && statistics_.failures == 0 && !hangs) return {};  // the feed has just started
   if (!loaded_) return {"policy sync has no state yet, as PostgreSQL was not reachable: agents are answered 503"};
   return {"policy sync does not follow PostgreSQL: agents are served what is in memory"};
 }

@@ -1,13 +1,13 @@
-// Follows PostgreSQL, and holds what agents are told of in memory: goes on serving it while PostgreSQL is away.
+// Follows PostgreSQL and keeps the state that agents follow in memory, also while PostgreSQL is away.
 //
-// A round reads what is new since the last one, in one transaction of a few statements, whatever the number of agents
-// and of the revisions it folds. One is made when PostgreSQL notifies (a hint only), every few seconds, and when
-// somebody asks for it; at once when idle, then at most one in kPace. A connection that was lost is made anew: LISTEN
-// first, then read. Where the position that it knows is not of PostgreSQL's history any more (an older backup was
-// restored, or a failover lost commits, whatever was written since), everything is read again.
+// A round reads all new revisions in one transaction of a few statements, however many agents there are. A round starts
+// when PostgreSQL notifies (only a hint), every look_every, and on look(). The first one after a quiet time starts at
+// once; after that there is at most one per kPace. After a lost connection the feed reconnects: LISTEN first, then
+// read. If the known position is no longer part of PostgreSQL's history (a backup was restored, or a failover lost
+// commits), it reads everything again.
 //
-// Thread safety: all public functions from any thread. A thread of its own, with a connection of its own, does the
-// work; the listener is called on it.
+// Thread safety: all public functions may be called from any thread. The work runs on a thread of its own with its own
+// connection; it calls the listener.
 #pragma once
 
 #include <atomic>
@@ -41,30 +41,30 @@ class Feed {
   static constexpr std::chrono::milliseconds kPace{20};
 
   Feed(Options options, telemetry::Log& log);
-  ~Feed();  // as stop()
+  ~Feed();  // calls stop()
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
-  // Once. Does not wait for PostgreSQL.
+  // REQUIRES: called once. Does not wait for PostgreSQL.
   void start(Listener listener);
-  // False where the thread waits for PostgreSQL for longer: then only the end of the process ends it.
+  // Returns false if the thread still waits for PostgreSQL after `patience`: then only the end of the process ends it.
   bool stop_within(std::chrono::milliseconds patience);
   void stop();
 
-  // Asks PostgreSQL once: a round that begins after this call. `told` hears whether it could be asked, after the
-  // listener heard what is new; possibly on this thread, and before this returns. While PostgreSQL is known to be away
-  // it is told so at once. It may take as long as PostgreSQL does not answer.
+  // Requests a round that starts after this call. Calls `told` with whether the round succeeded, after the listener got
+  // the new state; possibly on this thread and before this returns. While PostgreSQL is known to be away, calls
+  // told(false) at once. There is no time limit.
   void look(std::function<void(bool asked)> told);
 
-  // What is not as it should be, for /readyz.
+  // Reasons for /readyz.
   std::vector<std::string> degraded() const;
 
   struct Statistics {
-    std::atomic<std::uint64_t> revisions{0};  // heard of
+    std::atomic<std::uint64_t> revisions{0};  // read
     std::atomic<std::uint64_t> rounds{0};     // that succeeded
-    std::atomic<std::uint64_t> wholes{0};     // how often everything was read
+    std::atomic<std::uint64_t> wholes{0};     // full readings
     std::atomic<std::uint64_t> failures{0};
-    std::atomic<std::int64_t> revision{0};  // the newest that is known
+    std::atomic<std::int64_t> revision{0};  // the newest one read
     std::atomic<bool> following{false};     // the last round succeeded
   };
   const Statistics& statistics() const { return statistics_; }
@@ -99,7 +99,7 @@ class Feed {
   std::atomic<std::int64_t> busy_since_ms_{0};  // steady clock; 0: no round is going on
   std::atomic<bool> loaded_{false};
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   bool stopping_ = false;
   bool away_ = false;
   std::vector<std::function<void(bool)>> asking_;

@@ -1,6 +1,6 @@
-// Where the sync routes tell of agents, and ask about them: what stands between policy sync and the view of the fleet.
+// The interface from the sync routes to the fleet: passes reports and watches on, and returns numbers of live agents.
 //
-// Thread: all of it on the server's loop; nothing blocks.
+// Thread: the server's loop; no function blocks.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 namespace sluice::server::sync {
 
-// Who proved an agent token, or came by a binding; and how far that reaches.
+// An authenticated agent: its token or binding, and the scope of that.
 struct AgentCaller {
   std::string token_id;                 // or "binding:<id>"
   std::string organization_id;          // "": the platform
-  std::vector<std::string> tenant_ids;  // none: all of the organization; sorted
-  // Of one that came by a binding, as Kubernetes names it; "": not known.
+  std::vector<std::string> tenant_ids;  // sorted; empty: all tenants of the organization
+  // For an agent with a binding: namespace and pod as Kubernetes names them; "": unknown.
   std::string namespace_ = {};
   std::string pod = {};
 
@@ -29,20 +29,20 @@ struct AgentCaller {
 
 class FleetPort {
  public:
-  // What an agent reports of itself. `source`: the address it came from. The number of its last report (of this agent
-  // and boot) that is stored in PostgreSQL.
+  // Takes an agent's report. `source`: the sender's address. Returns the number of the last report of this agent and
+  // boot that is stored in PostgreSQL.
   virtual std::int64_t report(const AgentCaller& caller, std::string_view source,
                               sluice::sync::ReportDocument report) = 0;
 
-  // A watch was opened, and has ended: an agent may have several for a moment, when it opens the next. `held`: where
-  // the agent says that it is; after a restart that may be behind what its run before reported.
+  // A watch was opened or has ended. An agent that reconnects may have several for a moment. `held`: the agent's
+  // position, which may be older after a restart.
   virtual void watch_began(const AgentCaller& caller, std::string_view agent_id,
                            const std::optional<sluice::sync::Position>& held) = 0;
   virtual void watch_ended(const AgentCaller& caller, std::string_view agent_id) = 0;
 
-  // As the caller may see it: of the tenants that its token reaches.
+  // The numbers for the tenants in the caller's scope.
   virtual sluice::sync::LiveAgents live_agents(const AgentCaller& caller) = 0;
-  // The whole fleet.
+  // The number of live agents of the whole fleet.
   virtual std::size_t live() const = 0;
 
  protected:

@@ -13,7 +13,7 @@ void History::append(Step step) {
   head_ = step.at;
   ++steps_;
   touched_ += step.touched.size();
-  // A step that touched much stands alone, so that the others can be kept without it.
+  // A step with many objects gets a chunk of its own, so that it can be dropped alone.
   const bool begins = chunks_.empty() || chunks_.back()->steps.size() >= kStepsInChunk ||
                       chunks_.back()->touched + step.touched.size() > kTouchedInChunk;
   auto chunk = begins ? std::make_shared<Chunk>() : std::make_shared<Chunk>(*chunks_.back());
@@ -35,7 +35,7 @@ void History::forget_oldest() {
   chunks_.erase(chunks_.begin());
 }
 
-// REQUIRES: base's < revision ≤ head's.
+// REQUIRES: base().revision < revision ≤ head().revision.
 const Step* History::step_at(std::int64_t revision) const {
   const auto chunk =
       std::ranges::lower_bound(chunks_, revision, {}, [](const auto& c) { return c->steps.back()->at.revision; });

@@ -1,10 +1,10 @@
-// The recent revisions: where each of them was, and which objects it touched. What deltas are made of.
+// The recent revisions with their positions and the objects that each one changed. Deltas are built from it.
 //
-// Bounded: by kMostSteps revisions and kMostTouched objects, the oldest go first. Copies share what they have in
-// common, so that a new state does not cost the length of its history.
+// Bounded by kMostSteps revisions and kMostTouched objects; the oldest are dropped first. Copies share their chunks, so
+// that copying is cheap however long the history is.
 //
-// Thread safety: values; one is read from any number of threads at once.
-// Invariant: steps are those of the revisions after base(), one by one, without a gap.
+// Thread safety: values; any number of threads may read one at the same time.
+// Invariant: the steps are those of the revisions after base(), without a gap.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ namespace sluice::server::sync {
 // An object that a revision wrote or removed.
 struct Touched {
   ObjectId id;
-  std::string organization_id;  // whose it was then; "" of the settings
+  std::string organization_id;  // the owner at that revision; "" for the settings
 
   std::string_view tenant() const { return id.kind == Kind::tenant ? id.id : id.tenant_id; }
 };
 
 struct Step {
-  sluice::sync::Position at;  // after the revision; its chain "" where nobody knows it
+  sluice::sync::Position at;  // of this revision; its chain is "" if unknown
   std::vector<Touched> touched;
 };
 
@@ -40,7 +40,7 @@ class History {
   explicit History(sluice::sync::Position base, std::size_t most_steps = kMostSteps,
                    std::size_t most_touched = kMostTouched);
 
-  // REQUIRES: its revision is the one after head()'s.
+  // REQUIRES: the step's revision is head().revision + 1.
   void append(Step step);
 
   const sluice::sync::Position& base() const { return base_; }
@@ -48,18 +48,19 @@ class History {
   std::size_t steps() const { return steps_; }
   std::size_t touched() const { return touched_; }
 
-  // Where a position is, as seen from here.
+  // The relation of a position to this history.
   enum class Place : std::uint8_t {
     head,
-    within,     // everything since then is known
-    forgotten,  // older than what is kept: whether it is of this history is not known either
-    above,      // later than the head
-    foreign,    // the same number with another past
+    within,     // all changes since then are known
+    forgotten,  // older than base(), so it may belong to another history too
+    above,      // later than head()
+    foreign,    // a revision of this history, but with another chain
   };
   Place find(const sluice::sync::Position& position) const;
-  bool denies(const sluice::sync::Position& position) const;  // it is none of here: above, or foreign
+  bool denies(const sluice::sync::Position& position) const;  // above or foreign
 
-  // The steps after a revision, oldest first; visit(step) says whether to go on. REQUIRES: base's ≤ revision.
+  // Calls visit(step) for the steps after a revision, oldest first, until it returns false. REQUIRES: base().revision ≤
+  // revision.
   template <class Visit>
   void for_each_since(std::int64_t revision, Visit visit) const {
     for (const auto& chunk : chunks_) {
@@ -70,7 +71,7 @@ class History {
     }
   }
 
-  // Was anything within the scope touched after a revision? REQUIRES: as of for_each_since.
+  // Whether anything in the scope changed after a revision. REQUIRES: base().revision ≤ revision.
   bool touches(const SyncScope& scope, std::int64_t revision) const;
 
  private:
@@ -78,7 +79,7 @@ class History {
   static constexpr std::size_t kTouchedInChunk = 4096;
 
   struct Chunk {
-    std::vector<std::shared_ptr<const Step>> steps;  // never none
+    std::vector<std::shared_ptr<const Step>> steps;  // not empty
     std::size_t touched = 0;
   };
 

@@ -14,7 +14,7 @@
 namespace sluice::server::sync {
 namespace {
 
-// What else the feed follows of `changes`: tokens and bindings, and nothing of overrides and counters.
+// The feed also follows tokens and bindings, but not overrides and counters.
 std::string followed_kinds() {
   std::string names = fmt::format("'{}','{}'", info(Kind::agent_token).name, info(Kind::binding).name);
   for (const Kind kind : kAllKinds) {
@@ -39,7 +39,7 @@ sluice::sync::ObjectPtr read_object(Kind kind, const pqxx::row& row) {
                                    store::bundle_document(kind, row[3].as<std::int64_t>(), row[4].c_str()));
 }
 
-// A token whose hash cannot be read opens nothing.
+// A token with an unreadable hash gives no access.
 std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
   const auto hash = parse_key_hash(row[5].c_str());
   if (!hash) return nullptr;
@@ -65,12 +65,13 @@ std::vector<Step> read_steps(postgres::Transaction& tx, const sluice::sync::Posi
        tx.exec("SELECT revision, encode(chain, 'hex') FROM revisions WHERE revision > $1", from.revision)) {
     step_of(row[0]).at.chain = row[1].c_str();
   }
-  // Servers of an earlier schema write no row there: what has no chain is nobody's position, but for the head.
+  // Servers of an earlier schema write no row there. A revision without a chain is never an agent's position, except
+  // the newest.
   if (!steps.empty()) steps.back().at.chain = head.chain;
   return steps;
 }
 
-// A change of anything that agents are told of.
+// A change of an object that agents follow.
 struct ChangeRow {
   std::int64_t revision = 0;
   Kind kind = Kind::policy;
@@ -100,11 +101,11 @@ void note(const ChangeRow& change, std::vector<Step>& steps, std::int64_t from) 
        .organization_id = change.key.organization_id});
 }
 
-// What of the past is known: all that is written down without a gap, within bounds.
+// Reads the recent revisions, as far as they are recorded without a gap and within the bounds.
 History read_history(postgres::Transaction& tx, const sluice::sync::Position& head) {
   std::int64_t from = std::max<std::int64_t>(0, head.revision - kRecentRevisions);
   const std::vector<ChangeRow> changes = read_changes(tx, from, History::kMostTouched);
-  // The oldest of them may not be there in full.
+  // The oldest revision may be incomplete.
   if (changes.size() == History::kMostTouched) from = changes.front().revision;
   const pqxx::result rows =
       tx.exec("SELECT revision, encode(chain, 'hex') FROM revisions WHERE revision >= $1 ORDER BY revision", from);
@@ -123,7 +124,7 @@ History read_history(postgres::Transaction& tx, const sluice::sync::Position& he
   return history;
 }
 
-// The rows of these keys, as they are now.
+// Reads the present rows of these keys.
 pqxx::result read_rows(postgres::Transaction& tx, Kind kind, const std::vector<const store::ObjectKey*>& keys) {
   std::vector<std::string> tenants;
   std::vector<std::string> ids;
@@ -150,7 +151,7 @@ void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, World& worl
   world.tokens = std::move(tokens);
 }
 
-// Which revision changed the bindings of a namespace last, also by taking one away or elsewhere.
+// The last revision that changed the bindings of each namespace, including removals and moves to another namespace.
 constexpr const char* kBindingChanges = R"(
 SELECT namespace, max(revision) FROM (
   SELECT document ->> 'namespace' AS namespace, revision FROM versions WHERE kind = 'binding'
@@ -161,7 +162,7 @@ SELECT namespace, max(revision) FROM (
   WHERE after.kind = 'binding') AS changed
 WHERE namespace IS NOT NULL GROUP BY namespace)";
 
-// They are few, and change seldom: all at once.
+// Reads all bindings at once, because they are few and change rarely.
 std::shared_ptr<const identity::Bindings> read_bindings(postgres::Transaction& tx) {
   auto bindings = std::make_shared<identity::Bindings>();
   for (const auto& row : tx.exec_text(columns(Kind::binding))) bindings->add(identity::stored_binding(row[4].c_str()));
@@ -171,13 +172,13 @@ std::shared_ptr<const identity::Bindings> read_bindings(postgres::Transaction& t
 
 void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, World& world) {
   std::vector<sluice::sync::Edit> edits;
-  std::vector<ObjectId> ids;  // of removals; not moved once it is full
+  std::vector<ObjectId> ids;  // ids of removals; reserved in advance, because edits point into it
   std::size_t most = 0;
   for (const auto& [kind, touched] : keys) most += touched.size();
   ids.reserve(most);
   for (const auto& [kind, touched] : keys) {
     if (!info(kind).to_agents()) continue;
-    // First all are gone; of several edits with one id the last holds.
+    // Removes all ids first. If several edits have the same id, the last one counts.
     for (const store::ObjectKey* key : touched) {
       ids.push_back(wire_id(kind, key->tenant_id.c_str(), key->id.c_str()));
       edits.push_back(sluice::sync::Edit::removal(ids.back().view()));
@@ -231,7 +232,7 @@ Followed follow(postgres::Transaction& tx, const World& before) {
   const sluice::sync::Position head{.revision = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str()};
   if (head == from) return {.course = Course::same, .world = before, .revisions = 0};
   const std::int64_t revisions = head.revision - from.revision;
-  // Whether it went back, or was set back and has grown since: the chain tells.
+  // The chain shows whether the database was set back, even if it has grown past the old revision since.
   const bool ours = revisions > 0 && !rows[0][2].is_null() && from.chain == rows[0][2].c_str();
   if (!ours || revisions > static_cast<std::int64_t>(History::kMostSteps)) {
     return {.course = Course::broken, .world = before, .revisions = 0};

@@ -1,6 +1,6 @@
-// Reads states out of PostgreSQL: the whole, or what leads on from one that is known.
+// Reads states from PostgreSQL: a full state, or the next state after a known one.
 //
-// Thread safety: none; works in its caller's transaction. Everything throws what libpqxx throws.
+// Thread safety: none; runs in the caller's transaction. Everything throws what libpqxx throws.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,25 @@
 
 namespace sluice::server::sync {
 
-// REQUIRES of both: the transaction sees one state, and everything.
+// REQUIRES for both functions: see_one_state() and Scope::everything().
 
-// The whole, with up to the last kRecentRevisions as its history.
+// Reads a full state, with up to kRecentRevisions revisions as its history.
 inline constexpr std::int64_t kRecentRevisions = 1000;
 World read_world(postgres::Transaction& tx);
 
 enum class Course : std::uint8_t {
-  same,   // nothing is new
+  same,   // no new revision
   moved,  // there is a next state
-  broken  // the state before is not of this history any more, or too far behind: read the whole
+  broken  // the known state is of another history, or too old: read a full state
 };
 
 struct Followed {
   Course course = Course::same;
-  World world;                 // the next state, where it moved
-  std::int64_t revisions = 0;  // that lie between
+  World world;                 // the next state, if `moved`
+  std::int64_t revisions = 0;  // between the two states
 };
 
-// A few statements, however much is new.
+// Reads the next state with a few statements, however many revisions are new.
 Followed follow(postgres::Transaction& tx, const World& before);
 
 }  // namespace sluice::server::sync

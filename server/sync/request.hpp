@@ -1,4 +1,4 @@
-// What the sync routes read of a request, without any state.
+// Parses requests of the sync routes.
 //
 // Thread safety: pure functions. They throw Refusal.
 #pragma once
@@ -14,22 +14,22 @@ namespace sluice::server::sync {
 
 enum class SyncRoute : std::uint8_t { snapshot, watch, report, counters };
 
-// Refuses what is no route (404), and other methods (405).
+// Returns the route. Refuses unknown paths (404) and other methods (405).
 SyncRoute sync_route_of(std::string_view method, std::string_view path);
 
-// The positions that a query names, each whole or not at all.
+// The positions in a query. Each is complete (revision and chain) or absent.
 struct Positions {
   std::optional<sluice::sync::Position> since;
-  std::optional<sluice::sync::Position> heard;  // of a snapshot only
+  std::optional<sluice::sync::Position> heard;  // only for the route snapshot: the position that the watch announced
 
   bool operator==(const Positions&) const = default;
 };
 Positions positions_of(SyncRoute route, std::string_view query);
 
-// The header Sluice-Agent; "" where there is none.
+// Reads the header Sluice-Agent; "" if it is missing.
 std::string agent_id_of(std::string_view header);
 
-// Does an Accept-Encoding take gzip? (RFC 9110 section 12.5.3.)
+// Whether an Accept-Encoding allows gzip (RFC 9110 section 12.5.3).
 bool takes_gzip(std::string_view accept_encoding);
 
 }  // namespace sluice::server::sync

@@ -1,7 +1,7 @@
-// How far an agent token reaches: the platform, an organization, or some tenants of one.
+// The scope of an agent: the platform, an organization, or some tenants of one.
 //
-// Everything an agent may be told of stands at a place: the settings above all organizations ("", ""), an organization
-// (its id, ""), a tenant and what belongs to it (the organization's id, the tenant's).
+// Every object belongs to a pair (organization, tenant): the settings to ("", ""), an organization to (its id, ""), a
+// tenant and its objects to (the organization's id, the tenant's id).
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -17,12 +17,12 @@ namespace sluice::server::sync {
 
 struct SyncScope {
   std::string organization_id;          // "": the platform
-  std::vector<std::string> tenant_ids;  // sorted; none: all of the organization
+  std::vector<std::string> tenant_ids;  // sorted; empty: all tenants of the organization
 
   static SyncScope of(const AgentCaller& caller) { return {caller.organization_id, caller.tenant_ids}; }
 
   bool whole() const { return organization_id.empty() && tenant_ids.empty(); }
-  // Is what stands at this place within the scope? The settings are within each.
+  // Whether objects of this pair are in the scope. The settings are in every scope.
   bool reaches(std::string_view organization, std::string_view tenant) const;
 
   auto operator<=>(const SyncScope&) const = default;

@@ -15,8 +15,8 @@
 namespace sluice::server::sync {
 namespace {
 
-constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // parsed on the loop
-constexpr std::size_t kNoBody = 1024;                        // of routes that read none
+constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // bytes; larger reports are parsed on another thread
+constexpr std::size_t kNoBody = 1024;                        // bytes allowed for routes without a body
 constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
 
 std::string heard_field(const SyncCall& call) {
@@ -94,11 +94,11 @@ void SyncService::go_on(const CallPtr& call) {
 
 void SyncService::answer_call(const CallPtr& call) {
   if (!world_) {
-    if (ask_first(call)) return;  // the first round is under way
+    if (ask_first(call)) return;  // the feed's first round is running
     throw unavailable("This server could not read anything from PostgreSQL yet.");
   }
   auto token = caller_of(call);
-  if (!token) return;  // it goes on when PostgreSQL or Kubernetes was asked
+  if (!token) return;  // the call continues after the query to PostgreSQL or Kubernetes
   if (auto* const admission = std::get_if<sluice::http::Admission>(&call->answer)) return admission->read_body();
   switch (call->route) {
     case SyncRoute::snapshot:
@@ -112,7 +112,7 @@ void SyncService::answer_call(const CallPtr& call) {
   }
 }
 
-// nullptr: the call goes on by itself.
+// nullptr: a query is running, and the call continues after it.
 std::shared_ptr<const AgentToken> SyncService::caller_of(const CallPtr& call) {
   call->shown.asked_postgres = call->asked != SyncCall::Asked::no;
   Callers::Found found = callers_.find(*world_, call->shown);
@@ -126,13 +126,13 @@ std::shared_ptr<const AgentToken> SyncService::caller_of(const CallPtr& call) {
   return std::move(found.token);
 }
 
-// Has PostgreSQL looked at, and the call go on then: once. False where that was done.
+// Requests a round of the feed and continues the call afterwards. Returns false if that was done before.
 bool SyncService::ask_first(const CallPtr& call) {
   if (call->asked != SyncCall::Asked::no) return false;
   call->asked = SyncCall::Asked::waiting;
   ++statistics_.asked;
   const auto told = [this](const CallPtr& waiting, bool asked) {
-    if (waiting->asked != SyncCall::Asked::waiting) return;  // it took too long
+    if (waiting->asked != SyncCall::Asked::waiting) return;  // the call has timed out
     waiting->asked = asked ? SyncCall::Asked::yes : SyncCall::Asked::failed;
     waiting->timer.cancel();
     go_on(waiting);
@@ -146,7 +146,7 @@ bool SyncService::ask_first(const CallPtr& call) {
 }
 
 void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) {
-  // The agent's watch may be of a replica that is ahead of this one.
+  // The agent's watch may run on a server that is ahead of this one.
   const auto& heard = call->positions.heard;
   call->heard_is_foreign = heard && world_->history.denies(*heard);
   if (call->heard_is_foreign && must_ask_of_history(call)) return;
@@ -159,7 +159,7 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
       case History::Place::within:
         if (call->positions.since->revision >= token.scope_since) since = call->positions.since->revision;
         break;
-      case History::Place::forgotten:  // the whole is right wherever one comes from
+      case History::Place::forgotten:  // a full snapshot is right for any position
         break;
       case History::Place::above:
       case History::Place::foreign:
@@ -173,7 +173,7 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
                  [this, call](const Documents::Answer& document) { send_document(*call, document); });
 }
 
-// Has PostgreSQL asked whether its history is the caller's: once. Throws where it could not be.
+// Queries PostgreSQL once about the caller's history. Throws if that failed.
 bool SyncService::must_ask_of_history(const CallPtr& call) {
   if (ask_first(call)) return true;
   if (call->asked == SyncCall::Asked::failed) {
@@ -237,7 +237,7 @@ void SyncService::take_report(SyncCall& call, const AgentToken& token,
                               std::expected<sluice::sync::ReportDocument, Faults> report) {
   if (!report) http::refuse_faults(400, std::move(report.error()));
   ++statistics_.reports;
-  if (!token.caller.pod.empty()) report->agent.pod = token.caller.pod;  // as Kubernetes names it
+  if (!token.caller.pod.empty()) report->agent.pod = token.caller.pod;  // the name from Kubernetes
   const std::string body =
       sluice::sync::write_report_reply(fleet_.report(token.caller, call.shown.source, std::move(*report)));
   send(call, {.status = 200, .body = body});

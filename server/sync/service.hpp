@@ -1,8 +1,8 @@
-// The routes of policy sync, for agents: the snapshot, the watch, the report, the login to their counters. Everything
-// is answered from memory.
+// The routes of policy sync for agents: snapshot, watch, report, and the login to their counters. All answers come from
+// memory.
 //
-// Only where an agent knows more than this server (a later revision, another history, a token that is not known) is
-// PostgreSQL asked first: this server may be the one that is behind. Kubernetes is asked who a pod is, now and then.
+// If an agent names a later revision, another history or an unknown token, the server queries PostgreSQL first, because
+// it may be behind itself. It has Kubernetes review pods' tokens from time to time.
 //
 // Thread: the loop.
 #pragma once
@@ -38,23 +38,23 @@ class SyncService final : public sluice::http::Handler {
 
   struct Options {
     WatchOptions watch;
-    std::chrono::milliseconds ask_timeout{2'000};  // for PostgreSQL, before 503
-    CountersLogin counters{"", ""};                // that agents are handed
+    std::chrono::milliseconds ask_timeout{2'000};  // for a query to PostgreSQL; then 503
+    CountersLogin counters{"", ""};                // the login for agents
   };
 
   SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, auth::FailureThrottle& throttle,
               const Clock& clock, telemetry::Log& log, Options options);
 
-  // Before start(): tokens of service accounts are taken, too.
+  // REQUIRES: called before start(). Accepts tokens of service accounts.
   void review_through(identity::Reviewer& reviewer);
-  // Begins to follow PostgreSQL.
+  // Starts to follow PostgreSQL.
   void start();
-  // Ends the threads; false where one waits for PostgreSQL for longer than that.
+  // Ends the threads. Returns false if one still waits for PostgreSQL after `patience`.
   bool stop_within(std::chrono::milliseconds patience);
   void tidy() { documents_.tidy(); }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
-  // A large report is read for agents only.
+  // Authenticates the agent before it reads the body of a large report.
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 
@@ -86,7 +86,7 @@ class SyncService final : public sluice::http::Handler {
   Callers callers_;
   Documents documents_;
   Watches watches_;
-  WorldPtr world_;  // nullptr: PostgreSQL could not be read yet
+  WorldPtr world_;  // nullptr: PostgreSQL was not read yet
 };
 
 }  // namespace sluice::server::sync

@@ -1,4 +1,4 @@
-// What policy sync counts. Counted on the loop and on the builder's thread, read by metrics from any thread.
+// Counters of policy sync. The loop and the builder's threads write them; metrics may read them from any thread.
 #pragma once
 
 #include <atomic>

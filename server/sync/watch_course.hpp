@@ -1,8 +1,8 @@
-// What one watch says, and when: an invalidation at once when idle, then at most one in a window, always the newest;
-// heartbeats between; the end. A reader that is slow has nothing queued: when there is room again it hears what is
-// newest by then.
+// Decides what one watch sends, and when. The first invalidation after a quiet time is sent at once, later ones at most
+// once per window, always with the newest position. Heartbeats follow in between. Nothing is queued for a slow reader:
+// once it reads again, it gets the newest position.
 //
-// No clock, no I/O. Thread safety: none; one at a time.
+// Time is a parameter; no I/O. Thread safety: none; one thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,12 @@ class WatchCourse {
 
   struct Plan {
     Duration heartbeat_every{std::chrono::seconds(2)};
-    Duration heartbeat_phase{0};  // within it: heartbeats of many watches are spread
+    Duration heartbeat_phase{0};  // offset within heartbeat_every; spreads the heartbeats of many watches
     Time end = Time::max();
   };
   enum class Say : std::uint8_t { nothing, invalidation, heartbeat, end };
 
-  // Its first line is due at once: an invalidation where the reader's state is not the newest, else a heartbeat.
+  // The first line is due at once: an invalidation if the agent's state is not the newest, else a heartbeat.
   WatchCourse(Time now, bool changed, const Plan& plan)
       : plan_(plan), grid_(now + plan.heartbeat_phase), next_heartbeat_(now) {
     if (!changed) return;
@@ -33,11 +33,11 @@ class WatchCourse {
     settle(now);
   }
 
-  // Something within the scope changed.
+  // Something in the scope changed.
   void changed(Time now) { lines_.invalidated(now); }
   void end_now() { plan_.end = Time::min(); }
 
-  // What is to be said now. After a line, either said() or refused() follows.
+  // What to send now. After an invalidation or heartbeat, the caller calls said() or refused().
   Say next(Time now) {
     if (now >= plan_.end) return Say::end;
     if (blocked_) return Say::nothing;
@@ -52,14 +52,14 @@ class WatchCourse {
     settle(now);
   }
 
-  // There was no room for it.
+  // The connection had no room for the line.
   void refused(Time now) {
     blocked_ = true;
     if (saying_ == Say::invalidation) lines_.failed(now, {});
   }
   void room() { blocked_ = false; }
 
-  // When to ask next() again, unless something happens before.
+  // When to call next() again, unless something happens before.
   Time due() const {
     if (blocked_) return plan_.end;
     return std::min(plan_.end, lines_.due().value_or(lines_.idle() ? next_heartbeat_ : Time::max()));
@@ -68,7 +68,7 @@ class WatchCourse {
   const sluice::sync::Coalescer::Counters& counters() const { return lines_.counters(); }
 
  private:
-  // Heartbeats stand on a grid that begins at the phase.
+  // Heartbeats are sent at fixed intervals, starting at the phase.
   void settle(Time now) {
     while (grid_ <= now) grid_ += plan_.heartbeat_every;
     next_heartbeat_ = grid_;

@@ -17,15 +17,15 @@ using std::chrono::steady_clock;
 constexpr std::size_t kNoSpread = 50;  // watches
 constexpr std::chrono::milliseconds kMostSpread{1'000};
 constexpr std::size_t kSmallFleet = 1'000;
-constexpr std::chrono::milliseconds kReconnect{4'000};  // what agents know by themselves
-constexpr std::chrono::seconds kLiveKept{1};            // how old the number of live agents may be
+constexpr std::chrono::milliseconds kReconnect{4'000};  // the limit that agents use by themselves
+constexpr std::chrono::seconds kLiveKept{1};            // maximum age of the number of live agents
 
-// Where something was touched: far fewer than what was.
+// The pairs (organization, tenant) with changes: far fewer than the changed objects.
 using Places = std::set<std::pair<std::string_view, std::string_view>>;
 
 Places places_since(const History& history, std::int64_t since) {
   Places places;
-  std::pair<std::string_view, std::string_view> last{"-", "-"};  // nobody's
+  std::pair<std::string_view, std::string_view> last{"-", "-"};  // matches no pair
   history.for_each_since(since, [&](const Step& step) {
     for (const Touched& touched : step.touched) {
       const std::pair<std::string_view, std::string_view> place{touched.organization_id, touched.tenant()};
@@ -53,9 +53,9 @@ std::optional<std::chrono::milliseconds> reconnect_max_for(std::size_t fleet) {
 
 struct Watches::ScopeWatches {
   std::list<std::shared_ptr<Watch>> watches;
-  std::shared_ptr<const sluice::sync::LiveAgents> live;  // as last asked; another only where it differs
+  std::shared_ptr<const sluice::sync::LiveAgents> live;  // the last numbers; replaced only if they differ
   Time live_at;
-  std::chrono::milliseconds spread{0};  // of its last change
+  std::chrono::milliseconds spread{0};  // of the last change
 };
 
 class Watches::Watch final : public sluice::http::StreamEvents {
@@ -77,11 +77,11 @@ class Watches::Watch final : public sluice::http::StreamEvents {
   std::shared_ptr<const AgentToken> token;
   const std::string agent_id;
   sluice::http::Stream stream;
-  bool open = false;  // it is among the others
+  bool open = false;  // it is in the list of its scope
   WatchCourse course;
   boost::asio::steady_timer timer;
   Time armed = Time::max();
-  std::uint64_t folded = 0;                                   // as counted
+  std::uint64_t folded = 0;                                   // already added to the statistics
   std::shared_ptr<const sluice::sync::LiveAgents> told_live;  // in the last heartbeat
   std::map<SyncScope, ScopeWatches>::iterator scope;
   std::list<std::shared_ptr<Watch>>::iterator place;
@@ -96,7 +96,7 @@ Watches::Watches(boost::asio::io_context& loop, FleetPort& fleet, SyncStatistics
 
 Watches::~Watches() = default;
 
-// A random time from now, and no longer than the token opens anything.
+// A random end within life_min to life_max, but not after the token's expiry.
 Watches::Time Watches::end_of(const AgentToken& token, Time now) {
   std::uniform_int_distribution<std::int64_t> life(options_.life_min.count(), options_.life_max.count());
   Time end = now + std::chrono::milliseconds(life(random_));
@@ -120,7 +120,7 @@ void Watches::open(sluice::http::Reply reply, const sluice::http::Response& head
   const SyncScope scope = SyncScope::of(token->caller);
   auto watch = std::make_shared<Watch>(*this, std::move(token), std::move(agent_id), course);
   watch->stream = reply.stream(head, *watch);
-  if (!watch->stream.open()) return;  // the peer is gone, and nobody will be told
+  if (!watch->stream.open()) return;  // the peer is gone, and no callback will follow
   watch->scope = scopes_.try_emplace(scope).first;
   auto& watches = watch->scope->second.watches;
   watch->place = watches.insert(watches.end(), watch);
@@ -214,7 +214,7 @@ void Watches::end_all() {
   for (const auto& watch : all) remove(*watch);
 }
 
-// Takes the token as it is now; false where it opens nothing any more, or something else.
+// Updates the watch's token. Returns false if the token is no longer valid or has another scope.
 bool Watches::still_open(Watch& watch) const {
   if (watch.token->pod) {
     const auto pass = pass_of(*world_->bindings, *watch.token->pod, watch.token->bearer);
@@ -227,7 +227,7 @@ bool Watches::still_open(Watch& watch) const {
   return true;
 }
 
-// Says whatever is due. The watch may be gone afterwards.
+// Sends all lines that are due. The watch may be destroyed afterwards.
 void Watches::pump(Watch& watch) {
   for (;;) {
     const Time now = steady_clock::now();
@@ -236,7 +236,7 @@ void Watches::pump(Watch& watch) {
     if (say == WatchCourse::Say::nothing) break;
     if (!watch.stream.write(line_of(watch, say))) {
       watch.course.refused(now);
-      watch.told_live = nullptr;  // what it would have said of them was not said
+      watch.told_live = nullptr;  // the heartbeat with the numbers was not sent
       continue;
     }
     ++(say == WatchCourse::Say::invalidation ? statistics_.lines : statistics_.heartbeats);

@@ -1,10 +1,9 @@
-// The open watch streams of all agents: who hears of what, and when.
+// The open watch streams of all agents.
 //
-// Only changes within its scope wake a watch; what it says and when is watch_course's. A stream ends after some
-// minutes, when its token opens nothing any more, and when PostgreSQL's history was changed: revisions on one stream
-// only grow. The token of a pod is reviewed again for as long as its stream is open; one that Kubernetes takes no more
-// ends it. While Kubernetes cannot be asked it stays open: what it tells of must be fetched, and that needs a token
-// that is proved.
+// Only changes in its scope wake a watch; WatchCourse decides what it sends and when. A stream ends after 5 to 10 min,
+// when its token becomes invalid, and when PostgreSQL's history has changed, because revisions on one stream only grow.
+// A pod's token is reviewed again while its stream is open; the stream ends when Kubernetes refuses it. While
+// Kubernetes cannot be reached the stream stays open. That is safe, because a fetch needs a reviewed token.
 //
 // Thread: the loop.
 #pragma once
@@ -36,16 +35,15 @@ struct WatchOptions {
   std::chrono::milliseconds heartbeat_every{2'000};
   std::chrono::milliseconds life_min{std::chrono::minutes(5)};
   std::chrono::milliseconds life_max{std::chrono::minutes(10)};
-  std::chrono::milliseconds review_every{
-      5'000};  // how often it is looked whether pods' tokens are to be reviewed again
+  std::chrono::milliseconds review_every{5'000};  // how often to check which pods' tokens need another review
 };
 
-// Over which time the agents that hear of a change at once begin to fetch: a few need no spreading; of many, two a
-// millisecond, which is what a small server answers beside its other work.
+// The time over which agents spread their fetches after the same change: 0 for a few watches, else 1 ms for every two
+// of them. A small server can answer that many besides its other work.
 std::chrono::milliseconds spread_for(std::size_t watches);
 
-// The longest wait before a lost agent comes back, where it is another than agents know by themselves: one a thousand
-// agents and agents' own cap. Nothing for fleets up to 1,000.
+// The longest wait before an agent reconnects, for fleets above 1,000 agents: 4 s for each 1,000 agents.
+// nullopt: agents use their own limit.
 std::optional<std::chrono::milliseconds> reconnect_max_for(std::size_t fleet);
 
 class Watches {
@@ -56,19 +54,18 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Answers with a stream. `held`: where the agent is; `changed`: its state of its scope is not that of `world`, the
-  // newest.
+  // Answers with a stream. `held`: the agent's position. `changed`: its state differs from the newest one, `world`.
   void open(sluice::http::Reply reply, const sluice::http::Response& head, std::shared_ptr<const AgentToken> token,
             std::string agent_id, const std::optional<sluice::sync::Position>& held, const WorldPtr& world,
             bool changed);
 
-  // Before the first is opened: who reviews the tokens of pods.
+  // REQUIRES: called before the first stream opens. Reviews the tokens of pods with `reviewer`.
   void review_through(identity::Reviewer& reviewer);
 
-  // What all hear of from now on.
+  // Announces a new state to all watches whose scope it changes.
   void news(const WorldPtr& world);
 
-  // Finishes all of them.
+  // Ends all streams.
   void end_all();
 
   std::size_t open_count() const { return count_; }

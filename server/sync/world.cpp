@@ -11,7 +11,7 @@ std::string_view owner_of(const World& world, std::string_view tenant) {
   return found == world.owners->end() ? std::string_view() : std::string_view(found->second);
 }
 
-// What belongs to a tenant, and the tenant.
+// Kinds of a tenant's objects, and the tenant itself.
 void add_tenant(const World& world, std::string_view tenant, std::vector<sluice::sync::Edit>& found) {
   if (auto object = world.objects.find({Kind::tenant, {}, tenant})) found.emplace_back(std::move(object));
   for (const Kind kind : kAllKinds) {

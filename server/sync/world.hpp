@@ -1,8 +1,7 @@
-// All that agents may be told of, as it was at one revision: the objects of the whole installation, the tokens that
-// open them, and how it came there.
+// The state that agents follow, at one revision: all objects of the installation, the tokens and bindings that give
+// access to them, and the recent history.
 //
-// Thread safety: immutable once made; shared freely between threads. The next state shares with this one what did not
-// change.
+// Thread safety: immutable once built, so threads share it freely. The next state shares all unchanged parts with it.
 #pragma once
 
 #include <cstdint>
@@ -21,29 +20,28 @@
 
 namespace sluice::server::sync {
 
-// What lets an agent in: a token that this server made; or one of Kubernetes', with the binding that its pod falls
-// under.
+// What gives an agent access: an agent token, or a token of Kubernetes together with the binding of its pod.
 struct AgentToken {
   AgentCaller caller;
-  auth::TokenDocument document;  // of a pod: when its token ends, and no more
+  auth::TokenDocument document;  // for a pod: only the expiry of its token
   KeyHash hash;
-  // Of a pod only:
+  // For pods only:
   std::optional<identity::PodIdentity> pod = {};
   std::string bearer = {};  // the token, to be reviewed again
   std::int64_t scope_since =
-      0;  // it reaches this far since this revision: what is held from before may be of elsewhere
+      0;  // the revision since which the scope is unchanged; older states of the agent may be of another scope
 };
 
 using AgentTokens = std::map<std::string, std::shared_ptr<const AgentToken>, std::less<>>;
-using TenantOwners = std::map<std::string, std::string, std::less<>>;  // organizations by tenant
+using TenantOwners = std::map<std::string, std::string, std::less<>>;  // key: tenant, value: its organization
 
 struct World {
   explicit World(History its_history) : history(std::move(its_history)) {}
 
   const sluice::sync::Position& head() const { return history.head(); }
 
-  std::uint64_t number = 0;  // counts the states of this process
-  std::uint64_t line = 0;    // counts the breaks: states of one line follow each other
+  std::uint64_t number = 0;  // counts the states in this process
+  std::uint64_t line = 0;    // counts full readings; states with the same number follow each other
   History history;
   sluice::sync::ObjectSet objects;
   std::shared_ptr<const TenantOwners> owners = std::make_shared<TenantOwners>();
@@ -53,14 +51,15 @@ struct World {
 
 using WorldPtr = std::shared_ptr<const World>;
 
-// Is an object within the scope, by whose it is now?
+// Whether an object is in the scope, by its present owner.
 bool reaches(const World& world, const SyncScope& scope, const ObjectIdView& id);
 
-// All objects of a scope. Costs what the scope has.
+// All objects of a scope. Takes time for all of them.
 sluice::sync::ObjectSet objects_of(const World& world, const SyncScope& scope);
 
-// What leads a scope from a revision to this state: each object that was touched since, as it is now, or its removal.
-// Some of it may be as it was. REQUIRES: world.history.base() ≤ since; `world` outlives the edits.
+// The edits that lead a scope from a revision to this state: the present form, or the removal, of each object changed
+// since then. Some objects may be the same as before. REQUIRES: world.history.base() ≤ since; `world` outlives the
+// edits.
 std::vector<sluice::sync::Edit> edits_since(const World& world, const SyncScope& scope, std::int64_t since);
 
 }  // namespace sluice::server::sync
