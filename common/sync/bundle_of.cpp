@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
-#include <optional>
 #include <string>
 #include <unordered_set>
 
@@ -26,7 +26,10 @@ class ObjectsReader {
 
   void read(const ObjectView& object) {
     tree_.clear();
-    const auto document = tree_.parse(object.document);
+    read(object, tree_.parse(object.document));
+  }
+  // Of a document that is parsed already.
+  void read(const ObjectView& object, const std::expected<json::Value, Fault>& document) {
     if (!document) return fault(object, "", document.error().text);
     const json::Place whole;
     builder_.read(object.id.kind, *document, whole);
@@ -58,20 +61,16 @@ class ObjectsReader {
   Faults faults_;
 };
 
-// The ids of what an object refers to. The tenant of an object is in its id; only other references need its document.
-std::vector<ObjectId> references_of(const Object& object) {
-  const ObjectIdView id = object.id();
+// The ids of what an object refers to. Its tenant is in its id; other references are in its document.
+std::vector<ObjectId> references_of(const ObjectIdView& id, const json::Value& document) {
   std::vector<ObjectId> out;
   const std::string tenant_id(id.tenant_id);
-  json::Tree tree;
-  std::optional<json::Value> document;
   for (const Reference& reference : info(id.kind).references) {
     if (reference.to == Kind::tenant) {
       out.push_back({Kind::tenant, "", tenant_id});
       continue;
     }
-    if (!document) document = tree.parse(object.document()).value_or(json::Value());
-    const std::string_view target = document->text_of(reference.member);
+    const std::string_view target = document.text_of(reference.member);
     if (target.empty()) continue;
     out.push_back({reference.to, info(reference.to).in_tenant() ? tenant_id : "", std::string(target)});
   }
@@ -98,20 +97,31 @@ std::expected<Bundle, Faults> to_bundle(std::span<const ObjectView> objects, Exp
 
 std::expected<Bundle, Faults> to_bundle_part(const ObjectSet& objects, std::span<const ObjectPtr> wanted,
                                              ExpressionCheck check) {
-  std::vector<Edit> part;
+  struct Parsed {
+    ObjectPtr object;
+    std::expected<json::Value, Fault> document;
+  };
+  json::Tree tree;  // of all the documents: each is parsed once
+  std::vector<Parsed> part;
   std::vector<ObjectPtr> open(wanted.begin(), wanted.end());
   if (auto settings = objects.find({Kind::setting, "", ""})) open.push_back(std::move(settings));
   std::unordered_set<const Object*> seen;
   while (!open.empty()) {
-    const ObjectPtr object = std::move(open.back());
+    ObjectPtr object = std::move(open.back());
     open.pop_back();
     if (!seen.insert(object.get()).second) continue;
-    for (const ObjectId& id : references_of(*object)) {
+    auto document = tree.parse(object->document());
+    for (const ObjectId& id : references_of(object->id(), document.value_or(json::Value()))) {
       if (auto target = objects.find(id.view())) open.push_back(std::move(target));
     }
-    part.emplace_back(object);
+    part.push_back({std::move(object), std::move(document)});
   }
-  return to_bundle(ObjectSet().with(std::move(part)), check);
+  std::ranges::sort(part, {}, [](const Parsed& parsed) { return parsed.object->id(); });
+  ObjectsReader reader(check);
+  for (const Parsed& parsed : part) reader.count(parsed.object->id().kind);
+  reader.begin();
+  for (const Parsed& parsed : part) reader.read(view_of(*parsed.object), parsed.document);
+  return reader.take();
 }
 
 }  // namespace sluice::sync
