@@ -45,6 +45,7 @@ struct SyncRig {
     options.first_retry = 5ms;
     options.refusal_retry = 20ms;
     options.report_gap = 1ms;
+    options.silence = 1h;  // a stream that is opened again for its silence would hide what a test waits for
     if (change) change(options);
     client.emplace(context, options, host,
                    SyncObserver{.fetch_ended = [this](FetchResult result, const std::optional<Position>&,
