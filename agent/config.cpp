@@ -172,6 +172,7 @@ Config::Command command_of(ConfigReader& reader, std::string_view command) {
   if (version) return Config::Command::version;
   if (command == kMintKey) return Config::Command::mint_key;
   if (command == kReference) return Config::Command::reference;
+  if (command == kReferenceOpenapi) return Config::Command::openapi;
   return check ? Config::Command::check_config : Config::Command::run;
 }
 
@@ -193,6 +194,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
       read_mint_key(reader, config);
       break;
     case Config::Command::reference:
+    case Config::Command::openapi:
       break;
     case Config::Command::run:
     case Config::Command::check_config:

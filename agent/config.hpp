@@ -32,7 +32,7 @@ struct MintKeyRequest {
 
 struct Config {
   // The command to run. For help and version only `text` is set, for mint_key only `mint`.
-  enum class Command : std::uint8_t { run, check_config, mint_key, reference, help, version };
+  enum class Command : std::uint8_t { run, check_config, mint_key, reference, openapi, help, version };
   Command command = Command::run;
   std::string text;  // for help and version: the text to print
   MintKeyRequest mint;

@@ -141,10 +141,15 @@ inline constexpr std::string_view kReference = "reference";
 inline constexpr std::string_view kReferenceDescription =
     "Print every command, flag and error of this program as JSON. docs/reference is made of it.";
 
+inline constexpr std::string_view kReferenceOpenapi = "reference openapi";
+inline constexpr std::string_view kReferenceOpenapiDescription =
+    "Print the OpenAPI document that this program serves at /openapi.json.";
+
 inline constexpr std::array kCommands{
     program::Command{"", kDescription, kExamples, kFlags},
     program::Command{kMintKey, kMintKeyDescription, "", kMintKeyFlags},
     program::Command{kReference, kReferenceDescription, "", kReferenceFlags},
+    program::Command{kReferenceOpenapi, kReferenceOpenapiDescription, "", kReferenceFlags},
 };
 
 inline constexpr program::Program kProgram{"sluice-agent", "SLUICE_AGENT_", kCommands};

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "agent/api/openapi.hpp"
 #include "agent/app.hpp"
 #include "agent/flag_table.hpp"
 #include "agent/metrics.hpp"
@@ -27,6 +28,9 @@ int main(int argc, char** argv) {
     case Config::Command::reference:
       fmt::print("{}", sluice::program::reference_document(sluice::agent::kProgram, sluice::http::AnsweredBy::agent,
                                                            sluice::agent::metric_specs()));
+      return 0;
+    case Config::Command::openapi:
+      fmt::print("{}", sluice::agent::api::openapi_document());
       return 0;
     case Config::Command::mint_key:
       fmt::print("{}", sluice::agent::mint_key_document(config->mint));

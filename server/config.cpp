@@ -130,6 +130,7 @@ Config::Command command_of(ConfigReader& reader, const program::Flags& flags) {
   if (flags.command == "make-secrets") return Config::Command::make_secrets;
   if (flags.command == "routes") return Config::Command::routes;
   if (flags.command == "reference") return Config::Command::reference;
+  if (flags.command == "reference openapi") return Config::Command::openapi;
   if (flags.command == "audit verify") return Config::Command::audit_verify;
   return reader.boolean("version") ? Config::Command::version : Config::Command::run;
 }
@@ -169,6 +170,7 @@ void read_command(ConfigReader& reader, const program::Environment& environment,
       return;
     case Config::Command::routes:
     case Config::Command::reference:
+    case Config::Command::openapi:
     case Config::Command::help:
     case Config::Command::version:
       return;

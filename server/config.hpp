@@ -31,6 +31,7 @@ struct Config {
     audit_verify,
     routes,
     reference,
+    openapi,
     help,
     version
   };

@@ -179,7 +179,9 @@ inline constexpr std::array kCommands{
     program::Command{"reference",
                      "Print every command, flag and error of this program as JSON. docs/reference is made of it.", "",
                      kReferenceFlags},
-    program::Command{"audit", "Commands for the audit trail.", "", kAuditFlags},
+    program::Command{"reference openapi", "Print the OpenAPI document that this program serves at /openapi.json.", "",
+                     kReferenceFlags},
+    program::Command{"audit", "Commands for the audit trail.", "", kAuditFlags, true},
     program::Command{"audit verify", "Check that no row of the audit trail was changed, removed, swapped or cut off.",
                      "", kAuditVerifyFlags},
 };

@@ -6,6 +6,7 @@
 
 #include "common/program/config_reader.hpp"
 #include "common/program/reference.hpp"
+#include "server/admin/openapi.hpp"
 #include "server/admin/routes_text.hpp"
 #include "server/app.hpp"
 #include "server/audit/command.hpp"
@@ -32,6 +33,9 @@ int main(int argc, char** argv) {
     case Config::Command::reference:
       fmt::print("{}", sluice::program::reference_document(sluice::server::kProgram, sluice::http::AnsweredBy::server,
                                                            sluice::server::metric_specs()));
+      return 0;
+    case Config::Command::openapi:
+      fmt::print("{}", sluice::server::admin::openapi_document());
       return 0;
     case Config::Command::migrate:
       return sluice::server::run_migrate(*config);

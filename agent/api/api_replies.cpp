@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "common/base/version.hpp"
+#include "common/openapi/page.hpp"
 
 namespace sluice::agent::api {
 
@@ -24,6 +25,11 @@ void send_no_route(RouteReply& reply, std::string_view path, std::string_view al
 
 void send_health(RouteReply& reply) {
   send_json(reply, 200, fmt::format(R"({{"status":"ok","version":"{}"}})", version()));
+}
+
+void send_docs(RouteReply& reply) {
+  reply.send(
+      {.status = 200, .content_type = openapi::kPageType, .headers = openapi::kPageHeaders, .body = openapi::kPage});
 }
 
 void DecisionWriter::send(RouteReply& reply, const Decision& decision, bool as_text) {

@@ -43,6 +43,9 @@ void send_no_route(RouteReply& reply, std::string_view path, std::string_view al
 // `{"status":"ok","version":"…"}`
 void send_health(RouteReply& reply);
 
+// The page that shows /openapi.json.
+void send_docs(RouteReply& reply);
+
 // Writes decisions. It keeps its buffers, so that it does not allocate for each decision.
 class DecisionWriter {
  public:

@@ -9,26 +9,17 @@
 #include "agent/api/check_problems.hpp"
 #include "agent/api/lease_request.hpp"
 #include "agent/api/openapi.hpp"
+#include "agent/api/routes.hpp"
 #include "common/domain/check_batch.hpp"
 #include "common/json/text.hpp"
 
 namespace sluice::agent::api {
 namespace {
 
-constexpr std::string_view kBatchPath = "/v1/check/batch";
-
-struct Route {
-  std::string_view path;
-  std::string_view method;
-};
-constexpr Route kRoutes[] = {{"/v1/check", "POST"},   {kBatchPath, "POST"},  {"/v1/release", "POST"},
-                             {"/v1/renew", "POST"},   {"/v1/health", "GET"}, {"/v1/snapshot", "GET"},
-                             {"/openapi.json", "GET"}};
-
 constexpr std::size_t kNoRoute = std::size(kRoutes);
 
 std::size_t route_of(std::string_view path) {
-  return static_cast<std::size_t>(std::ranges::find(kRoutes, path, &Route::path) - kRoutes);
+  return static_cast<std::size_t>(std::ranges::find(kRoutes, path, &Route::path) - kRoutes.begin());
 }
 
 }  // namespace
@@ -104,7 +95,7 @@ class CheckApi::LeaseChange final : public limiter::LeaseListener {
 };
 
 CheckApi::CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters)
-    : decider_(decider), counters_(counters), writer_(headers) {}
+    : decider_(decider), counters_(counters), writer_(headers), openapi_(openapi_document()) {}
 
 CheckApi::~CheckApi() = default;
 
@@ -133,7 +124,8 @@ void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   if (request.path == "/v1/release") return change_lease(request, std::move(reply), Change::release);
   if (request.path == "/v1/renew") return change_lease(request, std::move(reply), Change::renew);
   if (request.path == "/v1/snapshot") return show_snapshot(std::move(reply));
-  if (request.path == "/openapi.json") return send_json(reply, 200, openapi_document());
+  if (request.path == "/openapi.json") return send_json(reply, 200, openapi_);
+  if (request.path == "/docs") return send_docs(reply);
   send_health(reply);
 }
 

@@ -52,7 +52,8 @@ class CheckApi final : public http::Handler {
   decide::Decider& decider_;
   telemetry::HttpCounters& counters_;
   DecisionWriter writer_;
-  std::optional<Head> head_;  // nullopt: the snapshot's own position
+  const std::string_view openapi_;  // assembled before the first request
+  std::optional<Head> head_;        // nullopt: the snapshot's own position
   Pool<Single> singles_;
   Pool<Batch> batches_;
 };

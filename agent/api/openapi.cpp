@@ -1,9 +1,42 @@
 #include "agent/api/openapi.hpp"
 
+#include <array>
+#include <string>
+
 #include "agent/api/embedded.hpp"
+#include "agent/api/routes.hpp"
+#include "common/openapi/description.hpp"
 
 namespace sluice::agent::api {
+namespace {
 
-std::string_view openapi_document() { return embedded::openapi; }
+constexpr std::array kFragments{embedded::checks, embedded::leases, embedded::service};
+
+openapi::Operation operation_of(const Route& route) {
+  openapi::Operation operation{.method = route.method, .path = route.path, .open = route.is_open()};
+  operation.problems = {{"400", "BadRequest"}, {"405", "MethodNotAllowed"}, {"408", "Timeout"},
+                        {"413", "TooLarge"},   {"431", "HeadersTooLarge"},  {"500", "InternalError"}};
+  if (route.is_open()) {
+    operation.head = true;
+    operation.successes = {{"200", {"As asked.", {}}}};
+  } else {
+    operation.problems.insert({{"401", "Unauthorized"}, {"411", "LengthRequired"}});
+    operation.media = {"application/json"};
+  }
+  return operation;
+}
+
+std::string assemble() {
+  openapi::Description description(embedded::openapi, kFragments);
+  for (const Route& route : kRoutes) description.add(operation_of(route));
+  return description.text();
+}
+
+}  // namespace
+
+std::string_view openapi_document() {
+  static const std::string text = assemble();
+  return text;
+}
 
 }  // namespace sluice::agent::api

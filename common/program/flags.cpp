@@ -69,13 +69,14 @@ void take_valueless(Texts& arguments, const CommandFlags& command, Flags& out) {
 
 // Reports "audit" without one of its subcommands, such as "audit verify".
 void report_incomplete(const Program& program, Flags& out) {
+  const auto given = std::ranges::find(program.commands, out.command, &Command::name);
+  if (given == program.commands.end() || !given->is_group) return;
   std::string below;
   for (const Command& command : program.commands) {
-    if (out.command.empty() || !command.name.starts_with(out.command + " ")) continue;
+    if (!command.name.starts_with(out.command + " ")) continue;
     below += fmt::format("{}{}", below.empty() ? "" : ", ", command.name);
   }
-  if (!below.empty())
-    out.faults.push_back({out.command, fmt::format("is not a complete command; there is: {}", below)});
+  out.faults.push_back({out.command, fmt::format("is not a complete command; there is: {}", below)});
 }
 
 }  // namespace

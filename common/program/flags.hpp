@@ -33,6 +33,7 @@ struct Command {
   std::string_view description;
   std::string_view footer;  // last paragraph of its --help; "": none
   std::span<const FlagSpec> flags;
+  bool is_group = false;  // does nothing itself: "audit" needs "verify"
 };
 
 // REQUIRES: the first command is the program itself, and "audit" comes before "audit verify".

@@ -159,6 +159,20 @@ constexpr std::array kRoutes{
     Route{"POST", "/v1/admin/policies/{id}/rollout", auth::Permission::operate, auth::Level::tenant, &roll_out,
           kTenant},
 
+    Route{"GET", "/v1/admin/overrides", auth::Permission::read, auth::Level::tenant, &list_overrides,
+          "limit,cursor,tenant_id,policy_id,plan_id"},
+    Route{"POST", "/v1/admin/overrides", auth::Permission::operate, auth::Level::tenant, &create_override, kTenant},
+    Route{"POST", "/v1/admin/overrides/clear", auth::Permission::operate, auth::Level::tenant, &clear_overrides},
+    Route{"GET", "/v1/admin/overrides/{id}", auth::Permission::read, auth::Level::tenant, &get_override, kTenant},
+    Route{"PUT", "/v1/admin/overrides/{id}", auth::Permission::operate, auth::Level::tenant, &put_override, kTenant},
+    Route{"PATCH", "/v1/admin/overrides/{id}", auth::Permission::operate, auth::Level::tenant, &patch_override,
+          kTenant},
+    Route{"DELETE", "/v1/admin/overrides/{id}", auth::Permission::operate, auth::Level::tenant, &delete_override,
+          kTenant},
+
+    Route{"POST", "/v1/admin/counters/read", auth::Permission::read, auth::Level::tenant, &read_counters},
+    Route{"POST", "/v1/admin/counters/reset", auth::Permission::operate, auth::Level::tenant, &reset_counters},
+
     Route{"GET", "/v1/admin/keys", auth::Permission::read, auth::Level::tenant, &list<Kind::key, kByTenant, kByName>,
           "limit,cursor,tenant_id,name"},
     Route{"POST", "/v1/admin/keys", auth::Permission::configure, auth::Level::tenant, &create<kKeys>},
@@ -225,20 +239,6 @@ constexpr std::array kRoutes{
           json::kMaxBytes, !kOneState, kTakesYaml},
     Route{"POST", "/v1/admin/explain", auth::Permission::read, auth::Level::tenant, &explain_request, kTenant, 1 << 20,
           kOneState},
-
-    Route{"GET", "/v1/admin/overrides", auth::Permission::read, auth::Level::tenant, &list_overrides,
-          "limit,cursor,tenant_id,policy_id,plan_id"},
-    Route{"POST", "/v1/admin/overrides", auth::Permission::operate, auth::Level::tenant, &create_override, kTenant},
-    Route{"POST", "/v1/admin/overrides/clear", auth::Permission::operate, auth::Level::tenant, &clear_overrides},
-    Route{"GET", "/v1/admin/overrides/{id}", auth::Permission::read, auth::Level::tenant, &get_override, kTenant},
-    Route{"PUT", "/v1/admin/overrides/{id}", auth::Permission::operate, auth::Level::tenant, &put_override, kTenant},
-    Route{"PATCH", "/v1/admin/overrides/{id}", auth::Permission::operate, auth::Level::tenant, &patch_override,
-          kTenant},
-    Route{"DELETE", "/v1/admin/overrides/{id}", auth::Permission::operate, auth::Level::tenant, &delete_override,
-          kTenant},
-
-    Route{"POST", "/v1/admin/counters/read", auth::Permission::read, auth::Level::tenant, &read_counters},
-    Route{"POST", "/v1/admin/counters/reset", auth::Permission::operate, auth::Level::tenant, &reset_counters},
 };
 
 std::vector<std::string_view> segments(std::string_view path) {

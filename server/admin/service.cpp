@@ -11,7 +11,7 @@
 #include "common/base/version.hpp"
 #include "common/http/query.hpp"
 #include "common/json/fields.hpp"
-#include "server/admin/embedded.hpp"
+#include "common/openapi/page.hpp"
 #include "server/admin/routes.hpp"
 #include "server/http/headers.hpp"
 #include "server/http/refusal.hpp"
@@ -32,17 +32,16 @@ struct OpenPage {
   std::string_view body;
 };
 
-// The page is all inline, so that it works where nothing else can be reached.
-constexpr std::string_view kPageHeaders =
-    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src "
-    "'self'\r\n";
-constexpr std::array kOpenPages{OpenPage{"/openapi.json", "application/json", "", embedded::openapi},
-                                OpenPage{"/docs", "text/html; charset=utf-8", kPageHeaders, embedded::docs}};
+const std::array<OpenPage, 2>& open_pages() {
+  static const std::array pages{OpenPage{"/openapi.json", "application/json", "", openapi_document()},
+                                OpenPage{"/docs", openapi::kPageType, openapi::kPageHeaders, openapi::kPage}};
+  return pages;
+}
 
 constexpr std::string_view kHealth = "/v1/health";
 
 bool is_open(std::string_view path) {
-  return path == kHealth || std::ranges::find(kOpenPages, path, &OpenPage::path) != kOpenPages.end();
+  return path == kHealth || std::ranges::find(open_pages(), path, &OpenPage::path) != open_pages().end();
 }
 
 // Without its parameters, in lower case.
@@ -147,7 +146,7 @@ std::size_t AdminService::body_limit(std::string_view method, std::string_view p
 
 void AdminService::handle(sluice::http::Request& request, sluice::http::Reply reply) {
   const bool reading = request.method == "GET" || request.method == "HEAD";
-  for (const OpenPage& page : kOpenPages) {
+  for (const OpenPage& page : open_pages()) {
     if (request.path != page.path || !reading) continue;
     const std::string headers = std::string(page.headers).append(http::kCommonHeaders);
     return reply.send({.status = 200, .content_type = page.content_type, .headers = headers, .body = page.body});

@@ -21,6 +21,7 @@
 #include "common/telemetry/log.hpp"
 #include "server/admin/executor.hpp"
 #include "server/admin/metrics.hpp"
+#include "server/admin/openapi.hpp"
 #include "server/admin/pending_call.hpp"
 #include "server/admin/waiting_calls.hpp"
 #include "server/postgres/pool.hpp"
@@ -40,7 +41,9 @@ class AdminService final : public sluice::http::Handler {
         waiting_(
             loop, [this](std::shared_ptr<Pending> call) { submit(std::move(call)); },
             [this](Pending& call, const FinishedAnswer& answer) { finish(call, answer); }),
-        timer_(loop) {}
+        timer_(loop) {
+    openapi_document();  // assembled now, and not while a call waits
+  }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   // A large body is read for those only who may make the call.

@@ -8,7 +8,7 @@ import pytest
 
 from support.markdown import ROOT
 
-GENERATED = ["environment.md", "errors.md", "flags.md", "metrics.md"]
+GENERATED = ["environment.md", "errors.md", "flags.md", "metrics.md", "openapi-agent.json", "openapi-server.json"]
 
 
 @pytest.fixture

@@ -263,6 +263,14 @@ def test_the_agent_serves_its_own_openapi(client: Client) -> None:
     assert {"/v1/check", "/v1/release", "/v1/renew"} <= set(answer.body["paths"])
 
 
+def test_the_agent_shows_its_openapi_on_a_page_that_needs_nothing_from_elsewhere(client: Client) -> None:
+    page = client.get("/docs")
+    assert (page.status, page.header("content-type")) == (200, "text/html; charset=utf-8")
+    assert (page.header("content-security-policy") or "").startswith("default-src 'none';")
+    assert not re.search(r"(src|href)=\"?(https?:)?//", str(page.body))
+    assert 'type="search"' in str(page.body)
+
+
 def test_the_admin_port_has_probes_and_metrics_and_no_checks(agent: Agent, key: MintedKey) -> None:
     with Client(agent.admin_port, key.text) as admin:
         assert [admin.get(path).status for path in ("/v1/health", "/livez", "/readyz", "/metrics")] == [200] * 4

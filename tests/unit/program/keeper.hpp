@@ -30,7 +30,7 @@ constexpr std::array kVerifyFlags{FlagSpec{"from-id", "Audit", "N", "0", "Where 
 constexpr std::array kKeeperCommands{
     Command{"", "Keeps things.", "Examples: keeper", kKeeperFlags},
     Command{"migrate", "Brings the schema up to date.", "", kMigrateFlags},
-    Command{"audit", "What was done.", "", kAuditFlags},
+    Command{"audit", "What was done.", "", kAuditFlags, true},
     Command{"audit verify", "Checks that nothing is missing.", "Examples: keeper audit verify", kVerifyFlags},
     Command{"audit list", "Prints it.", "", kAuditFlags},
 };

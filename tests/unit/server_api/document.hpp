@@ -10,7 +10,7 @@
 
 #include "common/json/edit.hpp"
 #include "common/json/tree.hpp"
-#include "server/admin/embedded.hpp"
+#include "server/admin/openapi.hpp"
 
 namespace sluice::server {
 
@@ -19,7 +19,7 @@ using Names = std::set<std::string>;
 class Document {
  public:
   Document() {
-    const auto root = tree_.parse(admin::embedded::openapi);
+    const auto root = tree_.parse(admin::openapi_document());
     REQUIRE(root.has_value());
     root_ = *root;
   }

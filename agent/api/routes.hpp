@@ -1,0 +1,24 @@
+// Every route of the check listener. Routing, the metrics' route labels and the OpenAPI document read this table.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace sluice::agent::api {
+
+struct Route {
+  std::string_view path;
+  std::string_view method;
+
+  // Whoever reaches the listener may read; a change needs an API key.
+  bool is_open() const { return method == "GET"; }
+};
+
+inline constexpr std::string_view kBatchPath = "/v1/check/batch";
+
+inline constexpr std::array kRoutes{
+    Route{"/v1/check", "POST"}, Route{kBatchPath, "POST"},    Route{"/v1/release", "POST"},  Route{"/v1/renew", "POST"},
+    Route{"/v1/health", "GET"}, Route{"/v1/snapshot", "GET"}, Route{"/openapi.json", "GET"}, Route{"/docs", "GET"},
+};
+
+}  // namespace sluice::agent::api

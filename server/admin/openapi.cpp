@@ -1,0 +1,146 @@
+#include "server/admin/openapi.hpp"
+
+#include <array>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "common/openapi/description.hpp"
+#include "server/admin/embedded.hpp"
+#include "server/admin/routes.hpp"
+
+namespace sluice::server::admin {
+namespace {
+
+constexpr std::array kFragments{embedded::organizations, embedded::tenants,  embedded::plans,    embedded::policies,
+                                embedded::overrides,     embedded::counters, embedded::keys,     embedded::tokens,
+                                embedded::agent_tokens,  embedded::bindings, embedded::modes,    embedded::audit,
+                                embedded::bundles,       embedded::dry_runs, embedded::revision, embedded::agents,
+                                embedded::analytics,     embedded::service};
+
+constexpr std::array<std::string_view, 3> kOpenPaths{"/v1/health", "/openapi.json", "/docs"};
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kEverywhere{{{"400", "BadRequest"},
+                                                                                    {"405", "MethodNotAllowed"},
+                                                                                    {"408", "Timeout"},
+                                                                                    {"413", "TooLarge"},
+                                                                                    {"431", "HeadersTooLarge"},
+                                                                                    {"500", "InternalError"}}};
+
+openapi::Operation open_operation(std::string_view path) {
+  return {.method = "GET",
+          .path = path,
+          .open = true,
+          .head = true,
+          .successes = {{"200", {"As asked.", {}}}},
+          .problems = {kEverywhere.begin(), kEverywhere.end()}};
+}
+
+std::string needs(const Route& route) {
+  const std::string roles = auth::roles_with(route.permission);
+  std::string_view scope;
+  if (route.level == auth::Level::organization) scope = " and a scope of the whole organization";
+  if (route.level == auth::Level::platform) scope = " and the scope of the whole platform";
+  return fmt::format("Needs the permission {} ({}){}.", to_string(route.permission),
+                     roles == auth::kRoleNames ? "every role" : roles, scope);
+}
+
+// Everything that follows from a route's properties.
+class Rules {
+ public:
+  Rules(const openapi::Description& description, const Route& route)
+      : route_(route),
+        creates_(description.answers(route.method, route.path, "201")),
+        reads_one_(description.answers(route.method, route.path, "304")),
+        writes_one_(route.method == "PUT" || route.method == "PATCH" || route.method == "DELETE" ||
+                    description.answers(route.method, route.path, "412")) {}
+
+  openapi::Operation operation() const {
+    return {.method = route_.method,
+            .path = route_.path,
+            .needs = needs(route_),
+            .extensions = {{"x-permission", std::string(to_string(route_.permission))},
+                           {"x-level", std::string(to_string(route_.level))}},
+            .parameters = parameters(),
+            .media = media(),
+            .successes = successes(),
+            .problems = problems()};
+  }
+
+ private:
+  bool has_variable() const { return route_.path.find('{') != std::string_view::npos; }
+  bool takes(std::string_view parameter) const { return route_.parameters.find(parameter) != std::string_view::npos; }
+  bool is(std::string_view method) const { return route_.method == method; }
+  bool reads_body() const { return route_.changes() && !is("DELETE"); }
+
+  std::vector<std::string_view> parameters() const {
+    std::vector<std::string_view> names;
+    if (takes("cursor")) names.insert(names.end(), {"Limit", "Cursor"});
+    if (writes_one_) names.push_back("IfMatch");
+    if (reads_one_) names.push_back("IfNoneMatch");
+    if (is("PUT") && creates_) names.push_back("IfAbsent");
+    if (route_.changes()) names.push_back("IdempotencyKey");
+    names.push_back("RequestId");
+    return names;
+  }
+
+  std::vector<std::string_view> media() const {
+    if (!reads_body()) return {};
+    if (is("PATCH")) return {"application/merge-patch+json", "application/json"};
+    if (route_.takes_yaml) return {"application/json", "application/yaml"};
+    return {"application/json"};
+  }
+
+  std::map<std::string_view, openapi::Success> successes() const {
+    std::vector<std::string_view> headers{"X-Request-Id"};
+    const bool of_one = creates_ || reads_one_ || writes_one_;
+    if (of_one && !is("DELETE")) headers.push_back("ETag");
+    if (route_.changes() && route_.permission != auth::Permission::read) headers.push_back("Sluice-Revision");
+    if (route_.changes()) headers.push_back("Idempotency-Replayed");
+    std::vector<std::string_view> created = headers;
+    created.push_back("Location");
+    std::string_view done = takes("cursor") ? "A page." : "As it is now.";
+    if (is("PUT")) done = "Replaced, or as it was already.";
+    if (is("PATCH")) done = "Changed, or as it was already.";
+    return {{"200", {done, headers}},
+            {"201", {"Created.", created}},
+            {"204", {"It is gone.", headers}},
+            {"304", {"It still is what If-None-Match names.", {"X-Request-Id", "ETag"}}}};
+  }
+
+  std::map<std::string_view, std::string_view> problems() const {
+    std::map<std::string_view, std::string_view> names(kEverywhere.begin(), kEverywhere.end());
+    names.insert({{"401", "Unauthorized"},
+                  {"403", "Forbidden"},
+                  {"415", "UnsupportedMediaType"},
+                  {"429", "TooManyFailures"},
+                  {"503", "Unavailable"}});
+    if (has_variable() && !is("PUT")) names.emplace("404", "NotFound");
+    if (route_.changes()) names.insert({{"409", "Raced"}, {"422", "Unprocessable"}});
+    if (!route_.changes() && has_variable() && takes("tenant_id")) names.emplace("422", "TenantMissing");
+    if (reads_body()) names.emplace("411", "LengthRequired");
+    if (writes_one_) names.emplace("412", "PreconditionFailed");
+    return names;
+  }
+
+  const Route& route_;
+  const bool creates_;
+  const bool reads_one_;   // of one object, so it may be read conditionally
+  const bool writes_one_;  // likewise
+};
+
+std::string assemble() {
+  openapi::Description description(embedded::openapi, kFragments);
+  for (const Route& route : routes()) description.add(Rules(description, route).operation());
+  for (const std::string_view path : kOpenPaths) description.add(open_operation(path));
+  return description.text();
+}
+
+}  // namespace
+
+std::string_view openapi_document() {
+  static const std::string text = assemble();
+  return text;
+}
+
+}  // namespace sluice::server::admin

@@ -1,0 +1,14 @@
+// The description of the admin API (OpenAPI 3.1): the frame `openapi.json`, the fragments in `operations/`, and what
+// follows from the table of routes.
+//
+// Thread safety: any thread; the first call assembles the document, which takes milliseconds.
+#pragma once
+
+#include <string_view>
+
+namespace sluice::server::admin {
+
+// As the server serves it at /openapi.json.
+std::string_view openapi_document();
+
+}  // namespace sluice::server::admin
