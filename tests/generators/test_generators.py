@@ -1,4 +1,4 @@
-"""Generators make clients of both documents; the clients compile, and a program makes the first calls with them."""
+"""Four generators make clients of both documents; the clients compile, and a program makes the first calls with them."""
 
 import json
 import os
@@ -8,11 +8,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
+import pytest
+
 from generators.conftest import World
+from testbed.toolchain import find_go
 
 HERE = Path(__file__).resolve().parent
 INSTALLED = HERE.parents[1] / ".run"   # by scripts/setup generators
 DOCUMENTS = ("agent", "server")
+
+# A generator fetches what it needs the first time, and javac reads 200 classes.
+pytestmark = pytest.mark.timeout(1800)
 
 
 def run(command: Sequence[Any], folder: Path, environment: Optional[Mapping[str, str]] = None) -> str:
@@ -55,3 +61,23 @@ def test_openapi_python_client_makes_clients_that_make_the_first_calls(world: Wo
         # It makes no bodies of YAML; anything else that it leaves out is a fault of ours.
         assert printed.count("WARNING") == printed.count("Unsupported content type application/yaml"), printed
     assert_first_calls(run([programs / "python", "program.py"], folder, world.environment("python")))
+
+
+def test_oapi_codegen_makes_clients_that_compile_and_make_the_first_calls(world: World, tmp_path: Path) -> None:
+    folder = copied("go", tmp_path)
+    go = find_go(folder / "go.mod")
+    for name in DOCUMENTS:
+        (folder / name).mkdir()
+        run([go, "tool", "oapi-codegen", "-generate", "types,client", "-package", name, "-o", f"{name}/{name}.go",
+             world.documents / f"{name}.json"], folder)
+    run([go, "vet", "./..."], folder)
+    run([go, "build", "-o", "program", "."], folder)
+    assert_first_calls(run([folder / "program"], folder, world.environment("go")))
+
+
+def test_openapi_generator_makes_java_clients_that_compile_and_make_the_first_calls(world: World, tmp_path: Path) -> None:
+    folder = copied("java", tmp_path)
+    run(["mvn", "-q", "-B", f"-Dmaven.repo.local={INSTALLED / 'maven'}", f"-Dsluice.documents={world.documents}",
+         "package"], folder)
+    assert_first_calls(run(["java", "-cp", "target/classes:target/dependency/*", "Program"], folder,
+                           world.environment("java")))
