@@ -4,7 +4,7 @@ import json
 import os
 
 from agent import AuthenticatedClient as AgentClient
-from agent.api.default import check
+from agent.api.checks import check
 from agent.models import Check, Decision
 from server import AuthenticatedClient as ServerClient
 from server.api.organizations import create_organization

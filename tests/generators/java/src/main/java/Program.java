@@ -1,7 +1,7 @@
 // The first calls of README and guides with the clients that openapi-generator makes.
 import java.util.List;
 import java.util.Map;
-import sluice.agent.api.DefaultApi;
+import sluice.agent.api.ChecksApi;
 import sluice.agent.model.Check;
 import sluice.agent.model.Decision;
 import sluice.server.api.OrganizationsApi;
@@ -30,7 +30,7 @@ public final class Program {
     server.setBasePath(System.getenv("SLUICE_SERVER_URL"));
     server.setBearerToken(System.getenv("SLUICE_TOKEN"));
 
-    DefaultApi checks = new DefaultApi(agent);
+    ChecksApi checks = new ChecksApi(agent);
     Check check = new Check().resource("GET:/orders").subject(name).cost(1);
     var allowed = checks.checkWithHttpInfo(check, null);
     int deniedStatus = 0;
