@@ -21,7 +21,7 @@ constexpr std::chrono::hours kDefaultWindow{1};
 constexpr std::size_t kMostSubjects = 100;
 constexpr char kBetween = ' ';  // values of a cursor: none of them holds one
 
-// From `since`, inclusive, to `until`, exclusive.
+// Includes `since`, excludes `until`.
 struct Window {
   WallTime since;
   WallTime until;
@@ -108,7 +108,7 @@ std::string names_of(const std::vector<Dimension>& dimensions, bool as_text) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Begins behind the last row of the page before: its values are what the cursor holds.
+// Continues behind the last row of the previous page, whose values the cursor holds.
 void behind(const store::Page& page, const std::vector<Dimension>& dimensions, store::Statement& statement) {
   if (page.after_tenant_id.empty()) return;
   std::vector<std::string> values;
@@ -125,7 +125,7 @@ void behind(const store::Page& page, const std::vector<Dimension>& dimensions, s
   statement.add(")");
 }
 
-// Pages are of one window: where it ends "now" is the first page's.
+// All pages have the window of the first page, also where that ended "now".
 Window window_of(const Context& context, const store::Page& page) {
   if (page.after_tenant_id.empty()) return read_window<std::chrono::minutes>(context);
   const std::size_t separator = page.after_tenant_id.find(kBetween);
@@ -136,7 +136,7 @@ Window window_of(const Context& context, const store::Page& page) {
   return {.since = *since, .until = *until};
 }
 
-// What shadow policies would have done is no decision, and is told apart.
+// Decisions of shadow policies are counted apart: they decide nothing.
 std::string totals(Context& context, const Window& window) {
   store::Statement statement(
       R"(SELECT coalesce(sum(count) FILTER (WHERE outcome NOT IN ('shadow_denied', 'shadow_allowed')), 0),

@@ -1,4 +1,4 @@
-// A bundle into the store: one transaction, one revision, a change for each object that differs.
+// Writes a bundle into the store: one transaction, one revision, one change for each object that differs.
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
@@ -38,7 +38,7 @@ std::string diff_of(const std::string& before, const std::string& after) {
   return json::merge_patch(old_tree.parse(before).value(), new_tree.parse(after).value());
 }
 
-// Writes what is planned, and lists it.
+// Writes the planned changes and lists them.
 class Writer {
  public:
   Writer(Context& context, const BundleBody& body, ApplyPlan plan)
@@ -46,7 +46,7 @@ class Writer {
     changes_.begin_list();
   }
 
-  // What is removed first makes room for what comes; what refers goes before what it refers to.
+  // Removed overrides come first, since new ones may take their place. An object is removed before those it refers to.
   void write(const std::optional<std::string>& setting) {
     remove(Kind::override_);
     for (const Kind kind : {Kind::organization, Kind::tenant, Kind::plan, Kind::policy, Kind::key}) {
@@ -101,7 +101,7 @@ class Writer {
     if (!taken.empty()) body_.refuse(std::move(taken));
   }
 
-  // Why a row could not be made: somebody was quicker; or whoever has the id is not in scope.
+  // Why a row could not be inserted: after a concurrent change (Raced), or an object out of scope has the id.
   Fault taken_by_another(Kind kind, const store::ObjectKey& key, std::size_t index) {
     if (store::find(tx_, kind, key.tenant_id, key.id)) throw Raced();
     if (kind == Kind::override_) {
@@ -131,7 +131,7 @@ class Writer {
 
   void remove(Kind kind) {
     KindChanges& changes = plan_.of(kind);
-    // Of tokens for a tenant the bundle knows nothing.
+    // Tokens may refer to a tenant, and bundles have no tokens.
     if (kind == Kind::tenant) {
       for (const store::StoredObject& tenant : changes.remove) refuse_referenced(tx_, tenant.key);
     }
@@ -158,7 +158,7 @@ class Writer {
               .after = after.document});
   }
 
-  // The bundle alone was counted when it was compiled; here counts what stays beside it.
+  // Compiling counted the bundle's policies alone. This counts those that stay in the store as well.
   void check_unindexed() {
     const KindChanges& changes = plan_.of(Kind::policy);
     if (changes.create.empty() && changes.update.empty()) return;
@@ -196,7 +196,7 @@ Answer apply_bundle(Context& context) {
   const KindChanges& overrides = plan.of(Kind::override_);
   const bool publishes = !overrides.create.empty() || !overrides.update.empty() || !overrides.remove.empty();
   if (publishes) require_publisher(context);
-  // A dry run does it all, so that nothing can be wrong only later; and then takes it back.
+  // A dry run makes all changes, so that it finds every fault, and rolls them back.
   if (options.dry_run) context.tx.exec_text("SAVEPOINT dry_run");
   Writer writer(context, body, std::move(plan));
   writer.write(setting);

@@ -38,7 +38,7 @@ class Planner {
   }
 
  private:
-  // Tenants of the call's organization that the bundle knows nothing of.
+  // Tenants of the call's organization that the bundle does not list.
   void find_doomed_tenants() {
     if (!options_.prune || options_.organization_id.empty() || !body_.lists(Kind::tenant)) return;
     const std::unordered_set<std::string> kept(wanted_.tenant_ids.begin(), wanted_.tenant_ids.end());
@@ -108,7 +108,8 @@ class Planner {
     return changing_[static_cast<std::size_t>(kind)].contains(place);
   }
 
-  // The bundle's objects were checked against each other: what those that change refer to must stay as it is.
+  // The bundle's objects were checked against each other, so the objects that changed ones refer to must stay
+  // unchanged.
   void note_used(Kind kind) {
     std::unordered_set<std::string>& changing = changing_[static_cast<std::size_t>(kind)];
     for (const auto* list : {&plan_.of(kind).create, &plan_.of(kind).update}) {

@@ -1,5 +1,5 @@
-// What has to change so that the store is as a bundle says. Everything that is going to change is locked, and so is
-// what the rules of the changes depend on.
+// Which objects must change so that the store equals a bundle. Locks the objects that will change and those that they
+// refer to.
 //
 // Thread safety: none; it belongs to its call.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace sluice::server::admin {
 
-// Of one kind. `update` replaces `before`, one by one.
+// The changes of one kind. `update[i]` replaces `before[i]`.
 struct KindChanges {
   std::vector<store::RowDraft> create;
   std::vector<std::size_t> create_index;  // in the bundle's list
@@ -29,10 +29,10 @@ struct ApplyPlan {
   std::size_t unchanged = 0;
 };
 
-// With `prune`, what is missing from a list that the bundle has is removed, in the bundle's tenants; and, where the
-// call names its organization, the tenants of it that the bundle does not list, with all that is theirs. Organizations
-// are never removed, nor what has no list. Refuses what something outside of the bundle depends on. Throws Raced where
-// somebody else was quicker.
+// With `prune`, objects of the bundle's tenants are removed that are missing from a list of the bundle. If the call
+// names an organization, its tenants that the bundle does not list are removed as well, with everything that belongs to
+// them. Organizations are never removed, nor kinds that the bundle has no list of. Refuses a change that would break an
+// object outside of the bundle. Throws Raced after a concurrent change.
 ApplyPlan plan_apply(Context& context, const BundleBody& body, WantedState wanted, const ApplyOptions& options);
 
 }  // namespace sluice::server::admin

@@ -25,7 +25,7 @@ void add(Places& places, const std::vector<Row>& rows) {
   for (const Row& row : rows) places.insert(place_of(row.key));
 }
 
-// An object that stays, outside of the bundle.
+// An object outside of the bundle that stays in the store.
 struct Kept {
   std::string_view kind;
   std::string tenant_id;
@@ -46,7 +46,7 @@ class Check {
       if (updated_plans_.contains(place_of(policy.tenant_id, policy.plan_id))) {
         updated_policies_.insert(place_of(policy.tenant_id, policy.id));
       }
-      // One that delays bounds how far the numbers of its plan's overrides may go.
+      // A policy that delays bounds the numbers of its plan's overrides.
       if (policy.enforcement.action == Action::delay && !policy.plan_id.empty()) {
         delaying_plans_.insert(place_of(policy.tenant_id, policy.plan_id));
         tenants_.insert(policy.tenant_id);
@@ -123,7 +123,7 @@ class Check {
     }
   }
 
-  // What stays, read beside what it refers to, as the bundle wants that.
+  // Reads the objects that stay together with those they refer to, as the bundle changes them.
   void check_kept() {
     Places concerned;
     for (const Kept& item : kept_) concerned.insert(item.tenant_id);

@@ -40,11 +40,11 @@ class Reader {
     read_mode();
     read_organizations();
     read_tenants();
-    // What belongs to tenants that are not the caller's is of no interest.
+    // Refused before the tenants' objects are looked at: the caller may not write all of these tenants.
     if (!faults_.empty()) body_.refuse(std::move(faults_));
     for (const Plan& plan : bundle_.plans) add_local(Kind::plan, plan, canonical(plan, write_plan), {});
     for (Policy policy : bundle_.policies) {
-      policy.version = 1;  // versions are the store's
+      policy.version = 1;  // the store counts versions
       add_local(Kind::policy, policy, canonical(policy, write_policy), policy_columns(policy));
     }
     read_keys();
@@ -105,7 +105,7 @@ class Reader {
     return store::find(context_.tx, Kind::organization, "", id).has_value();
   }
 
-  // Of a tenant that does not say it; "" where nothing tells.
+  // The organization of a new tenant that names none; "" where it cannot be known.
   const std::string& default_organization() {
     if (default_) return *default_;
     default_ = options_.organization_id;
@@ -176,7 +176,7 @@ class Reader {
     }
   }
 
-  // Those that have ended are over: the server removes them by itself.
+  // Overrides that have ended are left out: the server removes them by itself.
   void read_overrides() {
     std::unordered_map<std::string, const std::vector<Limit>*> plans;
     std::unordered_map<std::string, const std::vector<Limit>*> policies;

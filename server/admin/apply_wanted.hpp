@@ -1,4 +1,4 @@
-// What a bundle asks for, as rows of the store, and whether the caller may ask for it.
+// The rows that a bundle wants in the store, and whether the caller may write them.
 //
 // Thread safety: none; it belongs to its call.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace sluice::server::admin {
 
-// A key of an object within its kind, for maps.
+// The key of an object in maps of one kind.
 inline std::string place_of(std::string_view tenant_id, std::string_view id) {
   return std::string(tenant_id).append("/").append(id);
 }
@@ -24,7 +24,7 @@ inline std::string place_of(const store::ObjectKey& key) { return place_of(key.t
 struct ApplyOptions {
   bool dry_run = false;
   bool prune = false;
-  std::string organization_id;  // the bundle is about this one only; "": about what it names
+  std::string organization_id;  // the bundle is limited to this organization; "": not limited
 };
 
 class WantedState {
@@ -40,9 +40,9 @@ class WantedState {
   std::array<std::vector<store::RowDraft>, kKinds> rows_;
 };
 
-// Refuses, naming all faults at once: what only others may found, change or see; what would move to another owner. A
-// tenant that does not name its organization stays where it is, else it is of the call's, the token's, or the bundle's
-// only one.
+// Refuses objects that the caller may not create, change or see, and objects that would move to another owner; names
+// all faults at once. A tenant without organization_id keeps its organization. A new one gets the call's, else the
+// token's, else the bundle's only organization.
 WantedState wanted_by(Context& context, const BundleBody& body, const ApplyOptions& options);
 
 }  // namespace sluice::server::admin

@@ -18,7 +18,7 @@ std::string binding_id(postgres::Transaction& tx, std::string_view, const json::
                  fmt::format("{} {}", body.text_of("namespace"), body.text_of("service_account")));
 }
 
-// A service account has one binding: which of two would hold is nobody's guess.
+// A service account has at most one binding, so that it is clear which one holds.
 void check_free(postgres::Transaction& tx, const identity::Binding& binding) {
   const pqxx::result rows =
       tx.exec("SELECT id FROM bindings WHERE namespace = $1 AND service_account = $2 AND id <> $3", binding.namespace_,

@@ -18,7 +18,7 @@ std::vector<store::Filter> filters_of(const BundlePart& part, Kind kind) {
   std::vector<store::Filter> filters;
   if (!part.organization_id.empty()) filters.push_back({"organization_id = $", part.organization_id});
   if (!part.tenant_id.empty() && kind != Kind::organization) filters.push_back({"tenant_id = $", part.tenant_id});
-  // Whoever reads the export would drop what is over by now.
+  // Overrides that have ended are left out, as importing would drop them.
   if (kind == Kind::override_) filters.push_back({"coalesce(expires_at, 'infinity') > $::timestamptz", "now"});
   return filters;
 }

@@ -1,4 +1,4 @@
-// One call of the admin API on its way: what came in, who is asking, what goes out.
+// One call of the admin API: the request, the caller, the answer.
 #pragma once
 
 #include <chrono>
@@ -26,14 +26,14 @@ namespace sluice::server::admin {
 struct Route;
 class TenantSnapshots;
 
-// Everything of a request that outlives the connection's buffers.
+// A request, copied from the connection's buffers.
 struct Call {
   const Route* route = nullptr;
   std::vector<std::string> path_values;                    // of the template's {…}, decoded
   std::vector<std::pair<std::string, std::string>> query;  // decoded, names checked against the route
   std::string target;                                      // as sent, for the idempotency key's fingerprint
   std::string body;
-  bool yaml = false;  // the body
+  bool yaml = false;  // the body is YAML, not JSON
   std::string authorization;
   std::string if_match;
   std::string if_none_match;
@@ -49,14 +49,14 @@ struct Call {
   }
 };
 
-// What one answer shows, and none after it.
+// A secret that exactly one answer shows.
 struct Secret {
   std::string_view member;  // "key"
   std::string text;
 };
 
-// An answer on its way. Its body is complete (`body`), or a JSON object that is still open (`object`): the executor
-// adds what it alone knows, and closes it once (answers.hpp).
+// What a handler answers. Either the body is complete (`body`), or it is a JSON object that is still open (`object`):
+// the executor adds the members that only it knows and closes the object (answers.hpp).
 struct Answer : http::Answer {
   Answer() = default;
   Answer(http::Answer plain) : http::Answer(std::move(plain)) {}  // NOLINT(google-explicit-constructor)
@@ -64,10 +64,10 @@ struct Answer : http::Answer {
   std::optional<json::Writer> object;
   // Shown in the object. A replay of the call shows null instead.
   std::optional<Secret> secret;
-  // The object has a member "published": whether Redis has everything that earlier calls wrote. What this call wrote is
-  // published after the commit.
+  // Set: the object gets a member "published". The value says whether Redis has everything that earlier calls wrote;
+  // what this call wrote is published after the commit.
   std::optional<bool> published;
-  // Of a call that may wait: it is made again until so long after its arrival, for an answer that says nothing here.
+  // Above 0: the call waits. It is repeated until its answer has no `wait`, or until this time after its arrival.
   std::chrono::milliseconds wait{0};
 };
 
@@ -80,8 +80,8 @@ struct FinishedAnswer : http::Answer {
   std::chrono::milliseconds wait{0};  // as in Answer
 };
 
-// Everything that was read before it may be stale: the whole call is to be done again. Answered 409 when that does not
-// help.
+// Thrown when a concurrent change may have made stale what the call has read. The executor repeats the whole call, and
+// answers 409 after the last attempt.
 struct Raced : std::exception {};
 
 // What a handler works with. Everything it changes through `log` becomes one revision after it returns.
@@ -93,11 +93,11 @@ struct Context {
   std::int64_t now_us;
   TenantSnapshots& snapshots;
   std::vector<counters::RulesPtr> compiled{};  // by this call's drafts
-  counters::Publisher* publisher = nullptr;    // to Redis; nullptr: the server was told of none
+  counters::Publisher* publisher = nullptr;    // nullptr: the server runs without Redis
   std::vector<counters::CounterRef> resets{};  // counters to be reset after the commit
 };
 
-// Throws Refusal, Raced, or what libpqxx throws; nothing of what it did remains then.
+// Throws Refusal, Raced, or what libpqxx throws. Then its transaction is rolled back.
 using RouteHandler = Answer (*)(Context&);
 
 }  // namespace sluice::server::admin

@@ -22,13 +22,14 @@ namespace {
 
 constexpr std::size_t kMaxTextBytes = 256;
 
-// Somebody's counters under a policy or a plan.
+// The counters of one identity under a policy or a plan.
 struct Subject {
   std::string organization_id;
   std::string tenant_id;
   std::string policy_id;
   std::string plan_id;
-  std::vector<std::pair<DimensionRef, std::optional<std::string>>> given;  // sorted; nothing: requests do not have it
+  std::vector<std::pair<DimensionRef, std::optional<std::string>>>
+      given;  // sorted; nullopt: requests do not have the dimension
 
   bool names(const DimensionRef& dimension) const {
     return std::ranges::find(given, dimension, [](const auto& pair) { return pair.first; }) != given.end();
@@ -40,7 +41,7 @@ struct Subject {
     }
     return known;
   }
-  // As it is answered, kept in the outbox and in the audit trail.
+  // As answers, the outbox and the audit trail have it.
   std::string identity_text() const {
     std::string text = "{";
     for (const auto& [dimension, value] : given) {
@@ -49,7 +50,7 @@ struct Subject {
     }
     return text += '}';
   }
-  // An object that begins with whose counters these are.
+  // An open object whose first members name the tenant, the policy or plan, and the identity.
   json::Writer open() const {
     json::Writer out = open_object();
     out.field("tenant_id", tenant_id);
@@ -130,7 +131,7 @@ counters::RulesPtr load_rules(Context& context, Subject& subject) {
   return rules.build(context.now_us);
 }
 
-// What was asked for, by the rules that are in force.
+// A subject with the rules that are in force for it.
 struct Question {
   Subject subject;
   counters::RulesPtr rules;
@@ -146,8 +147,8 @@ std::string list_of(const std::vector<DimensionRef>& dimensions) {
   return text.empty() ? "none" : text;
 }
 
-// Every dimension of the key has to be said, also that it is absent: who leaves one out would read somebody else's
-// numbers. One that only some limits add may be left out, and with it these limits.
+// The identity must name every dimension of the key, absent ones as null: without one it would name another counter.
+// A dimension that only some limits add may be left out. Then these limits are left out too.
 void check_identity(Question& question) {
   const std::vector<DimensionRef>& key_by = question.rulebook->enforcement.key_by;
   std::vector<DimensionRef> known = key_by;

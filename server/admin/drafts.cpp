@@ -27,9 +27,9 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::size_t kMaxConflicts = 20;  // of the policies in the same place, how many are looked at
+constexpr std::size_t kMaxConflicts = 20;  // that a warning lists at most
 
-// A bundle in the making: the body first in its list, and around it what belongs to it.
+// The small bundle that a body is read in. The body is the first of its list.
 class Surroundings {
  public:
   Surroundings(postgres::Transaction& tx, Kind kind, const json::Value& body)
@@ -155,10 +155,10 @@ std::string digest_text(const std::string& text) {
   return postgres::bytea({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-// Every request asks every policy without an indexable dimension: there may be few.
+// Every request is matched against every policy without an indexable dimension, so their number is limited.
 void check_unindexed(postgres::Transaction& tx, const Policy& item) {
   if (policy::is_indexable(policy::compile_scope(item.scope))) return;
-  // Two that count at the same time would both find room for one more.
+  // The lock keeps two concurrent calls from both using the last free place.
   store::find(tx, Kind::tenant, "", item.tenant_id, store::Lock::update);
   const pqxx::result rows =
       tx.exec("SELECT count(*) FROM policies WHERE tenant_id = $1 AND unindexed AND id <> $2", item.tenant_id, item.id);
@@ -170,8 +170,7 @@ void check_unindexed(postgres::Transaction& tx, const Policy& item) {
                   quoted(item.tenant_id), policy::kMaxUnindexedPolicies));
 }
 
-// Policies that would conflict with this one: read beside it, so that the warnings name them. Those of the body's own
-// place come behind the body, as a conflict is reported where it is found second.
+// Warnings about stored policies that apply to the same requests with the same priority.
 Faults policy_warnings(postgres::Transaction& tx, const Policy& item) {
   const pqxx::result rows = tx.exec(
       fmt::format(
@@ -203,7 +202,7 @@ const Limit& overridden_limit(const Bundle& bundle, const Override& item) {
   return *std::ranges::find(*limits, item.limit_name, &Limit::name);
 }
 
-// There is one override of a limit for an identity; one that has ended stands in the way until it is removed.
+// A limit has at most one override for an identity. One that has ended counts until it is removed.
 void check_target(postgres::Transaction& tx, const Override& item, const std::string& target) {
   const pqxx::result rows = tx.exec(
       "SELECT id, coalesce(expires_at <= now(), false) FROM overrides WHERE tenant_id = $1 AND target = $2::bytea "
@@ -291,7 +290,7 @@ Draft draft_policy(postgres::Transaction& tx, const json::Value& body) {
   const std::string plan_id(body.text_of("plan_id"));
   surroundings.add_tenant();
   surroundings.add_plan(plan_id);
-  // Those of the plan as well: a policy that delays bounds how far their numbers may go.
+  // Overrides of the plan as well: a policy that delays bounds their numbers.
   surroundings.add(
       tx.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (policy_id = $2 OR plan_id = $3)", tenant_id,
               std::string(body.text_of("id")), plan_id),

@@ -28,7 +28,7 @@ struct Draft {
   counters::RulesPtr rules = nullptr;  // of plans, policies and overrides: the bundle they were compiled in
 };
 
-// Members that answers have and bodies may bring back; they are ignored.
+// Members that only answers have. They are ignored in bodies, so that an answer can be sent back.
 inline constexpr std::array<std::string_view, 6> kReadOnly{"version",    "revision", "created_at",
                                                            "updated_at", "warnings", "secret_already_shown"};
 
@@ -49,11 +49,11 @@ std::string canonical(const Item& item, Write write) {
   return out.take();
 }
 
-// What is stored beside the documents.
+// Columns of the table that are stored beside the document.
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy);
 std::vector<store::ExtraColumn> override_columns(const Override& item);
 
-// What is wrong with an id that no call could name, as a path of that name is another call's.
+// The fault of an id that is also a path segment of another route; nullopt where there is none.
 std::optional<std::string> reserved_id_fault(const Override& item);
 
 }  // namespace sluice::server::admin

@@ -54,14 +54,14 @@ FinishedAnswer Executor::run(postgres::Session& session, const Call& call) {
 }
 
 FinishedAnswer Executor::admit(postgres::Session& session, const Call& call) {
-  return with_retries(session, call, &Executor::look);
+  return with_retries(session, call, &Executor::check_caller);
 }
 
-FinishedAnswer Executor::look(pqxx::connection& connection, const Call& call) {
+FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& call) {
   postgres::Transaction tx(connection);
   identify(tx, call);
   FinishedAnswer answer;
-  answer.status = kGoOn;
+  answer.status = kAdmitted;
   return answer;
 }
 
@@ -81,7 +81,7 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
       const postgres::FailureClass failure = postgres::classify(error);
       pool_.count_failure(failure);
       if (failure == postgres::FailureClass::away) session.drop();
-      // A connection may have been lost while nobody used it: nothing was committed, and a new one may well work.
+      // The connection may have been lost while it was idle. Nothing was committed, so the call is tried on a new one.
       const bool again = failure == postgres::FailureClass::conflict || failure == postgres::FailureClass::away;
       if (last && failure == postgres::FailureClass::conflict) return raced(call);
       if (last || !again) return failed(error, call);
@@ -112,9 +112,9 @@ struct Executor::Performed {
   Answer answer;
   std::optional<std::int64_t> revision;
   auth::Principal principal;
-  bool idempotent = false;                     // the answer was kept
+  bool idempotent = false;                     // the answer is kept for replays
   std::vector<counters::CounterRef> counters;  // to be published
-  std::vector<counters::RulesPtr> rules;       // compiled on the way
+  std::vector<counters::RulesPtr> rules;       // compiled by the call
 
   FinishedAnswer finished(bool published) const {
     return finish(answer, {.revision = revision, .published = published});

@@ -1,4 +1,4 @@
-// Runs a call: one transaction from the token to the commit, the same steps for every route.
+// Runs a call in one transaction, from checking its token to the commit. The steps are the same for every route.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace sluice::server::admin {
 
-inline constexpr unsigned kGoOn = 100;  // "Continue": no refusal
+inline constexpr unsigned kAdmitted = 100;  // HTTP's "Continue": the call is not refused
 
 // Thread safety: run() on any thread of the pool, each with its own session.
 class Executor {
@@ -24,10 +24,10 @@ class Executor {
   Executor(postgres::Pool& pool, auth::FailureThrottle& throttle, const Clock& clock, telemetry::Log& log)
       : pool_(pool), throttle_(throttle), clock_(clock), log_(log) {}
 
-  // Before the first run(): to whom overrides are told.
+  // Sets what publishes overrides. REQUIRES: called before the first run().
   void publish_through(counters::Publisher& publisher) { publisher_ = &publisher; }
 
-  // Whether the call may be made, before its body is there: kGoOn, or a refusal. Never throws.
+  // Decides whether the caller may make the call, before its body has arrived: kAdmitted or a refusal. Never throws.
   FinishedAnswer admit(postgres::Session& session, const Call& call);
   // Never throws.
   FinishedAnswer run(postgres::Session& session, const Call& call);
@@ -37,7 +37,7 @@ class Executor {
 
   FinishedAnswer with_retries(postgres::Session& session, const Call& call,
                               FinishedAnswer (Executor::*step)(pqxx::connection&, const Call&));
-  FinishedAnswer look(pqxx::connection& connection, const Call& call);
+  FinishedAnswer check_caller(pqxx::connection& connection, const Call& call);
   FinishedAnswer attempt(pqxx::connection& connection, const Call& call);
   Performed perform(pqxx::connection& connection, const Call& call);
   auth::Principal identify(postgres::Transaction& tx, const Call& call);

@@ -1,5 +1,5 @@
-// A request in, and who would judge it: chosen by the agent's own code on the tenant's own policies. Nothing is
-// counted, so what a limit would say is left open.
+// Explains which policy would decide a request, by the agent's own code on the tenant's policies. Nothing is counted,
+// so whether a limit would deny is left open.
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 using policy::Selection;
 
-// What is asked. `request` points into `text`.
+// The call's body. `request` points into `text`.
 struct ExplainQuestion {
   std::string tenant_id;
   std::string key_id;
@@ -81,7 +81,7 @@ std::string_view reason_of(const Selection& selection) {
   return "";
 }
 
-// Whether the request passes: "null" where that is up to the counters.
+// Whether the request is allowed; "null" where the counters decide.
 std::string_view allowed_text(const Selection& selection, const policy::TenantView& tenant) {
   switch (selection.kind) {
     case Selection::Kind::rulebooks:

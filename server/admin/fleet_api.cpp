@@ -24,7 +24,7 @@ std::string seconds(std::chrono::seconds time) { return fmt::format("interval '{
 // Of a row of agents `a`.
 std::string is_known() { return fmt::format("NOT a.gone AND a.heard_at > now() - {}", seconds(fleet::kRememberedFor)); }
 std::string is_live() { return fmt::format("a.heard_at > now() - {}", seconds(fleet::kLiveFor)); }
-// A replica says every few seconds that it has a watch open; one that was killed does not.
+// A server replica writes every few seconds which watches it has open. A replica that was killed no longer does.
 std::string is_connected() {
   return fmt::format("coalesce(a.watch <> '' AND a.watch_at > now() - {}, false)", seconds(fleet::kLiveFor));
 }
@@ -87,8 +87,8 @@ std::chrono::milliseconds read_wait(const Call& call) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(*wait);
 }
 
-// Agents that serve something of what the caller reaches. Those that also serve what is beyond it are counted, not
-// shown: row-level security would leave them out, and a change would be called enforced that is not yet.
+// Agents whose scope overlaps the caller's. Those that reach beyond it are counted but not shown. Row-level security
+// would leave them out, and a change would be called enforced too early.
 store::Statement overlapping(const auth::Principal& caller, std::string_view what) {
   store::Statement statement{std::string(what)};
   statement.add(kFrom).add("WHERE ").add(is_known());
@@ -130,7 +130,7 @@ Enforcement enforcement_of(Context& context, std::int64_t revision) {
     found.agents += fmt::format(R"(,"{}":{})", kClasses[i], rows[0][static_cast<int>(i) + 1].c_str());
   }
   found.agents += '}';
-  // Where there is no agent nobody enforces anything: a script that waits for it must not be told that it may go on.
+  // Without agents nothing is enforced: a script that waits for enforcement must keep waiting.
   found.by_all = rows[0][0].as<std::int64_t>() > 0 && rows[0][0].as<std::int64_t>() == rows[0][1].as<std::int64_t>();
   return found;
 }

@@ -31,7 +31,7 @@ std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Pr
   const pqxx::result rows = tx.exec(
       "SELECT encode(fingerprint, 'hex'), status, headers, body FROM idempotency WHERE actor_id = $1 AND key = $2",
       principal.token_id, call.idempotency_key);
-  if (rows.empty()) throw Raced();  // it was forgotten in between
+  if (rows.empty()) throw Raced();  // it expired in between
   if (rows[0][0].c_str() != mine) {
     throw http::Refusal(
         422, "idempotency-key-reused",

@@ -1,7 +1,7 @@
-// Answers kept by Idempotency-Key, so that a call whose answer was lost can be made again.
+// Answers kept by Idempotency-Key, so that a caller that lost an answer can repeat the call.
 //
-// The key is written in the transaction of the call itself: what was done and what was answered are one. A second call
-// with the key waits for the first, and then finds its answer.
+// The key is written in the call's own transaction, so the change and its answer are stored together or not at all. A
+// second call with the key waits for the first and gets its answer.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace sluice::server::admin {
 
 inline constexpr std::string_view kIdempotencyLifetime = "24 hours";
 
-// Takes the key for this call: nothing where it is new, else the answer that was given. Refuses a key that another
-// request was made with.
+// Takes the key for this call. Returns nullopt if the key is new, else the answer of the earlier call. Refuses a key
+// that a different request has used.
 std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call);
 
 // Keeps the answer.

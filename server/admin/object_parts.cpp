@@ -13,8 +13,8 @@
 namespace sluice::server::admin {
 namespace {
 
-// Does a list of entity tags name this one? Ours are all strong; a proxy that compresses makes them weak, which only a
-// weak comparison overlooks (RFC 9110 section 8.8.3.2): If-None-Match is compared so, If-Match is not.
+// Whether a list of entity tags contains this one. The server's tags are all strong. A proxy that compresses makes them
+// weak: If-None-Match still matches those, by weak comparison, and If-Match does not (RFC 9110 section 8.8.3.2).
 enum class Comparison : std::uint8_t { strong, weak };
 bool names(std::string_view list, const std::string& tag, Comparison comparison) {
   while (!list.empty()) {

@@ -38,7 +38,7 @@ std::string id_from_name(postgres::Transaction& tx, std::string_view tenant_id, 
   return made_id(tx, kind, tenant_id, body.text_of("name"));
 }
 
-// The shorthand rule gets an id made from its content, by whoever reads it.
+// "" for a policy in shorthand: its codec makes an id from its content.
 std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
   json::FaultList ignored;
   const json::Place root;
@@ -47,12 +47,12 @@ std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, con
   return shorthand ? std::string() : id_from_name<Kind::policy>(tx, tenant_id, body);
 }
 
-// A body on its way to a draft.
+// A body while it becomes a draft.
 struct Incoming {
   Context& context;
   const Resource& resource;
-  json::Tree tree{};  // of the body, and of all that is made of it
-  Faults faults{};    // of what was translated
+  json::Tree tree{};  // holds the body and the values made from it
+  Faults faults{};    // found while translating
 
   json::Value read() {
     const json::Value body = read_body(context.call, tree);

@@ -1,4 +1,4 @@
-// Create, read, replace, patch, delete and list: the same for every kind whose document comes whole out of its body.
+// Create, read, replace, patch, delete and list, for every kind whose document is made from the body alone.
 #pragma once
 
 #include <optional>
@@ -13,21 +13,22 @@
 
 namespace sluice::server::admin {
 
-// An id for a body without one, made of what people call it ("Pro plan!" → "pro-plan"); a random one where nothing is
-// left of that, or somebody has it.
+// An id for an object without one, made from its name: "Pro plan!" → "pro-plan". A random one where the name has no
+// usable character or the id is taken.
 std::string made_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
 
-// How one kind is served.
+// What the handlers need to know of one kind.
 struct Resource {
   Kind kind;
   std::string_view collection;  // "/v1/admin/plans"
   Draft (*draft)(postgres::Transaction& tx, const json::Value& body);
-  // An id for a body without one; "" where its reader makes one from the content.
+  // Makes an id for a body without one. "": the codec makes it from the content.
   std::string (*make_id)(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body);
-  // Turns what a body may say in place of a stored member into that member; faults go to `faults`. nullptr: nothing.
+  // Replaces members that only bodies have by stored ones, such as `ttl` by `expires_at`. Adds faults to `faults`.
+  // nullptr: the kind has no such members.
   json::Value (*translate)(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) = nullptr;
-  // The body, which is placed already, with what the server makes itself where the body has none; sets `secret` if it
-  // made one. `before`: what is to be replaced. nullptr: it makes nothing.
+  // Adds to a placed body the members that the server makes, and sets `secret` if it made one. `before`: the object to
+  // be replaced, nullptr for a new one. nullptr: the server makes nothing of this kind.
   json::Value (*complete)(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
                           std::optional<Secret>& secret) = nullptr;
 };

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Micros kLongestTtl = std::chrono::days(36'500);
 
-// When an override ends that has `ttl` to live.
+// When an override with this `ttl` ends.
 std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
   const auto duration = parse_duration(ttl);
   if (!duration || *duration < std::chrono::milliseconds(1) || *duration > kLongestTtl) return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
 
 // The body with `expires_at` in the place of `ttl`.
 json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) {
-  static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};  // the second as an answer has it
+  static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};  // answers have the second
   const json::Value* const ttl = body.find("ttl");
   const json::Value* const given = body.find("expires_at");
   if (given != nullptr && given->type() == json::Type::string) {
@@ -52,7 +52,7 @@ std::string override_id(postgres::Transaction& tx, std::string_view tenant_id, c
 
 const Resource kOverrides{Kind::override_, "/v1/admin/overrides", &draft_override, &override_id, &translate_ttl};
 
-// Whether Redis knows of what was written before this call.
+// Whether Redis has this override as earlier calls wrote it.
 bool is_published(Context& context, const store::StoredObject& item) {
   return counters::unpublished(context.tx, {&item, 1}).empty();
 }
@@ -70,7 +70,7 @@ Cleared read_cleared(Context& context) {
   json::FaultList faults;
   const json::Place root;
   json::Fields fields(body, root, faults);
-  // An empty id is refused: it would mean all of the tenant's, which nobody asks for by naming a policy.
+  // An empty id is refused: it would remove all overrides of the tenant, and the caller meant one policy or plan.
   Cleared cleared{.tenant_id = read_optional_id(fields, "tenant_id"),
                   .policy_id = read_optional_id(fields, "policy_id"),
                   .plan_id = read_optional_id(fields, "plan_id")};
@@ -138,7 +138,7 @@ Answer create_override(Context& context) {
 Answer put_override(Context& context) {
   require_publisher(context);
   Answer answer = put_object(context, kOverrides);
-  // Where nothing changed an earlier change may still wait.
+  // Even if this call changed nothing, an earlier change may not be published yet.
   answer.published =
       !context.log.empty() || is_published(context, require(context, Kind::override_, store::Lock::none));
   return answer;

@@ -1,5 +1,5 @@
-// Overrides: as every kind, and beyond that a time to live instead of an end, whether Redis knows already ("published"
-// in every answer), and clear.
+// Overrides. Beyond what every kind has: `ttl` in place of `expires_at`, "published" in every answer (Redis has it),
+// and clear.
 #pragma once
 
 #include "server/admin/call.hpp"
@@ -12,10 +12,10 @@ Answer get_override(Context& context);
 Answer put_override(Context& context);
 Answer patch_override(Context& context);
 Answer delete_override(Context& context);
-// Removes all of a tenant, or of one of its policies or plans, as one revision.
+// Removes all overrides of a tenant, a policy or a plan, as one revision.
 Answer clear_overrides(Context& context);
 
-// Refuses 503 where the server was told of no Redis: nothing of overrides and counters works without.
+// Refuses 503 where the server runs without Redis, which overrides and counters need.
 counters::Publisher& require_publisher(Context& context);
 
 }  // namespace sluice::server::admin

@@ -15,19 +15,19 @@ namespace sluice::server::admin {
 inline constexpr std::size_t kDefaultPage = 100;
 inline constexpr std::size_t kMaxPage = 1000;
 
-// From `limit` and `cursor` of the query. Refuses what is no page.
+// Reads the query's `limit` and `cursor`. Refuses 400 where one of them is invalid.
 store::Page read_page(const Call& call);
 
-// An opaque text that names the place behind an object.
+// An opaque cursor that names the place behind an object.
 std::string cursor_behind(std::string_view tenant_id, std::string_view id);
 
-// Takes away what is beyond the page; the cursor of the next one, "" where there is none.
+// Removes the objects beyond the page. Returns the cursor of the next page, "" where there is none.
 std::string cut_page(std::vector<store::StoredObject>& found, const store::Page& page);
 
-// 400 for a cursor that is none of ours.
+// Refuses 400: this server did not make the cursor.
 [[noreturn]] void refuse_cursor();
 
-// 400 for a value of a filter that nothing can have: it is a slip of the caller's, and an empty list would hide it.
+// Refuses 400 where a filter's value is not one of `choices`: an empty list would hide the caller's mistake.
 void check_choice(std::string_view parameter, std::string_view value, std::span<const std::string_view> choices);
 inline constexpr std::array<std::string_view, 3> kModeChoices{"enforce", "shadow", "off"};
 

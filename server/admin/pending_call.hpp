@@ -21,7 +21,7 @@ struct PendingCall {
 
   explicit PendingCall(sluice::http::Reply its_reply) : reply(std::move(its_reply)) {}
   explicit PendingCall(sluice::http::Admission its_admission) : reply(std::move(its_admission)) {}
-  // The same call, to be made once more; what it was before is of no use.
+  // A copy of the call for the next attempt. The old one must not be used any more.
   explicit PendingCall(PendingCall& before)
       : reply(std::move(before.reply)), call(std::move(before.call)), arrived(before.arrived) {
     before.answered = true;
@@ -36,7 +36,7 @@ struct PendingCall {
 
   bool asks_for_body() const { return std::holds_alternative<sluice::http::Admission>(reply); }
   bool changes() const { return !asks_for_body() && call.route->changes(); }
-  // Which of the two comes first: the call begins, or it is given up and never will.
+  // Decides a race: either the call begins, or it is given up and never begins.
   bool leave_queue(Stage next) {
     Stage expected = Stage::waiting;
     return stage.compare_exchange_strong(expected, next);

@@ -14,7 +14,7 @@
 namespace sluice::server::admin {
 namespace {
 
-// The organizations of those tenants that are there, locked so that they stay.
+// The organizations of the tenants that exist. Locks these tenants.
 std::map<std::string, std::string, std::less<>> organizations_of(postgres::Transaction& tx,
                                                                  const std::vector<std::string>& tenants) {
   std::map<std::string, std::string, std::less<>> found;

@@ -1,4 +1,4 @@
-// Whether what a document says of its holder's reach is there: the organization and the tenants of tokens and bindings.
+// Checks that the organization and the tenants exist that a token or a binding names.
 //
 // Thread safety: none; works in its caller's transaction.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace sluice::server::admin {
 
-// Adds a fault for each place that is not there; what is beyond the caller's scope looks the same. Tenants without an
-// organization say it: they are all of one. Locks what it finds, so that it stays until the end of the transaction.
+// Adds a fault for each that does not exist or is beyond the caller's scope, without telling which. If only tenants are
+// named, their organization is filled in. Locks what it finds until the end of the transaction.
 void check_places(postgres::Transaction& tx, const json::Value& body, std::string& organization_id,
                   const std::vector<std::string>& tenant_ids, Faults& faults);
 

@@ -1,4 +1,4 @@
-// What refers to an object, and so keeps it from being deleted.
+// Finds the objects that refer to another one, which therefore cannot be deleted.
 #pragma once
 
 #include "server/postgres/transaction.hpp"
@@ -6,7 +6,7 @@
 
 namespace sluice::server::admin {
 
-// Refuses 409 where something refers to the object, naming up to 20 of them.
+// Refuses 409 where other objects refer to this one. Names up to 20 of them.
 void refuse_referenced(postgres::Transaction& tx, const store::ObjectKey& key);
 
 }  // namespace sluice::server::admin

@@ -21,7 +21,7 @@
 namespace sluice::server::admin {
 namespace {
 
-// The six routes of a resource differ in nothing but the resource and its filters.
+// The six routes of a kind differ only in the kind and its filters.
 
 template <const Resource& resource>
 Answer create(Context& context) {
@@ -69,11 +69,11 @@ Answer back(Context& context) {
   return roll_back(context, resource);
 }
 
-// A query parameter and the condition it stands for.
+// A query parameter and its SQL condition.
 struct QueryFilter {
   std::string_view parameter;
   std::string_view sql;
-  std::span<const std::string_view> values = {};  // all there are; none: any text
+  std::span<const std::string_view> values = {};  // the allowed values; empty: any text
 };
 constexpr std::array<std::string_view, 2> kBooleans{"true", "false"};
 constexpr QueryFilter kByOrganization{"organization_id", "organization_id = $"};
@@ -203,7 +203,7 @@ constexpr std::array kRoutes{
     Route{"DELETE", "/v1/admin/agent-tokens/{id}", auth::Permission::grant, auth::Level::tenant,
           &remove_a_token<auth::TokenType::agent>},
 
-    // Who gets an organization's policies is shown to it; which namespaces do is the platform's to say.
+    // An organization may read which service accounts get its policies. Only the platform may change that.
     Route{"GET", "/v1/admin/bindings", auth::Permission::read_tokens, auth::Level::tenant,
           &list<Kind::binding, kByOrganization, kByNamespace>, "limit,cursor,organization_id,namespace"},
     Route{"POST", "/v1/admin/bindings", auth::Permission::grant, auth::Level::platform, &create<kBindings>},
@@ -254,7 +254,7 @@ std::vector<std::string_view> segments(std::string_view path) {
 
 bool is_variable(std::string_view segment) { return segment.starts_with('{'); }
 
-// Whether a path fits a template; fills in what its variables stand for.
+// Whether a path matches a template; sets the values of its variables.
 bool fits(const Route& route, const std::vector<std::string_view>& path, std::vector<std::string>& values) {
   const std::vector<std::string_view> wanted = segments(route.path);
   if (wanted.size() != path.size()) return false;
@@ -280,7 +280,7 @@ Found find_route(std::string_view method, std::string_view path) {
   if (!path.starts_with('/')) return found;
   const std::vector<std::string_view> parts = segments(path);
   std::vector<std::string> values;
-  // A path that a route has in full is that route's, and nobody's id: /overrides/clear.
+  // A route without variables wins: "clear" in /overrides/clear is not an id.
   for (const bool in_full : {true, false}) {
     for (const Route& route : kRoutes) {
       if (!fits(route, parts, values) || values.empty() != in_full) continue;

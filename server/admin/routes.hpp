@@ -16,11 +16,11 @@ struct Route {
   std::string_view method;
   std::string_view path;  // a template: "/v1/admin/plans/{id}"
   auth::Permission permission;
-  auth::Level level;  // what the caller's scope must reach at least
+  auth::Level level;  // the smallest scope that the caller must have
   RouteHandler handler;
   std::string_view parameters = "";  // names allowed in the query, with commas between
   std::size_t max_body = 1 << 20;    // bytes
-  bool one_state = false;            // all it reads is of one moment
+  bool one_state = false;            // the transaction reads one snapshot of the database
   bool takes_yaml = false;           // its body may be YAML
 
   bool changes() const { return method != "GET"; }
@@ -29,9 +29,9 @@ struct Route {
 std::span<const Route> routes();
 
 struct Found {
-  const Route* route = nullptr;          // nullptr: no route has this method, or the path is none
+  const Route* route = nullptr;          // nullptr: no route has this path and method
   std::vector<std::string> path_values;  // decoded
-  std::string allow;                     // methods the path has; "": it is no path of ours
+  std::string allow;                     // methods of the path's routes; "": no route has this path
 };
 Found find_route(std::string_view method, std::string_view path);
 

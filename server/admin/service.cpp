@@ -24,7 +24,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t kDefaultBody = 1 << 20;
 constexpr std::size_t kMaxIdempotencyKey = 255;
 
-// What anybody may read.
+// Pages that need no token.
 struct OpenPage {
   std::string_view path;
   std::string_view content_type;
@@ -44,7 +44,7 @@ bool is_open(std::string_view path) {
   return path == kHealth || std::ranges::find(open_pages(), path, &OpenPage::path) != open_pages().end();
 }
 
-// Without its parameters, in lower case.
+// The media type without its parameters, in lower case.
 std::string media_type(std::string_view header) {
   std::string type(header.substr(0, header.find_first_of("; ")));
   std::ranges::transform(type, type.begin(),
@@ -52,12 +52,12 @@ std::string media_type(std::string_view header) {
   return type;
 }
 
-// Whether the media type of a body is one of ours; none at all is taken for JSON.
+// Whether the server reads bodies of this media type. No media type counts as JSON.
 bool is_json(std::string_view type, std::string_view method) {
   return type.empty() || type == "application/json" || (method == "PATCH" && type == "application/merge-patch+json");
 }
 
-// RFC 9512, and what was usual before it.
+// The type of RFC 9512 and those used before it.
 bool is_yaml(std::string_view type) {
   return type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml" || type == "text/x-yaml";
 }
@@ -71,10 +71,10 @@ bool is_among(std::string_view name, std::string_view list) {
   return false;
 }
 
-// No value of these is an empty text. Who sends ?dry_run= has lost one, and may not have meant "false".
+// An empty value is refused: a caller that sends ?dry_run= has lost its value and may not have meant "false".
 constexpr std::string_view kNeverEmpty = "limit,mode,enabled,kind,include,since,until,dry_run,prune,status,wait,by";
 
-// The parameters of the query: each known to the route, each once.
+// The query's parameters. Refuses one that the route does not know and one that is given twice.
 void read_query(std::string_view query, Call& call) {
   auto parameters = sluice::http::parse_query(query);
   if (!parameters) throw http::Refusal(400, "invalid", parameters.error().text);
@@ -108,7 +108,7 @@ void check_idempotency_key(const Call& call) {
   }
 }
 
-// Everything of the request that a route and no database is needed for.
+// Reads and checks what needs the route but not the database.
 void read_call(const sluice::http::Request& request, Found& found, Call& call) {
   if (found.allow.empty()) {
     throw http::Refusal(404, "not-found", "There is no such path; /openapi.json lists all of them.");
@@ -188,7 +188,7 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
       if (!waiting_.take(pending, answer)) finish(*pending, answer);
     });
   };
-  // A job that is not taken stays ours, and so does the call in it.
+  // If the pool refuses the job, the job and the call in it stay here.
   postgres::Pool::Job wrapped(std::move(job));
   if (pool_.submit(wrapped)) return;
   finish(waiting, http::problem(http::Refusal(503, "overload", "Too many calls are waiting; try again.", {},
@@ -202,7 +202,7 @@ void AdminService::watch(const std::shared_ptr<Pending>& pending) {
   if (!timer_runs_) wake_at_next_deadline();
 }
 
-// All have the same time: the first to come is the first to be late.
+// All calls have the same time limit, so the first to arrive is the first to exceed it.
 void AdminService::wake_at_next_deadline() {
   timer_runs_ = false;
   while (!calls_.empty()) {
@@ -239,13 +239,13 @@ void AdminService::give_up_late_calls() {
 }
 
 void AdminService::finish(Pending& pending, const FinishedAnswer& answer) {
-  if (pending.answered) return;  // given up
+  if (pending.answered) return;  // the call timed out and was answered
   pending.answered = true;
   const std::string headers = http::answer_headers(answer.headers, pending.call.request_id);
   const sluice::http::Response response{
       .status = answer.status, .content_type = answer.content_type, .headers = headers, .body = answer.body};
   if (auto* const admission = std::get_if<sluice::http::Admission>(&pending.reply)) {
-    if (answer.status == kGoOn) return admission->read_body();
+    if (answer.status == kAdmitted) return admission->read_body();
     admission->refuse(response);
   } else {
     std::get<sluice::http::Reply>(pending.reply).send(response);

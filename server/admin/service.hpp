@@ -1,8 +1,8 @@
 // The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL, hands the call to the pool,
 // and sends its answer when it comes.
 //
-// A call that takes too long is answered 503 whatever becomes of it: PostgreSQL's client waits for ever for a server
-// that neither answers nor goes away.
+// A call that takes too long is answered 503, although it may still succeed: PostgreSQL's client waits without limit
+// for a server that does not answer.
 //
 // Thread: handle() on the server's loop; calls run on the pool's threads, and their answers are posted back.
 #pragma once
@@ -46,11 +46,11 @@ class AdminService final : public sluice::http::Handler {
   }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
-  // A large body is read for those only who may make the call.
+  // A large body is only read if the caller may make the call.
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 
-  // The server drains: calls that wait for something are answered as things are.
+  // The server drains: waiting calls are answered with the present state.
   void end_waiting() { waiting_.end(); }
 
  private:
@@ -69,7 +69,7 @@ class AdminService final : public sluice::http::Handler {
   CallMetrics& metrics_;
   telemetry::Log& log_;
   const std::chrono::milliseconds call_timeout_;
-  std::deque<std::weak_ptr<Pending>> calls_;  // on their way, in the order of their arrival
+  std::deque<std::weak_ptr<Pending>> calls_;  // not answered yet, in the order of arrival
   WaitingCalls waiting_;
   boost::asio::steady_timer timer_;
   bool timer_runs_ = false;

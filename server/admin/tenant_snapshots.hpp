@@ -1,5 +1,5 @@
-// A tenant's policies as agents compile them, for whoever explains them. Kept for as long as nothing changes: compiling
-// a hundred thousand policies takes a second.
+// A cache of tenants' policies as agents compile them, for `explain`. Compiling 100,000 policies takes a second, so a
+// snapshot is kept until its tenant changes.
 //
 // Thread safety: from any thread.
 #pragma once

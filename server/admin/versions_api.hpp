@@ -1,4 +1,4 @@
-// What plans and policies were: every version is kept, also of those that are gone, and can be written anew.
+// Earlier versions of plans and policies. Every version is kept, also of deleted objects, and can be restored.
 #pragma once
 
 #include "server/admin/objects_api.hpp"
@@ -9,7 +9,7 @@ namespace sluice::server::admin {
 Answer list_versions(Context& context, Kind kind);
 Answer get_version(Context& context, Kind kind);
 
-// {"version":3}: writes what the object was then as a new version, by the rules of today; one that is gone comes back.
+// {"version":3}: writes that version's document as a new version, checked by today's rules. Restores a deleted object.
 Answer roll_back(Context& context, const Resource& resource);
 
 // {"percent":25}: the share of subjects that a policy applies to.

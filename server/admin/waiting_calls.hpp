@@ -1,5 +1,4 @@
-// Calls that wait for something to become true: each is made again now and then, and takes a thread of the pool only
-// while it is made.
+// Calls that wait for a condition. Each is repeated at intervals and uses a thread of the pool only while it runs.
 //
 // Thread: the server's loop.
 #pragma once
@@ -26,14 +25,14 @@ class WaitingCalls {
   using Again = std::function<void(std::shared_ptr<PendingCall>)>;
   using Finish = std::function<void(PendingCall&, const FinishedAnswer&)>;
 
-  // `again`: the call is to be made once more. `finish`: it waits no longer, and this was its last answer.
+  // `again` repeats the call. `finish` ends the wait with the last answer.
   WaitingCalls(boost::asio::io_context& loop, Again again, Finish finish)
       : timer_(loop), again_(std::move(again)), finish_(std::move(finish)) {}
 
-  // False: it is to be answered now. The answer does not ask to wait, it has waited long enough, or too many wait.
+  // Returns false if the call must be answered now: its answer has no `wait`, its time is over, or too many calls wait.
   bool take(const std::shared_ptr<PendingCall>& call, const FinishedAnswer& answer);
 
-  // From now on nobody waits: a server that drains answers what it knows.
+  // Ends all waits, for a server that drains. Later calls do not wait.
   void end();
 
  private:

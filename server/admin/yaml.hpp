@@ -1,4 +1,4 @@
-// YAML as JSON, so that what people write is read by the one reader there is.
+// Converts YAML to JSON, so that bundles in both forms go through one reader.
 //
 // What comes out is what was written: numbers keep their digits, quoted scalars are texts, plain ones follow the core
 // schema of YAML 1.2 (yaml_scalar.hpp). Anchors and aliases are followed, within bounds. Refused: tags but !!str, !!map
