@@ -23,8 +23,10 @@ namespace sluice::http {
 class ConnectionHost {
  public:
   static constexpr std::chrono::milliseconds kTick{250};
-  static constexpr Ticks kLingerTicks = 8;                         // 2 s for a client to read the last reply
-  static constexpr std::size_t kMaxLinger = std::size_t{1} << 20;  // bytes that such a client may still send
+  static constexpr Ticks kLingerTicks = 8;  // 2 s for a client to read the last reply
+  // Bytes that such a client may still send. Many clients send a whole body before they read the refusal; only bundles
+  // are larger than this.
+  static constexpr std::size_t kMaxLinger = std::size_t{32} << 20;
   static constexpr Ticks kTrimTicks = 4;  // after 1 s without a request a connection frees memory that it grew to
 
   // The handler outlives the host's connections.

@@ -150,7 +150,7 @@ def test_a_server_starts_without_its_redis_and_finds_it_later(make_server: Calla
     redis = make_redis()
     redis.stop()
     server = make_server("--counters", redis.counters).start()
-    assert server.probe("/readyz").body["degraded"] == ["Redis is not reachable: changes of overrides wait until it is"]
+    assert server.probe("/readyz").body["degraded"] == ["Redis is not reachable: changes of overrides are published once it is"]
     assert server.metric("sluice_redis_connected") == 0
     with server.admin() as admin:
         tenant = admin.tenant()
