@@ -58,9 +58,6 @@ struct Secret {
 // What a handler answers. Either the body is complete (`body`), or it is a JSON object that is still open (`object`):
 // the executor adds the members that only it knows and closes the object (answers.hpp).
 struct Answer : http::Answer {
-  Answer() = default;
-  Answer(http::Answer plain) : http::Answer(std::move(plain)) {}  // NOLINT(google-explicit-constructor)
-
   std::optional<json::Writer> object;
   // Shown in the object. A replay of the call shows null instead.
   std::optional<Secret> secret;

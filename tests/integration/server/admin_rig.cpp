@@ -80,13 +80,13 @@ const json::Value* find_at(const json::Value& value, std::string_view pointer) {
   return found;
 }
 
-json::Value parsed(const admin::Answer& answer, json::Tree& tree) {
+json::Value parsed(const admin::FinishedAnswer& answer, json::Tree& tree) {
   const auto value = tree.parse(answer.body);
   if (!value) throw std::logic_error("the answer is no JSON: " + answer.body);
   return *value;
 }
 
-std::string joined(const admin::Answer& answer, std::string_view list, std::string_view name) {
+std::string joined(const admin::FinishedAnswer& answer, std::string_view list, std::string_view name) {
   json::Tree tree;
   const json::Value document = parsed(answer, tree);
   const json::Value* const items = find_at(document, list);
@@ -115,13 +115,13 @@ postgres::DatabaseOptions AdminRig::database_options() const {
   return options;
 }
 
-admin::Answer AdminRig::ask(std::string_view method, std::string_view target, std::string_view body,
-                            const Headers& headers) {
+admin::FinishedAnswer AdminRig::ask(std::string_view method, std::string_view target, std::string_view body,
+                                    const Headers& headers) {
   return ask_as(admin_, method, target, body, headers);
 }
 
-admin::Answer AdminRig::ask_as(std::string_view token, std::string_view method, std::string_view target,
-                               std::string_view body, const Headers& headers) {
+admin::FinishedAnswer AdminRig::ask_as(std::string_view token, std::string_view method, std::string_view target,
+                                       std::string_view body, const Headers& headers) {
   admin::Call call = make_call(method, target);
   call.body = body;
   call.authorization = fmt::format("Bearer {}", token);
@@ -135,7 +135,7 @@ admin::Answer AdminRig::ask_as(std::string_view token, std::string_view method, 
 }
 
 std::string AdminRig::token(std::string_view role, std::string_view scope) {
-  const admin::Answer made =
+  const admin::FinishedAnswer made =
       ask("POST", "/v1/admin/tokens",
           fmt::format(R"({{"name":"{}","role":"{}"{}{}}})", role, role, scope.empty() ? "" : ",", scope));
   if (made.status != 201) throw std::runtime_error(made.body);
@@ -144,7 +144,7 @@ std::string AdminRig::token(std::string_view role, std::string_view scope) {
 
 void AdminRig::found_acme() {
   const auto make = [this](std::string_view target, std::string_view body) {
-    const admin::Answer made = ask("POST", target, body);
+    const admin::FinishedAnswer made = ask("POST", target, body);
     if (made.status != 201) throw std::runtime_error(made.body);
   };
   make("/v1/admin/organizations", R"({"id":"acme","name":"Acme"})");
@@ -154,16 +154,18 @@ void AdminRig::found_acme() {
   make("/v1/admin/tenants", R"({"id":"kiosk","organization_id":"other"})");
 }
 
-std::string at(const admin::Answer& answer, std::string_view pointer) {
+std::string at(const admin::FinishedAnswer& answer, std::string_view pointer) {
   json::Tree tree;
   return text_of(find_at(parsed(answer, tree), pointer));
 }
 
-std::string faulty(const admin::Answer& answer) { return joined(answer, "/errors", "pointer"); }
+std::string faulty(const admin::FinishedAnswer& answer) { return joined(answer, "/errors", "pointer"); }
 
-std::string each(const admin::Answer& answer, std::string_view member) { return joined(answer, "/items", member); }
+std::string each(const admin::FinishedAnswer& answer, std::string_view member) {
+  return joined(answer, "/items", member);
+}
 
-std::string header(const admin::Answer& answer, std::string_view name) {
+std::string header(const admin::FinishedAnswer& answer, std::string_view name) {
   const std::string begin = fmt::format("\r\n{}: ", name);
   const std::string lines = "\r\n" + answer.headers;
   const std::size_t found = lines.find(begin);

@@ -1,7 +1,7 @@
 // The admin API without its HTTP: a database of its own, the schema, a first token, and calls as text.
 //
 //   AdminRig rig;
-//   const admin::Answer made = rig.ask("POST", "/v1/admin/organizations", R"({"id":"acme"})");
+//   const admin::FinishedAnswer made = rig.ask("POST", "/v1/admin/organizations", R"({"id":"acme"})");
 //   CHECK(made.status == 201);
 //   CHECK(at(made, "/id") == "acme");
 //
@@ -49,10 +49,10 @@ class AdminRig {
 
   // One call from the token to the commit. `target`: path and query, as sent. Parameters that the route does not have
   // are an error of the test (std::logic_error), and so is a path without route: HTTP refuses both before the executor.
-  admin::Answer ask(std::string_view method, std::string_view target, std::string_view body = "",
-                    const Headers& headers = {});
-  admin::Answer ask_as(std::string_view token, std::string_view method, std::string_view target,
-                       std::string_view body = "", const Headers& headers = {});
+  admin::FinishedAnswer ask(std::string_view method, std::string_view target, std::string_view body = "",
+                            const Headers& headers = {});
+  admin::FinishedAnswer ask_as(std::string_view token, std::string_view method, std::string_view target,
+                               std::string_view body = "", const Headers& headers = {});
 
   // A new token with the role and the scope, made through the API by the first one: its text.
   // `scope`: members of the body, R"("organization_id":"acme","tenant_ids":["shop"])".
@@ -85,15 +85,15 @@ class AdminRig {
 
 // What stands at a JSON pointer of the answer's body: texts as they are, all else as compact JSON, "(absent)" for
 // nothing.
-std::string at(const admin::Answer& answer, std::string_view pointer);
+std::string at(const admin::FinishedAnswer& answer, std::string_view pointer);
 
 // The pointers of a problem's errors, with spaces between.
-std::string faulty(const admin::Answer& answer);
+std::string faulty(const admin::FinishedAnswer& answer);
 
 // One member of every item of a list, with spaces between.
-std::string each(const admin::Answer& answer, std::string_view member);
+std::string each(const admin::FinishedAnswer& answer, std::string_view member);
 
 // The value of a header of the answer, "" where there is none.
-std::string header(const admin::Answer& answer, std::string_view name);
+std::string header(const admin::FinishedAnswer& answer, std::string_view name);
 
 }  // namespace sluice::server::test

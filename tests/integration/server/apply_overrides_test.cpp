@@ -13,7 +13,7 @@ struct Exported : CounterRig {
     head = text.substr(0, text.rfind('}'));
   }
   // The tenant's own bundle, with these overrides.
-  admin::Answer apply(std::string_view overrides, std::string_view query = "") {
+  admin::FinishedAnswer apply(std::string_view overrides, std::string_view query = "") {
     return ask("POST", fmt::format("/v1/admin/apply{}", query),
                fmt::format(R"({},"overrides":[{}]}})", head, overrides));
   }
@@ -30,13 +30,13 @@ std::string vip(std::string_view id, int limit, std::string_view more = "") {
 
 TEST_CASE_FIXTURE(Exported, "overrides of a bundle are in force on the next decision, and the answer says so") {
   CHECK(burst("orders", "user:42") == 10);
-  const admin::Answer made = apply(vip("vip", 500));
+  const admin::FinishedAnswer made = apply(vip("vip", 500));
   REQUIRE_MESSAGE(made.status == 200, made.body);
   CHECK(at(made, "/changes/0/kind") == "override");
   CHECK(at(made, "/changes/0/action") == "create");
   CHECK(at(made, "/published") == "true");
   CHECK(burst("orders", "user:42") == 500);
-  const admin::Answer same = apply(vip("vip", 500));
+  const admin::FinishedAnswer same = apply(vip("vip", 500));
   CHECK(at(same, "/changes") == "[]");
   CHECK(at(same, "/published") == "(absent)");
   CHECK(at(apply(vip("vip", 700)), "/changes/0/diff/set/limit") == "700");
@@ -47,7 +47,7 @@ TEST_CASE_FIXTURE(Exported, "an export with overrides, applied again with prune,
   REQUIRE(
       put_override("vip", R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"u"},"set":{"limit":50})")
           .status == 201);
-  const admin::Answer again =
+  const admin::FinishedAnswer again =
       ask("POST", "/v1/admin/apply?prune=true", ask("GET", "/v1/admin/export?include=overrides").body);
   REQUIRE_MESSAGE(again.status == 200, again.body);
   CHECK(at(again, "/changes") == "[]");
@@ -57,7 +57,7 @@ TEST_CASE_FIXTURE(Exported, "overrides are pruned only where the bundle has a li
   REQUIRE(apply(vip("vip", 500)).status == 200);
   CHECK(at(ask("POST", "/v1/admin/apply?prune=true", head + "}"), "/changes") == "[]");
   CHECK(burst("orders", "user:42") == 500);
-  const admin::Answer replaced = apply(vip("other", 300), "?prune=true");
+  const admin::FinishedAnswer replaced = apply(vip("other", 300), "?prune=true");
   REQUIRE_MESSAGE(replaced.status == 200, replaced.body);
   CHECK(at(replaced, "/changes/0/action") == "delete");
   CHECK(at(replaced, "/changes/1/action") == "create");
@@ -67,31 +67,31 @@ TEST_CASE_FIXTURE(Exported, "overrides are pruned only where the bundle has a li
 TEST_CASE_FIXTURE(Exported,
                   "a second override for the same identity is refused, also beside one that is not in the bundle") {
   REQUIRE(apply(vip("vip", 500)).status == 200);
-  const admin::Answer answer = apply(vip("other", 300));
+  const admin::FinishedAnswer answer = apply(vip("other", 300));
   CHECK(answer.status == 422);
   CHECK(faulty(answer) == "/overrides");
   CHECK(burst("orders", "user:42") == 500);
 }
 
 TEST_CASE_FIXTURE(Exported, "an override of a bundle is not called as the call that clears") {
-  const admin::Answer answer = apply(vip("clear", 500));
+  const admin::FinishedAnswer answer = apply(vip("clear", 500));
   CHECK(answer.status == 422);
   CHECK(faulty(answer) == "/overrides/0/id");
 }
 
 TEST_CASE_FIXTURE(Exported, "an override that has ended is left out") {
-  const admin::Answer answer = apply(vip("old", 500, R"(,"expires_at":"2020-01-01T00:00:00Z")"));
+  const admin::FinishedAnswer answer = apply(vip("old", 500, R"(,"expires_at":"2020-01-01T00:00:00Z")"));
   CHECK(answer.status == 200);
   CHECK(at(answer, "/changes") == "[]");
 }
 
 TEST_CASE_FIXTURE(Exported, "a policy is not removed under its override, nor changed so that the override breaks") {
   REQUIRE(apply(vip("vip", 500)).status == 200);
-  const admin::Answer removed =
+  const admin::FinishedAnswer removed =
       ask("POST", "/v1/admin/apply?prune=true", R"({"format":"sluice/v1","tenants":[{"id":"shop"}],"policies":[]})");
   CHECK(removed.status == 422);
   CHECK(removed.body.find("override vip uses it") != std::string::npos);
-  const admin::Answer changed = ask(
+  const admin::FinishedAnswer changed = ask(
       "POST", "/v1/admin/apply",
       R"({"format":"sluice/v1","tenants":[{"id":"shop"}],"policies":[{"id":"orders","scope":{"resource":"GET:/orders"},"limits":[{"name":"else","algorithm":"fixed_window","limit":1,"window":"1s"}]}]})");
   CHECK(changed.status == 422);
@@ -101,7 +101,7 @@ TEST_CASE_FIXTURE(Exported, "a policy is not removed under its override, nor cha
 
 TEST_CASE_FIXTURE(AdminRig, "a server that was told of no Redis applies no overrides") {
   found_acme();
-  const admin::Answer answer = ask(
+  const admin::FinishedAnswer answer = ask(
       "POST", "/v1/admin/apply",
       R"({"format":"sluice/v1","tenants":[{"id":"shop"}],"plans":[{"id":"p","key_by":["subject"],"limits":[{"name":"burst","algorithm":"fixed_window","limit":1,"window":"1s"}]}],"overrides":[{"id":"o","plan_id":"p","limit_name":"burst","identity":{"subject":"u"},"set":{"limit":2}}]})");
   CHECK(answer.status == 503);
@@ -117,7 +117,7 @@ TEST_CASE_FIXTURE(Exported, "a policy and a plan that change among many others t
       others += fmt::format(
           R"(,{{"id":"p{}","limits":[{{"name":"n","algorithm":"fixed_window","limit":1,"window":"1s"}}]}})", i);
     }
-    const admin::Answer answer =
+    const admin::FinishedAnswer answer =
         ask("POST", "/v1/admin/apply",
             fmt::format(
                 R"({{"format":"sluice/v1","tenants":[{{"id":"shop"}}],"plans":[{{"id":"wide","key_by":{0},{1}}}{2}],)"
@@ -150,7 +150,7 @@ TEST_CASE_FIXTURE(Exported, "a policy that moves to a plan among many other chan
         R"(,{{"id":"p{0}","scope":{{"resource":"r{0}"}},"limits":[{{"name":"n","algorithm":"fixed_window","limit":1,"window":"1s"}}]}})",
         i);
   }
-  const admin::Answer answer = ask(
+  const admin::FinishedAnswer answer = ask(
       "POST", "/v1/admin/apply",
       fmt::format(
           R"({{"format":"sluice/v1","tenants":[{{"id":"shop"}}],"plans":[{{"id":"pro","key_by":["subject"],"limits":[{}]}}],"policies":[{{"id":"orders","scope":{{"resource":"orders"}},"key_by":["subject"],"plan_id":"pro"}}{}]}})",

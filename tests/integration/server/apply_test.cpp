@@ -22,7 +22,7 @@ std::string shop(std::string_view members, std::string_view tenant = R"({"id":"s
 }
 
 // "create policy orders, delete plan pro"
-std::string changes_of(const admin::Answer& answer) {
+std::string changes_of(const admin::FinishedAnswer& answer) {
   json::Tree tree;
   const auto value = tree.parse(answer.body);
   REQUIRE(value);
@@ -37,7 +37,7 @@ std::string changes_of(const admin::Answer& answer) {
 }
 
 struct Platform : AdminRig {
-  admin::Answer apply(std::string_view bundle, std::string_view query = "", const Headers& headers = {}) {
+  admin::FinishedAnswer apply(std::string_view bundle, std::string_view query = "", const Headers& headers = {}) {
     return ask("POST", fmt::format("/v1/admin/apply{}", query), bundle, headers);
   }
   std::string revision() { return execute("SELECT revision FROM revision"); }
@@ -54,7 +54,7 @@ constexpr std::string_view kOne = R"("limits":[{"name":"n","algorithm":"fixed_wi
 TEST_CASE_FIXTURE(Platform,
                   "a bundle is created whole: one revision, a version, a change and an audit row for each object") {
   const long before = std::stol(revision());
-  const admin::Answer answer = apply(kBundle);
+  const admin::FinishedAnswer answer = apply(kBundle);
   REQUIRE_MESSAGE(answer.status == 200, answer.body);
   CHECK(changes_of(answer) ==
         "create organization acme, create tenant shop, create plan pro, create policy orders, "
@@ -74,7 +74,7 @@ TEST_CASE_FIXTURE(Platform,
 
 TEST_CASE_FIXTURE(Applied, "the same bundle a second time changes nothing and makes no revision") {
   const std::string before = revision();
-  const admin::Answer answer = apply(kBundle);
+  const admin::FinishedAnswer answer = apply(kBundle);
   CHECK(answer.status == 200);
   CHECK(at(answer, "/changes") == "[]");
   CHECK(at(answer, "/unchanged") == "6");
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Applied, "the same bundle a second time changes nothing and ma
 
 TEST_CASE_FIXTURE(Applied, "what an export gives, applied again with prune, changes nothing") {
   const std::string text = ask("GET", "/v1/admin/export").body;
-  const admin::Answer again = apply(text, "?prune=true");
+  const admin::FinishedAnswer again = apply(text, "?prune=true");
   REQUIRE_MESSAGE(again.status == 200, again.body);
   CHECK(changes_of(again) == "");
   REQUIRE(ask("DELETE", "/v1/admin/policies/pay?tenant_id=shop").status == 204);
@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(Applied, "what differs is updated, and the answer says how") {
   std::string changed(kBundle);
   changed.replace(changed.find("\"capacity\":100"), 14, "\"capacity\":150");
   changed.replace(changed.find("\"name\":\"prod\","), 14, "");
-  const admin::Answer answer = apply(changed);
+  const admin::FinishedAnswer answer = apply(changed);
   REQUIRE_MESSAGE(answer.status == 200, answer.body);
   CHECK(changes_of(answer) == "update plan pro, update key k1");
   CHECK(at(answer, "/changes/0/diff/limits/0/capacity") == "150");
@@ -111,7 +111,7 @@ TEST_CASE_FIXTURE(Applied, "what differs is updated, and the answer says how") {
 
 TEST_CASE_FIXTURE(Applied, "a dry run says what would be changed, and changes nothing, idempotent or not") {
   const std::string before = revision();
-  const admin::Answer answer =
+  const admin::FinishedAnswer answer =
       apply(shop(fmt::format(R"("policies":[{{"id":"new","scope":{{"resource":"r"}},{}}}])", kOne)),
             "?dry_run=true&prune=true", {{"idempotency-key", "once"}});
   REQUIRE_MESSAGE(answer.status == 200, answer.body);
@@ -143,7 +143,7 @@ TEST_CASE_FIXTURE(Applied,
   REQUIRE(ask("PUT", "/v1/admin/plans/b?tenant_id=bank", fmt::format("{{{}}}", kOne)).status == 201);
   const std::string bank = R"({"format":"sluice/v1","tenants":[{"id":"bank"}]})";
   CHECK(changes_of(apply(bank, "?prune=true")) == "");
-  const admin::Answer answer = apply(bank, "?prune=true&organization_id=acme");
+  const admin::FinishedAnswer answer = apply(bank, "?prune=true&organization_id=acme");
   CHECK(changes_of(answer) ==
         "delete policy orders, delete policy pay, delete plan pro, delete key k1, delete tenant shop");
   CHECK(execute("SELECT string_agg(id, ' ') FROM tenants") == "bank");
@@ -152,18 +152,19 @@ TEST_CASE_FIXTURE(Applied,
 
 TEST_CASE_FIXTURE(Applied, "a tenant that a token is for is not pruned") {
   token("operator", R"("organization_id":"acme","tenant_ids":["shop"])");
-  const admin::Answer answer = apply(R"({"format":"sluice/v1","tenants":[]})", "?prune=true&organization_id=acme");
+  const admin::FinishedAnswer answer =
+      apply(R"({"format":"sluice/v1","tenants":[]})", "?prune=true&organization_id=acme");
   CHECK(answer.status == 409);
   CHECK(execute("SELECT count(*) FROM policies") == "2");
 }
 
 TEST_CASE_FIXTURE(Applied,
                   "what is used outside of the bundle is not removed, and not changed so that it breaks its user") {
-  const admin::Answer removed = apply(shop(R"("plans":[])"), "?prune=true");
+  const admin::FinishedAnswer removed = apply(shop(R"("plans":[])"), "?prune=true");
   CHECK(removed.status == 422);
   CHECK(removed.body.find("policy orders uses it") != std::string::npos);
   // The policies count by subject already.
-  const admin::Answer changed = apply(shop(
+  const admin::FinishedAnswer changed = apply(shop(
       R"("plans":[{"id":"pro","key_by":[],"limits":[{"name":"n","algorithm":"fixed_window","limit":5,"window":"1s","key_by":["subject"]}]}])"));
   CHECK(changed.status == 422);
   CHECK(changed.body.find("policy pay of tenant shop, which is not in the bundle, would break") != std::string::npos);
@@ -176,7 +177,7 @@ TEST_CASE_FIXTURE(Applied,
 
 TEST_CASE_FIXTURE(Applied, "all faults of a bundle are named at once, with lines and columns, and nothing is changed") {
   const std::string before = revision();
-  const admin::Answer answer = apply(R"({"format":"sluice/v1","tenants":[{"id":"shop"}],
+  const admin::FinishedAnswer answer = apply(R"({"format":"sluice/v1","tenants":[{"id":"shop"}],
 "plans":[{"id":"p","algorithm":"dice"}],
 "policies":[{"id":"q","plan_id":"none"},{"id":"good","scope":{"resource":"r"},"plan_id":"p","mode":"loud"}]})");
   CHECK(answer.status == 422);
@@ -201,7 +202,7 @@ TEST_CASE_FIXTURE(Applied,
     return shop(fmt::format(R"("policies":[{}])", list));
   };
   CHECK(apply(unindexed(0, 64)).status == 200);
-  const admin::Answer more = apply(unindexed(64, 65));
+  const admin::FinishedAnswer more = apply(unindexed(64, 65));
   CHECK(more.status == 422);
   CHECK(faulty(more) == "/policies");
   CHECK(apply(unindexed(1, 65), "?prune=true").status == 200);
@@ -212,7 +213,7 @@ TEST_CASE_FIXTURE(Applied,
                   "what a bundle does not say of a tenant's organization follows from where it is, or who calls") {
   CHECK(changes_of(apply(shop(R"("plans":[])"))) == "");
   const std::string acme = token("org_admin", R"("organization_id":"acme")");
-  const admin::Answer made =
+  const admin::FinishedAnswer made =
       ask_as(acme, "POST", "/v1/admin/apply", R"({"format":"sluice/v1","tenants":[{"id":"bank"}]})");
   CHECK(changes_of(made) == "create tenant bank");
   CHECK(at(ask("GET", "/v1/admin/tenants/bank"), "/organization_id") == "acme");
@@ -233,7 +234,7 @@ TEST_CASE_FIXTURE(Applied, "nobody applies beyond his scope: what is foreign is 
     return ask_as(who, "POST", "/v1/admin/apply", body);
   };
   for (const std::string_view id : {"other", "nobody"}) {
-    const admin::Answer answer =
+    const admin::FinishedAnswer answer =
         as(acme, fmt::format(R"({{"format":"sluice/v1","organizations":[{{"id":"{}"}}]}})", id));
     CHECK(answer.status == 422);
     CHECK(faulty(answer) == "/organizations/0/id");
@@ -241,14 +242,14 @@ TEST_CASE_FIXTURE(Applied, "nobody applies beyond his scope: what is foreign is 
   }
   const std::string shop_only = token("org_admin", R"("organization_id":"acme","tenant_ids":["shop"])");
   for (const std::string_view id : {"kiosk", "nobody"}) {
-    const admin::Answer answer =
+    const admin::FinishedAnswer answer =
         as(shop_only, fmt::format(R"({{"format":"sluice/v1","tenants":[{{"id":"{}"}}]}})", id));
     CHECK(answer.status == 422);
     CHECK(faulty(answer) == "/tenants/0/id");
   }
   CHECK(changes_of(as(shop_only, shop(fmt::format(R"("plans":[{{"id":"mini",{}}}])", kOne)))) == "create plan mini");
   // The id of somebody else's tenant cannot be had, nor his key's.
-  const admin::Answer taken = as(acme, R"({"format":"sluice/v1","tenants":[{"id":"kiosk"}]})");
+  const admin::FinishedAnswer taken = as(acme, R"({"format":"sluice/v1","tenants":[{"id":"kiosk"}]})");
   CHECK(taken.status == 422);
   CHECK(faulty(taken) == "/tenants/0/id");
   CHECK(at(ask("GET", "/v1/admin/tenants/kiosk"), "/organization_id") == "other");
@@ -276,7 +277,7 @@ TEST_CASE_FIXTURE(Applied, "the mode of a bundle is the platform's to set") {
   const auto mode = [](std::string_view name) { return fmt::format(R"({{"format":"sluice/v1","mode":"{}"}})", name); };
   CHECK(faulty(ask_as(acme, "POST", "/v1/admin/apply", mode("shadow"))) == "/mode");
   CHECK(ask_as(acme, "POST", "/v1/admin/apply", mode("enforce")).status == 200);
-  const admin::Answer answer = apply(mode("shadow"));
+  const admin::FinishedAnswer answer = apply(mode("shadow"));
   CHECK(changes_of(answer) == "update setting global");
   CHECK(at(answer, "/changes/0/diff/mode") == "shadow");
   CHECK(at(ask("GET", "/v1/admin/export"), "/mode") == "shadow");
@@ -284,7 +285,7 @@ TEST_CASE_FIXTURE(Applied, "the mode of a bundle is the platform's to set") {
 }
 
 TEST_CASE_FIXTURE(Platform, "a bundle in YAML is applied, and its faults have the places in the YAML") {
-  const admin::Answer answer = apply(R"(format: sluice/v1
+  const admin::FinishedAnswer answer = apply(R"(format: sluice/v1
 organizations: [{id: acme}]
 tenants:
   - {id: shop, organization_id: acme}
@@ -294,11 +295,12 @@ plans:
       - {name: burst, algorithm: token_bucket, capacity: 100, refill_per_sec: 0.333333}
   - {id: max, limits: *limits}
 )",
-                                     "", {{"content-type", "application/yaml"}});
+                                             "", {{"content-type", "application/yaml"}});
   REQUIRE_MESSAGE(answer.status == 200, answer.body);
   CHECK(changes_of(answer) == "create organization acme, create tenant shop, create plan pro, create plan max");
-  const admin::Answer faults = apply("format: sluice/v1\ntenants:\n- id: shop\n  organization_id: acme\n  mode: loud\n",
-                                     "", {{"content-type", "application/yaml"}});
+  const admin::FinishedAnswer faults =
+      apply("format: sluice/v1\ntenants:\n- id: shop\n  organization_id: acme\n  mode: loud\n", "",
+            {{"content-type", "application/yaml"}});
   CHECK(faults.status == 422);
   CHECK(faulty(faults) == "/tenants/0/organization_id /tenants/0/mode");
   CHECK(at(faults, "/errors/1/line") == "5");
@@ -306,8 +308,8 @@ plans:
 }
 
 TEST_CASE_FIXTURE(Platform, "a repeated apply with the same key answers the same, and is done once") {
-  const admin::Answer first = apply(kBundle, "", {{"idempotency-key", "a"}});
-  const admin::Answer second = apply(kBundle, "", {{"idempotency-key", "a"}});
+  const admin::FinishedAnswer first = apply(kBundle, "", {{"idempotency-key", "a"}});
+  const admin::FinishedAnswer second = apply(kBundle, "", {{"idempotency-key", "a"}});
   CHECK(second.body == first.body);
   CHECK(header(second, "Idempotency-Replayed") == "true");
   CHECK(execute("SELECT count(*) FROM audit WHERE action = 'create' AND kind = 'policy'") == "2");
@@ -321,7 +323,7 @@ TEST_CASE_FIXTURE(Platform, "thousands of objects are one revision, numbered wit
   }
   const std::string head =
       R"({"format":"sluice/v1","organizations":[{"id":"acme"}],"tenants":[{"id":"shop","organization_id":"acme"}],)";
-  const admin::Answer made = apply(fmt::format(R"({}"policies":[{}]}})", head, list));
+  const admin::FinishedAnswer made = apply(fmt::format(R"({}"policies":[{}]}})", head, list));
   REQUIRE(made.status == 200);
   const std::string revision_made = at(made, "/revision");
   CHECK(execute(fmt::format("SELECT count(*), max(ordinal) FROM changes WHERE revision = {}", revision_made)) ==

@@ -20,8 +20,8 @@ struct Acme : AdminRig {
 }  // namespace
 
 TEST_CASE_FIXTURE(Acme, "the trail says who changed what, from where, with which result") {
-  const admin::Answer patched = ask("PATCH", "/v1/admin/tenants/shop", R"({"name":"Shop"})");
-  const admin::Answer trail = ask("GET", fmt::format("{}?limit=1", kAudit));
+  const admin::FinishedAnswer patched = ask("PATCH", "/v1/admin/tenants/shop", R"({"name":"Shop"})");
+  const admin::FinishedAnswer trail = ask("GET", fmt::format("{}?limit=1", kAudit));
   CHECK(trail.status == 200);
   CHECK(at(trail, "/items/0/organization_id") == "acme");
   CHECK(at(trail, "/items/0/tenant_id") == "shop");
@@ -38,7 +38,7 @@ TEST_CASE_FIXTURE(Acme, "the trail says who changed what, from where, with which
   CHECK(at(trail, "/items/0/after/name") == "Shop");
   CHECK(at(trail, "/items/0/revision") == header(patched, "Sluice-Revision"));
   CHECK(at(trail, "/items/0/hash").size() == 64);
-  const admin::Answer first = ask("GET", fmt::format("{}?kind=token", kAudit));
+  const admin::FinishedAnswer first = ask("GET", fmt::format("{}?kind=token", kAudit));
   CHECK(at(first, "/items/0/actor_id") == "bootstrap");
   CHECK(at(first, "/items/0/organization_id") == "null");
   CHECK(at(first, "/items/0/before") == "null");
@@ -51,7 +51,7 @@ TEST_CASE_FIXTURE(Acme, "the trail comes newest first, in pages that miss nothin
     std::string cursor;
     for (int pages = 0; cursor != "null"; ++pages) {
       REQUIRE(pages < 10);
-      const admin::Answer page =
+      const admin::FinishedAnswer page =
           ask("GET", fmt::format("{}?limit=2&{}{}", kAudit, query, cursor.empty() ? "" : "&cursor=" + cursor));
       all.append(all.empty() ? "" : " ").append(each(page, "object_id"));
       cursor = at(page, "/next");
@@ -72,7 +72,7 @@ TEST_CASE_FIXTURE(Acme, "the trail of a time begins at since and ends before unt
   CHECK(ids("kind=tenant&since=" + at_bank) == "kiosk bank");
   CHECK(ids("kind=tenant&until=" + at_bank) == "shop");
   CHECK(ids("since=2999-01-01T00:00:00Z").empty());
-  const admin::Answer refused = ask("GET", fmt::format("{}?since=yesterday&until=0&kind=thing", kAudit));
+  const admin::FinishedAnswer refused = ask("GET", fmt::format("{}?since=yesterday&until=0&kind=thing", kAudit));
   CHECK(refused.status == 400);
   CHECK(faulty(refused) == "?since ?until ?kind");
   CHECK(faulty(ask("GET", fmt::format("{}?cursor=YQph", kAudit))) == "?cursor");
@@ -89,10 +89,10 @@ TEST_CASE_FIXTURE(Acme, "the trail ends where a token's reach ends") {
 }
 
 TEST_CASE_FIXTURE(Acme, "the revision counts up with every change, and its chain names the history") {
-  const admin::Answer before = ask("GET", "/v1/admin/revision");
+  const admin::FinishedAnswer before = ask("GET", "/v1/admin/revision");
   CHECK(at(before, "/chain").size() == 64);
-  const admin::Answer patched = ask("PATCH", "/v1/admin/tenants/shop", R"({"name":"Shop"})");
-  const admin::Answer after = ask("GET", "/v1/admin/revision");
+  const admin::FinishedAnswer patched = ask("PATCH", "/v1/admin/tenants/shop", R"({"name":"Shop"})");
+  const admin::FinishedAnswer after = ask("GET", "/v1/admin/revision");
   CHECK(at(after, "/revision") == header(patched, "Sluice-Revision"));
   CHECK(at(after, "/chain") != at(before, "/chain"));
   CHECK(at(after, "/at") == at(ask("GET", fmt::format("{}?limit=1", kAudit)), "/items/0/at"));

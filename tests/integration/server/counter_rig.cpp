@@ -35,7 +35,7 @@ redis::Options redis_options(const std::string& url) {
 CounterRig::CounterRig(std::chrono::milliseconds lock_timeout) : AdminRig(lock_timeout) {
   found_acme();
   const auto make = [this](std::string_view target, const std::string& body) {
-    const admin::Answer made = ask("POST", target, body);
+    const admin::FinishedAnswer made = ask("POST", target, body);
     if (made.status != 201) throw std::runtime_error(made.body);
   };
   make("/v1/admin/plans", fmt::format(R"({{"tenant_id":"shop","id":"pro","key_by":"subject",{}}})", kLimits));
@@ -65,11 +65,11 @@ Result<> CounterRig::start_publisher(bool allow_evicting) {
   return publisher_->start();
 }
 
-admin::Answer CounterRig::put_override(std::string_view id, std::string_view members) {
+admin::FinishedAnswer CounterRig::put_override(std::string_view id, std::string_view members) {
   return ask("PUT", fmt::format("/v1/admin/overrides/{}?tenant_id=shop", id), fmt::format("{{{}}}", members));
 }
 
-admin::Answer CounterRig::get_override(std::string_view id) {
+admin::FinishedAnswer CounterRig::get_override(std::string_view id) {
   return ask("GET", fmt::format("/v1/admin/overrides/{}?tenant_id=shop", id));
 }
 

@@ -35,8 +35,8 @@ class CounterRig : public AdminRig {
   void end_publisher() { publisher_.reset(); }
 
   // PUT of an override of the tenant shop; `members` of its body.
-  admin::Answer put_override(std::string_view id, std::string_view members);
-  admin::Answer get_override(std::string_view id);
+  admin::FinishedAnswer put_override(std::string_view id, std::string_view members);
+  admin::FinishedAnswer get_override(std::string_view id);
 
   // One decision as an agent makes it: by a policy, or by a plan where the name begins with "plan:".
   limiter::Outcome ask_agent(const std::string& judge, const std::string& subject, std::uint32_t cost);

@@ -17,7 +17,7 @@ constexpr std::string_view kAnn = R"({"tenant_id":"shop","policy_id":"orders","i
 TEST_CASE_FIXTURE(CounterRig, "counters are read without being charged") {
   ask_agent("orders", "ann", 4);
   for (int i = 0; i < 2; ++i) {
-    const admin::Answer read = ask("POST", "/v1/admin/counters/read", kAnn);
+    const admin::FinishedAnswer read = ask("POST", "/v1/admin/counters/read", kAnn);
     CHECK(read.status == 200);
     CHECK(at(read, "/limits/0/name") == "burst");
     CHECK(at(read, "/limits/0/algorithm") == "fixed_window");
@@ -28,7 +28,7 @@ TEST_CASE_FIXTURE(CounterRig, "counters are read without being charged") {
     CHECK(at(read, "/limits/1/remaining") == "96");
     CHECK(at(read, "/identity/subject") == "ann");
   }
-  const admin::Answer plan =
+  const admin::FinishedAnswer plan =
       ask("POST", "/v1/admin/counters/read", R"({"tenant_id":"shop","plan_id":"pro","identity":{"subject":"ann"}})");
   CHECK(at(plan, "/limits/0/spent") == "0");
 }
@@ -36,7 +36,7 @@ TEST_CASE_FIXTURE(CounterRig, "counters are read without being charged") {
 TEST_CASE_FIXTURE(CounterRig, "a reset gives back what was spent, keeps the override, and is on record") {
   put_override("vip", R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"ann"},"set":{"limit":50})");
   ask_agent("orders", "ann", 9);
-  const admin::Answer reset = ask("POST", "/v1/admin/counters/reset", kAnn);
+  const admin::FinishedAnswer reset = ask("POST", "/v1/admin/counters/reset", kAnn);
   CHECK(reset.status == 200);
   CHECK(at(reset, "/published") == "true");
   const limiter::Outcome after = ask_agent("orders", "ann", 0);
@@ -55,7 +55,7 @@ TEST_CASE_FIXTURE(CounterRig, "a reset that Redis could not be told of is made u
   ask_agent("orders", "ann", 9);
   redis.pause();
   CHECK(at(ask("POST", "/v1/admin/counters/reset", kAnn), "/published") == "false");
-  const admin::Answer read = ask("POST", "/v1/admin/counters/read", kAnn);
+  const admin::FinishedAnswer read = ask("POST", "/v1/admin/counters/read", kAnn);
   CHECK(read.status == 503);
   CHECK(header(read, "Retry-After") == "1");
   redis.resume();
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(CounterRig, "a reset that waits for Redis does not make an ove
 }
 
 TEST_CASE_FIXTURE(CounterRig, "a limit of its own dimensions is read and reset where they are said") {
-  const admin::Answer made =
+  const admin::FinishedAnswer made =
       ask("PUT", "/v1/admin/policies/wide?tenant_id=shop", R"({"scope":{"resource":"wide"},"key_by":[],
     "limits":[{"name":"all","algorithm":"fixed_window","limit":100,"window":"1h"},
               {"name":"each","algorithm":"sliding_window_log","limit":10,"window":"1h","key_by":["subject"]},
@@ -94,11 +94,11 @@ TEST_CASE_FIXTURE(CounterRig, "a limit of its own dimensions is read and reset w
   ask_agent("wide", "ann", 3);
   ask_agent("wide", "bob", 2);
   const std::string ann = R"({"tenant_id":"shop","policy_id":"wide","identity":{"subject":"ann"}})";
-  const admin::Answer read = ask("POST", "/v1/admin/counters/read", ann);
+  const admin::FinishedAnswer read = ask("POST", "/v1/admin/counters/read", ann);
   CHECK(at(read, "/limits/0/spent") == "5");
   CHECK(at(read, "/limits/1/spent") == "3");
   CHECK(at(read, "/limits/2/spent") == "3");
-  const admin::Answer all =
+  const admin::FinishedAnswer all =
       ask("POST", "/v1/admin/counters/read", R"({"tenant_id":"shop","policy_id":"wide","identity":{}})");
   CHECK(at(all, "/limits/0/name") == "all");
   CHECK(at(all, "/limits/1") == "(absent)");

@@ -16,12 +16,12 @@ struct Shop : AdminRig {
     policy("orders", R"({"resource":"GET:/orders"})");
   }
   void policy(std::string_view id, std::string_view scope, std::string_view more = "") {
-    const admin::Answer made = ask("PUT", fmt::format("/v1/admin/policies/{}?tenant_id=shop", id),
-                                   fmt::format(R"({{"scope":{},{}{}}})", scope, kOne, more));
+    const admin::FinishedAnswer made = ask("PUT", fmt::format("/v1/admin/policies/{}?tenant_id=shop", id),
+                                           fmt::format(R"({{"scope":{},{}{}}})", scope, kOne, more));
     if (made.status >= 300) throw std::runtime_error(made.body);
   }
   void tenant(std::string_view patch) { REQUIRE(ask("PATCH", "/v1/admin/tenants/shop", patch).status == 200); }
-  admin::Answer explain(std::string_view request, std::string_view more = "") {
+  admin::FinishedAnswer explain(std::string_view request, std::string_view more = "") {
     return ask("POST", "/v1/admin/explain", fmt::format(R"({{"tenant_id":"shop",{}"request":{}}})", more, request));
   }
 };
@@ -31,7 +31,7 @@ constexpr std::string_view kOrders = R"({"subject":"user:42","resource":"GET:/or
 }  // namespace
 
 TEST_CASE_FIXTURE(Shop, "an explanation names the winner, its counter, and why each other candidate lost") {
-  const admin::Answer answer = explain(kOrders);
+  const admin::FinishedAnswer answer = explain(kOrders);
   REQUIRE(answer.status == 200);
   CHECK(at(answer, "/reason") == "judged");
   CHECK(at(answer, "/allowed") == "null");
@@ -49,7 +49,7 @@ TEST_CASE_FIXTURE(Shop, "an explanation names the winner, its counter, and why e
 TEST_CASE_FIXTURE(Shop, "an explanation is of the state there is, not of one that was") {
   CHECK(at(explain(kOrders), "/policy_id") == "orders");
   policy("orders", R"({"resource":"GET:/orders"})", R"(,"enabled":false)");
-  const admin::Answer answer = explain(kOrders);
+  const admin::FinishedAnswer answer = explain(kOrders);
   CHECK(at(answer, "/policy_id") == "all");
   CHECK(at(answer, "/candidates/0/outcome") == "disabled");
   CHECK(at(answer, "/revision") == execute("SELECT revision FROM revision"));
@@ -57,17 +57,17 @@ TEST_CASE_FIXTURE(Shop, "an explanation is of the state there is, not of one tha
 
 TEST_CASE_FIXTURE(Shop, "an explanation shows a shadow beside the deciding policy, and what is off") {
   policy("trial", R"({"user":"*","resource":"GET:/orders"})", R"(,"mode":"shadow")");
-  const admin::Answer beside = explain(R"({"user":"ann","resource":"GET:/orders"})");
+  const admin::FinishedAnswer beside = explain(R"({"user":"ann","resource":"GET:/orders"})");
   CHECK(at(beside, "/policy_id") == "orders");
   CHECK(at(beside, "/shadow_policy_id") == "trial");
   CHECK(at(beside, "/candidates/0/outcome") == "judged_beside");
   tenant(R"({"mode":"shadow"})");
-  const admin::Answer shadow = explain(kOrders);
+  const admin::FinishedAnswer shadow = explain(kOrders);
   CHECK(at(shadow, "/reason") == "shadow");
   CHECK(at(shadow, "/allowed") == "true");
   CHECK(at(shadow, "/shadow") == "true");
   tenant(R"({"mode":"off"})");
-  const admin::Answer off = explain(kOrders);
+  const admin::FinishedAnswer off = explain(kOrders);
   CHECK(at(off, "/reason") == "mode_off");
   CHECK(at(off, "/mode") == "off");
   CHECK(at(off, "/counter_keys") == "(absent)");
@@ -86,7 +86,7 @@ TEST_CASE_FIXTURE(Shop, "where no policy applies the tenant's default answers") 
 
 TEST_CASE_FIXTURE(Shop, "a call by plan is explained, one by a plan that is not there too") {
   REQUIRE(ask("PUT", "/v1/admin/plans/pro?tenant_id=shop", fmt::format("{{{}}}", kOne)).status == 201);
-  const admin::Answer known = explain(R"({"plan_id":"pro","subject":"u"})");
+  const admin::FinishedAnswer known = explain(R"({"plan_id":"pro","subject":"u"})");
   CHECK(at(known, "/plan_id") == "pro");
   CHECK(at(known, "/policy_id") == "(absent)");
   CHECK(at(explain(R"({"plan_id":"max","subject":"u"})"), "/reason") == "unknown_plan");
@@ -94,7 +94,7 @@ TEST_CASE_FIXTURE(Shop, "a call by plan is explained, one by a plan that is not 
 
 TEST_CASE_FIXTURE(Shop, "a dimension that the counter requires and the request lacks is named") {
   policy("strict", R"({"service":"pay"})", R"(,"key_by":["user"],"require_key_by":true)");
-  const admin::Answer answer = explain(R"({"service":"pay"})");
+  const admin::FinishedAnswer answer = explain(R"({"service":"pay"})");
   CHECK(at(answer, "/reason") == "missing_key");
   CHECK(at(answer, "/missing") == "user");
   CHECK(at(answer, "/allowed") == "false");
@@ -126,7 +126,7 @@ TEST_CASE_FIXTURE(Shop, "a tenant out of scope is as one that is not there") {
   CHECK(ask_as(other, "POST", "/v1/admin/explain", body).status == 404);
   CHECK(ask("POST", "/v1/admin/explain", R"({"tenant_id":"none","request":{"subject":"u"}})").status == 404);
   const std::string auditor = token("auditor", R"("organization_id":"acme","tenant_ids":["shop"])");
-  const admin::Answer implied =
+  const admin::FinishedAnswer implied =
       ask_as(auditor, "POST", "/v1/admin/explain", fmt::format(R"({{"request":{}}})", kOrders));
   CHECK(at(implied, "/policy_id") == "orders");
 }

@@ -21,14 +21,14 @@ struct Shop : AdminRig {
     must("PUT", "/v1/admin/plans/till?tenant_id=kiosk", R"({"algorithm":"fixed_window","limit":5,"window":"1s"})");
     must("PUT", "/v1/admin/keys/k1", R"({"tenant_id":"shop","name":"prod"})");
   }
-  admin::Answer must(std::string_view method, std::string_view target, std::string_view body) {
-    admin::Answer answer = ask(method, target, body);
+  admin::FinishedAnswer must(std::string_view method, std::string_view target, std::string_view body) {
+    admin::FinishedAnswer answer = ask(method, target, body);
     if (answer.status >= 300) throw std::runtime_error(answer.body);
     return answer;
   }
 };
 
-Bundle bundle_of(const admin::Answer& answer) {
+Bundle bundle_of(const admin::FinishedAnswer& answer) {
   auto bundle = parse_bundle(answer.body, &policy::check_expression);
   REQUIRE_MESSAGE(bundle, answer.body);
   CHECK(policy::build_snapshot(*bundle, 1, 0));
@@ -45,7 +45,7 @@ std::string tenants_of(const Bundle& bundle) {
 
 TEST_CASE_FIXTURE(Shop,
                   "an export is a bundle that agents load: everything, keys as hashes, policies with their version") {
-  const admin::Answer answer = ask("GET", "/v1/admin/export");
+  const admin::FinishedAnswer answer = ask("GET", "/v1/admin/export");
   REQUIRE(answer.status == 200);
   const Bundle bundle = bundle_of(answer);
   CHECK(tenants_of(bundle) == "bank kiosk shop ");
@@ -59,7 +59,7 @@ TEST_CASE_FIXTURE(Shop,
 }
 
 TEST_CASE_FIXTURE(Shop, "an export lists every kind but overrides, also where there is none of it") {
-  const admin::Answer answer = ask("GET", "/v1/admin/export?tenant_id=bank");
+  const admin::FinishedAnswer answer = ask("GET", "/v1/admin/export?tenant_id=bank");
   CHECK(at(answer, "/plans") == "[]");
   CHECK(at(answer, "/policies") == "[]");
   CHECK(at(answer, "/keys") == "[]");
@@ -91,14 +91,14 @@ TEST_CASE_FIXTURE(Shop, "an export holds nothing beyond the caller's scope") {
 }
 
 TEST_CASE_FIXTURE(Shop, "an export names its revision, and is not sent again to who has it") {
-  const admin::Answer first = ask("GET", "/v1/admin/export");
+  const admin::FinishedAnswer first = ask("GET", "/v1/admin/export");
   const std::string revision = header(first, "Sluice-Revision");
   CHECK(header(first, "ETag") == fmt::format("\"{}\"", revision));
-  const admin::Answer same = ask("GET", "/v1/admin/export", "", {{"if-none-match", header(first, "ETag")}});
+  const admin::FinishedAnswer same = ask("GET", "/v1/admin/export", "", {{"if-none-match", header(first, "ETag")}});
   CHECK(same.status == 304);
   CHECK(same.body.empty());
   must("PATCH", "/v1/admin/plans/pro?tenant_id=shop", R"({"name":"Pro"})");
-  const admin::Answer next = ask("GET", "/v1/admin/export", "", {{"if-none-match", header(first, "ETag")}});
+  const admin::FinishedAnswer next = ask("GET", "/v1/admin/export", "", {{"if-none-match", header(first, "ETag")}});
   CHECK(next.status == 200);
   CHECK(header(next, "Sluice-Revision") == std::to_string(std::stol(revision) + 1));
 }

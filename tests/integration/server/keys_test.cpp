@@ -23,13 +23,13 @@ bool opens(const std::string& hash, const std::string& key) {
 }  // namespace
 
 TEST_CASE_FIXTURE(Acme, "a key is minted, shown once, and opens what its hash says") {
-  const admin::Answer made = ask("POST", "/v1/admin/keys", kProdApp);
+  const admin::FinishedAnswer made = ask("POST", "/v1/admin/keys", kProdApp);
   REQUIRE(made.status == 201);
   const std::string id = at(made, "/id");
   CHECK(id.starts_with("key-"));
   CHECK(at(made, "/key").starts_with("slk_" + id + "_"));
   CHECK(opens(at(made, "/key_hash"), at(made, "/key")));
-  const admin::Answer read = ask("GET", "/v1/admin/keys/" + id);
+  const admin::FinishedAnswer read = ask("GET", "/v1/admin/keys/" + id);
   CHECK(at(read, "/key") == "(absent)");
   CHECK(at(read, "/key_hash") == at(made, "/key_hash"));
   CHECK(header(made, "Location") == "/v1/admin/keys/" + id);
@@ -42,8 +42,8 @@ TEST_CASE_FIXTURE(Acme, "a key is minted, shown once, and opens what its hash sa
 
 TEST_CASE_FIXTURE(Acme, "a repeated call makes no second key and does not show the first again") {
   const Headers headers{{"idempotency-key", "once"}};
-  const admin::Answer made = ask("POST", "/v1/admin/keys", kProdApp, headers);
-  const admin::Answer again = ask("POST", "/v1/admin/keys", kProdApp, headers);
+  const admin::FinishedAnswer made = ask("POST", "/v1/admin/keys", kProdApp, headers);
+  const admin::FinishedAnswer again = ask("POST", "/v1/admin/keys", kProdApp, headers);
   CHECK(again.status == 201);
   CHECK(at(again, "/id") == at(made, "/id"));
   CHECK(at(again, "/key") == "null");
@@ -56,7 +56,7 @@ TEST_CASE_FIXTURE(Acme, "a repeated call makes no second key and does not show t
 TEST_CASE_FIXTURE(Acme, "a key whose hash is given is imported: its secret is not ours to show") {
   const std::string key = mint_key("k1");
   const std::string hash = hash_secret(split_key(key)->secret);
-  const admin::Answer made =
+  const admin::FinishedAnswer made =
       ask("PUT", "/v1/admin/keys/k1", fmt::format(R"({{"tenant_id":"shop","key_hash":"{}"}})", hash));
   CHECK(made.status == 201);
   CHECK(at(made, "/key") == "(absent)");
@@ -64,17 +64,18 @@ TEST_CASE_FIXTURE(Acme, "a key whose hash is given is imported: its secret is no
 }
 
 TEST_CASE_FIXTURE(Acme, "PUT mints under a new id, and keeps the hash of the key that is there") {
-  const admin::Answer made = ask("PUT", "/v1/admin/keys/prod", kProdApp);
+  const admin::FinishedAnswer made = ask("PUT", "/v1/admin/keys/prod", kProdApp);
   REQUIRE(made.status == 201);
   CHECK(opens(at(made, "/key_hash"), at(made, "/key")));
-  const admin::Answer same = ask("PUT", "/v1/admin/keys/prod", kProdApp);
+  const admin::FinishedAnswer same = ask("PUT", "/v1/admin/keys/prod", kProdApp);
   CHECK(same.status == 200);
   CHECK(at(same, "/version") == "1");
   CHECK(at(same, "/key") == "(absent)");
-  const admin::Answer renamed = ask("PUT", "/v1/admin/keys/prod", R"({"tenant_id":"shop","name":"other"})");
+  const admin::FinishedAnswer renamed = ask("PUT", "/v1/admin/keys/prod", R"({"tenant_id":"shop","name":"other"})");
   CHECK(at(renamed, "/key_hash") == at(made, "/key_hash"));
   const std::string hash = hash_secret("another secret");
-  const admin::Answer rotated = ask("PATCH", "/v1/admin/keys/prod", fmt::format(R"({{"key_hash":"{}"}})", hash));
+  const admin::FinishedAnswer rotated =
+      ask("PATCH", "/v1/admin/keys/prod", fmt::format(R"({{"key_hash":"{}"}})", hash));
   CHECK(at(rotated, "/key_hash") == hash);
   CHECK(at(rotated, "/version") == "3");
 }
@@ -84,21 +85,21 @@ TEST_CASE_FIXTURE(Acme, "an end of a key is set and cleared") {
       ask("PUT", "/v1/admin/keys/prod", R"({"tenant_id":"shop","expires_at":"2031-05-01T00:00:00+02:00"})").status ==
       201);
   CHECK(at(ask("GET", "/v1/admin/keys/prod"), "/expires_at") == "2031-04-30T22:00:00Z");
-  const admin::Answer cleared = ask("PATCH", "/v1/admin/keys/prod", R"({"expires_at":null})");
+  const admin::FinishedAnswer cleared = ask("PATCH", "/v1/admin/keys/prod", R"({"expires_at":null})");
   CHECK(cleared.status == 200);
   CHECK(at(cleared, "/expires_at") == "(absent)");
 }
 
 TEST_CASE_FIXTURE(Acme, "what GET answers, PUT takes back") {
   REQUIRE(ask("PUT", "/v1/admin/keys/prod", kProdApp).status == 201);
-  const admin::Answer read = ask("GET", "/v1/admin/keys/prod");
-  const admin::Answer put = ask("PUT", "/v1/admin/keys/prod", read.body);
+  const admin::FinishedAnswer read = ask("GET", "/v1/admin/keys/prod");
+  const admin::FinishedAnswer put = ask("PUT", "/v1/admin/keys/prod", read.body);
   CHECK(put.status == 200);
   CHECK(put.body == read.body);
 }
 
 TEST_CASE_FIXTURE(Acme, "a faulty key hears of all its faults, and a secret cannot be chosen") {
-  const admin::Answer refused =
+  const admin::FinishedAnswer refused =
       ask("POST", "/v1/admin/keys",
           R"({"tenant_id":"none","id":"K 1","key_hash":"x","expires_at":"soon","key":"slk_mine"})");
   CHECK(refused.status == 422);
@@ -123,7 +124,7 @@ TEST_CASE_FIXTURE(Acme, "keys are listed by tenant and name, and a key of anothe
 
 TEST_CASE_FIXTURE(Acme, "a token of one tenant leaves the tenant out") {
   const std::string shop = token("org_admin", R"("organization_id":"acme","tenant_ids":["shop"])");
-  const admin::Answer made = ask_as(shop, "POST", "/v1/admin/keys", R"({"name":"x"})");
+  const admin::FinishedAnswer made = ask_as(shop, "POST", "/v1/admin/keys", R"({"name":"x"})");
   CHECK(made.status == 201);
   CHECK(at(made, "/tenant_id") == "shop");
   CHECK(faulty(ask_as(shop, "POST", "/v1/admin/keys", R"({"tenant_id":"bank"})")) == "/tenant_id");

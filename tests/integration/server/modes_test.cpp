@@ -18,11 +18,11 @@ struct Acme : AdminRig {
 TEST_CASE_FIXTURE(Acme, "the global mode is set, and each tenant's results from both") {
   CHECK(at(ask("GET", kGlobal), "/mode") == "enforce");
   CHECK(at(ask("PUT", kShop, R"({"mode":"off"})"), "/effective") == "off");
-  const admin::Answer put = ask("PUT", kGlobal, R"({"mode":"monitor"})");
+  const admin::FinishedAnswer put = ask("PUT", kGlobal, R"({"mode":"monitor"})");
   CHECK(put.status == 200);
   CHECK(at(put, "/mode") == "shadow");
   CHECK_FALSE(header(put, "Sluice-Revision").empty());
-  const admin::Answer all = ask("GET", "/v1/admin/modes");
+  const admin::FinishedAnswer all = ask("GET", "/v1/admin/modes");
   CHECK(at(all, "/global/mode") == "shadow");
   CHECK(each(all, "tenant_id") == "bank kiosk shop");
   CHECK(each(all, "mode") == "enforce enforce off");
@@ -35,16 +35,16 @@ TEST_CASE_FIXTURE(Acme, "the global mode is set, and each tenant's results from 
 
 TEST_CASE_FIXTURE(Acme, "a tenant's mode is a change of the tenant, and of nothing else in it") {
   REQUIRE(ask("PATCH", "/v1/admin/tenants/shop", R"({"name":"Shop","default":"deny"})").status == 200);
-  const admin::Answer put = ask("PUT", kShop, R"({"mode":"shadow"})", {{"if-match", "\"2\""}});
+  const admin::FinishedAnswer put = ask("PUT", kShop, R"({"mode":"shadow"})", {{"if-match", "\"2\""}});
   CHECK(put.status == 200);
   CHECK(at(put, "/version") == "3");
   CHECK(header(put, "ETag") == "\"3\"");
-  const admin::Answer tenant = ask("GET", "/v1/admin/tenants/shop");
+  const admin::FinishedAnswer tenant = ask("GET", "/v1/admin/tenants/shop");
   CHECK(at(tenant, "/mode") == "shadow");
   CHECK(at(tenant, "/name") == "Shop");
   CHECK(at(tenant, "/default") == "deny");
   CHECK(ask("PUT", kShop, R"({"mode":"off"})", {{"if-match", "\"2\""}}).status == 412);
-  const admin::Answer back = ask("PUT", kShop, ask("GET", kShop).body);
+  const admin::FinishedAnswer back = ask("PUT", kShop, ask("GET", kShop).body);
   CHECK(at(back, "/version") == "3");
   CHECK(at(ask("PUT", kShop, R"({"mode":"enforce"})"), "/mode") == "enforce");
 }

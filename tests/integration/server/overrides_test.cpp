@@ -21,14 +21,14 @@ std::string for_plan(std::string_view subject, int limit) {
 
 TEST_CASE_FIXTURE(CounterRig, "an override is in force on the agent's next decision, and its answer says so") {
   CHECK(burst("orders", "user:42") == 10);
-  const admin::Answer made = put_override("vip", kVip);
+  const admin::FinishedAnswer made = put_override("vip", kVip);
   CHECK(made.status == 201);
   CHECK(at(made, "/published") == "true");
   CHECK(at(made, "/set/limit") == "500");
   CHECK(at(made, "/version") == "1");
   CHECK(burst("orders", "user:42") == 500);
   CHECK(burst("orders", "user:43") == 10);
-  const admin::Answer read = get_override("vip");
+  const admin::FinishedAnswer read = get_override("vip");
   CHECK(at(read, "/published") == "true");
   CHECK(at(read, "/identity/subject") == "user:42");
   CHECK(each(ask("GET", "/v1/admin/overrides?tenant_id=shop&policy_id=orders"), "published") == "true");
@@ -39,14 +39,14 @@ TEST_CASE_FIXTURE(CounterRig, "an override is in force on the agent's next decis
 TEST_CASE_FIXTURE(CounterRig, "an override that is changed or removed is so for the next decision") {
   put_override("vip", kVip);
   const std::string target = "/v1/admin/overrides/vip?tenant_id=shop";
-  const admin::Answer patched = ask("PATCH", target, R"({"set":{"limit":700}})");
+  const admin::FinishedAnswer patched = ask("PATCH", target, R"({"set":{"limit":700}})");
   CHECK(patched.status == 200);
   CHECK(at(patched, "/published") == "true");
   CHECK(burst("orders", "user:42") == 700);
-  const admin::Answer same = ask("PATCH", target, R"({"set":{"limit":700}})");
+  const admin::FinishedAnswer same = ask("PATCH", target, R"({"set":{"limit":700}})");
   CHECK(at(same, "/version") == "2");
   CHECK(at(same, "/published") == "true");
-  const admin::Answer removed = ask("DELETE", target);
+  const admin::FinishedAnswer removed = ask("DELETE", target);
   CHECK(removed.status == 200);
   CHECK(at(removed, "/published") == "true");
   CHECK(burst("orders", "user:42") == 10);
@@ -71,7 +71,7 @@ TEST_CASE_FIXTURE(CounterRig, "a policy that moves to a plan has the plan's over
   CHECK(burst("orders", "ann") == 10);
   CHECK(ask("PATCH", target, R"({"key_by":"subject"})").status == 200);
   CHECK(burst("orders", "ann") == 77);
-  const admin::Answer gone = ask("DELETE", target);
+  const admin::FinishedAnswer gone = ask("DELETE", target);
   CHECK(gone.status == 204);
   CHECK(redis.command({"EXISTS", "sl:{shop|subject=ann}:p=orders"}) == "0");
 }
@@ -93,7 +93,8 @@ TEST_CASE_FIXTURE(CounterRig, "clear removes what belongs to a policy, a plan or
   put_override("vip", kVip);
   put_override("gold", for_plan("ann", 77));
   put_override("silver", for_plan("bob", 55));
-  const admin::Answer plan = ask("POST", "/v1/admin/overrides/clear", R"({"tenant_id":"shop","plan_id":"pro"})");
+  const admin::FinishedAnswer plan =
+      ask("POST", "/v1/admin/overrides/clear", R"({"tenant_id":"shop","plan_id":"pro"})");
   CHECK(plan.status == 200);
   CHECK(at(plan, "/cleared") == "2");
   CHECK(at(plan, "/published") == "true");
@@ -116,7 +117,7 @@ TEST_CASE_FIXTURE(CounterRig, "clear of one policy leaves the overrides of other
   put_override("of-paid",
                R"("policy_id":"paid","limit_name":"daily","identity":{"subject":"user:42"},"set":{"limit":9000})");
   put_override("gold", for_plan("ann", 77));
-  const admin::Answer cleared =
+  const admin::FinishedAnswer cleared =
       ask("POST", "/v1/admin/overrides/clear", R"({"tenant_id":"shop","policy_id":"orders"})");
   CHECK(cleared.status == 200);
   CHECK(at(cleared, "/cleared") == "2");
@@ -137,14 +138,14 @@ TEST_CASE_FIXTURE(CounterRig, "clear of a policy or plan whose id is empty remov
 }
 
 TEST_CASE_FIXTURE(CounterRig, "no override is called as the call that clears") {
-  const admin::Answer made =
+  const admin::FinishedAnswer made =
       ask("POST", "/v1/admin/overrides", fmt::format(R"({{"tenant_id":"shop","id":"clear",{}}})", kVip));
   CHECK(made.status == 422);
   CHECK(faulty(made) == "/id");
 }
 
 TEST_CASE_FIXTURE(CounterRig, "a time to live becomes an end when it is written") {
-  const admin::Answer made = put_override("vip", fmt::format(R"({},"ttl":"24h")", kVip));
+  const admin::FinishedAnswer made = put_override("vip", fmt::format(R"({},"ttl":"24h")", kVip));
   CHECK(made.status == 201);
   CHECK(at(made, "/ttl") == "(absent)");
   CHECK(at(made, "/expires_at").starts_with("20"));
@@ -155,7 +156,7 @@ TEST_CASE_FIXTURE(CounterRig, "a time to live becomes an end when it is written"
 }
 
 TEST_CASE_FIXTURE(CounterRig, "every fault of an override is named at once") {
-  const admin::Answer faults = put_override(
+  const admin::FinishedAnswer faults = put_override(
       "vip",
       R"("policy_id":"orders","limit_name":"brust","identity":{"user":"x"},"set":{"limit":1},"ttl":"soon","colour":1)");
   CHECK(faults.status == 422);
@@ -176,7 +177,7 @@ TEST_CASE_FIXTURE(CounterRig, "every fault of an override is named at once") {
 TEST_CASE_FIXTURE(CounterRig,
                   "a second override of the same limit for the same identity is refused, naming the first") {
   put_override("vip", kVip);
-  const admin::Answer second = put_override("vip2", kVip);
+  const admin::FinishedAnswer second = put_override("vip2", kVip);
   CHECK(second.status == 409);
   CHECK(second.body.find("override \\\"vip\\\"") != std::string::npos);
   CHECK(put_override("vip2", for_plan("user:42", 3)).status == 201);
@@ -188,7 +189,7 @@ TEST_CASE_FIXTURE(CounterRig, "what an override belongs to cannot be changed so 
   CHECK(ask("PATCH", target, R"({"key_by":["user"]})").status == 422);
   CHECK(ask("PATCH", target, R"({"limits":[{"name":"other","algorithm":"fixed_window","limit":10,"window":"1m"}]})")
             .status == 422);
-  const admin::Answer removed = ask("DELETE", target);
+  const admin::FinishedAnswer removed = ask("DELETE", target);
   CHECK(removed.status == 409);
   CHECK(removed.body.find("override vip of tenant shop uses it") != std::string::npos);
   CHECK(burst("orders", "user:42") == 500);
@@ -216,7 +217,7 @@ TEST_CASE_FIXTURE(CounterRig, "other tenants' overrides are not there, and roles
   CHECK(ask_as(bank, "PUT", "/v1/admin/overrides/x?tenant_id=shop", fmt::format("{{{}}}", kVip)).status >= 404);
   CHECK(burst("orders", "user:42") == 500);
   const std::string operating = token("operator", R"("organization_id":"acme","tenant_ids":["shop"])");
-  const admin::Answer patched = ask_as(operating, "PATCH", "/v1/admin/overrides/vip", R"({"set":{"limit":3}})");
+  const admin::FinishedAnswer patched = ask_as(operating, "PATCH", "/v1/admin/overrides/vip", R"({"set":{"limit":3}})");
   CHECK(patched.status == 200);
   CHECK(at(patched, "/published") == "true");
   CHECK(burst("orders", "user:42") == 3);
@@ -227,18 +228,18 @@ TEST_CASE_FIXTURE(CounterRig, "other tenants' overrides are not there, and roles
 
 TEST_CASE_FIXTURE(CounterRig, "an idempotent call answers again what it answered, with what was published") {
   const std::string body = fmt::format(R"({{"tenant_id":"shop",{}}})", kVip);
-  const admin::Answer first = ask("POST", "/v1/admin/overrides", body, {{"idempotency-key", "k-1"}});
+  const admin::FinishedAnswer first = ask("POST", "/v1/admin/overrides", body, {{"idempotency-key", "k-1"}});
   CHECK(first.status == 201);
   CHECK(at(first, "/published") == "true");
   CHECK(at(first, "/id").starts_with("override-"));
-  const admin::Answer again = ask("POST", "/v1/admin/overrides", body, {{"idempotency-key", "k-1"}});
+  const admin::FinishedAnswer again = ask("POST", "/v1/admin/overrides", body, {{"idempotency-key", "k-1"}});
   CHECK(again.body == first.body);
   CHECK(header(again, "Idempotency-Replayed") == "true");
 }
 
 TEST_CASE_FIXTURE(AdminRig, "a server without a Redis says what to configure") {
   found_acme();
-  const admin::Answer refused = ask("GET", "/v1/admin/overrides?tenant_id=shop");
+  const admin::FinishedAnswer refused = ask("GET", "/v1/admin/overrides?tenant_id=shop");
   CHECK(refused.status == 503);
   CHECK(at(refused, "/type") == "/problems/no-counters");
   CHECK(at(refused, "/detail").find("--counters") != std::string::npos);

@@ -15,7 +15,7 @@ std::string vip(int limit) {
 }
 
 // As an operator sees them: members of one override.
-std::string published(const admin::Answer& answer) { return at(answer, "/published"); }
+std::string published(const admin::FinishedAnswer& answer) { return at(answer, "/published"); }
 
 }  // namespace
 
@@ -46,7 +46,7 @@ TEST_CASE_FIXTURE(CounterRig, "a Redis that was killed and starts empty has the 
 TEST_CASE_FIXTURE(CounterRig, "while Redis is away overrides are stored, and the answer says that they wait") {
   redis.kill();
   CHECK(eventually([&] { return !publisher().link().ready(); }));
-  const admin::Answer made = put_override("vip", vip(500));
+  const admin::FinishedAnswer made = put_override("vip", vip(500));
   CHECK(made.status == 201);
   CHECK(published(made) == "false");
   CHECK(published(get_override("vip")) == "false");
@@ -161,7 +161,7 @@ TEST_CASE_FIXTURE(CounterRig, "a key in a slot that no node serves waits in the 
 TEST_CASE_FIXTURE(CounterRig, "a key that cannot be written delays no other, and is written when it can be") {
   redis.command({"RPUSH", "sl:{shop|subject=ann}:p=orders", "not a state"});
   CHECK(published(put_override("vip", vip(500))) == "false");
-  const admin::Answer other = put_override(
+  const admin::FinishedAnswer other = put_override(
       "bob", R"("policy_id":"orders","limit_name":"burst","identity":{"subject":"bob"},"set":{"limit":44})");
   CHECK(published(other) == "true");
   CHECK(burst("orders", "bob") == 44);

@@ -20,7 +20,7 @@ constexpr std::string_view kShop = R"("organization_id":"acme","tenant_ids":["sh
 struct Acme : AdminRig {
   Acme() { found_acme(); }
 
-  admin::Answer grant(std::string_view giver, std::string_view role, std::string_view scope) {
+  admin::FinishedAnswer grant(std::string_view giver, std::string_view role, std::string_view scope) {
     return ask_as(giver, "POST", kTokens,
                   fmt::format(R"({{"name":"x","role":"{}"{}{}}})", role, scope.empty() ? "" : ",", scope));
   }
@@ -31,7 +31,7 @@ struct Acme : AdminRig {
 }  // namespace
 
 TEST_CASE_FIXTURE(Acme, "a token is shown once, opens what it says, and is kept as a hash") {
-  const admin::Answer made =
+  const admin::FinishedAnswer made =
       ask("POST", kTokens, R"({"name":"ci","role":"operator","organization_id":"acme"})", {{"idempotency-key", "t"}});
   REQUIRE(made.status == 201);
   const std::string token = at(made, "/token");
@@ -40,11 +40,11 @@ TEST_CASE_FIXTURE(Acme, "a token is shown once, opens what it says, and is kept 
   CHECK(at(made, "/tenant_ids") == "[]");
   CHECK(at(made, "/revoked") == "false");
   CHECK(header(made, "Location") == fmt::format("{}/{}", kTokens, at(made, "/id")));
-  const admin::Answer again =
+  const admin::FinishedAnswer again =
       ask("POST", kTokens, R"({"name":"ci","role":"operator","organization_id":"acme"})", {{"idempotency-key", "t"}});
   CHECK(at(again, "/token") == "null");
   CHECK(at(again, "/secret_already_shown") == "true");
-  const admin::Answer self = ask_as(token, "GET", "/v1/admin/whoami");
+  const admin::FinishedAnswer self = ask_as(token, "GET", "/v1/admin/whoami");
   CHECK(self.status == 200);
   CHECK(at(self, "/name") == "ci");
   CHECK(at(self, "/permissions") == R"(["read","read_audit","operate"])");
@@ -56,7 +56,7 @@ TEST_CASE_FIXTURE(Acme, "a token is shown once, opens what it says, and is kept 
 }
 
 TEST_CASE_FIXTURE(Acme, "a faulty token hears of all its faults") {
-  const admin::Answer refused =
+  const admin::FinishedAnswer refused =
       ask("POST", kTokens,
           R"({"id":"mine","role":"root","organization_id":"acme","expires_at":"2001-01-01T00:00:00Z",)"
           R"("tenant_ids":["shop","kiosk","none",7,"shop"],"colour":"red"})");
@@ -109,7 +109,7 @@ TEST_CASE_FIXTURE(Acme, "a token sees and changes tokens within its own reach on
 TEST_CASE_FIXTURE(Acme, "what a revoked, an ended or a deleted token asks is answered 401") {
   const std::string revoked = token("operator");
   const std::string path = path_of(revoked);
-  const admin::Answer patched = ask("PATCH", path, R"({"revoked":true})");
+  const admin::FinishedAnswer patched = ask("PATCH", path, R"({"revoked":true})");
   CHECK(patched.status == 200);
   CHECK(at(patched, "/version") == "2");
   CHECK(execute("SELECT action FROM audit ORDER BY revision DESC LIMIT 1") == "revoke");
@@ -133,7 +133,7 @@ TEST_CASE_FIXTURE(Acme, "what a revoked, an ended or a deleted token asks is ans
 
 TEST_CASE_FIXTURE(Acme, "role and scope of a token stay as they were made") {
   const std::string path = path_of(token("operator", kShop));
-  const admin::Answer refused =
+  const admin::FinishedAnswer refused =
       ask("PATCH", path, R"({"role":"auditor","organization_id":"other","tenant_ids":["bank"],"id":"x"})");
   CHECK(refused.status == 422);
   CHECK(faulty(refused) == "/id /role /organization_id /tenant_ids");
@@ -165,7 +165,7 @@ TEST_CASE_FIXTURE(Acme, "of the last two platform_admins one stays, also where b
   postgres::Transaction other(*connection);
   other.enter(postgres::Scope::everything("other"));
   REQUIRE(auth::lock_platform_admins(other, clock.now_us()).size() == 2);
-  admin::Answer answer;
+  admin::FinishedAnswer answer;
   std::jthread asking([&] { answer = ask("DELETE", second); });
   const std::string waiting =
       "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -179,13 +179,13 @@ TEST_CASE_FIXTURE(Acme, "of the last two platform_admins one stays, also where b
 
 TEST_CASE_FIXTURE(Acme, "a token of a tenant keeps the tenant from being deleted") {
   const std::string shop = token("operator", kShop);
-  const admin::Answer refused = ask("DELETE", "/v1/admin/tenants/shop");
+  const admin::FinishedAnswer refused = ask("DELETE", "/v1/admin/tenants/shop");
   CHECK(refused.status == 409);
   CHECK(at(refused, "/errors/0/detail") == fmt::format("token {} uses it", id_of(shop)));
 }
 
 TEST_CASE_FIXTURE(Acme, "agent tokens have a scope and no role") {
-  const admin::Answer made = ask("POST", "/v1/admin/agent-tokens", R"({"name":"pods","tenant_ids":["shop"]})");
+  const admin::FinishedAnswer made = ask("POST", "/v1/admin/agent-tokens", R"({"name":"pods","tenant_ids":["shop"]})");
   REQUIRE(made.status == 201);
   CHECK(at(made, "/token").starts_with("slg_" + at(made, "/id") + "_"));
   CHECK(at(made, "/organization_id") == "acme");

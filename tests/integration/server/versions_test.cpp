@@ -17,7 +17,7 @@ struct Shop : AdminRig {
     REQUIRE(ask("PUT", "/v1/admin/plans/pro?tenant_id=shop", R"({"algorithm":"fixed_window","limit":5,"window":"1m"})")
                 .status == 201);
     for (int i = 1; i <= 3; ++i) {
-      const admin::Answer put =
+      const admin::FinishedAnswer put =
           ask("PUT", target(""),
               fmt::format(R"({{"scope":{{"resource":"GET:/orders"}},"plan_id":"pro","priority":{}}})", i));
       REQUIRE(put.status == (i == 1 ? 201 : 200));
@@ -29,15 +29,15 @@ struct Shop : AdminRig {
 
 TEST_CASE_FIXTURE(Shop, "every version is kept, newest first, a removal too") {
   REQUIRE(ask("DELETE", target("")).status == 204);
-  const admin::Answer all = ask("GET", target("/versions"));
+  const admin::FinishedAnswer all = ask("GET", target("/versions"));
   CHECK(each(all, "version") == "4 3 2 1");
   CHECK(each(all, "removed") == "true false false false");
   CHECK(at(all, "/items/0/document") == "null");
   CHECK(at(all, "/items/1/document/priority") == "3");
   CHECK(at(all, "/items/3/actor_id").starts_with("token-"));
-  const admin::Answer first = ask("GET", target("/versions") + "&limit=3");
+  const admin::FinishedAnswer first = ask("GET", target("/versions") + "&limit=3");
   CHECK(each(first, "version") == "4 3 2");
-  const admin::Answer rest = ask("GET", target("/versions") + "&limit=3&cursor=" + at(first, "/next"));
+  const admin::FinishedAnswer rest = ask("GET", target("/versions") + "&limit=3&cursor=" + at(first, "/next"));
   CHECK(each(rest, "version") == "1");
   CHECK(at(rest, "/next") == "null");
   CHECK(at(ask("GET", target("/versions/2")), "/document/priority") == "2");
@@ -52,13 +52,13 @@ TEST_CASE_FIXTURE(Shop, "every version is kept, newest first, a removal too") {
 }
 
 TEST_CASE_FIXTURE(Shop, "a rollback writes an old version as a new one") {
-  const admin::Answer back = ask("POST", target("/rollback"), R"({"version":1})", {{"if-match", "\"3\""}});
+  const admin::FinishedAnswer back = ask("POST", target("/rollback"), R"({"version":1})", {{"if-match", "\"3\""}});
   CHECK(back.status == 200);
   CHECK(at(back, "/priority") == "1");
   CHECK(at(back, "/version") == "4");
   CHECK(execute("SELECT action, version FROM audit ORDER BY revision DESC LIMIT 1") == "rollback|4");
   CHECK(ask("POST", target("/rollback"), R"({"version":2})", {{"if-match", "\"3\""}}).status == 412);
-  const admin::Answer same = ask("POST", target("/rollback"), R"({"version":1})");
+  const admin::FinishedAnswer same = ask("POST", target("/rollback"), R"({"version":1})");
   CHECK(same.status == 200);
   CHECK(at(same, "/version") == "4");
   CHECK(faulty(ask("POST", target("/rollback"), R"({"version":9})")) == "/version");
@@ -70,11 +70,11 @@ TEST_CASE_FIXTURE(Shop, "a rollback goes by the rules of today") {
   REQUIRE(ask("PATCH", target(""), R"({"plan_id":null,"algorithm":"fixed_window","limit":9,"window":"1s"})").status ==
           200);
   REQUIRE(ask("DELETE", "/v1/admin/plans/pro?tenant_id=shop").status == 204);
-  const admin::Answer refused = ask("POST", target("/rollback"), R"({"version":3})");
+  const admin::FinishedAnswer refused = ask("POST", target("/rollback"), R"({"version":3})");
   CHECK(refused.status == 422);
   CHECK(faulty(refused) == "/plan_id");
   // A plan that is gone comes back, and then the policy may.
-  const admin::Answer plan = ask("POST", "/v1/admin/plans/pro/rollback?tenant_id=shop", R"({"version":1})");
+  const admin::FinishedAnswer plan = ask("POST", "/v1/admin/plans/pro/rollback?tenant_id=shop", R"({"version":1})");
   CHECK(plan.status == 201);
   CHECK(at(plan, "/version") == "3");
   CHECK(faulty(ask("POST", "/v1/admin/plans/pro/rollback?tenant_id=shop", R"({"version":2})")) == "/version");
@@ -84,7 +84,8 @@ TEST_CASE_FIXTURE(Shop, "a rollback goes by the rules of today") {
 
 TEST_CASE_FIXTURE(Shop, "an operator rolls a policy out, and back only who may configure") {
   const std::string operator_token = token("operator", R"("organization_id":"acme","tenant_ids":["shop"])");
-  const admin::Answer out = ask_as(operator_token, "POST", "/v1/admin/policies/orders/rollout", R"({"percent":12.5})");
+  const admin::FinishedAnswer out =
+      ask_as(operator_token, "POST", "/v1/admin/policies/orders/rollout", R"({"percent":12.5})");
   CHECK(out.status == 200);
   CHECK(at(out, "/rollout_percent") == "12.5");
   CHECK(at(out, "/priority") == "3");

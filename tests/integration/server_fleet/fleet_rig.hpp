@@ -59,7 +59,7 @@ class FleetRig : public AdminRig {
 
   // Where the data are.
   sluice::sync::Position head() {
-    const admin::Answer answer = ask("GET", "/v1/admin/revision");
+    const admin::FinishedAnswer answer = ask("GET", "/v1/admin/revision");
     return {.revision = count(at(answer, "/revision")), .chain = at(answer, "/chain")};
   }
 

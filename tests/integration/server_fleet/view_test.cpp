@@ -18,7 +18,7 @@ struct View : FleetRig {
   }
   // "total enforcing lagging missing refusing elsewhere; true or false"
   std::string enforcement(std::int64_t revision, const std::string& token = "") {
-    const admin::Answer answer =
+    const admin::FinishedAnswer answer =
         ask_as(token.empty() ? admin() : token, "GET", fmt::format("/v1/admin/revisions/{}", revision));
     std::string text;
     for (const char* name : {"total", "enforcing", "lagging", "missing", "refusing", "elsewhere"}) {
@@ -65,7 +65,7 @@ TEST_CASE_FIXTURE(View,
   fleet->report(acme, "10.0.0.1", refusing);
   fleet->report(acme, "10.0.0.1", document("new"));
   CHECK(enforced(now.revision, "4 1 1 0 1 1 false"));
-  const admin::Answer agents = ask("GET", "/v1/admin/agents?organization_id=acme");
+  const admin::FinishedAnswer agents = ask("GET", "/v1/admin/agents?organization_id=acme");
   CHECK(each(agents, "id") == "elsewhere good new refusing");
   CHECK(at(agents, "/items/0/lag") == "null");
   CHECK(at(agents, "/items/1/lag") == "0");
@@ -111,7 +111,7 @@ TEST_CASE_FIXTURE(View, "agents beyond the caller's scope are not shown, and cou
   CHECK(enforcement(now.revision, of_acme) == "4 4 0 0 0 0 true");
   CHECK(enforcement(now.revision, of_shop) == "3 3 0 0 0 0 true");
   // Page by page it is the same list.
-  const admin::Answer first = ask("GET", "/v1/admin/agents?limit=3");
+  const admin::FinishedAnswer first = ask("GET", "/v1/admin/agents?limit=3");
   CHECK(each(first, "id") == "a b o");
   CHECK(each(ask("GET", "/v1/admin/agents?limit=3&cursor=" + at(first, "/next")), "id") == "p s");
 }
@@ -137,7 +137,7 @@ TEST_CASE_FIXTURE(View, "what was decided is counted by tenant, policy, outcome 
   one.subjects = {{"shop", "orders", "sha256:aa", 3}, {"shop", "orders", "sha256:bb", 5}, {"bank", "orders", "ann", 1}};
   fleet->report(both, "10.0.0.1", document("agent", {one}));
   CHECK(eventually([&] { return counted() == 124; }));
-  const admin::Answer all = ask("GET", "/v1/admin/analytics");
+  const admin::FinishedAnswer all = ask("GET", "/v1/admin/analytics");
   CHECK(each(all, "tenant_id") == "bank shop shop shop shop");
   CHECK(each(all, "outcome") == "allowed allowed denied shadow_allowed shadow_denied");
   CHECK(each(all, "count") == "100 10 4 7 3");
@@ -150,7 +150,7 @@ TEST_CASE_FIXTURE(View, "what was decided is counted by tenant, policy, outcome 
   std::string paged;
   std::string cursor;
   do {
-    const admin::Answer page = ask("GET", "/v1/admin/analytics?limit=2&by=minute,policy,outcome" + cursor);
+    const admin::FinishedAnswer page = ask("GET", "/v1/admin/analytics?limit=2&by=minute,policy,outcome" + cursor);
     paged += each(page, "count") + " ";
     cursor = at(page, "/next") == "null" ? "" : "&cursor=" + at(page, "/next");
   } while (!cursor.empty());
@@ -158,7 +158,7 @@ TEST_CASE_FIXTURE(View, "what was decided is counted by tenant, policy, outcome 
   for (const char* wrong : {"by=week", "by=minute,day", "since=2030-01-01T00:00:00Z&until=2029-01-01T00:00:00Z"}) {
     CHECK(ask("GET", fmt::format("/v1/admin/analytics?{}", wrong)).status == 400);
   }
-  const admin::Answer subjects = ask("GET", "/v1/admin/analytics/subjects");
+  const admin::FinishedAnswer subjects = ask("GET", "/v1/admin/analytics/subjects");
   CHECK(each(subjects, "subject") == "sha256:bb sha256:aa ann");
   const std::string of_bank = token("auditor", R"("organization_id":"acme","tenant_ids":["bank"])");
   CHECK(at(ask_as(of_bank, "GET", "/v1/admin/analytics"), "/totals/decisions") == "100");
@@ -179,7 +179,7 @@ TEST_CASE_FIXTURE(View, "analytics count from since, inclusive, until the end, e
                     hour, calls));
   }
   const std::string noon = "?since=2026-03-01T12:00:00Z&until=2026-03-01T13:00:00Z";
-  const admin::Answer hour = ask("GET", "/v1/admin/analytics" + noon + "&by=minute");
+  const admin::FinishedAnswer hour = ask("GET", "/v1/admin/analytics" + noon + "&by=minute");
   CHECK(each(hour, "count") == "10 100");
   CHECK(at(hour, "/totals/decisions") == "110");
   CHECK(at(hour, "/until") == "2026-03-01T13:00:00Z");
