@@ -108,7 +108,7 @@ std::string names_of(const std::vector<Dimension>& dimensions, bool as_text) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Continues behind the last row of the previous page, whose values the cursor holds.
+// Continues behind the last row of the previous page. The cursor holds the values of that row.
 void behind(const store::Page& page, const std::vector<Dimension>& dimensions, store::Statement& statement) {
   if (page.after_tenant_id.empty()) return;
   std::vector<std::string> values;

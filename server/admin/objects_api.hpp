@@ -1,4 +1,4 @@
-// Create, read, replace, patch, delete and list, for every kind whose document is made from the body alone.
+// Create, read, replace, patch, delete and list. Serves the kinds that need nothing but the body to make a document.
 #pragma once
 
 #include <optional>
