@@ -21,8 +21,8 @@ struct FileText {
   FileIdentity identity;
 };
 
-// Returns the whole file. nullopt: it changed during three attempts to read it, so somebody is writing it. Fault: it
-// cannot be read, or `only_regular` is set and it is not a regular file (a pipe might never end).
+// Returns the whole file. nullopt: the file changed during each of three attempts, so another process is writing it.
+// Fault: the file cannot be read. With `only_regular` also: it is not a regular file (a pipe might never end).
 std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path, bool only_regular);
 
 struct BundleContent {

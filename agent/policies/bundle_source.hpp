@@ -1,5 +1,5 @@
-// Follows a bundle file: reads it at the start, when it changes, and on SIGHUP. A thread of its own reads, validates,
-// compiles and frees, so that decisions do not wait for it.
+// Follows a bundle file: reads it at the start, when it changes, and on SIGHUP. A thread of its own reads, validates
+// and compiles the file and frees former snapshots, because decisions must not wait for that.
 //
 // A refused file changes nothing: the former policies stay in force, and the log, the metrics and refusal() say so.
 // Thread: the constructor, load_first(), start() and stop() run on the owner's thread, refusal() on any, the rest on
@@ -31,7 +31,7 @@ class BundleSource {
  public:
   using Publish = SnapshotSwap::Publish;
 
-  // `parties`: how many workers decide.
+  // `parties`: the number of workers.
   BundleSource(std::string path, const Clock& clock, telemetry::Metrics& metrics, telemetry::Log& log, Publish publish,
                std::size_t parties);
   ~BundleSource() { stop(); }
@@ -72,7 +72,7 @@ class BundleSource {
   std::optional<ReloadSchedule> schedule_;  // nullopt: not a regular file, so it is read only once
 
   RemovedOverrides removed_;
-  std::optional<std::int64_t> refused_since_us_;
+  std::optional<std::int64_t> refused_since_us_;  // nullopt: the file is in force
 
   mutable std::mutex mutex_;  // guards refusal_
   std::optional<std::string> refusal_;

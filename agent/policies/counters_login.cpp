@@ -19,13 +19,13 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kMaxAnswer = 16'384;
+constexpr std::size_t kMaxAnswer = 16'384;  // bytes
 constexpr double kJitter = 0.2;  // share of kEvery; keeps agents that started together from fetching together
 
 // Replaces the file atomically: a reader finds the old content or the new one.
 Result<> replace_file(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
-  ::unlink(fresh.c_str());
+  ::unlink(fresh.c_str());  // an agent that was killed may have left it
   const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   bool good = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   good = good && ::fsync(file) == 0;
@@ -68,7 +68,7 @@ void CountersLogin::start() { fetch(); }
 void CountersLogin::refused() {
   if (client_.busy()) return;
   const Time at = asked_at_ + kMinInterval;
-  if (at >= due_) return;
+  if (at >= due_) return;  // the next fetch comes early enough
   due_ = at;
   timer_.set(at, [this] { fetch(); });
 }

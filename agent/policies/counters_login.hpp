@@ -31,7 +31,7 @@ class CountersLogin {
                 follow::ServerLink::Token token, std::string file, telemetry::Log& log);
 
   void start();
-  // Redis has rejected the login, or there was none. Fetches it soon.
+  // Redis has rejected the login, or there was none. Fetches it, but not within kMinInterval of the last fetch.
   void refused();
   void stop();
 
@@ -50,9 +50,9 @@ class CountersLogin {
   telemetry::Log& log_;
   Backoff backoff_;
   follow::DeadlineTimer timer_;
-  Time due_ = Time::max();
-  Time asked_at_ = Time::min();
-  std::string stored_;  // content of the file; "": unknown
+  Time due_ = Time::max();       // of the next fetch; max() while a fetch is under way
+  Time asked_at_ = Time::min();  // when the last fetch began
+  std::string stored_;           // content of the file; "": unknown
   std::optional<Error> error_;
 };
 

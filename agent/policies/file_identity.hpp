@@ -1,6 +1,6 @@
-// The file that a path leads to, and its state. Two equal identities mean the same bytes.
+// Tells versions of a file apart without reading it, by what stat(2) returns. Two equal identities mean the same bytes.
 //
-// A value. Thread safety: the functions may be called from any thread.
+// Thread safety: the functions may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace sluice::agent::policies {
 
 struct FileIdentity {
   bool exists = false;   // false: all other members are 0
-  bool regular = false;  // a pipe is read once and never again
+  bool regular = false;  // false: for example a pipe, which can be read only once
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::int64_t size = 0;
@@ -27,7 +27,7 @@ struct FileIdentity {
 
 FileIdentity identity_of(const struct stat& found);
 
-// The identity of the file now. Follows links. A file without access (stat fails) counts as missing.
+// The identity of the file that the path leads to now. Follows links. If stat fails, the file counts as missing.
 FileIdentity current_identity(const std::string& path);
 
 }  // namespace sluice::agent::policies

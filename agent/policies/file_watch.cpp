@@ -87,7 +87,8 @@ void FileWatch::read_events(std::string_view events) {
 }
 
 void FileWatch::dispatch(const inotify_event& event, std::string_view name) {
-  if ((event.mask & IN_IGNORED) != 0) return;  // this watch was removed, or the directory is gone, which was reported
+  // IN_IGNORED: refresh() removed this watch, or the directory is gone, which another event has reported.
+  if ((event.mask & IN_IGNORED) != 0) return;
   bool concerns_file = false;
   for (const Watched& place : watched_) {
     if (place.id != event.wd || place.name != name) continue;

@@ -39,7 +39,7 @@ class FileWatch {
 
  private:
   struct Watched {
-    int id;
+    int id;  // inotify's watch descriptor; -1: not watched
     std::string directory;
     std::string name;  // the file's name in the directory
   };

@@ -7,7 +7,7 @@ namespace sluice::agent::policies {
 namespace {
 
 constexpr std::size_t kFirstSlots = 16;
-constexpr std::int64_t kUnnamed = -1;  // the number for all other tenants applies
+constexpr std::int64_t kUnnamed = -1;  // the heartbeat does not name this tenant: others_ applies
 
 std::size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(name); }
 
@@ -18,8 +18,8 @@ struct LiveAgents::Tenant {
   std::atomic<std::int64_t> agents{kUnnamed};
 };
 
-// A hash table with open addressing. A slot is set once and a quarter stays free. Other threads read while one fills
-// it.
+// A hash table with open addressing. One thread fills free slots while others read; a slot never changes once it is
+// set. At least a quarter of the slots stays free, so that every search ends.
 struct LiveAgents::Table {
   explicit Table(std::size_t size) : slots(size) {}
 

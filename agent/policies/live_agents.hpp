@@ -1,4 +1,5 @@
-// The number of live agents per tenant, from the server's heartbeats. It gives an agent's local share of a limit.
+// The number of live agents per tenant, from the server's heartbeats. While Redis does not answer, an agent judges by
+// its share of a limit, which follows from this number.
 //
 // Thread safety: any thread. Readers take no lock, also during set(). A table that is too small is replaced but not
 // freed, because readers may use it; all former tables together are at most as large as the last one. A tenant is never
@@ -24,7 +25,7 @@ class LiveAgents {
   LiveAgents();
   ~LiveAgents();
 
-  // Replaces all numbers.
+  // Replaces the numbers of all tenants.
   void set(const sync::LiveAgents& by_tenant);
 
   // 0: unknown, because no heartbeat has named a number yet.
@@ -36,11 +37,11 @@ class LiveAgents {
 
   Tenant& tenant(const std::string& name);
 
-  std::mutex mutex_;  // guards what only set() uses (tenants_, tables_)
+  std::mutex mutex_;  // guards tenants_ and tables_, which only set() uses
   std::vector<std::unique_ptr<Tenant>> tenants_;
   std::vector<std::unique_ptr<Table>> tables_;  // the last one is in force
   std::atomic<Table*> table_{nullptr};
-  std::atomic<std::int64_t> others_{0};
+  std::atomic<std::int64_t> others_{0};  // the number for every tenant that the heartbeat does not name
 };
 
 // This agent's share of a limit while it judges without Redis: degrade_share, or 1 / live agents of the tenant. 1 while

@@ -31,7 +31,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
     self_ = shared_from_this();
     send_some();
   }
-  void abandon() { end_ = next_; }
+  void abandon() { end_ = next_; }  // sends no further writes
   void release() {
     if (open_ == 0) self_.reset();
   }
@@ -81,13 +81,13 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
 
   OverridePublisher& publisher_;
   Publication publication_;
-  std::shared_ptr<Run> self_;
-  std::size_t end_;
+  std::shared_ptr<Run> self_;  // set until the run has ended
+  std::size_t end_;            // index after the last write: removals first, then overrides
   std::size_t next_ = 0;
-  std::size_t open_ = 0;
+  std::size_t open_ = 0;  // writes that the store has not answered
   std::size_t failed_ = 0;
-  bool sending_ = false;
-  bool yielding_ = false;
+  bool sending_ = false;   // send_some() is running
+  bool yielding_ = false;  // the rest is posted to the loop
 };
 
 OverridePublisher::~OverridePublisher() {

@@ -28,11 +28,11 @@ struct Publication {
 };
 
 // Collects the counter keys whose overrides were removed, over all snapshots since the start. Each publication removes
-// them all again, because Redis may have restored an older state. Thread: one at a time. Not a worker's, because many
-// keys take long.
+// them all again, because Redis may have restored an older state. Thread: one at a time, and never a worker's, because
+// many keys take long.
 class RemovedOverrides {
  public:
-  static constexpr std::size_t kMaxKeys = 100'000;  // older keys are dropped; those of the last change come on top
+  static constexpr std::size_t kMaxKeys = 100'000;  // older keys are dropped; keys of the last change do not count
 
   void change(const policy::Snapshot& before, const policy::Snapshot& now);
   std::shared_ptr<const std::vector<std::string>> keys() const {
@@ -48,7 +48,8 @@ class OverridePublisher {
   static constexpr std::size_t kAtOnce = 16;   // writes in flight, so few that decisions hardly wait for them
   static constexpr std::size_t kPerTurn = 64;  // writes per turn of the loop, if the store answers at once
 
-  // `retry` is called 1 to 30 s after writes have failed. It may call publish().
+  // `retry` is called after writes have failed: 1 s later, and twice as long after each further failure, up to 30 s. It
+  // may call publish().
   OverridePublisher(boost::asio::io_context& context, limiter::CounterStore& store, telemetry::Metrics& metrics,
                     telemetry::Log& log, std::function<void()> retry)
       : context_(context),

@@ -20,8 +20,8 @@ using CompiledState = std::expected<std::shared_ptr<const policy::Snapshot>, Fau
 CompiledState compile_full(const sync::ScopeState& state, std::int64_t now_us);
 CompiledState compile_saved(const sync::KeptState& state, std::int64_t now_us);
 
-// Compiles applied.state from the former snapshot and the changes, which costs time for the changes only. If that
-// fails, or if more than a quarter changed, compiles all objects; the faults are those of the full compilation.
+// Compiles applied.state from the former snapshot and the changes, so that unchanged objects are not compiled again. If
+// that fails, or if more than a quarter changed, compiles all objects; the faults are those of the full compilation.
 CompiledState compile_next(const policy::Snapshot& before, const sync::Applied& applied, std::int64_t now_us);
 
 }  // namespace sluice::agent::policies

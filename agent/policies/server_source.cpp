@@ -250,6 +250,7 @@ std::vector<std::string> ServerSource::degraded() const {
   return degraded_;
 }
 
+// Copies the client's state for degraded() and the metrics, which other threads read.
 void ServerSource::refresh() {
   std::vector<std::string> found = client_.degraded();
   if (!swap_.in_force()) {

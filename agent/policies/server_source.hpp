@@ -1,5 +1,5 @@
-// Follows the policies of a server with a SyncClient: compiles each new state, swaps to it and saves it on the disk. It
-// also sends the agent's reports. A thread of its own does all this, so that decisions do not wait for it.
+// Follows the policies of a server with a SyncClient: compiles each new state, puts it in force and saves it on the
+// disk. The client also sends the agent's reports. A thread of its own does all this, so decisions never wait for it.
 //
 // A refused state changes nothing: the former policies stay in force, and the log, the metrics, degraded() and the
 // reports say so. The server itself writes overrides into Redis. Thread: the constructor, load_first(), start() and
@@ -37,9 +37,9 @@ struct ServerOptions {
   std::string login_file = {};           // path for the login to Redis from the server; "": not fetched
 };
 
-// Connections to other parts of the agent. Each may be empty. Called on the source's thread.
+// Callbacks to other parts of the agent. Each may be empty. Called on the source's thread.
 struct ServerHooks {
-  // The newest confirmed position and when the server confirmed it, for /v1/snapshot. The policies have not changed.
+  // The server has confirmed that the policies in force are its newest. /v1/snapshot shows the position and the time.
   std::function<void(const sync::Position& head, std::int64_t confirmed_us)> head = {};
   std::function<void(sync::ReportQueue& queue)> collect = {};  // adds the usage since the last call
   std::function<void(const sync::LiveAgents& live)> live_agents = {};
@@ -63,7 +63,7 @@ class ServerSource final : private follow::SyncHost {
   // Redis has rejected the login. Any thread.
   void redis_refused();
 
-  static const telemetry::MetricTable<ServerSource>& metric_table();  // those that it registers
+  static const telemetry::MetricTable<ServerSource>& metric_table();  // the constructor registers these metrics
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -96,10 +96,10 @@ class ServerSource final : private follow::SyncHost {
   follow::DeadlineTimer age_timer_;
   follow::DeadlineTimer refresh_timer_;
   follow::SyncClient client_;
-  std::optional<StateSaver::Saved> saved_;  // read from the disk; until follow()
+  std::optional<StateSaver::Saved> saved_;  // the last good state, from load_first() to follow()
   std::string saved_confirmed_;             // when the server had confirmed that state; "" after a new confirmation
   Time confirmed_at_;                       // valid while a snapshot is in force
-  bool lost_ = false;                       // the loss was logged
+  bool lost_ = false;                       // the loss of the watch was logged
 
   mutable std::mutex mutex_;  // guards the members below
   std::vector<std::string> degraded_;

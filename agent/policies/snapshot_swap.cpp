@@ -41,7 +41,7 @@ Counts counts_of(const policy::Snapshot& snapshot) {
 }  // namespace
 
 struct SnapshotSwap::Swap {
-  bool logged = true;
+  bool logged = true;  // false: withdraw() and restore(), which their callers log
   std::uint64_t revision = 0;
   std::string chain;
   Counts before;
@@ -49,7 +49,7 @@ struct SnapshotSwap::Swap {
   std::size_t warnings = 0;
   milliseconds load_time{0};  // validation and compilation
   Time published;
-  Time taken;               // when the last worker so far took it
+  Time taken;               // when the last worker took it
   std::size_t to_take = 0;  // workers that do not use it yet
   std::function<void()> done;
 };

@@ -1,7 +1,7 @@
-// Puts snapshots in force: hands each one to all workers, learns when the last worker uses it, and frees former ones.
+// Puts snapshots in force: hands each one to all workers, notices when all of them use it, and frees former ones.
 // Freeing happens on this thread, because it would delay decisions on a worker's.
 //
-// Thread: the io_context's, on which work may take long; before that runs, the owner's.
+// Thread: the io_context's, which may be busy for long; before the io_context runs, the owner's.
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,8 @@ class SnapshotSwap {
   // `began`: when loading the snapshot began. Calls `done` once all workers use the snapshot.
   void publish(Publication publication, std::size_t warnings, Time began, std::function<void()> done = {});
 
-  // withdraw() takes the snapshot away from the workers, restore() gives it back. in_force() does not change.
+  // withdraw() takes the snapshot away from the workers, because it is too old; restore() gives it back. in_force()
+  // does not change.
   void withdraw();
   void restore();
   bool withdrawn() const { return withdrawn_; }
@@ -71,7 +72,7 @@ class SnapshotSwap {
   std::vector<Publication> retired_;  // may still be in use; freed only here
   std::size_t untaken_ = 0;           // swaps that some worker has not taken yet
   bool withdrawn_ = false;
-  bool large_ = false;  // something large was published or retired
+  bool large_ = false;  // a publication took long (kLarge), and snapshots retired since then are not all freed
 };
 
 }  // namespace sluice::agent::policies

@@ -27,8 +27,8 @@ namespace sluice::agent::policies {
 
 class StateSaver {
  public:
-  static constexpr std::chrono::milliseconds kEvery{1'000};
-  static constexpr std::chrono::seconds kConfirmEvery{5};
+  static constexpr std::chrono::milliseconds kEvery{1'000};  // the least time between two saves
+  static constexpr std::chrono::seconds kConfirmEvery{5};    // the least time before the file's time is set again
 
   StateSaver(std::string path, telemetry::Log& log) : path_(std::move(path)), log_(log), files_(path_) {}
   ~StateSaver() { stop(); }

@@ -11,7 +11,7 @@
 namespace sluice::agent::policies {
 namespace {
 
-constexpr std::int64_t kLongest = 6144;  // so that the head of a request stays within the server's limit
+constexpr std::int64_t kLongest = 6144;  // bytes; keeps a request's header within the limit of the server
 
 // header.claims.signature, each in base64url (RFC 7515). The server verifies the signature and the claims.
 bool is_signed_token(std::string_view text) {
