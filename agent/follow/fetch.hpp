@@ -19,7 +19,7 @@ struct NewState {
   sync::Applied applied;
   bool whole = false;
 };
-struct NotModified {};
+struct NotModified {};  // 304: the server has nothing newer
 // The client must fetch a full snapshot: the server says so (410), or its delta does not fit.
 struct NeedFullSnapshot {
   std::string why;

@@ -89,8 +89,9 @@ class SyncClient::Impl {
   // The position that this stream announced last, until a fetch has covered it. While it is set, a fetch is pending or
   // a refused state waits for its retry.
   std::optional<sync::Position> announced_;
-  std::optional<sync::Position> announced_at_begin_;  // announced_ when the running fetch began; its answer covers that
-  bool announced_is_foreign_ = false;                 // the server says that announced_at_begin_ is of another history
+  // announced_ when the running fetch began. The answer to that fetch covers this position.
+  std::optional<sync::Position> announced_at_begin_;
+  bool announced_is_foreign_ = false;  // the server says that announced_at_begin_ is of another history
   std::optional<sync::SnapshotRefusal> refusal_;
   std::optional<Error> stream_error_;
   std::chrono::sys_seconds stream_error_since_;

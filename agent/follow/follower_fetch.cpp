@@ -101,7 +101,7 @@ void SyncClient::Impl::accepted() {
   state_ = offered_->applied.state;
   offered_.reset();
   on_accepted(whole ? FetchResult::whole : FetchResult::delta);
-  // The stream follows on from the former position, and the new state does not.
+  // The open stream continues from the former position, so it does not fit the new state.
   if (replaces) stream_.reopen();
 }
 
@@ -112,8 +112,9 @@ void SyncClient::Impl::refused(const Error& why) {
   refuse(head, why);
 }
 
-// The fetch named the position announced before it began, so its answer covers that position. If that position is of
-// another history, so is the rest of the stream: it is reopened.
+// The state in force is the server's newest, as far as this fetch can say. The fetch named the position that was
+// announced before it began, so the answer covers that position. If that position belongs to another history, the whole
+// stream does: the client drops the stream and opens another one.
 void SyncClient::Impl::on_accepted(FetchResult result) {
   const bool changed = result != FetchResult::not_modified;
   need_full_ = false;

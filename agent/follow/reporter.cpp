@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstRetry{200};
 constexpr std::chrono::seconds kMaxRetry{5};
-constexpr std::size_t kMaxReply = std::size_t{64} << 10;
+constexpr std::size_t kMaxReply = std::size_t{64} << 10;  // bytes
 
 }  // namespace
 
@@ -75,7 +75,7 @@ void Reporter::on_reply(const Result<http_client::Response>& result) {
   error_.reset();
   backoff_.reset();
   coalescer_.succeeded();
-  // The queue holds more: send it without waiting for the interval. But if this answer acknowledged nothing, wait.
+  // If the queue holds more, the next report is due at once. If this answer confirmed nothing new, it waits.
   if (!queue_.empty() && queue_.last_stored() > before) coalescer_.requested(Clock::now());
   source_.reported(*stored);
   schedule_send();

@@ -27,10 +27,11 @@ class Reporter {
   struct Source {
     std::function<sync::AgentState()> state;
     std::function<void(sync::ReportQueue& queue)> collect;  // adds the usage since the last call
-    std::function<void(std::int64_t stored)> reported;
+    std::function<void(std::int64_t stored)> reported;      // `stored`: the number of the newest stored report
     std::function<void(const Error& why)> failed;
   };
 
+  // `interval`: between two regular reports, ± 10 %. `gap`: between the starts of two reports, at least.
   Reporter(boost::asio::io_context& context, ServerLink& link, Duration interval, Duration gap, Source source);
 
   void start();

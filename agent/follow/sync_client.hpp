@@ -105,7 +105,8 @@ class SyncHost {
   ~SyncHost() = default;
 };
 
-// Callbacks for logs, metrics and histories of tests. Each may be empty. None may destroy the client.
+// Callbacks for logs and metrics, and for tests that record what happens. Each may be empty. None may destroy the
+// client.
 struct SyncObserver {
   std::function<void()> stream_opened = {};                // when its first line has arrived
   std::function<void(const Error& why)> stream_lost = {};  // lost, ended by the server, or not opened
@@ -125,7 +126,7 @@ class SyncClient {
  public:
   // REQUIRES: host outlives it.
   SyncClient(boost::asio::io_context& context, SyncOptions options, SyncHost& host, SyncObserver observer = {});
-  ~SyncClient();  // drops all requests without calling anybody
+  ~SyncClient();  // cancels all requests without calling back
   SyncClient(const SyncClient&) = delete;
   SyncClient& operator=(const SyncClient&) = delete;
 

@@ -37,7 +37,7 @@ class WatchStream {
   void close();                 // for good; the listener is not called
 
   bool connected() const { return connected_; }
-  bool begun() const { return begun_; }
+  bool begun() const { return begun_; }  // open() was called
   void set_cap(std::chrono::milliseconds cap) { reconnect_.set_cap(cap); }
   std::uint64_t connects() const { return client_.connects(); }
 
