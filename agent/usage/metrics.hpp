@@ -1,4 +1,4 @@
-// The metrics of usage.
+// The metrics of Usage: decisions that no report contains. App registers them.
 #pragma once
 
 #include "agent/usage/usage.hpp"

@@ -8,7 +8,7 @@ namespace sluice::agent::usage {
 namespace {
 
 std::uint64_t hash_of(const SubjectName& name) {
-  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio: spreads the bits
   const std::hash<std::string_view> hash;
   std::uint64_t out = hash(name.subject);
   out = (out ^ hash(name.policy)) * kOdd;

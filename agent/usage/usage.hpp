@@ -82,7 +82,7 @@ class WorkerUsage {
     std::uint64_t generation = 0;  // when row() returned it last
     bool free = false;
     UsageCounters counters;
-    std::array<std::uint64_t, kUsageOutcomes> taken{};
+    std::array<std::uint64_t, kUsageOutcomes> taken{};  // the counters at the last collection
   };
   static constexpr std::size_t kChunk = 256;  // rows read under one lock; the worker may wait that long
 
