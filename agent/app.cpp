@@ -98,12 +98,13 @@ class App {
         program::connections_per_worker(program::raise_descriptor_limit(), config.workers, options.max_connections);
     return options;
   }
-  bool load();
+  bool load();  // builds the workers and loads policies; false: the agent must not start
   void follow_server(policies::SnapshotSwap::Publish publish);
   WallTime now() const { return WallTime(std::chrono::microseconds(clock_.now_us())); }
   std::vector<std::string> degraded_stores() const;
   bool listen();
   bool listen_tcp_all();
+  // Logs the port, or why the address could not be bound. Returns whether it was bound.
   bool log_listener(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
                     const std::string& where);
   void drain();
@@ -187,6 +188,7 @@ bool App::listen() {
   if (!listen_tcp_all()) return false;
   if (!config_.listen_unix.empty()) {
     auto bound = workers_[0].listen_unix(config_.listen_unix, config_.listen_unix_mode);
+    // A Unix socket has no port; the log shows 0.
     Result<std::uint16_t> outcome = bound ? Result<std::uint16_t>(0) : std::unexpected(bound.error());
     if (!log_listener(outcome, "checks on a Unix socket", "--listen-unix", config_.listen_unix)) return false;
   }
@@ -197,8 +199,8 @@ bool App::listen_tcp_all() {
   bool many = config_.workers > 1;
   std::string address = config_.listen;
   if (many) {
-    // Workers share the port (SO_REUSEPORT), and so could any other process of this user without notice. Binding it
-    // once without sharing shows that the port is free. It also turns port 0 into a number.
+    // Workers share the port (SO_REUSEPORT). Another process of the same user could share it too, unnoticed. Binding
+    // the port once without sharing shows that it is free, and turns port 0 into a number.
     auto port = http::Server(admin_loop_, http::ServerOptions{}, probes_).listen_tcp(address, false);
     if (!port) return log_listener(port, "checks", "--listen", address);
     address = fmt::format("{}:{}", address.substr(0, address.rfind(':')), *port);

@@ -22,7 +22,7 @@ using boost::asio::ip::tcp;
 using namespace std::chrono_literals;
 using program::ConfigReader;
 
-constexpr std::size_t kMaxKeyName = 256;
+constexpr std::size_t kMaxKeyName = 256;  // bytes
 
 void read_policies(ConfigReader& reader, Config& config) {
   config.policies_file = reader.file("policies");
@@ -74,7 +74,7 @@ void read_unix_mode(ConfigReader& reader, Config& config) {
 }
 
 void read_unix_path(ConfigReader& reader, Config& config) {
-  constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;
+  constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;  // without the NUL byte at the end
   const program::FlagValue& path = reader.value("listen-unix");
   if (!path.given) return;
   config.listen_unix = path.text;

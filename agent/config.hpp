@@ -39,7 +39,7 @@ struct Config {
 
   std::string policies_file;                      // "": no bundle file; REQUIRED for check_config
   std::optional<policies::ServerOptions> server;  // policies come from a server instead
-  bool allow_without_snapshot = false;
+  bool allow_without_snapshot = false;            // checks without policies get 200; false: 503 no_snapshot
 
   std::optional<redis::Options> redis;  // absent: counters in memory
 
@@ -47,7 +47,7 @@ struct Config {
   http::CertificateFiles certificate;  // for `listen`; empty: no TLS
   std::string listen_unix;             // "": no Unix socket
   mode_t listen_unix_mode = 0660;
-  std::string admin;
+  std::string admin;  // address of probes and metrics
 
   std::size_t workers = 1;
   std::size_t max_in_flight = 10'000;

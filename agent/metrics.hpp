@@ -1,4 +1,4 @@
-// The agent's metrics as a whole: how its configuration selects them, and their descriptions.
+// Which metrics an agent has: the options that follow from its configuration, and descriptions for the reference.
 #pragma once
 
 #include <vector>

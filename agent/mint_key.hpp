@@ -1,4 +1,4 @@
-// `sluice-agent mint-key`: a new API key as one JSON object.
+// `sluice-agent mint-key`: makes an API key and describes it as one JSON object.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Reads the flags about the server (--server and those that belong to it). A part of config.
+// Reads --server and the flags that need it. Only config.cpp uses this file.
 #pragma once
 
 #include <optional>

@@ -19,7 +19,7 @@ class Startup {
   // From `deadline` on, the agent counts as started whatever is missing.
   explicit Startup(Time deadline) : deadline_(deadline) {}
 
-  // What the start still waits for, a few words each. Once the result was empty, it stays empty.
+  // What the start still waits for, in a few words each. Once the agent has started, the result stays empty.
   std::vector<std::string> waits_for(Time now, bool has_policies, bool has_counters) {
     std::vector<std::string> missing;
     if (started_) return missing;

@@ -165,6 +165,7 @@ std::chrono::steady_clock::time_point Worker::last_turn() const {
       std::chrono::steady_clock::duration(last_turn_.load(std::memory_order_relaxed)));
 }
 
+// Every kTick: shows /livez that the loop still runs, and copies this worker's statistics into the metrics.
 void Worker::tick() {
   last_turn_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   const http::ServerStats& stats = server_.stats();

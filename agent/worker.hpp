@@ -1,5 +1,5 @@
 // One of N identical workers: an event loop on its own thread, with its own listeners, its own connection to Redis and
-// its own pointer to the snapshot. The memory counters are the only locked data that workers share.
+// its own pointer to the snapshot. Workers share WorkerShared; only its memory counters and its logs take locks.
 //
 // Thread: everything runs on the worker's loop, except the functions marked "from any thread".
 #pragma once
@@ -67,9 +67,8 @@ class Worker {
   void run();  // returns after stop(); the calling thread becomes the worker's thread
 
   // From any thread:
-  // The loop decides by this snapshot from its next turn on, then calls `taken` on the loop. The caller keeps the
-  // former snapshot alive until this worker has let go of it, because freeing a snapshot takes longer than a decision
-  // may.
+  // Puts the snapshot in force on the loop, then calls `taken` there. The caller keeps the former snapshot until no
+  // worker refers to it any more: freeing a snapshot takes longer than a decision may, so no worker may do it.
   void set_snapshot(policies::Publication publication, std::function<void()> taken = {});
   void set_head(api::CheckApi::Head head);    // the position that /v1/snapshot shows
   void drain(std::function<void()> drained);  // answers the requests in flight, then calls back on the loop
