@@ -1,4 +1,4 @@
-// Authenticates agents from memory: finds the agent token or the binding that a bearer token belongs to.
+// Finds the agent token or the binding that a bearer token belongs to, in memory. Callers and watches use it.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -36,8 +36,8 @@ struct SyncCall {
   std::string request_id;
   std::string body;
   bool gzip = false;
-  Asked asked = Asked::no;  // whether this request has queried PostgreSQL
-  boost::asio::steady_timer timer;
+  Asked asked = Asked::no;          // whether this request has queried PostgreSQL
+  boost::asio::steady_timer timer;  // ends the wait for that query
 };
 
 }  // namespace sluice::server::sync

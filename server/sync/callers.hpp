@@ -1,8 +1,8 @@
-// Authenticates agents from memory. If the memory does not suffice, it says what to query first: PostgreSQL (for a new
-// token or binding) or Kubernetes (for the identity of a pod).
+// Authenticates agents from memory, for the sync routes. If memory does not suffice, find() returns what to query
+// first: PostgreSQL (for a new token or binding) or Kubernetes (for the identity of a pod).
 //
-// A valid token always passes, from any address. An address that has failed too often has at most one review by
-// Kubernetes in flight, so that it cannot use up the reviews that others need.
+// A valid token is accepted from any address, also after failures. An address that has failed too often has at most one
+// review by Kubernetes in flight, so it cannot use up the reviews that others need.
 //
 // Thread: the loop.
 #pragma once
@@ -31,11 +31,11 @@ class Callers {
   // REQUIRES: called before the first request. Accepts tokens of service accounts from now on.
   void review_through(identity::Reviewer& reviewer) { reviewer_ = &reviewer; }
 
-  // The credentials of a request, and what was queried for it already.
+  // The credentials of a request, and which queries were made for it already.
   struct Shown {
     std::string authorization;
-    std::string source;
-    identity::KnownReviewPtr review = nullptr;
+    std::string source;                         // the sender's address
+    identity::KnownReviewPtr review = nullptr;  // from Kubernetes; nullptr: not queried
     bool asked_postgres = false;
   };
   enum class Ask : std::uint8_t { nothing, postgres, kubernetes };

@@ -9,7 +9,7 @@
 namespace sluice::server::sync {
 namespace {
 
-constexpr std::size_t kMemberBytes = 96;  // size of an object on the wire besides its document
+constexpr std::size_t kMemberBytes = 96;  // about the size of an object on the wire besides its document
 
 // A removal holds only the id.
 sluice::sync::ObjectChange change_of(const sluice::sync::Edit& edit) {

@@ -1,4 +1,4 @@
-// Builds the documents that agents fetch, from the sets of objects of scopes.
+// Builds the documents that agents fetch: full snapshots and deltas of a scope. `documents` calls it on its threads.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,8 @@ class ScopeSets {
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::minutes kKept{5};  // after its last use
 
-  // Takes time for the changes since the scope's last use; for an older state, time for the whole scope.
+  // The objects of a scope in `world`. The time it takes grows with the changes since the scope's last use; the first
+  // time, or for an older state, with all objects of the scope.
   sluice::sync::ObjectSet at(const World& world, const SyncScope& scope, Time now);
 
   void drop_unused(Time now);
@@ -43,10 +44,10 @@ class ScopeSets {
 
 struct Document {
   std::string text;
-  bool whole = true;
+  bool whole = true;  // a full snapshot; false: a delta
 };
 
-// Builds the delta from revision `since` to this state. Builds a full snapshot if `since` is absent or older than the
+// Builds the delta from revision `since` to `world`. Builds a full snapshot if `since` is absent or older than the
 // history, or if the delta would be as large. REQUIRES: `objects` are the scope's objects in `world`; `since` is part
 // of its history, or older.
 Document make_document(const World& world, const SyncScope& scope, const sluice::sync::ObjectSet& objects,

@@ -1,8 +1,10 @@
 // Builds and compresses the answers to fetches on two threads, and shares equal answers. Deltas have a thread of their
-// own, so that they do not wait behind full snapshots of large scopes.
+// own, so they do not wait behind full snapshots of large scopes.
 //
 // Answers are cached while their state is the newest, up to kMostBytes. A request for an answer that is being built
-// waits for it. Thread: the loop; callbacks run there too. run() executes other long work on one of the threads.
+// waits for it. run() executes other long work on the thread for full snapshots.
+//
+// Thread: the loop; callbacks run there too.
 #pragma once
 
 #include <condition_variable>
@@ -56,8 +58,8 @@ class Documents {
 
   struct Answer {
     sluice::http::SharedBody body;  // nullptr: building it failed
-    bool packed = false;            // gzip
-    bool whole = true;
+    bool packed = false;            // compressed with gzip
+    bool whole = true;              // a full snapshot; false: a delta
   };
   using Taken = std::move_only_function<void(const Answer&)>;
 
@@ -66,14 +68,14 @@ class Documents {
   Documents(const Documents&) = delete;
   Documents& operator=(const Documents&) = delete;
 
-  // REQUIRES: calls pass states in ascending order; `since` as for make_document(). `taken` may be called before this
-  // returns.
+  // Passes the answer to `taken`, possibly before this returns. `packed`: the agent accepts gzip. REQUIRES: no call
+  // passes an older state than the call before; `since` as for make_document().
   void get(const WorldPtr& world, const SyncScope& scope, std::optional<std::int64_t> since, bool packed, Taken taken);
 
   // Runs a job on the thread for full snapshots, in order.
   void run(std::move_only_function<void()> job) { slow_.run(std::move(job)); }
 
-  // Frees sets of scopes that were not used for 5 min.
+  // Frees the object sets of scopes that were not used for 5 min.
   void tidy();
   // Ends the threads after their running jobs and discards waiting jobs.
   void stop();
@@ -95,7 +97,7 @@ class Documents {
   boost::asio::io_context& loop_;
   SyncStatistics& statistics_;
 
-  // The loop's.
+  // Only the loop's thread uses these.
   std::map<Key, Entry> entries_;
   std::uint64_t newest_ = 0;
   std::size_t bytes_ = 0;

@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kHangs{5};  // a round that takes longer gets no answer
+constexpr std::chrono::seconds kHangs{5};  // after this time /readyz reports a running round as stuck
 
 std::int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now().time_since_epoch()).count();
@@ -30,7 +30,7 @@ std::int64_t now_ms() {
 
 }  // namespace
 
-// A connection that receives notifications of revisions. It executes LISTEN before the first read.
+// A connection that receives notifications of new revisions. Its constructor executes LISTEN.
 class Feed::Connection {
  public:
   Connection(const postgres::DatabaseOptions& database, std::function<void()> heard)
@@ -242,7 +242,7 @@ void Feed::await_next_round() {
       std::array<pollfd, 2> waiting{{{.fd = connection_->socket(), .events = POLLIN, .revents = 0},
                                      {.fd = wake_, .events = POLLIN, .revents = 0}}};
       const auto time = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
-      // Notifications within kPace can wait: the round that is due will read their revisions.
+      // While a round is due, notifications need not wake the thread: that round will read their revisions.
       const bool owed = rounds_.due().has_value();
       poll(owed ? &waiting[1] : waiting.data(), owed ? 1 : 2, static_cast<int>(time));
       forget_wake();

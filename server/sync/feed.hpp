@@ -1,13 +1,13 @@
-// Follows PostgreSQL and keeps the state that agents follow in memory, also while PostgreSQL is away.
+// Follows PostgreSQL and keeps the state that agents fetch in memory, also while PostgreSQL cannot be reached.
 //
 // A round reads all new revisions in one transaction of a few statements, however many agents there are. A round starts
-// when PostgreSQL notifies (only a hint), every look_every, and on look(). The first one after a quiet time starts at
-// once; after that there is at most one per kPace. After a lost connection the feed reconnects: LISTEN first, then
-// read. If the known position is no longer part of PostgreSQL's history (a backup was restored, or a failover lost
-// commits), it reads everything again.
+// when PostgreSQL sends a notification (which may get lost), every look_every, and on look(). The first round after a
+// quiet time starts at once; after that there is at most one round per kPace. After a lost connection the feed
+// reconnects, executes LISTEN, and then reads, so no change is missed. If its position is no longer part of
+// PostgreSQL's history (a backup was restored, or a failover lost commits), it reads everything again.
 //
-// Thread safety: all public functions may be called from any thread. The work runs on a thread of its own with its own
-// connection; it calls the listener.
+// Thread safety: all public functions may be called from any thread. The feed's own thread has its own connection; it
+// runs the rounds and calls the listener.
 #pragma once
 
 #include <atomic>
@@ -47,13 +47,12 @@ class Feed {
 
   // REQUIRES: called once. Does not wait for PostgreSQL.
   void start(Listener listener);
-  // Returns false if the thread still waits for PostgreSQL after `patience`: then only the end of the process ends it.
+  // Returns false if the thread still waits for PostgreSQL after `patience`. It then ends with the process.
   bool stop_within(std::chrono::milliseconds patience);
   void stop();
 
-  // Requests a round that starts after this call. Calls `told` with whether the round succeeded, after the listener got
-  // the new state; possibly on this thread and before this returns. While PostgreSQL is known to be away, calls
-  // told(false) at once. There is no time limit.
+  // Requests a round that starts after this call. When the round has ended, calls told(succeeded), after the listener
+  // got the new state. If the last round failed, calls told(false) at once, on this thread. There is no time limit.
   void look(std::function<void(bool asked)> told);
 
   // Reasons for /readyz.
@@ -62,10 +61,10 @@ class Feed {
   struct Statistics {
     std::atomic<std::uint64_t> revisions{0};  // read
     std::atomic<std::uint64_t> rounds{0};     // that succeeded
-    std::atomic<std::uint64_t> wholes{0};     // full readings
-    std::atomic<std::uint64_t> failures{0};
-    std::atomic<std::int64_t> revision{0};  // the newest one read
-    std::atomic<bool> following{false};     // the last round succeeded
+    std::atomic<std::uint64_t> wholes{0};     // full reads
+    std::atomic<std::uint64_t> failures{0};   // rounds that failed
+    std::atomic<std::int64_t> revision{0};    // the newest one read
+    std::atomic<bool> following{false};       // the last round succeeded
   };
   const Statistics& statistics() const { return statistics_; }
 
@@ -91,7 +90,7 @@ class Feed {
   Statistics statistics_;
   int wake_ = -1;  // an eventfd
 
-  // The thread's.
+  // Only the feed's thread uses these.
   std::unique_ptr<Connection> connection_;
   WorldPtr world_;
   sluice::sync::Coalescer rounds_{kPace};

@@ -1,4 +1,4 @@
-// The interface from the sync routes to the fleet: passes reports and watches on, and returns numbers of live agents.
+// The interface through which the sync routes pass reports and watches to the fleet, and get numbers of live agents.
 //
 // Thread: the server's loop; no function blocks.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace sluice::server::sync {
 
-// An authenticated agent: its token or binding, and the scope of that.
+// An authenticated agent: its token or binding, and the scope of that token or binding.
 struct AgentCaller {
   std::string token_id;                 // or "binding:<id>"
   std::string organization_id;          // "": the platform
@@ -29,18 +29,18 @@ struct AgentCaller {
 
 class FleetPort {
  public:
-  // Takes an agent's report. `source`: the sender's address. Returns the number of the last report of this agent and
-  // boot that is stored in PostgreSQL.
+  // Takes an agent's report. `source`: the sender's address. Returns the number of the last report that PostgreSQL has
+  // stored of this agent since its start (of this `boot`).
   virtual std::int64_t report(const AgentCaller& caller, std::string_view source,
                               sluice::sync::ReportDocument report) = 0;
 
-  // A watch was opened or has ended. An agent that reconnects may have several for a moment. `held`: the agent's
-  // position, which may be older after a restart.
+  // A watch was opened or has ended. An agent that reconnects may have two watches for a short time. `held`: the
+  // agent's position; after a restart of the agent it may be older than before.
   virtual void watch_began(const AgentCaller& caller, std::string_view agent_id,
                            const std::optional<sluice::sync::Position>& held) = 0;
   virtual void watch_ended(const AgentCaller& caller, std::string_view agent_id) = 0;
 
-  // The numbers for the tenants in the caller's scope.
+  // The number of live agents for each tenant in the caller's scope.
   virtual sluice::sync::LiveAgents live_agents(const AgentCaller& caller) = 0;
   // The number of live agents of the whole fleet.
   virtual std::size_t live() const = 0;

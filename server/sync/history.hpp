@@ -1,7 +1,7 @@
 // The recent revisions with their positions and the objects that each one changed. Deltas are built from it.
 //
-// Bounded by kMostSteps revisions and kMostTouched objects; the oldest are dropped first. Copies share their chunks, so
-// that copying is cheap however long the history is.
+// A history holds at most kMostSteps revisions and kMostTouched changed objects; it drops the oldest revisions first.
+// Copies share their chunks, so copying is cheap however long the history is.
 //
 // Thread safety: values; any number of threads may read one at the same time.
 // Invariant: the steps are those of the revisions after base(), without a gap.
@@ -27,6 +27,7 @@ struct Touched {
   std::string_view tenant() const { return id.kind == Kind::tenant ? id.id : id.tenant_id; }
 };
 
+// One revision and what it changed.
 struct Step {
   sluice::sync::Position at;  // of this revision; its chain is "" if unknown
   std::vector<Touched> touched;
@@ -50,8 +51,8 @@ class History {
 
   // The relation of a position to this history.
   enum class Place : std::uint8_t {
-    head,
-    within,     // all changes since then are known
+    head,       // the newest revision
+    within,     // an older one; all changes after it are known
     forgotten,  // older than base(), so it may belong to another history too
     above,      // later than head()
     foreign,    // a revision of this history, but with another chain

@@ -23,7 +23,8 @@ std::string followed_kinds() {
   return names;
 }
 
-// The store calls the settings 'global', and gives a tenant its own id as tenant_id.
+// The id that agents know an object by. In PostgreSQL the settings have the id 'global', and a tenant has its own id as
+// tenant_id.
 ObjectId wire_id(Kind kind, const char* tenant_id, const char* id) {
   return {.kind = kind, .tenant_id = info(kind).in_tenant() ? tenant_id : "", .id = kind == Kind::setting ? "" : id};
 }
@@ -52,6 +53,7 @@ std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
   return token;
 }
 
+// Returns one step for each revision after `from` up to `head`: with its chain, still without objects.
 std::vector<Step> read_steps(postgres::Transaction& tx, const sluice::sync::Position& from,
                              const sluice::sync::Position& head) {
   std::vector<Step> steps;
@@ -65,8 +67,8 @@ std::vector<Step> read_steps(postgres::Transaction& tx, const sluice::sync::Posi
        tx.exec("SELECT revision, encode(chain, 'hex') FROM revisions WHERE revision > $1", from.revision)) {
     step_of(row[0]).at.chain = row[1].c_str();
   }
-  // Servers of an earlier schema write no row there. A revision without a chain is never an agent's position, except
-  // the newest.
+  // Servers of an earlier schema write no row into `revisions`. Without a row a revision has no chain, so it matches no
+  // agent's position. The newest revision always has one.
   if (!steps.empty()) steps.back().at.chain = head.chain;
   return steps;
 }
@@ -78,6 +80,7 @@ struct ChangeRow {
   store::ObjectKey key;
 };
 
+// Reads the newest `most` changes after a revision, oldest first.
 std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t after, std::size_t most) {
   static const std::string kChanges = fmt::format(
       "SELECT revision, kind, organization_id, tenant_id, id FROM changes WHERE revision > $1 AND kind IN ({}) "
@@ -94,6 +97,7 @@ std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t afte
   return changes;
 }
 
+// Adds a change to the step of its revision. `from`: the revision before the first step.
 void note(const ChangeRow& change, std::vector<Step>& steps, std::int64_t from) {
   if (!info(change.kind).to_agents()) return;
   steps[static_cast<std::size_t>(change.revision - from - 1)].touched.push_back(
@@ -101,7 +105,7 @@ void note(const ChangeRow& change, std::vector<Step>& steps, std::int64_t from) 
        .organization_id = change.key.organization_id});
 }
 
-// Reads the recent revisions, as far as they are recorded without a gap and within the bounds.
+// Reads the recent revisions, back to the first gap in the table `revisions` or to the bounds of a history.
 History read_history(postgres::Transaction& tx, const sluice::sync::Position& head) {
   std::int64_t from = std::max<std::int64_t>(0, head.revision - kRecentRevisions);
   const std::vector<ChangeRow> changes = read_changes(tx, from, History::kMostTouched);
@@ -172,13 +176,13 @@ std::shared_ptr<const identity::Bindings> read_bindings(postgres::Transaction& t
 
 void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, World& world) {
   std::vector<sluice::sync::Edit> edits;
-  std::vector<ObjectId> ids;  // ids of removals; reserved in advance, because edits point into it
+  std::vector<ObjectId> ids;  // ids of removals; must not reallocate, because edits point into it
   std::size_t most = 0;
   for (const auto& [kind, touched] : keys) most += touched.size();
   ids.reserve(most);
   for (const auto& [kind, touched] : keys) {
     if (!info(kind).to_agents()) continue;
-    // Removes all ids first. If several edits have the same id, the last one counts.
+    // Removes all ids first, then adds the objects that still exist: the last edit of an id counts.
     for (const store::ObjectKey* key : touched) {
       ids.push_back(wire_id(kind, key->tenant_id.c_str(), key->id.c_str()));
       edits.push_back(sluice::sync::Edit::removal(ids.back().view()));

@@ -1,4 +1,4 @@
-// Reads states from PostgreSQL: a full state, or the next state after a known one.
+// Reads the state that agents fetch from PostgreSQL: all of it, or what changed since a known state. The feed uses it.
 //
 // Thread safety: none; runs in the caller's transaction. Everything throws what libpqxx throws.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace sluice::server::sync {
 
-// REQUIRES for both functions: see_one_state() and Scope::everything().
+// REQUIRES for both functions: the transaction has called see_one_state() and entered Scope::everything().
 
 // Reads a full state, with up to kRecentRevisions revisions as its history.
 inline constexpr std::int64_t kRecentRevisions = 1000;
@@ -20,7 +20,7 @@ World read_world(postgres::Transaction& tx);
 enum class Course : std::uint8_t {
   same,   // no new revision
   moved,  // there is a next state
-  broken  // the known state is of another history, or too old: read a full state
+  broken  // the known state is of another history, or too much changed since: read a full state
 };
 
 struct Followed {

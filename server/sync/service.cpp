@@ -112,7 +112,7 @@ void SyncService::answer_call(const CallPtr& call) {
   }
 }
 
-// nullptr: a query is running, and the call continues after it.
+// Returns the token of the call's agent. nullptr: a query is running, and the call continues after it.
 std::shared_ptr<const AgentToken> SyncService::caller_of(const CallPtr& call) {
   call->shown.asked_postgres = call->asked != SyncCall::Asked::no;
   Callers::Found found = callers_.find(*world_, call->shown);
@@ -126,7 +126,8 @@ std::shared_ptr<const AgentToken> SyncService::caller_of(const CallPtr& call) {
   return std::move(found.token);
 }
 
-// Requests a round of the feed and continues the call afterwards. Returns false if that was done before.
+// Requests a round of the feed and continues the call afterwards, at the latest after ask_timeout. Returns false if
+// this call has done that before.
 bool SyncService::ask_first(const CallPtr& call) {
   if (call->asked != SyncCall::Asked::no) return false;
   call->asked = SyncCall::Asked::waiting;
@@ -146,7 +147,7 @@ bool SyncService::ask_first(const CallPtr& call) {
 }
 
 void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) {
-  // The agent's watch may run on a server that is ahead of this one.
+  // The agent's watch may run on another server that is ahead of this one.
   const auto& heard = call->positions.heard;
   call->heard_is_foreign = heard && world_->history.denies(*heard);
   if (call->heard_is_foreign && must_ask_of_history(call)) return;
@@ -173,7 +174,8 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
                  [this, call](const Documents::Answer& document) { send_document(*call, document); });
 }
 
-// Queries PostgreSQL once about the caller's history. Throws if that failed.
+// Queries PostgreSQL once, because its history may have a position that this server does not know. Returns true while
+// the query runs; the call continues after it. Returns false once the query is done. Throws if it failed.
 bool SyncService::must_ask_of_history(const CallPtr& call) {
   if (ask_first(call)) return true;
   if (call->asked == SyncCall::Asked::failed) {

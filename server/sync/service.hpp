@@ -1,8 +1,8 @@
-// The routes of policy sync for agents: snapshot, watch, report, and the login to their counters. All answers come from
+// The routes of policy sync for agents: snapshot, watch, report, and the login to the counters' Redis. It answers from
 // memory.
 //
 // If an agent names a later revision, another history or an unknown token, the server queries PostgreSQL first, because
-// it may be behind itself. It has Kubernetes review pods' tokens from time to time.
+// the server's own state may be older. It has Kubernetes review pods' tokens from time to time.
 //
 // Thread: the loop.
 #pragma once

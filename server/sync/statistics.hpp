@@ -10,20 +10,20 @@ struct SyncStatistics {
   using Counter = std::atomic<std::uint64_t>;
 
   // Fetches by their answers.
-  Counter fetched_whole{0};
+  Counter fetched_whole{0};  // full snapshots
   Counter fetched_delta{0};
   Counter fetched_nothing{0};  // 304
   Counter fetched_resync{0};   // 410
-  Counter document_bytes{0};   // of bodies answered, as sent
-  Counter built{0};            // documents; answers that share one count once
-  Counter built_bytes{0};      // as sent
+  Counter document_bytes{0};   // of the snapshots and deltas sent, after compression
+  Counter built{0};            // snapshots and deltas built; fetches that share one count it once
+  Counter built_bytes{0};      // after compression
 
-  Counter invalidations{0};  // changes that watches heard of, each watch for itself
-  Counter lines{0};          // invalidations written
-  Counter folded{0};         // invalidations that had no line of their own
+  Counter invalidations{0};  // changes in the scope of an open watch, counted for each watch
+  Counter lines{0};          // announcements written
+  Counter folded{0};         // changes without an announcement of their own, because another one covered them
   Counter heartbeats{0};
   Counter reports{0};
-  Counter asked{0};                      // requests for which PostgreSQL was looked at first
+  Counter asked{0};                      // requests that waited for a read of PostgreSQL
   Counter refused{0};                    // 401, 429
   std::atomic<std::int64_t> watches{0};  // open now
 };

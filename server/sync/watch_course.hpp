@@ -1,6 +1,6 @@
-// Decides what one watch sends, and when. The first invalidation after a quiet time is sent at once, later ones at most
-// once per window, always with the newest position. Heartbeats follow in between. Nothing is queued for a slow reader:
-// once it reads again, it gets the newest position.
+// Decides what one watch sends, and when. It announces the first change after a quiet time at once, and later ones at
+// most once per window of the Coalescer, always with the newest position. It sends heartbeats in between. It queues
+// nothing for a slow reader: once the reader reads again, it gets the newest position.
 //
 // Time is a parameter; no I/O. Thread safety: none; one thread at a time.
 #pragma once
@@ -23,9 +23,10 @@ class WatchCourse {
     Duration heartbeat_phase{0};  // offset within heartbeat_every; spreads the heartbeats of many watches
     Time end = Time::max();
   };
-  enum class Say : std::uint8_t { nothing, invalidation, heartbeat, end };
+  enum class Say : std::uint8_t { nothing, invalidation, heartbeat, end };  // invalidation: an announcement
 
-  // The first line is due at once: an invalidation if the agent's state is not the newest, else a heartbeat.
+  // The first line is due at once: an announcement if `changed` (the agent's state is not the newest), else a
+  // heartbeat.
   WatchCourse(Time now, bool changed, const Plan& plan)
       : plan_(plan), grid_(now + plan.heartbeat_phase), next_heartbeat_(now) {
     if (!changed) return;
@@ -37,12 +38,12 @@ class WatchCourse {
   void changed(Time now) { lines_.invalidated(now); }
   void end_now() { plan_.end = Time::min(); }
 
-  // What to send now. After an invalidation or heartbeat, the caller calls said() or refused().
+  // What to send now. The caller tries to write an announcement or heartbeat, then calls said() or refused().
   Say next(Time now) {
     if (now >= plan_.end) return Say::end;
     if (blocked_) return Say::nothing;
     if (lines_.begin(now)) return saying_ = Say::invalidation;
-    // A heartbeat says that nothing changed since the last invalidation.
+    // A heartbeat states that nothing changed since the last announcement, so none may be due.
     if (now >= next_heartbeat_ && lines_.idle()) return saying_ = Say::heartbeat;
     return Say::nothing;
   }
@@ -57,9 +58,10 @@ class WatchCourse {
     blocked_ = true;
     if (saying_ == Say::invalidation) lines_.failed(now, {});
   }
+  // The connection has room again.
   void room() { blocked_ = false; }
 
-  // When to call next() again, unless something happens before.
+  // When to call next() again, unless changed(), room() or end_now() is called before.
   Time due() const {
     if (blocked_) return plan_.end;
     return std::min(plan_.end, lines_.due().value_or(lines_.idle() ? next_heartbeat_ : Time::max()));
@@ -68,7 +70,7 @@ class WatchCourse {
   const sluice::sync::Coalescer::Counters& counters() const { return lines_.counters(); }
 
  private:
-  // Heartbeats are sent at fixed intervals, starting at the phase.
+  // Sets the next heartbeat: on a fixed grid of heartbeat_every that starts at the phase.
   void settle(Time now) {
     while (grid_ <= now) grid_ += plan_.heartbeat_every;
     next_heartbeat_ = grid_;

@@ -14,9 +14,9 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kNoSpread = 50;  // watches
+constexpr std::size_t kNoSpread = 50;  // up to so many watches, agents fetch at once
 constexpr std::chrono::milliseconds kMostSpread{1'000};
-constexpr std::size_t kSmallFleet = 1'000;
+constexpr std::size_t kSmallFleet = 1'000;              // agents
 constexpr std::chrono::milliseconds kReconnect{4'000};  // the limit that agents use by themselves
 constexpr std::chrono::seconds kLiveKept{1};            // maximum age of the number of live agents
 
@@ -51,6 +51,7 @@ std::optional<std::chrono::milliseconds> reconnect_max_for(std::size_t fleet) {
   return std::min(sluice::sync::kMaxReconnect, std::chrono::milliseconds(ms));
 }
 
+// The watches that share one scope.
 struct Watches::ScopeWatches {
   std::list<std::shared_ptr<Watch>> watches;
   std::shared_ptr<const sluice::sync::LiveAgents> live;  // the last numbers; replaced only if they differ
@@ -96,7 +97,7 @@ Watches::Watches(boost::asio::io_context& loop, FleetPort& fleet, SyncStatistics
 
 Watches::~Watches() = default;
 
-// A random end within life_min to life_max, but not after the token's expiry.
+// A random time between life_min and life_max from now, but not after the token's expiry.
 Watches::Time Watches::end_of(const AgentToken& token, Time now) {
   std::uniform_int_distribution<std::int64_t> life(options_.life_min.count(), options_.life_max.count());
   Time end = now + std::chrono::milliseconds(life(random_));
@@ -187,6 +188,8 @@ void Watches::reviewed(const std::weak_ptr<Watch>& of, const identity::KnownRevi
   if (watch && watch->open && known->review.outcome == identity::Review::Outcome::bad) remove(*watch);
 }
 
+// Announces the newest state to every watch with a change in its scope since `before`. If the history does not reach
+// back that far, every scope may have changed.
 void Watches::wake(const WorldPtr& before) {
   const Time now = steady_clock::now();
   const std::int64_t since = before->head().revision;
@@ -258,6 +261,7 @@ std::string Watches::line_of(Watch& watch, WatchCourse::Say say) {
   return write_line(line);
 }
 
+// Counts the live agents of a scope, unless the last count is younger than kLiveKept.
 void Watches::refresh_live(ScopeWatches& scope, Time now) {
   if (scope.live && now - scope.live_at < kLiveKept) return;
   scope.live_at = now;
@@ -266,6 +270,7 @@ void Watches::refresh_live(ScopeWatches& scope, Time now) {
     scope.live = std::make_shared<const sluice::sync::LiveAgents>(std::move(live));
 }
 
+// Sets the watch's timer to the time when its next line is due.
 void Watches::arm(Watch& watch) {
   const Time due = watch.course.due();
   if (due == watch.armed) return;
@@ -279,6 +284,7 @@ void Watches::arm(Watch& watch) {
   });
 }
 
+// Adds the watch's merged changes since the last call to the statistics.
 void Watches::count(Watch& watch) {
   const std::uint64_t folded = watch.course.counters().folded;
   statistics_.folded += folded - std::exchange(watch.folded, folded);

@@ -2,8 +2,8 @@
 //
 // Only changes in its scope wake a watch; WatchCourse decides what it sends and when. A stream ends after 5 to 10 min,
 // when its token becomes invalid, and when PostgreSQL's history has changed, because revisions on one stream only grow.
-// A pod's token is reviewed again while its stream is open; the stream ends when Kubernetes refuses it. While
-// Kubernetes cannot be reached the stream stays open. That is safe, because a fetch needs a reviewed token.
+// Kubernetes reviews a pod's token again while its stream is open; the stream ends when Kubernetes refuses the token.
+// The stream stays open while Kubernetes cannot be reached. That is safe, because a fetch needs a reviewed token.
 //
 // Thread: the loop.
 #pragma once
@@ -35,15 +35,15 @@ struct WatchOptions {
   std::chrono::milliseconds heartbeat_every{2'000};
   std::chrono::milliseconds life_min{std::chrono::minutes(5)};
   std::chrono::milliseconds life_max{std::chrono::minutes(10)};
-  std::chrono::milliseconds review_every{5'000};  // how often to check which pods' tokens need another review
+  std::chrono::milliseconds review_every{5'000};  // how often to look for pods' tokens that need another review
 };
 
-// The time over which agents spread their fetches after the same change: 0 for a few watches, else 1 ms for every two
-// of them. A small server can answer that many besides its other work.
+// The time over which agents spread their fetches after the same change: 0 up to 50 watches, else 1 ms for every two
+// watches, at most 1 s. A small server can answer two fetches in 1 ms besides its other work.
 std::chrono::milliseconds spread_for(std::size_t watches);
 
-// The longest wait before an agent reconnects, for fleets above 1,000 agents: 4 s for each 1,000 agents.
-// nullopt: agents use their own limit.
+// The longest wait before an agent reconnects: 4 s for each 1,000 agents of the fleet, at most kMaxReconnect.
+// nullopt for up to 1,000 agents: they use their own limit.
 std::optional<std::chrono::milliseconds> reconnect_max_for(std::size_t fleet);
 
 class Watches {
@@ -54,7 +54,8 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Answers with a stream. `held`: the agent's position. `changed`: its state differs from the newest one, `world`.
+  // Answers with a stream. `held`: the agent's position. `world`: the newest state. `changed`: the agent's state may
+  // differ from it.
   void open(sluice::http::Reply reply, const sluice::http::Response& head, std::shared_ptr<const AgentToken> token,
             std::string agent_id, const std::optional<sluice::sync::Position>& held, const WorldPtr& world,
             bool changed);

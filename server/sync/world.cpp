@@ -6,12 +6,13 @@
 namespace sluice::server::sync {
 namespace {
 
+// The organization of a tenant; "" if there is no such tenant.
 std::string_view owner_of(const World& world, std::string_view tenant) {
   const auto found = world.owners->find(tenant);
   return found == world.owners->end() ? std::string_view() : std::string_view(found->second);
 }
 
-// Kinds of a tenant's objects, and the tenant itself.
+// Appends a tenant and all its objects that agents get.
 void add_tenant(const World& world, std::string_view tenant, std::vector<sluice::sync::Edit>& found) {
   if (auto object = world.objects.find({Kind::tenant, {}, tenant})) found.emplace_back(std::move(object));
   for (const Kind kind : kAllKinds) {

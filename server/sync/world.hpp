@@ -20,14 +20,14 @@
 
 namespace sluice::server::sync {
 
-// What gives an agent access: an agent token, or a token of Kubernetes together with the binding of its pod.
+// The access of one agent: by an agent token, or by a pod's Kubernetes token together with a binding.
 struct AgentToken {
   AgentCaller caller;
   auth::TokenDocument document;  // for a pod: only the expiry of its token
   KeyHash hash;
   // For pods only:
   std::optional<identity::PodIdentity> pod = {};
-  std::string bearer = {};  // the token, to be reviewed again
+  std::string bearer = {};  // the pod's token; Kubernetes reviews it again while a watch is open
   std::int64_t scope_since =
       0;  // the revision since which the scope is unchanged; older states of the agent may be of another scope
 };
@@ -40,8 +40,8 @@ struct World {
 
   const sluice::sync::Position& head() const { return history.head(); }
 
-  std::uint64_t number = 0;  // counts the states in this process
-  std::uint64_t line = 0;    // counts full readings; states with the same number follow each other
+  std::uint64_t number = 0;  // counts the states that this process has built, from 1
+  std::uint64_t line = 0;    // counts full reads, from 1; two states with the same `line` are of one history
   History history;
   sluice::sync::ObjectSet objects;
   std::shared_ptr<const TenantOwners> owners = std::make_shared<TenantOwners>();
@@ -54,12 +54,12 @@ using WorldPtr = std::shared_ptr<const World>;
 // Whether an object is in the scope, by its present owner.
 bool reaches(const World& world, const SyncScope& scope, const ObjectIdView& id);
 
-// All objects of a scope. Takes time for all of them.
+// All objects of a scope. The time it takes grows with their number.
 sluice::sync::ObjectSet objects_of(const World& world, const SyncScope& scope);
 
-// The edits that lead a scope from a revision to this state: the present form, or the removal, of each object changed
-// since then. Some objects may be the same as before. REQUIRES: world.history.base() ≤ since; `world` outlives the
-// edits.
+// The edits that bring a scope from revision `since` to this state. Each object that changed after `since` has one
+// edit: its present form, or its removal. Some edits may change nothing. REQUIRES: world.history.base() ≤ since;
+// `world` outlives the edits.
 std::vector<sluice::sync::Edit> edits_since(const World& world, const SyncScope& scope, std::int64_t since);
 
 }  // namespace sluice::server::sync
