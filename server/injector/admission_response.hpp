@@ -14,8 +14,8 @@ namespace sluice::server::injector {
 // warnings are for the creator of the pod.
 std::string write_review(std::string_view uid, const Injection& made);
 
-// A refusal as the API server understands it: a Status object (v1). It shows the message to whoever made the pod where
-// the failure policy is Fail, and logs it otherwise; of other bodies it says "unknown".
+// A refusal as a Status object (v1). With the failure policy Fail, the API server shows the message to the creator of
+// the pod; else it logs the message. For a body of another kind it would show "unknown".
 std::string write_status(unsigned code, std::string_view reason, std::string_view message);
 
 }  // namespace sluice::server::injector

@@ -1,4 +1,4 @@
-// The flags of the injector: --webhook and what goes into pods. A part of config.
+// The flags of the injector: --webhook, and the settings of agents in pods. server/config.cpp reads them.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The metrics of the injector.
+// The metrics of the injector: reviews of pods by the webhook, and pods that it missed.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

@@ -65,7 +65,7 @@ class MissedPods {
   telemetry::Log& log_;
   const std::chrono::milliseconds every_;
   boost::asio::steady_timer timer_;
-  std::shared_ptr<int> life_;  // answers that come after stop() find it gone
+  std::shared_ptr<int> life_;  // reset by stop(); answers that arrive later are ignored
   Statistics statistics_;
 
   // State of the current scan.
@@ -74,10 +74,10 @@ class MissedPods {
   std::size_t page_ = 0;                 // pods in a page
   std::vector<kubernetes::ObjectReference> found_;
 
-  std::vector<kubernetes::ObjectReference> unmarked_;
-  std::unordered_set<std::string> marked_;  // uids of missed pods that have their Event
-  std::string refused_;                     // why the last Event was not taken; "": they were
-  bool failing_ = false;
+  std::vector<kubernetes::ObjectReference> unmarked_;  // missed pods that still need their Event
+  std::unordered_set<std::string> marked_;             // uids of missed pods that have their Event
+  std::string refused_;   // why the API server refused an Event in this scan; "": it refused none
+  bool failing_ = false;  // the last scan failed, which was logged
 };
 
 }  // namespace sluice::server::injector

@@ -11,9 +11,9 @@
 
 namespace sluice::server::injector {
 
-// A member of an object; nullptr where there is none, it is null, or `object` is nullptr or no object.
+// A member of an object; nullptr if it is missing or null, and also if `object` is nullptr or not an object.
 const json::Value* member(const json::Value* object, std::string_view name);
-std::string_view text_member(const json::Value* object, std::string_view name);  // "": none, or no string
+std::string_view text_member(const json::Value* object, std::string_view name);  // "": missing, or not a string
 std::span<json::Value> items(const json::Value* object, std::string_view name);  // of a list
 bool is_true(const json::Value* object, std::string_view name);
 std::optional<std::int64_t> integer_member(const json::Value* object, std::string_view name);
@@ -26,9 +26,9 @@ class Pod {
 
   const json::Value* metadata() const { return metadata_; }
   const json::Value* spec() const { return spec_; }
-  // Its name, or what it will be generated from; for texts.
+  // The pod's name, or the prefix (`generateName`) from which the API server makes one; for log lines.
   std::string_view name() const;
-  // nullptr: none. An annotation may be the empty text.
+  // nullptr: no such annotation. An annotation may have the value "".
   const json::Value* annotation(std::string_view name) const { return member(member(metadata_, "annotations"), name); }
   std::string_view label(std::string_view name) const { return text_member(member(metadata_, "labels"), name); }
   std::span<json::Value> containers() const { return items(spec_, "containers"); }

@@ -12,6 +12,7 @@
 namespace sluice::server::injector {
 namespace {
 
+// Annotations that the injector writes itself. They are not settings.
 constexpr std::array<std::string_view, 4> kReserved{kInjected, kWarnings, kServerCa, kCountersCa};
 constexpr std::array<std::string_view, 4> kAmounts{"cpu-request", "cpu-limit", "memory-request", "memory-limit"};
 

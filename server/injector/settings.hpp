@@ -45,7 +45,7 @@ struct Override {
 };
 std::span<const Override> overrides();
 
-// Sets one of them. Error: `unknown`, `value`; the text completes a sentence that begins with the setting's name.
+// Sets the override called `name`. Errors: `unknown`, `value`. The text completes a sentence that begins with the name.
 Result<> set_override(SidecarSettings& settings, std::string_view name, std::string_view value);
 
 // Describes a contradiction between two settings, for which the API server would refuse the pod; "": none.

@@ -14,7 +14,7 @@ constexpr std::string_view kPodName = "POD_NAME";
 constexpr std::string_view kProgram = "/usr/bin/sluice-agent";  // the image holds both programs
 constexpr std::string_view kCaFile = "ca.crt";
 constexpr std::string_view kCountersCaFile = "counters-ca.crt";
-constexpr std::int64_t kUser = 65'532;
+constexpr std::int64_t kUser = 65'532;  // uid and gid of the image (USER in Containerfile)
 constexpr std::int64_t kTokenSeconds = 3'600;
 
 json::Writer compact() { return json::Writer(json::Writer::Layout::compact); }
@@ -101,7 +101,7 @@ void write_ports(json::Writer& out) {
   out.key("ports");
   out.begin_list();
   out.begin_object();
-  out.field("name", kContainer);  // what a PodMonitor names
+  out.field("name", kContainer);  // a PodMonitor refers to the port by this name
   out.field("containerPort", kAdminPort);
   out.field("protocol", "TCP");
   out.end_object();

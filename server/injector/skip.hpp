@@ -16,14 +16,14 @@
 namespace sluice::server::injector {
 
 enum class SkipReason : std::uint8_t {
-  opted_out,     // by the pod's label
-  namespace_,    // the system's, or the server's own
-  mirror_pod,    // shows a static pod; changing it changes nothing
-  host_network,  // its ports are the node's: a second such pod could not start
+  opted_out,     // the pod's label says disabled
+  namespace_,    // a namespace of the system, or the server's own
+  mirror_pod,    // it mirrors a static pod, and a change of the mirror has no effect
+  host_network,  // its ports are the node's ports, so a second pod with an agent could not start there
   windows,       // the agent is a Linux program
-  port_clash,    // one of its containers listens where the agent would
-  name_clash,    // it has a container with the sidecar's name that the injector did not add
-  volume_clash,  // likewise a volume
+  port_clash,    // a container listens on one of the agent's ports
+  name_clash,    // a container has the sidecar's name, but the injector did not add it
+  volume_clash,  // a volume has the name of one of the sidecar's, but the injector did not add it
   not_a_create,  // an existing pod cannot get a sidecar
 };
 inline constexpr std::size_t kSkipReasons = 9;
@@ -31,8 +31,8 @@ std::string_view to_string(SkipReason reason);
 
 struct Skip {
   SkipReason reason = SkipReason::opted_out;
-  std::string text;  // one sentence: why, and where there is one the way out
-  // The pod's creator wanted this, or it does not concern them: give no warning.
+  std::string text;  // one sentence: why, and how to change that if it can be changed
+  // True: the creator of the pod wanted no sidecar, or cannot change it. So there is no warning.
   bool wanted() const;
 };
 
