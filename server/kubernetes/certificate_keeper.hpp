@@ -111,15 +111,15 @@ class CertificateKeeper {
   TlsSecret secret_;
   Facts facts_;  // of the Secret with the version examined_
   Step step_ = Step::none;
-  std::optional<Error> error_;  // the round's first
+  std::optional<Error> error_;  // the first error of this round
 
   // State that lasts across rounds.
-  std::string examined_;
+  std::string examined_;                     // the resourceVersion that facts_ describes
   std::string announced_;                    // the next authority that all webhooks trust
   std::chrono::sys_seconds announced_at_{};  // when the keeper first saw that
   Served served_;
-  std::string served_chain_;
-  std::string trusted_;
+  std::string served_chain_;  // the certificate in force and its bridges, PEM
+  std::string trusted_;       // see ca_pem()
   std::optional<std::string> trouble_;
   Statistics statistics_;
 };

@@ -9,7 +9,7 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
-constexpr seconds kClocksDiffer = std::chrono::minutes(5);
+constexpr seconds kClocksDiffer = std::chrono::minutes(5);  // how far a client's clock may be behind
 constexpr std::size_t kMaxBridges = 3;  // clients that know the third-last authority still accept the certificate
 
 Standing standing_of(const TlsSecret& secret) {
@@ -28,6 +28,7 @@ Period lasting(seconds lifetime, sys_seconds now) {
   return {now - std::min(kClocksDiffer, lifetime / 12), now + lifetime};
 }
 
+// The union, sorted.
 std::vector<std::string> both(std::vector<std::string> names, const std::vector<std::string>& more) {
   names.insert(names.end(), more.begin(), more.end());
   std::ranges::sort(names);

@@ -1,4 +1,4 @@
-// The flags about the Kubernetes API and the certificate that the server stores there. A part of config.
+// The flags about the Kubernetes API and the certificate that the server stores there. server/config.cpp reads them.
 #pragma once
 
 #include <optional>
