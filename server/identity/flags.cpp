@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMaxAudience = 256;
+constexpr std::size_t kMaxAudience = 256;  // bytes
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The flags about reviews of agents' tokens and about the Redis login for agents. A part of config.
+// The flags about reviews of agents' tokens and about the Redis login for agents. server/config.cpp reads them.
 #pragma once
 
 #include <string>

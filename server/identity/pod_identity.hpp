@@ -1,6 +1,4 @@
-// The pod and service account that Kubernetes reports for a token.
-//
-// A value.
+// The pod and service account that Kubernetes reports for a token. A value.
 #pragma once
 
 #include <optional>

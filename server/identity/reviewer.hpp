@@ -1,5 +1,6 @@
-// Has Kubernetes review tokens, and caches the answers: an accepted token for `good_for`, but never beyond its expiry;
-// a refused one for `bad_for`. Concurrent reviews of one token share a request.
+// Has Kubernetes review agents' tokens for policy sync, and caches the answers. An accepted token is cached for
+// `good_for`, but never beyond its expiry; a refused token for `bad_for`. Concurrent reviews of one token share a
+// request.
 //
 // A revoked token keeps working for `good_for` and the 10 s that Kubernetes itself caches. While Kubernetes cannot be
 // reached, a cached review stays valid until it expires. After that the token is not accepted.
