@@ -1,4 +1,4 @@
-// The metrics of the connections to PostgreSQL.
+// The metrics of a Pool: connections to PostgreSQL, waiting requests, errors.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

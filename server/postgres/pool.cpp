@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kAwayFor{1};
+constexpr std::chrono::seconds kAwayFor{1};  // the pause after a failed attempt to connect
 
 // Detects within 30 s that a server is gone without closing the connection (machine or network failure). The kernel's
 // defaults take hours. Parameters in the URL take precedence.

@@ -2,7 +2,7 @@
 //
 // PostgreSQL's client blocks, so it must not run on an event loop. A job gets the connection of its thread. A lost
 // connection is discarded, because libpqxx would silently reconnect without the settings. While PostgreSQL is away, the
-// pool tries to connect once a second; in between, jobs get no connection at once.
+// pool tries to connect once a second. A job that runs in between gets no connection and does not wait for one.
 //
 // Thread safety: submit(), statistics and stop() may be called from any thread.
 #pragma once

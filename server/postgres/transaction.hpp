@@ -18,7 +18,7 @@ namespace sluice::server::postgres {
 struct Scope {
   std::string organization;          // "*": all rows; "": no rows
   std::vector<std::string> tenants;  // empty: all tenants of the organization
-  std::string actor;                 // id of the token; its idempotency keys are visible
+  std::string actor;                 // id of the admin token: the transaction sees this token's Idempotency-Keys
 
   static Scope everything(std::string actor) { return {.organization = "*", .tenants = {}, .actor = std::move(actor)}; }
   bool operator==(const Scope&) const = default;
@@ -29,7 +29,7 @@ class Transaction {
   // The transaction starts in no scope and sees no rows.
   explicit Transaction(pqxx::connection& connection) : work_(connection, "sluice") {}
 
-  // All reads see the same state of the database. REQUIRES: nothing was read yet.
+  // Makes all reads see the same state of the database. REQUIRES: called before the first read.
   void see_one_state() { work_.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); }
   void enter(const Scope& scope);
   // Makes the token with this id visible, to authenticate its holder.
@@ -42,8 +42,8 @@ class Transaction {
   // Executes the SQL as it is; it may hold several statements. REQUIRES: it contains no text of a caller.
   pqxx::result exec_text(const std::string& sql) { return work_.exec(sql); }
 
-  // Runs work that takes long without using PostgreSQL. Switches off the limit for idle sessions meanwhile, which would
-  // end this one. REQUIRES: the transaction holds no lock that others wait for.
+  // Runs work that takes long and does not use PostgreSQL. Switches off the idle time-out during the work, so that
+  // PostgreSQL does not end this session. REQUIRES: the transaction holds no lock that others wait for.
   template <class Work>
   auto unhurried(Work work) {
     const std::string limit = limit_idling("0");
