@@ -9,7 +9,7 @@
 namespace sluice::server::store {
 namespace {
 
-// Limits for one statement, far below its time-out and below PostgreSQL's maximum length of a text.
+// Limits for one statement. They keep it far below the statement time-out and PostgreSQL's longest text (1 GB).
 constexpr std::size_t kRows = 2000;
 constexpr std::size_t kBytes = std::size_t{8} << 20;
 

@@ -35,6 +35,7 @@ struct AuditRow {
   std::int64_t revision = 0;
 };
 
+// Returns the hash of the row. `before`: the hash of the row before it; 32 zero bytes for the first row.
 Sha256Digest chained(const Sha256Digest& before, const AuditRow& row);
 
 }  // namespace sluice::server::store

@@ -14,7 +14,7 @@
 namespace sluice::server::store {
 namespace {
 
-// Limits for one statement, far below its time-out and below PostgreSQL's maximum length of a text.
+// Limits for one statement. They keep it far below the statement time-out and PostgreSQL's longest text (1 GB).
 constexpr std::size_t kRowsPerStatement = 2000;
 constexpr std::size_t kBytesPerStatement = std::size_t{8} << 20;
 
@@ -63,7 +63,7 @@ struct Stamp {
   std::int64_t made_at_us = 0;
 };
 
-// Locks the single row that orders all writers.
+// Locks the only row of the table `revision`, until the commit. So revisions become visible in their order.
 Stamp next_revision(postgres::Transaction& tx, const Sha256Digest& changes) {
   static const std::string kNext =
       "UPDATE revision SET revision = revision + 1, chain = sha256(chain || $1::bytea), made_at = clock_timestamp() "
