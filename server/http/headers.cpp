@@ -11,7 +11,7 @@
 namespace sluice::server::http {
 namespace {
 
-constexpr std::size_t kMaxRequestId = 128;
+constexpr std::size_t kMaxRequestId = 128;  // characters
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
