@@ -45,11 +45,11 @@ namespace sluice::server {
 namespace {
 
 constexpr std::chrono::minutes kTidyEvery{10};
-constexpr std::chrono::seconds kFirstState{2};            // how long listening waits for what agents are told of
-constexpr std::chrono::seconds kLastCalls{1};             // what calls get that the drain did not wait for
-constexpr std::chrono::milliseconds kLastReports{5'000};  // to store what agents reported; else they send it again
+constexpr std::chrono::seconds kFirstState{2};  // the start waits at most this long for the feed's first state
+constexpr std::chrono::seconds kLastCalls{1};   // for calls that still run after the drain
+constexpr std::chrono::milliseconds kLastReports{5'000};  // to store agents' reports; agents resend the others
 
-// The parts of a running server, in the order in which they are built; they end in the reverse order.
+// The parts of a running server, in the order in which they are built. They are destroyed in the reverse order.
 class App {
  public:
   explicit App(const Config& config)
@@ -136,8 +136,8 @@ class App {
   admin::Executor executor_;
   admin::AdminService service_;
   sync::Feed feed_;
-  std::optional<kubernetes::ApiClient> review_api_;  // of its own: what agents ask for holds up nothing else
-  std::optional<identity::Reviewer> reviewer_;       // none: without --kubernetes pods have no identity
+  std::optional<kubernetes::ApiClient> review_api_;  // only for token reviews, so that many reviews delay nothing else
+  std::optional<identity::Reviewer> reviewer_;       // only with --kubernetes
   sync::SyncService sync_;
   http::Dispatch dispatch_;
   sluice::http::Server server_;
@@ -167,7 +167,8 @@ bool App::prepare_injector() {
   return loaded.has_value();
 }
 
-// Before calls are served; a Redis that is away is waited for.
+// Returns false if Redis may evict overrides. Waits up to 3 s for Redis; if it does not answer, the server starts and
+// the publisher keeps trying.
 bool App::start_publisher() {
   if (!config_.redis) return true;
   publisher_ = std::make_unique<counters::Publisher>(
@@ -184,14 +185,14 @@ bool App::start_publisher() {
 sync::SyncService::Options App::sync_options(const Config& config) {
   sync::SyncService::Options options;
   options.counters = sync::CountersLogin(config.identity.agents_redis_user, config.identity.agents_redis_password_file);
-  // Looked at often enough that a stream ends with its identity, and not long after.
+  // A revoked token's stream stays open until its cached review expires, plus at most an eighth of that time.
   options.watch.review_every =
       std::clamp(config.identity.review.good_for / 8, std::chrono::milliseconds(100), options.watch.review_every);
   return options;
 }
 
-// Before the first agent comes, what it will ask for is read, if PostgreSQL answers soon: a fleet that comes back after
-// a restart is answered as it comes, and not all at the one moment when that was read.
+// Waits up to kFirstState until the feed has read all objects. Without this wait, all agents that reconnect after a
+// restart would wait for that reading and be answered in the same moment.
 void App::start_sync() {
   fleet_.start();
   if (config_.kubernetes.api) {
@@ -235,8 +236,8 @@ void App::drain() {
   if (injector_) injector_->drain([this] { shutdown_.drained(); });
 }
 
-// PostgreSQL does not answer, and its client cannot be told to give up: what was not committed will be rolled back when
-// the connections end with the process.
+// Ends the process although threads still wait for PostgreSQL, because its client cannot be interrupted. PostgreSQL
+// rolls back what was not committed.
 void App::leave() {
   log_.warn("left_behind", "PostgreSQL does not answer; calls it was asked for end with the process.",
             {{"calls", pool_.busy()}});
@@ -244,7 +245,8 @@ void App::leave() {
   std::_Exit(0);
 }
 
-// What only grows is removed now and then.
+// Removes what would otherwise only grow: old answers to Idempotency-Keys, usage beyond its retention, silent agents,
+// and documents that no agent has fetched for 5 min.
 void App::tidy() {
   postgres::Pool::Job job([retention = config_.analytics_retention](postgres::Session& session) {
     pqxx::connection* const connection = session.connection();
@@ -256,7 +258,7 @@ void App::tidy() {
       fleet::tidy_fleet(tx, retention);
       tx.commit();
     } catch (const std::exception&) {
-      // The next time will do.
+      // The next run, after kTidyEvery, tries again.
     }
   });
   pool_.submit(job);

@@ -1,11 +1,12 @@
-// The server's life cycle, given its configuration: check the schema, build the parts, listen, serve, drain, end.
+// The server's life cycle: build the parts, check the schema, listen, serve, drain, exit.
 #pragma once
 
 #include "server/config.hpp"
 
 namespace sluice::server {
 
-// Runs until SIGTERM or SIGINT; a second one ends at once. The exit code: 0 after a drain, 1 where it could not start.
+// Runs until SIGTERM or SIGINT, then drains; a second signal cuts the drain short. Returns the exit code: 0 after a
+// drain, 1 if the server could not start (it has logged why).
 int run(const Config& config);
 
 }  // namespace sluice::server

@@ -16,14 +16,15 @@
 namespace sluice::server {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{500};  // for a PostgreSQL that is away
+constexpr std::chrono::milliseconds kLookEvery{500};  // between two attempts to reach PostgreSQL
 
 }  // namespace
 
 int run_migrate(const Config& config) {
   const postgres::MigrationOptions options{
       .owner_url = config.owner_url, .app_role = postgres::url_user(config.database.url), .dry_run = config.dry_run};
-  std::signal(SIGTERM, [](int) { std::_Exit(1); });  // the first process of a container has no handler of its own
+  // For process 1 of a container, the kernel ignores signals without a handler.
+  std::signal(SIGTERM, [](int) { std::_Exit(1); });
   const auto until = std::chrono::steady_clock::now() + config.wait;
   auto report = postgres::migrate(options);
   for (bool told = false; !report && report.error().code == "database_away"; told = true) {

@@ -1,4 +1,5 @@
-// The server's commands that do one thing and end. Each prints what it did or what is wrong; the exit code is 0 or 1.
+// The commands `migrate`, `bootstrap` and `make-secrets`. Each prints what it did to stdout, or its error to stderr,
+// and returns the exit code: 0 or 1.
 #pragma once
 
 #include "server/config.hpp"

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using program::ConfigReader;
 
-// What examples and templates put where a secret belongs.
+// Passwords that examples and templates contain. The server refuses them.
 constexpr std::array<std::string_view, 8> kPlaceholders{"changeme", "change-me", "password", "secret",
                                                         "example",  "postgres",  "admin",    "sluice"};
 
@@ -27,7 +27,7 @@ bool is_placeholder(std::string_view password) {
   return std::ranges::find(kPlaceholders, password) != kPlaceholders.end() || password.starts_with('<');
 }
 
-// "": not given, or a fault.
+// Returns "" if the flag was not given. Records a fault for a URL that is invalid or missing.
 std::string read_url(ConfigReader& reader, std::string_view flag, bool required) {
   const program::FlagValue& given = reader.value(flag);
   if (!given.given) {
@@ -186,7 +186,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
   config.command = command_of(reader, flags);
   if (config.command == Config::Command::help) {
     config.text = flags.help;
-    return config;  // whatever else is faulty: help is what is needed
+    return config;  // even if other flags are invalid
   }
   if (config.command == Config::Command::version) {
     config.text = fmt::format("{} {} ({})\n", kProgram.name, version(), compiler());

@@ -1,6 +1,7 @@
-// The configuration of sluice-server, from flags and environment; read and checked in full before anything starts.
+// The configuration of sluice-server, from flags and environment. It is read and checked in full before anything
+// starts.
 //
-// Values only: copy freely. No text made here shows a secret.
+// Values only: copy freely. No error text contains a secret.
 #pragma once
 
 #include <chrono>
@@ -22,7 +23,7 @@
 namespace sluice::server {
 
 struct Config {
-  // What the program shall do; only what the command needs is filled in.
+  // The command to run. Only the members that this command needs are set.
   enum class Command : std::uint8_t {
     run,
     migrate,
@@ -36,38 +37,39 @@ struct Config {
     version
   };
   Command command = Command::run;
-  std::string text;  // help, version: print this and exit 0
+  std::string text;  // for help and version: the text to print
 
   postgres::DatabaseOptions database;
-  std::size_t max_waiting = 1000;  // calls that wait for a connection
-  std::string owner_url;           // "": the schema is not ours to change
+  std::size_t max_waiting = 1000;  // calls that may wait for a connection
+  std::string owner_url;           // the role that owns the schema; "": this server does not change the schema
 
-  std::optional<redis::Options> redis;  // of the counters; absent: no overrides
-  bool allow_evicting = false;
+  std::optional<redis::Options> redis;  // where agents count; absent: no overrides
+  bool allow_evicting = false;          // start even if this Redis may evict overrides
 
-  std::string listen;
-  sluice::http::CertificateFiles certificate;  // "": no TLS, or the certificate is kubernetes.self_managed
-  std::string tls_ca;                          // the authority of `certificate`; "": not known
-  std::string admin;
+  std::string listen;                          // address of the admin API and of agents
+  sluice::http::CertificateFiles certificate;  // for `listen`; empty: no TLS, or kubernetes.self_managed
+  std::string tls_ca;                          // CA certificate of `certificate`; "": unknown
+  std::string admin;                           // address of probes and metrics
   std::chrono::milliseconds call_timeout{45'000};
   std::chrono::milliseconds drain_timeout{20'000};
   std::chrono::microseconds analytics_retention{0};
-  std::chrono::milliseconds usage_batch{60'000};  // how often usage is stored
+  std::chrono::milliseconds usage_batch{60'000};  // how often the server writes usage to PostgreSQL
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
   identity::IdentitySettings identity;
   std::optional<injector::InjectorOptions> injector;  // absent: no webhook
   kubernetes::Settings kubernetes;
 
-  bool dry_run = false;                // migrate
-  std::chrono::milliseconds wait{0};   // migrate: for PostgreSQL
+  bool dry_run = false;                // migrate: roll back
+  std::chrono::milliseconds wait{0};   // migrate: how long to wait for PostgreSQL
   std::string token_name;              // bootstrap
-  bool again = false;                  // bootstrap
+  bool again = false;                  // bootstrap: make a token although one exists
   std::string head_file;               // audit verify; "": none
   std::string write_head_file;         // audit verify; "": none
   kubernetes::SecretsOptions secrets;  // make-secrets
 };
 
-// All faults at once; each names the flag or the variable, the value, the rule and the fix. Exit 2.
+// Returns all faults at once. Each names the flag or variable (Fault::pointer), the value, the rule and the fix. The
+// program then exits with status 2.
 std::expected<Config, Faults> read_config(int argc, const char* const* argv, const program::Environment& environment);
 
 }  // namespace sluice::server

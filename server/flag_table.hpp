@@ -1,4 +1,5 @@
-// Every flag and command of sluice-server: name, group, kind of value, default and help.
+// The command line of sluice-server: its commands, and each flag's name, group, kind of value, default and help text.
+// The flags of some folders are in their `flags.hpp`.
 #pragma once
 
 #include <array>

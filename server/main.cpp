@@ -1,4 +1,4 @@
-// sluice-server: reads its configuration, and does what it says.
+// sluice-server: reads its configuration and runs the command that it names.
 #include <cstdio>
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// The server's metrics as a whole: their descriptions.
+// Collects the metric descriptions of all folders for the reference.
 #pragma once
 
 #include <vector>

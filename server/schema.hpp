@@ -1,4 +1,4 @@
-// The schema at a server's start: brought up to date by who owns it, else checked.
+// Checks PostgreSQL's schema when a server starts. With --database-owner-url it first applies missing migrations.
 #pragma once
 
 #include "common/telemetry/log.hpp"
@@ -6,8 +6,8 @@
 
 namespace sluice::server {
 
-// A server never waits for PostgreSQL: while it is away, calls are answered 503, and the schema is checked when it can
-// be. False where it is none to serve with; the log says why.
+// Returns false if the server cannot work with the schema; the log says why. If PostgreSQL cannot be reached, returns
+// true without a check, because a server starts without PostgreSQL: it answers calls with 503 until PostgreSQL is back.
 bool prepare_schema(const Config& config, telemetry::Log& log);
 
 }  // namespace sluice::server

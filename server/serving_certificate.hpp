@@ -1,7 +1,7 @@
-// The certificate of the server's listeners, wherever it comes from: files (of an administrator, of cert-manager), or
-// the server itself, which keeps it in a Secret. And the authority it comes from, for those who are to trust it.
+// The certificate of the server's listeners. It comes from files, or from the server's own authority in a Kubernetes
+// Secret (kubernetes::CertificateKeeper). Also the authority's certificate, for agents and webhooks that must trust it.
 //
-// Thread: the loop's; what get() gives may be used by all.
+// Thread: the loop's; any thread may use the object behind get().
 #pragma once
 
 #include <functional>
@@ -21,28 +21,30 @@ namespace sluice::server {
 
 class ServingCertificate {
  public:
-  // All of them outlive it.
+  // REQUIRES: the references outlive it.
   ServingCertificate(boost::asio::io_context& loop, const Clock& clock, telemetry::Log& log,
                      telemetry::Registry& metrics);
 
-  // One of the two, once, before the loop runs and before anything listens; without it there is no TLS.
-  // From files; false: they are faulty, which was logged. `ca_file`: the authority's certificate; "": not known.
+  // REQUIRES: either load() or keep() is called, once, before the loop runs and before anything listens.
+  // Loads the certificate from files; without files there is no TLS. Returns false if the files are faulty, which was
+  // logged. `ca_file`: the authority's certificate; "": unknown.
   bool load(const sluice::http::CertificateFiles& files, std::string ca_file);
-  // Kept by the server itself, with `api`, which outlives it.
+  // The server makes, stores and renews the certificate itself, through `api`. REQUIRES: `api` outlives this object.
   void keep(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options);
 
-  // Begins to look after it. `ready`: told once there is something to serve, from inside where that is so already.
+  // Starts to make and renew the certificate, after keep(). Calls `ready` once there is a certificate, or none is
+  // needed; possibly before this returns.
   void start(std::function<void()> ready);
   void stop();
 
-  // For listeners; nullptr: no TLS. Before `ready` it sends away who connects.
+  // For listeners; nullptr: no TLS. It refuses connections until `ready` is called.
   const std::shared_ptr<sluice::http::Certificates>& get() const;
 
-  // The authorities (PEM) whom to trust for this server to be trusted: where one is being replaced, both. Read anew
-  // where it is a file. "": not known.
+  // The authorities (PEM) that clients of this server must trust; two while one replaces the other. A file is read each
+  // time. "": unknown.
   std::string ca_pem() const;
 
-  // What is not as it should be, for /readyz.
+  // A sentence for /readyz while the certificate cannot be read or renewed, else nullopt.
   std::optional<std::string> degraded() const;
 
  private:
