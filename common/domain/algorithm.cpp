@@ -10,7 +10,8 @@
 namespace sluice {
 namespace {
 
-// The time in which a whole bucket flows: q units each w seconds is its sustained rate.
+// The time in which a bucket refills (or drains) `effective_limit` units, in µs, rounded up. The IETF headers state
+// a bucket's sustained rate as `effective_limit` units (q) in this time (w).
 std::int64_t bucket_window_us(const Limit& limit, std::int64_t effective_limit, std::int64_t /*now_us*/) {
   return static_cast<std::int64_t>(
       std::ceil(static_cast<double>(effective_limit) * static_cast<double>(limit.rate.per_us) /
@@ -26,7 +27,7 @@ std::int64_t period_us(const Limit& limit, std::int64_t /*effective_limit*/, std
   return period.to_us - period.from_us;
 }
 
-// A bucket takes limit and window only together, and without capacity and rate.
+// A bucket accepts `limit` and `window` only together, and then neither a capacity nor a rate.
 constexpr std::array kRows{
     AlgorithmTraits{
         .algorithm = Algorithm::token_bucket,
@@ -98,7 +99,8 @@ constexpr std::array kRows{
                     .fixed = {"period", "anchor"},
                     .read = &read_quota,
                     .window_us = &period_us},
-    // The name of the algorithm by which ATM specifies a token bucket; many gateways and Redis modules use it.
+    // GCRA, the generic cell rate algorithm of ATM networks, computes a token bucket. Many gateways and Redis modules
+    // use its name.
     AlgorithmTraits{.algorithm = Algorithm::token_bucket,
                     .name = "gcra",
                     .shorthand = true,

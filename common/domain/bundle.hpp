@@ -1,4 +1,5 @@
-// The bundle `sluice/v1`: the one file format of tenants, plans, policies, keys and overrides.
+// The contents of a bundle (`sluice/v1`), the file format for tenants, plans, policies, keys and overrides.
+// common/objects reads and writes the documents.
 #pragma once
 
 #include <optional>
@@ -20,12 +21,12 @@ struct Tenant {
   std::string name;
   std::string organization_id;
   Mode mode = Mode::enforce;
-  bool default_deny = false;  // "default":"deny": no policy matches → denied
-  bool plan_calls = true;     // false: callers may not choose their plan (404)
+  bool default_deny = false;  // "default":"deny": a check that no policy matches is denied
+  bool plan_calls = true;     // false: a check that names a plan_id is answered 404
   bool operator==(const Tenant&) const = default;
 };
 
-// An API key; the secret itself is never here.
+// An API key with the hash of its secret. The secret itself is never stored.
 struct ApiKey {
   std::string tenant_id;
   std::string id;

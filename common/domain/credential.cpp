@@ -4,13 +4,13 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kPrefixSize = 4;
-constexpr std::array<std::string_view, 3> kPrefixes{"slk_", "sla_", "slg_"};  // by CredentialKind
+constexpr std::array<std::string_view, 3> kPrefixes{"slk_", "sla_", "slg_"};  // indexed by CredentialKind
 constexpr std::string_view kHashPrefix = "sha256:";
 constexpr std::size_t kRandomBytes = 32;
 constexpr std::size_t kRandomDigits = 43;
 constexpr std::size_t kChecksumDigits = kSecretDigits - kRandomDigits;
 
-// Of "slk_<id>_<random part>". Compared as a number, so that reading a key does not allocate.
+// The CRC-32 of "slk_<id>_<random digits>". Callers compare it as a number, so reading a key does not allocate.
 std::uint32_t checksum_of(std::string_view key_without_checksum) { return crc32(key_without_checksum); }
 
 std::array<std::uint8_t, 4> big_endian(std::uint32_t value) {
@@ -32,7 +32,7 @@ std::uint64_t base62_value(std::string_view digits) {
 }  // namespace
 
 std::optional<PresentedKey> split_key(std::string_view key, CredentialKind kind) {
-  // Neither an id nor base 62 has an underscore, so the second one is where the secret begins.
+  // Ids and base-62 digits have no underscore. The second underscore therefore separates the id from the secret.
   if (!key.starts_with(prefix_of(kind)) || key.size() > kMaxKey || key.size() < kPrefixSize + 2 + kSecretDigits) {
     return std::nullopt;
   }
@@ -96,8 +96,8 @@ bool verify(const KeyHash& hash, std::string_view secret) {
 }
 
 const KeyHash& dummy_key_hash() {
-  // Salted like the hashes we mint, for the same work; finding a secret whose digest is all zeros means breaking
-  // SHA-256.
+  // Its salt is as long as that of a real hash, so verifying takes as long. Finding a secret whose digest is all zeros
+  // would break SHA-256.
   static constexpr KeyHash kDummy{.salt = {}, .salt_size = kSaltBytes, .digest = {}};
   return kDummy;
 }

@@ -1,12 +1,12 @@
-// API keys, `slk_<id>_<secret>`, and the tokens of admins (`sla_…`) and agents (`slg_…`): how they look, how they are
-// made, and how a presented one is verified.
+// Makes, parses and verifies credentials: API keys (`slk_<id>_<secret>`), admin tokens (`sla_…`) and agent tokens
+// (`slg_…`).
 //
-// The secret is 43 base-62 digits (32 random bytes) and 6 more that are the CRC-32 of everything before them. The
-// checksum refuses mistyped and cut-off keys before any look-up, and lets scanners tell a leaked key from noise; it is
-// no protection. Only a salted hash of the secret is stored. The secret carries 256 random bits, so a quick hash is
-// enough: there is nothing to guess.
+// A secret is 43 base-62 digits (32 random bytes), then 6 digits with the CRC-32 of everything before them. With the
+// checksum an agent refuses mistyped and cut-off keys before any look-up, and secret scanners recognise leaked keys.
+// The checksum does not protect the key. Only a salted hash of the secret is stored. A fast hash (SHA-256) is enough,
+// because nobody can guess 256 random bits.
 //
-// Thread safety: plain functions and values.
+// Thread safety: pure functions, except that mint_key and hash_secret(secret) draw random bytes; all may run at once.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace sluice {
 
 inline constexpr std::size_t kSecretDigits = 49;
 inline constexpr std::size_t kMaxKey = 4 + kMaxIdBytes + 1 + kSecretDigits;  // longest "slk_<id>_<secret>"
-inline constexpr std::size_t kSaltBytes = 16;                                // of hashes we make
+inline constexpr std::size_t kSaltBytes = 16;                                // of new hashes
 
 // A key as a caller sent it; views into the caller's text.
 struct PresentedKey {
@@ -30,24 +30,25 @@ struct PresentedKey {
   std::string_view secret;  // with its checksum
 };
 
-// What a credential opens; its first four characters say so.
+// The kinds of credential. The first four characters of a credential tell its kind.
 enum class CredentialKind : std::uint8_t { api_key, admin_token, agent_token };
 
-// Splits a credential and checks its form, not its checksum: whoever verifies the secret needs none. Does not allocate.
+// Splits a credential and checks its form, but not its checksum, which a caller of verify() does not need. Does not
+// allocate.
 std::optional<PresentedKey> split_key(std::string_view key, CredentialKind kind = CredentialKind::api_key);
 
-// Splits a credential and checks its form and checksum. Nothing for anything else; does not allocate.
+// Splits a credential and checks its form and its checksum. Does not allocate.
 std::optional<PresentedKey> parse_key(std::string_view key, CredentialKind kind = CredentialKind::api_key);
 
-// A new one. REQUIRES: is_id(id).
+// A new credential with a random secret. REQUIRES: is_id(id).
 std::string mint_key(std::string_view id, CredentialKind kind = CredentialKind::api_key);
 
 // "sha256:<salt hex>:<hex of SHA-256(salt ‖ secret)>", as a bundle stores it.
 std::string hash_secret(std::string_view secret, ByteView salt);
-// With a fresh salt of kSaltBytes.
+// The same with a random salt of kSaltBytes.
 std::string hash_secret(std::string_view secret);
 
-// A stored hash, read once when a bundle is loaded.
+// A stored hash in binary form. An agent parses it once, when it loads the key.
 struct KeyHash {
   static constexpr std::size_t kMinSalt = 8;
   static constexpr std::size_t kMaxSalt = 32;
@@ -59,13 +60,14 @@ struct KeyHash {
   bool operator==(const KeyHash&) const = default;
 };
 
-// Reads "sha256:<salt hex>:<hex>": a salt of 8 to 32 bytes, a digest of 32. Nothing for anything else.
+// Reads "sha256:<salt hex>:<digest hex>": a salt of 8 to 32 bytes, a digest of 32 bytes.
 std::optional<KeyHash> parse_key_hash(std::string_view text);
 
-// Is this the hash of `secret`? Constant time in what it compares.
+// Whether `hash` is the hash of `secret`. Compares the digests in constant time.
 bool verify(const KeyHash& hash, std::string_view secret);
 
-// A hash that no secret has. Verifying against it makes a call with an unknown id cost what one with a known id costs.
+// A hash that matches no secret. The caller verifies against it when the id is unknown, so the response time does not
+// reveal whether an id exists.
 const KeyHash& dummy_key_hash();
 
 }  // namespace sluice

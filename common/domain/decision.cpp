@@ -28,7 +28,7 @@ unsigned status_of(const Decision& decision) {
     case Reason::fail_closed:
     case Reason::no_snapshot:
     case Reason::overload:
-      return 503;  // nothing was judged: the fault is ours, not the caller's
+      return 503;  // the agent judged no limit, so the failure is Sluice's, not the caller's
     default:
       return 429;
   }

@@ -1,4 +1,4 @@
-// The answer to one check, and its wire forms.
+// The answer to one check, and how it is written as JSON and as HTTP headers. Agents make decisions (agent/decide).
 #pragma once
 
 #include <cstdint>
@@ -27,16 +27,17 @@ enum class Reason : std::uint8_t {
 inline constexpr std::size_t kReasons = 11;
 std::string_view to_string(Reason);
 
+// In `retry_after_us`: no wait makes the check pass.
 inline constexpr std::int64_t kNever = -1;
 
-// What one limit says, with overridden numbers where an override is in force.
+// The verdict on one limit. Where an override is in force, its numbers count.
 struct LimitReport {
   bool admitted = true;
   std::int64_t limit = 0;
   std::int64_t remaining = 0;
-  std::int64_t reset_after_us = 0;
-  std::int64_t retry_after_us = 0;  // kNever: cost above the limit
-  std::int64_t delay_us = 0;
+  std::int64_t reset_after_us = 0;  // until the whole limit is available again
+  std::int64_t retry_after_us = 0;  // until the same cost passes; kNever where the cost is above the limit
+  std::int64_t delay_us = 0;        // how long the caller should hold the request back (action delay)
 };
 
 // One limit in an explained decision.
@@ -48,11 +49,11 @@ struct ExplainedLimit {
   LimitReport report;
 };
 
-// What became of a policy whose scope holds for the request; why, is said in words beside it.
+// The role that policy selection gave one candidate. ExplainedCandidate::why gives the reason in words.
 enum class CandidateOutcome : std::uint8_t {
   decides,
-  judged_beside,  // a shadow above the deciding policy
-  set_aside,      // a shadow that is not judged
+  judged_beside,  // the shadow policy: ranks above the deciding policy, is judged but not enforced
+  set_aside,      // in shadow mode, but not judged
   outranked,
   disabled,
   not_yet_valid,
@@ -71,10 +72,10 @@ struct ExplainedCandidate {
 };
 struct CandidateList {
   std::vector<ExplainedCandidate> shown;  // in order of precedence
-  std::size_t omitted = 0;                // of the rest
+  std::size_t omitted = 0;                // how many more candidates there are
 };
 
-// What a matching shadow policy would have said.
+// What the shadow policy would have decided.
 struct ShadowResult {
   bool allowed = true;
   Reason reason = Reason::within_limit;
@@ -85,33 +86,33 @@ struct ShadowResult {
   LimitReport report;
 };
 
-// Views point into the snapshot and the request, which outlive the writing of the reply.
+// The views point into the snapshot and the request. Both live until the reply is written.
 struct Decision {
   bool allowed = true;
   Action action = Action::allow;
   Reason reason = Reason::no_policy;
-  std::int64_t now_us = 0;  // Redis' (or the store's) clock; 0: nothing was judged
-  bool has_limit = false;   // the fields from here to window_us are set
-  LimitReport report;       // of the binding limit, but retry_after_us and delay_us of the whole decision
+  std::int64_t now_us = 0;  // the counter store's clock, µs since 1970; 0: no limit was judged
+  bool has_limit = false;   // report, limit_name and window_us are set
+  LimitReport report;       // of the binding limit; retry_after_us and delay_us of the whole decision
   std::string_view limit_name;
-  std::int64_t window_us = 0;  // of the binding limit, for the IETF policy's w; 0: none
-  std::string_view policy_id;  // "" when none judged
+  std::int64_t window_us = 0;  // of the binding limit: w of the RateLimit-Policy header; 0: none
+  std::string_view policy_id;  // "": no policy decided
   std::int64_t policy_version = 0;
   std::string_view plan_id;
   bool shadow = false;
   double sample_rate = 0;              // action sample
   std::string_view downgrade_to;       // action downgrade
   const Metadata* metadata = nullptr;  // of the policy
-  std::string_view lease_id;           // "" : no lease
+  std::string_view lease_id;           // "": no lease
   std::int64_t lease_expires_at_us = 0;
   std::string_view request_id;
   std::optional<ShadowResult> shadow_result;
   bool explain = false;
   std::vector<ExplainedLimit> limits;  // explain only
-  CandidateList candidates;            // explain only; empty for a call by plan
+  CandidateList candidates;            // explain only; empty where the check named a plan
 };
 
-// Which header families go out with a decision that has a limit.
+// Which families of rate limit headers a decision with a limit carries.
 struct HeaderFamilies {
   bool x = true;        // X-RateLimit-Limit, -Remaining, -Reset
   bool ietf = true;     // RateLimit-Policy, RateLimit (structured fields)
@@ -121,17 +122,18 @@ struct HeaderFamilies {
 // The HTTP status of a decision: 200, 429, or 503 for fail_closed, overload and no_snapshot denials.
 unsigned status_of(const Decision& decision);
 
-// Appends the JSON body, the fields in the order of the API document, those without meaning left out (no limit, no
-// policy, no lease …). `reset_at` is in Unix seconds rounded up, `lease_expires_at` in Unix seconds rounded down (a
-// lease is never promised for longer than it lives); milliseconds round up; `retry_after_ms` is 0 when allowed and null
-// for kNever. No allocation beyond `out`'s growth.
+// Appends the JSON body with its fields in the order of the API document. Fields that do not apply are left out (no
+// limit, no policy, no lease, …).
+// `reset_at` is in Unix seconds, rounded up. `lease_expires_at` is in Unix seconds, rounded down: a lease lives at
+// least as long as stated. Milliseconds are rounded up. `retry_after_ms` is 0 when allowed, null for kNever. Allocates
+// only where `out` grows.
 void write_decision(const Decision& decision, std::string& out);
 
-// Appends the candidates as they stand in an explained decision: `"candidates":[…]`, and how many were omitted.
+// Appends the candidates of an explained decision: `"candidates":[…]` and, where some were omitted, their number.
 void write_candidates(const CandidateList& candidates, std::string& out);
 
-// Appends whole header lines ("Name: value\r\n"): the chosen families where the decision has a limit, and Retry-After
-// (whole seconds rounded up, at least 1) on a denial by a limit or a 503, unless it never can pass.
+// Appends header lines ("Name: value\r\n"). A decision with a limit carries the chosen families. A denial by a limit
+// and a 503 also carry Retry-After in seconds, rounded up and at least 1, unless retry_after_us is kNever.
 void write_decision_headers(const Decision& decision, HeaderFamilies families, std::string& out);
 
 }  // namespace sluice

@@ -1,6 +1,6 @@
-// write_decision_headers: three families of rate limit headers and Retry-After.
-// The structured fields follow draft-ietf-httpapi-ratelimit-headers (RateLimit-Policy and RateLimit, as since its
-// revision 08), the older three names its revision 06; both use the syntax of RFC 9651.
+// write_decision_headers: three families of rate limit headers, and Retry-After.
+// RateLimit-Policy and RateLimit follow revision 08 of draft-ietf-httpapi-ratelimit-headers; the three older names
+// RateLimit-Limit, -Remaining and -Reset follow its revision 06. Both use the syntax of RFC 9651.
 #include <algorithm>
 
 #include "common/domain/decision.hpp"
@@ -21,8 +21,8 @@ void add_structured(std::string& out, std::string_view key, std::int64_t value) 
   add_field(out, key, std::clamp<std::int64_t>(value, 0, kMaxStructuredInteger));
 }
 
-// A quoted sf-string (RFC 9651 3.3.3). Limit names are plain ASCII; a byte that no sf-string may hold becomes '?', so
-// that no text, whatever its origin, can end the header line.
+// A quoted sf-string (RFC 9651 3.3.3). Bytes that an sf-string cannot hold become '?', so no text can end the header
+// line. Limit names are plain ASCII and never change.
 void add_structured_string(std::string& out, std::string_view text) {
   out.push_back('"');
   for (const char c : text) {
@@ -58,7 +58,7 @@ void add_draft6(const Decision& decision, std::string& out) {
   out.append("\r\n");
 }
 
-// A denial by a limit says when to come back, and so does our own failure (503), which no limit is behind.
+// Denials by a limit carry Retry-After. A 503 carries it too, although no limit denied the request.
 void add_retry_after(const Decision& decision, std::string& out) {
   if (decision.allowed || (!decision.has_limit && status_of(decision) != 503)) return;
   const std::int64_t wait = wait_us(decision.allowed, decision.report);

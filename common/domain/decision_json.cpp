@@ -1,4 +1,4 @@
-// write_decision: by hand into the caller's string, in the order of the API document.
+// write_decision: appends the JSON of a decision to the caller's string, field by field, without a JSON tree.
 #include <charconv>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// Every `key` comes with what separates it from what is before: `,"limit":`.
+// In this file a `key` includes the characters before it and the colon: `,"limit":`.
 void add(std::string& out, std::string_view key, std::int64_t value) {
   out.append(key);
   json::append_integer(out, value);
@@ -22,7 +22,7 @@ void add(std::string& out, std::string_view key, std::string_view value) {
 
 void add_bool(std::string& out, std::string_view key, bool value) { out.append(key).append(value ? "true" : "false"); }
 
-// `value` is a wire name of an enum: it needs no escaping.
+// `value` is the name of an enumerator, which needs no escaping.
 void add_name(std::string& out, std::string_view key, std::string_view value) {
   out.append(key).append("\"").append(value).append("\"");
 }
@@ -31,7 +31,8 @@ void add_present(std::string& out, std::string_view key, std::string_view value)
   if (!value.empty()) add(out, key, value);
 }
 
-// A share of 0 to 1 in the shortest form that reads back as the same double. JSON knows no infinity and no NaN.
+// A share of 0 to 1, in the shortest form that reads back as the same double. Infinity and NaN, which JSON cannot
+// write, become 0.
 void add_share(std::string& out, std::string_view key, double value) {
   char text[32];
   const auto result = std::to_chars(text, text + sizeof text, std::isfinite(value) ? value : 0.0);
@@ -77,7 +78,7 @@ void add_shadow_result(std::string& out, const ShadowResult& shadow, std::int64_
   if (!shadow.limit_name.empty()) {
     add(out, ",\"limit\":", shadow.report.limit);
     add(out, ",\"remaining\":", shadow.report.remaining);
-    // The reply to the deciding policy carries the clock; where that policy asked no store there is none.
+    // The store's clock comes with the deciding policy's outcome. A policy that needed no store leaves it 0.
     if (now_us != 0) add(out, ",\"reset_at\":", unix_seconds_up(now_us, shadow.report.reset_after_us));
   }
   add_retry(out, shadow.allowed, shadow.report);

@@ -1,5 +1,5 @@
-// How the decision's microseconds become the seconds and milliseconds of its wire forms. Body and headers share
-// these, so that they never disagree.
+// Converts a decision's microseconds into the seconds and milliseconds that callers see. The JSON body and the headers
+// use the same functions, so they always agree.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -15,20 +15,21 @@ namespace sluice {
 inline constexpr std::int64_t kMicrosPerSecond = 1'000'000;
 inline constexpr std::int64_t kMicrosPerMilli = 1'000;
 
-// `us` in units of `unit_us`, rounded up; 0 for what is negative.
+// `us` in units of `unit_us`, rounded up; 0 where `us` is negative.
 constexpr std::int64_t round_up(std::int64_t us, std::int64_t unit_us) {
   const std::int64_t positive = std::max<std::int64_t>(us, 0);
   return positive / unit_us + (positive % unit_us != 0 ? 1 : 0);
 }
 
-// Unix seconds of `after_us` from `now_us`, rounded up; a sum beyond 64 bits is the largest there is.
+// `now_us` + `after_us` in Unix seconds, rounded up. A sum above the 64-bit maximum counts as that maximum.
 constexpr std::int64_t unix_seconds_up(std::int64_t now_us, std::int64_t after_us) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(now_us, after_us, &sum)) sum = std::numeric_limits<std::int64_t>::max();
   return round_up(sum, kMicrosPerSecond);
 }
 
-// How long the caller waits until this call would pass; 0 when it passed, whatever the limits say (a sampled call).
+// How long the caller has to wait until the same check passes. 0 when it was allowed, even if a limit was exceeded
+// (action sample).
 constexpr std::int64_t wait_us(bool allowed, const LimitReport& report) { return allowed ? 0 : report.retry_after_us; }
 
 }  // namespace sluice

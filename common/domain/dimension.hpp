@@ -1,4 +1,4 @@
-// The dimensions a request is described by, matched by and counted by.
+// Dimensions: the named properties that describe a request. Policies match requests by them and count by them.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// In the fixed order in which they appear in a counter's identity.
+// The order is fixed: the identity in a counter key lists its dimensions in this order.
 enum class Dimension : std::uint8_t {
   org,
   tenant,
@@ -39,12 +39,13 @@ enum class Dimension : std::uint8_t {
   tag,   // tag.NAME
   attr,  // attr.NAME
 };
+// The number of dimensions before tag and attr.
 inline constexpr std::size_t kNamedDimensions = static_cast<std::size_t>(Dimension::tag);
 
-// "subject", "source_ip", …; for tag and attr the prefix without its name.
+// "subject", "source_ip", …; "tag" and "attr" without the NAME.
 std::string_view dimension_name(Dimension dimension);
 
-// One dimension as policies name it: `name` is used by tag and attr only ("env" in tag.env).
+// One dimension as policies name it. Only tag and attr have a `name` ("env" in tag.env).
 struct DimensionRef {
   Dimension dimension = Dimension::subject;
   std::string name;
@@ -52,7 +53,7 @@ struct DimensionRef {
   auto operator<=>(const DimensionRef&) const = default;
 };
 
-// Reads "subject", "tag.env", "attr.http.route"; nothing for an unknown name or an empty NAME.
+// Reads "subject", "tag.env", "attr.http.route". Returns nullopt for an unknown dimension or an empty NAME.
 std::optional<DimensionRef> parse_dimension(std::string_view text);
 std::string to_string(const DimensionRef& dimension);
 

@@ -1,7 +1,8 @@
-// The enums of plans from their wire names and the aliases the APIs accept; plan.hpp's to_string is the way back.
-// Algorithms have a table of their own: algorithm.hpp.
+// Turns the words of JSON documents ("enforce", "fail_open") and their aliases into the enums of plan.hpp. The
+// functions return nullopt for an unknown word. to_string in plan.hpp does the reverse. Algorithms have a table of
+// their own: algorithm.hpp.
 //
-// Thread safety: pure functions. Nothing for an unknown name.
+// Thread safety: pure functions.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,7 @@ std::optional<FailureMode> failure_mode_from(std::string_view text);
 std::optional<DegradeAction> degrade_action_from(std::string_view text);
 std::optional<ReportSubjects> report_subjects_from(std::string_view text);
 
-// All names of an enum, for the text of a fault.
+// All names of each enum, for error texts.
 inline constexpr std::string_view kAlignNames = "epoch, first";
 inline constexpr std::string_view kPeriodNames = "hour, day, week, month, year";
 inline constexpr std::string_view kActionNames =

@@ -8,7 +8,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};  // RFC 4291, 2.5.5.2
+// The first 12 bytes of an IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2).
+constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 constexpr std::uint8_t kMappedBits = 96;
 
 bool is_mapped(const IpAddress& address) {

@@ -1,4 +1,4 @@
-// What is allowed: a plan is 1 to 16 limits judged together.
+// A plan: 1 to 16 limits that a check is charged to all together, and how they are enforced.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class Algorithm : std::uint8_t {
 enum class Align : std::uint8_t { epoch, first };
 enum class Period : std::uint8_t { hour, day, week, month, year };
 
-// `units` per `per_us` microseconds, in lowest terms, both ≥ 1: the exact rate of a bucket.
+// The exact rate of a bucket: `units` per `per_us` microseconds, in lowest terms. A rate that is set has both ≥ 1.
 struct Rate {
   std::int64_t units = 0;
   std::int64_t per_us = 1;
@@ -37,15 +37,15 @@ struct Rate {
 
 inline constexpr std::size_t kMaxLimitsPerPlan = 16;
 inline constexpr std::int64_t kMaxCost = 2'147'483'647;           // 2^31 − 1
-inline constexpr std::int64_t kMaxLimit = std::int64_t{1} << 50;  // limit or capacity; also capacity · rate.per_us
+inline constexpr std::int64_t kMaxLimit = std::int64_t{1} << 50;  // of limit, capacity, and capacity · rate.per_us
 inline constexpr std::int64_t kMaxLogLimit = 10'000;              // sliding_window_log and concurrency
 
-// One limit. Which fields count depends on the algorithm; the others keep their defaults.
+// One limit. The algorithm determines which fields are used; the others keep their defaults.
 struct Limit {
   std::string name;  // unique within the plan: [a-z0-9_][a-z0-9_.-]{0,62}
   Algorithm algorithm = Algorithm::token_bucket;
   std::string unit = "requests";
-  std::int64_t limit = 0;            // capacity of a bucket, limit of the others; 0 denies everything
+  std::int64_t limit = 0;            // in units: a bucket's capacity, any other's limit; 0 denies everything
   Rate rate;                         // token_bucket: refill, leaky_bucket: leak
   Micros window{0};                  // windows and log
   Align align = Align::epoch;        // fixed_window
@@ -61,9 +61,9 @@ enum class Action : std::uint8_t { allow, deny, delay, sample, drop, downgrade, 
 enum class Mode : std::uint8_t { enforce, shadow, off };
 enum class FailureMode : std::uint8_t { fail_closed, fail_open, fail_degrade };
 enum class DegradeAction : std::uint8_t { local_limit, downgrade };
-enum class ReportSubjects : std::uint8_t { hashed, named, off };  // how analytics name whom a policy throttles
+enum class ReportSubjects : std::uint8_t { hashed, named, off };  // how analytics show the subjects a policy throttles
 
-// How a plan is enforced: a policy has one, and a plan has one for the calls that name it by plan_id.
+// How limits are enforced. Each policy has an enforcement. A plan has one too, for checks that name the plan.
 struct Enforcement {
   std::vector<DimensionRef> key_by{{Dimension::resource, ""}, {Dimension::subject, ""}};  // sorted, no duplicates
   bool require_key_by = false;

@@ -1,4 +1,4 @@
-// To whom a plan applies, and the exceptions to it.
+// Policies (which requests get which limits) and overrides (other numbers for one identity).
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-// One dimension of a scope: any of the values satisfies it.
-// A value is exact, or a prefix where it ends in '*'; of source_ip also a CIDR block.
+// One condition of a scope. It holds if the dimension has any one of the values.
+// A value that ends in '*' is a prefix; every other value must be equal. For source_ip a value may be a CIDR block.
 struct ScopeTerm {
   DimensionRef dimension;
   std::vector<std::string> values;
@@ -24,10 +24,10 @@ struct Policy {
   std::string id;
   std::string name;
   Metadata metadata;
-  std::vector<ScopeTerm> scope;  // all must hold; sorted by dimension
-  std::string match_expr;        // "" is always true
-  std::string plan_id;           // "" when the policy brings its own limits
-  std::vector<Limit> limits;     // "" plan_id: 1 to 16
+  std::vector<ScopeTerm> scope;  // all conditions must hold; sorted by dimension
+  std::string match_expr;        // "": always true
+  std::string plan_id;           // "": the policy has limits of its own
+  std::vector<Limit> limits;     // 1 to 16 if plan_id is "", else none
   Enforcement enforcement;
   ReportSubjects report_subjects = ReportSubjects::hashed;
   double rollout_percent = 100;
@@ -40,19 +40,19 @@ struct Policy {
   bool operator==(const Policy&) const = default;
 };
 
-// Replaces numbers of one limit for one identity until its own time.
+// Replaces numbers of one limit for one identity, until expires_at.
 struct Override {
   std::string tenant_id;
   std::string id;
   std::string policy_id;  // exactly one of policy_id and plan_id is set
   std::string plan_id;
   std::string limit_name;
-  std::vector<std::pair<DimensionRef, std::string>> identity;  // exactly the dimensions of the counter's key, sorted
-  std::optional<std::int64_t> limit;                           // also "capacity"
+  std::vector<std::pair<DimensionRef, std::string>> identity;  // all dimensions of the counter key, sorted
+  std::optional<std::int64_t> limit;                           // "capacity" in the JSON of a bucket
   std::optional<Rate> rate;
   std::optional<Micros> window;
   std::optional<Micros> lease_ttl;
-  std::optional<WallTime> expires_at;  // absent: does not end
+  std::optional<WallTime> expires_at;  // absent: never expires
 
   bool operator==(const Override&) const = default;
 };

@@ -12,7 +12,7 @@ using std::chrono::year;
 using std::chrono::year_month_day;
 using std::chrono::year_month_day_last;
 
-// Beyond these std::chrono::year (16 bits) would wrap.
+// Dates outside this range could overflow std::chrono::year, which has 16 bits.
 constexpr WallTime kFirst = sys_days(year(1) / 1 / 1);
 constexpr WallTime kLast = sys_days(year(29'999) / 12 / 31);
 
@@ -26,12 +26,12 @@ PeriodBounds bounds(WallTime from, WallTime to) {
 PeriodBounds fixed_period(WallTime anchor, Micros length, WallTime now) {
   const Micros elapsed = now - anchor;
   std::int64_t k = elapsed / length;
-  if (elapsed % length < Micros(0)) --k;  // division rounds towards zero, periods count downwards
+  if (elapsed % length < Micros(0)) --k;  // division rounds towards zero; the period's number must round down
   const WallTime from = anchor + k * length;
   return bounds(from, from + length);
 }
 
-// anchor + k months, the day clamped to the month's last.
+// anchor + k months. A day that the month does not have becomes its last day.
 WallTime months_later(WallTime anchor, int k) {
   const auto midnight = std::chrono::floor<days>(anchor);
   const year_month_day date(midnight);
@@ -46,7 +46,7 @@ PeriodBounds calendar_period(WallTime anchor, int months_each, WallTime now) {
   const auto between = static_cast<int>((today.year() / today.month() - first.year() / first.month()).count());
   int k = between / months_each;
   if (between % months_each < 0) --k;
-  // The period of this month (or year) may begin later in it than now.
+  // The period that begins in this month (or year) may begin after `now`.
   if (months_later(anchor, k * months_each) > now) --k;
   return bounds(months_later(anchor, k * months_each), months_later(anchor, (k + 1) * months_each));
 }

@@ -18,7 +18,7 @@ std::unexpected<Error> too_large() {
   return bad_rate("a rate has at most 2^50 units per at most 2^50 microseconds in lowest terms");
 }
 
-// "3s", or "s" and "minute" for one of them.
+// Reads a duration ("3s"), or a unit alone ("s", "minute"), which means one of it.
 std::optional<Micros> read_per(std::string_view text) {
   if (const auto unit = duration_unit(text)) return unit;
   const auto duration = parse_duration(text);
@@ -58,7 +58,8 @@ Result<Rate> parse_rate_per_second(std::string_view decimal) {
   if (value->numerator < 1) {
     return bad_rate("a rate is above zero; to deny everything, set the capacity or the limit to 0");
   }
-  // The fraction is in lowest terms, so only the denominator's share of the 10^6 can cancel.
+  // units / denominator per 10^6 µs. The fraction is in lowest terms, so the numerator can only share factors with the
+  // 10^6.
   const std::int64_t common = std::gcd(value->numerator, kUsPerSecond);
   const std::int64_t units = value->numerator / common;
   const __int128 per = static_cast<__int128>(value->denominator) * (kUsPerSecond / common);

@@ -1,4 +1,4 @@
-// Rates as people write them, kept exactly.
+// Reads and writes the rates of buckets ("10/minute", "7/3s", "0.5" per second) as exact fractions.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// A rate as it was written: "10/minute" is 10 units per 60 s, though in lowest terms it is 1 per 6 s.
+// A rate as it was written: "10/minute" is 10 units per 60 s. (In lowest terms it is 1 unit per 6 s.)
 struct WrittenRate {
   std::int64_t units = 1;  // 1 to kMaxLimit
   Micros per{1};           // ≥ 1 µs
@@ -22,18 +22,18 @@ struct WrittenRate {
 // Errors (code `rate`): another shape, zero units or time, more than kMaxLimit units or microseconds.
 Result<WrittenRate> parse_written_rate(std::string_view text);
 
-// The same in lowest terms.
+// parse_written_rate, then lowest_terms.
 Result<Rate> parse_rate(std::string_view text);
 
 // Reads a decimal number of units per second ("0.333333", "20", "1e-3") exactly.
-// Errors (code `rate`): not a number, not above zero, lowest terms with more than kMaxLimit units or microseconds.
+// Errors (code `rate`): not a number, not above zero, or in lowest terms more than kMaxLimit units or microseconds.
 Result<Rate> parse_rate_per_second(std::string_view decimal);
 
 // `units` per `per` in lowest terms. REQUIRES: both ≥ 1.
 Rate lowest_terms(std::int64_t units, Micros per);
 
-// The canonical text: units in lowest terms per the duration in its canonical text, "7/3s"; "1/s" where it is one unit
-// of time. parse_rate reads it back.
+// The canonical text: the units, '/', and the duration ("7/3s"), or only its unit for one unit of time ("1/s").
+// parse_rate reads it back.
 std::string to_string(const Rate& rate);
 
 }  // namespace sluice
