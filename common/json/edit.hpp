@@ -1,6 +1,6 @@
-// Changing a parsed value, and writing it again: numbers stay as they were written.
+// Changes parsed values and writes them back as JSON. Numbers keep the digits they were written with.
 //
-// Thread safety: none beyond that of the tree.
+// Thread safety: that of the tree.
 #pragma once
 
 #include <span>
@@ -12,19 +12,20 @@
 
 namespace sluice::json {
 
-// Appends the value as compact JSON. Members with the name of an earlier one are kept, so that the reader of the text
-// can refuse them.
+// Appends the value as compact JSON. Duplicate members are written too, so the text's reader can refuse them.
 void append(std::string& out, const Value& value);
 
-// Appends `"name":`, behind a comma where it is not the first; clears `first`.
+// Appends `"name":`, after a comma unless `first` is true. Sets `first` to false.
 void append_member(std::string& out, std::string_view name, bool& first);
 
-// `object` without the members `dropped`, and with `added` in front of the others, in `tree`, which must be the one
-// that holds `object`. An added member replaces those of the same name. No member counts as taken. REQUIRES: an object.
+// A copy of `object` without the members named in `dropped` and with the members `added` in front. An added member
+// replaces members of the same name. No member of the copy is marked as taken.
+// REQUIRES: `object` is an object, and `tree` owns it.
 Value edited(Tree& tree, const Value& object, std::span<const std::string_view> dropped,
              std::span<const Member> added = {});
 
-// One fault for each name and text with the character NUL, which JSON can write and PostgreSQL cannot store.
+// One fault for each member name and string that contains the character NUL. JSON allows it, but PostgreSQL cannot
+// store it.
 Faults nul_faults(const Value& document);
 
 }  // namespace sluice::json

@@ -16,11 +16,12 @@
 namespace sluice::json {
 namespace {
 
-// The values wanted, as a tree with a branch for each token of the pointers.
+// A value whose position a fault needs, or that contains such a value. The nodes form a tree like the document's, with
+// one branch for each step of the pointers.
 struct Wanted {
   Wanted* parent = nullptr;
-  std::map<std::string, Wanted*, std::less<>> members;
-  TextPosition position;  // line 0: not met yet
+  std::map<std::string, Wanted*, std::less<>> members;  // by member name or, in a list, by index
+  TextPosition position;                                // line 0: not found yet
 };
 
 class WantedTree {
@@ -41,7 +42,7 @@ class WantedTree {
     return at;
   }
 
-  // What was not met is where its parent is.
+  // Values that were not found get the position of their parent.
   void settle() {
     for (Wanted& node : nodes_) {  // parents first
       if (node.position.line == 0 && node.parent != nullptr) node.position = node.parent->position;
@@ -61,7 +62,7 @@ class WantedTree {
   std::deque<Wanted> nodes_;
 };
 
-// Walks through the text and goes into those containers only in which something is wanted.
+// Walks through the text once. Enters only the objects and lists that contain a wanted value, and skips the others.
 class Walk {
  public:
   Walk(std::string_view text, WantedTree& wanted) : text_(text), counter_(text), missing_(wanted.size()) {
@@ -75,13 +76,14 @@ class Walk {
   }
 
  private:
-  // A container that is being read. Of a list, the items wanted in their order, and which comes next.
+  // An object or list that the walk is inside.
   struct Open {
     Wanted* wanted;
     bool is_list;
-    std::vector<std::pair<std::size_t, Wanted*>> items;
-    std::size_t next_item = 0;
-    std::size_t index = 0;
+    // The rest is for lists only.
+    std::vector<std::pair<std::size_t, Wanted*>> items;  // the wanted items with their indexes, ascending
+    std::size_t next_item = 0;                           // the first of `items` that was not found yet
+    std::size_t index = 0;                               // of the next item in the text
   };
 
   void step() {
@@ -94,7 +96,7 @@ class Walk {
     } else {
       Wanted* const wanted = open_.back().is_list ? item() : member();
       skip_space();
-      // A name that was met before is given twice; readers take the first.
+      // A position that is set already means a duplicate name. Readers take the first member.
       if (wanted != nullptr && wanted->position.line == 0) {
         meet(*wanted);
       } else {
@@ -103,7 +105,7 @@ class Walk {
     }
   }
 
-  // A value that is wanted, or has something wanted in it, begins here.
+  // The value of `wanted` begins here: notes its position and enters it if it contains wanted values.
   void meet(Wanted& wanted) {
     wanted.position = counter_.at(at_);
     --missing_;

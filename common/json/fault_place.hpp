@@ -1,4 +1,4 @@
-// Where the JSON pointers of faults lead in the text.
+// Finds the line and column that belong to the JSON pointer of a fault.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -9,10 +9,11 @@
 
 namespace sluice::json {
 
-// Gives every fault without a line the line and column at which the value its pointer names begins: where that is not
-// in the text (a member that is missing), the nearest value around it; where a name is given twice, the first of them.
-// Reads the text once, however many faults there are, and no further than to the last place wanted. What is not JSON
-// ends the reading: the rest gets the places found so far.
+// Sets the line and column of every fault that has none: where the value begins that the fault's pointer names. If the
+// text lacks that value (a missing member), the fault gets the position of the innermost enclosing value. If an object
+// has a name twice, the first member counts.
+// Reads the text once, and only as far as the last position it needs. Stops where the text is not JSON; values behind
+// that point count as missing.
 void locate_faults(std::string_view json_text, Faults& faults);
 
 }  // namespace sluice::json

@@ -1,10 +1,10 @@
-// Reading one JSON object field by field, collecting every fault with its JSON pointer.
+// Reads a JSON object field by field and collects all faults, each with its JSON pointer.
 //
-// A reader takes the fields it knows by name; what is left at the end is unknown and reported with the nearest known
-// name. `null` is the same as leaving a field out. Nothing here throws or stops at the first fault: a getter returns
-// nothing both for an absent and for a faulty field (present() tells which), and the caller goes on.
+// The caller asks for each field by name. reject_unknown() then reports all other members, each with the most similar
+// known name as a hint. `null` counts as absent. A fault does not stop the reading: a getter returns nullopt both for
+// an absent and for a faulty field. present() tells the two apart.
 //
-// Thread safety: none; everything belongs to the one reader.
+// Thread safety: none; each object belongs to one caller.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@
 
 namespace sluice::json {
 
-// A place in the document, as a chain on the stack: the pointer is only spelt out for a fault.
-// REQUIRES: the parent and the name outlive it.
+// A place in the document: a step and its parent place, linked on the stack. Only a fault builds the pointer's text.
+// REQUIRES: the parent and the name outlive the place.
 class Place {
  public:
   Place() = default;  // the whole document
@@ -43,14 +43,14 @@ class Place {
   bool is_item_ = false;
 };
 
-// The faults of one document, in the order found. Keeps the first kMaxFaults and counts the rest: a hostile document
-// must not cost more memory in faults than in itself.
+// The faults of one document, in the order found. Keeps the first kMaxFaults and only counts the rest, so the faults of
+// a hostile document cannot fill the memory.
 class FaultList {
  public:
   static constexpr std::size_t kMaxFaults = 10'000;
 
   void add(const Place& at, std::string text);
-  // The place `at`/`member`.
+  // The fault's place is `at`/`member`.
   void add(const Place& at, std::string_view member, std::string text);
 
   std::size_t count() const { return count_; }
@@ -61,9 +61,11 @@ class FaultList {
   std::size_t count_ = 0;
 };
 
+// The fields of one object.
 class Fields {
  public:
-  // Faults: `value` is not an object (it is then read as an empty one and is_object() is false), duplicate names.
+  // Adds a fault for each duplicate name. If `value` is not an object, adds a fault and reads it as an empty object;
+  // is_object() is then false.
   Fields(const Value& value, const Place& at, FaultList& faults);
   Fields(const Fields&) = delete;  // places point into it
   Fields& operator=(const Fields&) = delete;
@@ -72,19 +74,19 @@ class Fields {
   const Place& at() const { return at_; }
   FaultList& faults() { return faults_; }
 
-  // The value of a field, now known; nullptr where it is absent or null.
+  // The value of a field; nullptr where the field is absent or null. The field now counts as known.
   const Value* take(std::string_view name);
   bool present(std::string_view name) { return take(name) != nullptr; }
 
-  // Each getter: one fault where the value has another type or is out of its (inclusive) range.
+  // Each getter adds a fault if the value has another type or is outside the range (bounds included).
   std::optional<std::string_view> text(std::string_view name, std::size_t max_bytes);
   std::optional<bool> boolean(std::string_view name);
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t min, std::int64_t max);
-  // `max_places` decimals at most; -1: any.
+  // With at most `max_places` decimals; -1: any number of decimals.
   std::optional<double> number(std::string_view name, double min, double max, int max_places = -1);
   std::optional<Micros> duration(std::string_view name, Micros min, Micros max);
   std::optional<WallTime> timestamp(std::string_view name);
-  // One of `names`, as `from_text` reads it.
+  // One word of `names`, which `from_text` turns into an enum.
   template <class Enum>
   std::optional<Enum> choice(std::string_view name, std::optional<Enum> (*from_text)(std::string_view),
                              std::string_view names) {
@@ -94,8 +96,8 @@ class Fields {
     if (!found) not_a_choice(name, *value, names);
     return found;
   }
-  // Calls read(item, place) for each item of a list; a value that is no list is a fault, or with `or_one` the only
-  // item.
+  // Calls read(item, place) for each item of a list. A value that is not a list is a fault; with `or_one` it counts as
+  // the only item.
   template <class Read>
   void each(std::string_view name, bool or_one, Read read) {
     const Value* const value = take(name);
@@ -112,13 +114,13 @@ class Fields {
   }
 
   void fault(std::string_view name, std::string text) { faults_.add(at_, name, std::move(text)); }
-  // "`name` is missing: `why`", unless it is there.
+  // Adds the fault "`name` is missing: `why`" where the field is absent.
   void require(std::string_view name, std::string_view why);
 
-  // The members nobody took yet, for objects with free names; taking them is up to the caller.
+  // All members, for objects whose names are free. The caller sets Member::taken on those it reads.
   std::span<Member> members() const { return members_; }
 
-  // Call once, last: every member nobody took is a fault.
+  // Adds a fault for each member that is not taken. Call it once, after all fields were read.
   void reject_unknown();
 
  private:
@@ -130,11 +132,12 @@ class Fields {
   FaultList& faults_;
   std::span<Member> members_;
   bool is_object_ = false;
-  std::array<std::string_view, 96> known_;  // the names asked for, some of them twice; more than this only lack a hint
+  // The names the caller asked for, possibly repeated. Names beyond the 96th are left out and never become hints.
+  std::array<std::string_view, 96> known_;
   std::size_t known_count_ = 0;
 };
 
-// "`name` must be `wanted`, not a string" and the like.
+// For example "`name` must be `wanted`, not a string".
 std::string wrong_type_text(std::string_view name, const Value& value, std::string_view wanted);
 
 }  // namespace sluice::json

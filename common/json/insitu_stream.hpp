@@ -1,9 +1,10 @@
-// RapidJSON's in-place stream with a length: InsituStringStream stops at the first NUL, so bytes behind one would be
-// ignored, and it needs a terminator that a request's body does not have.
+// An input stream for RapidJSON that parses a text in place and knows its length. RapidJSON's own InsituStringStream
+// needs a NUL at the end, which a request body lacks, and ignores everything after a NUL inside the text.
 //
-// Thread safety: one reader at a time. Invariants: begin_ ≤ src_ ≤ end_, writes stay below end_.
-// Behind the end it reads NUL, as RapidJSON expects; a caller that cares whether a NUL was the end or a byte of the
-// document compares Tell() with the size afterwards.
+// After the end the stream returns NUL, as RapidJSON expects. To tell that NUL from one in the document, a caller
+// compares Tell() with the size.
+//
+// Thread safety: one reader at a time. Invariants: begin_ ≤ src_ ≤ end_; writes stay below end_.
 #pragma once
 
 #include <rapidjson/reader.h>
@@ -15,7 +16,7 @@
 
 namespace sluice::json {
 
-// The names are RapidJSON's Stream concept.
+// RapidJSON's Stream concept prescribes the names of the members.
 class InsituStream {
  public:
   using Ch = char;
@@ -27,15 +28,16 @@ class InsituStream {
   char Take() { return src_ != end_ ? *src_++ : '\0'; }
   std::size_t Tell() const { return static_cast<std::size_t>(src_ - begin_); }
 
-  // Unescaping never makes a text longer, so what is written stays behind what was read; only the validation of a
-  // UTF-8 sequence that the end cuts off "takes" more than there is.
+  // Unescaping never lengthens a text, so writing never overtakes reading. One exception: where the end of the text
+  // cuts off a UTF-8 sequence, RapidJSON reads, and so would write, beyond the end.
   char* PutBegin() { return dst_ = src_; }
   void Put(char c) {
     if (dst_ != end_) *dst_++ = c;
   }
   std::size_t PutEnd(const char* begin) const { return static_cast<std::size_t>(dst_ - begin); }
 
-  // Takes and puts all bytes up to the first that ends, escapes or is not plain ASCII; false where there is none.
+  // Copies all bytes before the next quote, backslash, control character or non-ASCII byte. Returns false if there are
+  // none to copy.
   bool copy_plain() {
     char* from = src_;
     char* to = dst_;
@@ -46,7 +48,8 @@ class InsituStream {
     return any;
   }
 
-  // Ends the text here: what the reader is in the middle of fails, and its handler never sees it.
+  // Makes the text end here. The value that the parser is reading is then incomplete: the parser fails, and its handler
+  // does not get the value.
   void stop() { end_ = src_; }
 
  private:
@@ -62,7 +65,7 @@ class InsituStream {
   char* end_;
 };
 
-// UTF-8 for the reader over this stream: plain runs are taken at once.
+// UTF-8 for parsers of this stream; copies runs of plain characters in one go.
 struct PlainRunsUtf8 : rapidjson::UTF8<> {
   template <class In, class Out>
   static bool Validate(In& in, Out& out) {
@@ -73,10 +76,10 @@ struct PlainRunsUtf8 : rapidjson::UTF8<> {
   }
 };
 
-// The same, and half characters are refused.
+// The same, and refuses unpaired surrogates.
 struct InsituUtf8 : PlainRunsUtf8 {
-  // The reader pairs surrogates, but lets a low one without its high one ("\udc00") through.
-  // Stopped within a string, it reports a missing quotation mark.
+  // RapidJSON combines pairs of surrogates, but accepts a low surrogate without a high one ("\udc00"). stop() makes it
+  // fail there: it reports a missing quotation mark.
   template <class Out>
   static void Encode(Out& out, unsigned codepoint) {
     if constexpr (std::is_same_v<Out, InsituStream>) {
@@ -91,8 +94,8 @@ using InsituReader = rapidjson::GenericReader<InsituUtf8, InsituUtf8>;
 
 namespace rapidjson {
 
-// The reader works on a copy in registers. Reading numbers as text relies on it: PutBegin() of the original is where
-// the number begins.
+// Lets the parser work on a copy of the stream in registers. Reading numbers as text needs this: the original stream
+// then still points to where the number begins.
 template <>
 struct StreamTraits<sluice::json::InsituStream> {
   enum { copyOptimization = 1 };

@@ -8,7 +8,8 @@
 namespace sluice::json {
 namespace {
 
-// Writes what stands between two brackets: each child behind `before`, which the first child has without its comma.
+// Writes the children of a list or object, each after `before`. `before` begins with a comma, which the first child
+// leaves out.
 template <class WriteChild>
 void lay_out_children(std::string& out, const Value& value, std::string_view before, WriteChild write_child) {
   const auto begin = [&](bool first) { out += before.substr(first ? 1 : 0); };
@@ -37,7 +38,7 @@ void append_line(std::string& out, const Value& value) {
     out += is_list ? "[]" : "{}";
     return;
   }
-  out[begin] = is_list ? '[' : '{';  // it was the first child's space
+  out[begin] = is_list ? '[' : '{';  // replaces the space before the first child
   out += is_list ? ']' : '}';
 }
 
@@ -46,7 +47,7 @@ void append_lines(std::string& out, const Value& value, std::size_t depth, std::
   append_line(out, value);
   const bool whole = (value.type() != Type::array && value.type() != Type::object) || out.size() - begin == 2;
   const std::size_t column = begin - (out.rfind('\n', begin) + 1);
-  if (whole || column + out.size() - begin < width) return;  // one character is for a comma
+  if (whole || column + out.size() - begin < width) return;  // leaves room for a comma
   out.resize(begin);
   const bool is_list = value.type() == Type::array;
   out += is_list ? '[' : '{';

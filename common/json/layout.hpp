@@ -1,5 +1,5 @@
-// A parsed value as text for people: what fits into a line stands on one, everything else on lines of its own, two
-// spaces deeper. The same value always gives the same text.
+// Writes a parsed value as indented text for people. A value that fits into a line is written on one line; otherwise
+// each child starts a new line, two spaces deeper. The same value always gives the same text.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -11,7 +11,8 @@
 
 namespace sluice::json {
 
-// `width`: characters of a line, at most, where that is possible. Without a newline at the end.
+// `width`: the greatest length of a line in bytes. Only a string, number or name that is too long by itself exceeds it.
+// The text does not end with a newline.
 std::string laid_out(const Value& value, std::size_t width);
 
 }  // namespace sluice::json

@@ -2,7 +2,8 @@
 
 #include <fmt/core.h>
 
-// RapidJSON 1.1 adds to a null pointer when its stack is first used: harmless, but the sanitizer ends the program.
+// RapidJSON 1.1 adds an offset to a null pointer when it first uses its stack. That is harmless, but the sanitizer
+// would stop the program.
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
@@ -15,18 +16,19 @@
 namespace sluice::json {
 namespace {
 
-// A type of its own, so that the linker does not replace this file's reader, compiled as above, by another's.
+// A separate type gives this file its own instance of the reader. Otherwise the linker could replace it with one that
+// was compiled without the attribute above.
 struct RangesAllocator : rapidjson::CrtAllocator {};
 using Reader = rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, RangesAllocator>;
 
-// Levels of nesting, counted when a container has been opened: {"list": [ { "member": { …
+// depth_ inside each container of {"list": [ { "member": { …
 constexpr std::size_t kTop = 1;
 constexpr std::size_t kList = 2;
 constexpr std::size_t kItem = 3;
 constexpr std::size_t kMember = 4;
 
-// Receives the parser's events and keeps where the members begin and end. Relies on the iterative parser, which calls
-// before it takes a bracket: the stream stands at it.
+// Receives the parser's events and notes where the members begin and end. RapidJSON's iterative parser calls its
+// handler before it consumes a bracket, so stream_.Tell() is the position of the bracket.
 class Finder {
  public:
   Finder(std::string_view text, std::string_view list, std::string_view member, const rapidjson::MemoryStream& stream)
@@ -76,7 +78,7 @@ class Finder {
     return true;
   }
 
-  // Never called: numbers come as text.
+  // The parser never calls these, because it passes numbers as text.
   bool Int(int) { return false; }
   bool Uint(unsigned) { return false; }
   bool Int64(std::int64_t) { return false; }
@@ -103,19 +105,19 @@ class Finder {
   const rapidjson::MemoryStream& stream_;
   std::vector<MemberRange> found_;
   std::size_t depth_ = 0;
-  std::size_t item_ = 0;    // of the list that is open
-  std::size_t begin_ = 0;   // of the member that is open
-  bool in_named_ = false;   // the value of the named list is next, or open
-  bool in_list_ = false;    // that value is a list
-  bool in_item_ = false;    // the item of that list is an object
-  bool in_member_ = false;  // the value of the named member is next, or open
+  std::size_t item_ = 0;    // index of the current item in the named list
+  std::size_t begin_ = 0;   // where the current member's value begins
+  bool in_named_ = false;   // the last key of the top object was the list's name
+  bool in_list_ = false;    // inside that member, which is a list
+  bool in_item_ = false;    // inside an item of that list, which is an object
+  bool in_member_ = false;  // after the key of the named member, or inside its value
 };
 
 }  // namespace
 
 std::expected<std::vector<MemberRange>, Fault> find_members(std::string_view json, std::string_view list,
                                                             std::string_view member) {
-  // The parser takes NUL for the end and would not look at what follows.
+  // RapidJSON takes NUL for the end of the text and would ignore what follows.
   if (const std::size_t nul = json.find('\0'); nul != std::string_view::npos)
     return not_json("the byte NUL", json, nul);
   constexpr unsigned kFlags =

@@ -1,4 +1,4 @@
-// Where the values of one member stand in a text, for readers that need the bytes as they were written.
+// Finds the bytes of one member in every item of a list, for callers that hash or keep the bytes as they were written.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -13,14 +13,14 @@
 namespace sluice::json {
 
 struct MemberRange {
-  std::size_t item = 0;    // index in the list
-  std::string_view bytes;  // of the text that was searched
+  std::size_t item = 0;    // index of the item in the list
+  std::string_view bytes;  // the object, a view into the searched text
 };
 
-// The values of `member` in the items of `list`, a member of the top object, where they are objects; in the order of
-// the text. Where a name is given twice, both may be listed: the reader of the text around them has to refuse that.
-// Faults, with line and column: the text is not JSON, has the byte NUL, or nests deeper than kMaxDepth. Strings in it
-// are valid UTF-8, but may hold halves of surrogate pairs in escapes.
+// In {"LIST":[{"MEMBER":{…}}, …]}, finds the values of `member` that are objects, in the order of the text. The result
+// may list both members of a duplicate name; the caller has to refuse duplicates itself.
+// Faults, with line and column: the text is not JSON, contains the byte NUL, or nests deeper than kMaxDepth.
+// Checks that strings are valid UTF-8, but accepts escapes of unpaired surrogates.
 std::expected<std::vector<MemberRange>, Fault> find_members(std::string_view json, std::string_view list,
                                                             std::string_view member);
 

@@ -21,7 +21,7 @@ Value merged_with(Tree& tree, const Value* target, const Value& patch) {
     }
   }
   for (const Member& added : patch.members()) {
-    // A duplicate is kept, so that the reader of the document refuses it.
+    // Duplicates stay in the result, so the reader of the document can refuse them.
     const bool known = base.find(added.name) != nullptr && !added.duplicate;
     if (known || added.value.type() == Type::null) continue;
     members.push_back({added.name, merged_with(tree, nullptr, added.value)});

@@ -1,7 +1,7 @@
-// Merge patches (RFC 7396): a member replaces one of the same name, null removes it, objects are merged member by
-// member.
+// Applies and makes merge patches (RFC 7396). A member of the patch replaces the member of the same name, null removes
+// it, and objects are merged member by member.
 //
-// Thread safety: none beyond that of the tree.
+// Thread safety: that of the tree.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace sluice::json {
 
-// `target` changed by `patch`, both of `tree`. Numbers stay as they were written, members keep their order, new ones
-// follow.
+// `target` changed by `patch`. Numbers keep their digits, and members their order; new members come last.
+// REQUIRES: `tree` owns both.
 Value merged(Tree& tree, const Value& target, const Value& patch);
 
-// The patch that turns `before` into `after`. REQUIRES: objects; `after` holds no null.
+// The patch that turns `before` into `after`. REQUIRES: both are objects, and `after` contains no null.
 std::string merge_patch(const Value& before, const Value& after);
 
 }  // namespace sluice::json

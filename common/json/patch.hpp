@@ -1,6 +1,6 @@
-// A JSON patch in the making (RFC 6902).
+// Writes JSON patches (RFC 6902), and compares JSON values with what they should be.
 //
-// Thread safety: none. The operations apply in the order in which they were added.
+// Thread safety: none.
 #pragma once
 
 #include <string>
@@ -10,15 +10,16 @@
 
 namespace sluice::json {
 
+// A list of operations, which apply in the order they were added.
 class Patch {
  public:
-  // `pointer`: with its parts escaped. `value`: JSON.
+  // `pointer` is a JSON pointer (pointer.hpp). `value` is JSON text.
   void add(std::string_view pointer, std::string_view value) { write("add", pointer, value); }
   void replace(std::string_view pointer, std::string_view value) { write("replace", pointer, value); }
   void remove(std::string_view pointer) { write("remove", pointer, {}); }
 
   bool empty() const { return operations_.empty(); }
-  std::string take() && { return operations_.empty() ? std::string() : operations_ + ']'; }  // "": nothing to do
+  std::string take() && { return operations_.empty() ? std::string() : operations_ + ']'; }  // "": no operations
 
  private:
   void write(std::string_view operation, std::string_view pointer, std::string_view value);
@@ -26,8 +27,9 @@ class Patch {
   std::string operations_;
 };
 
-// Whether `actual` says what `wanted` says: objects may hold more (the API server fills in defaults), lists are equal
-// item by item in this sense, all else is equal.
+// Whether `actual` contains everything in `wanted`. Objects of `actual` may have more members, because the API server
+// of Kubernetes fills in defaults. Lists must have the same length and match item by item. All other values must be
+// equal.
 bool covers(const Value& actual, const Value& wanted);
 
 }  // namespace sluice::json

@@ -9,15 +9,15 @@
 
 namespace sluice::json {
 
-// Appends one step down: a slash and the member's name, escaped, or the index of an item.
+// Appends one step: a slash, and the escaped name of a member or the index of an item.
 void append_pointer(std::string& pointer, std::string_view name);
 void append_pointer(std::string& pointer, std::size_t index);
 
-// `parent` and one step down from it.
+// `parent` with one step appended.
 std::string pointer_to(std::string_view parent, std::string_view name);
 std::string pointer_to(std::string_view parent, std::size_t index);
 
-// The name that one step of a pointer, without its slash, stands for.
+// The name of the member that `step` names. `step` is one step of a pointer without its slash.
 std::string unescaped_step(std::string_view step);
 
 }  // namespace sluice::json

@@ -3,7 +3,7 @@
 namespace sluice::json {
 namespace {
 
-// Of a number, true, false or null: a number ends at the first byte that no number has.
+// The end of a number, true, false or null. A number ends before the first byte that cannot be part of a number.
 std::size_t end_of_scalar(std::string_view text, std::size_t at) {
   constexpr std::string_view kNumber = "+-.0123456789eE";
   constexpr std::string_view kBehind = ",}] \n\r\t";

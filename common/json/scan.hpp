@@ -1,6 +1,8 @@
-// Finding the end of a JSON value by its brackets and quotes alone: quick, and it checks nothing.
+// Finds where a JSON value ends by looking only at brackets and quotes. This is fast, but does not check the syntax.
+// Positions are in bytes. "The end" of a string or value is the position after its last byte, or npos if the text ends
+// before it.
 //
-// Thread safety: pure functions. Positions are in bytes.
+// Thread safety: pure functions.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +13,13 @@ namespace sluice::json {
 
 inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-// The first byte at or behind `at` that is no white space; text.size() where there is none.
+// The position of the first byte from `at` on that is not white space; text.size() if there is none.
 inline std::size_t skip_space(std::string_view text, std::size_t at) {
   while (at < text.size() && is_space(text[at])) ++at;
   return at;
 }
 
-// Behind the string whose opening quote is at `at`; npos where it does not end.
+// The end of the string whose opening quote is at `at`.
 inline std::size_t end_of_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size(); ++at) {
     if (text[at] == '"') return at + 1;
@@ -26,8 +28,8 @@ inline std::size_t end_of_string(std::string_view text, std::size_t at) {
   return std::string_view::npos;
 }
 
-// Behind the value that begins at `at`; npos where it does not end. Of a text that is not JSON it may be any position
-// from `at` on. REQUIRES: at < text.size().
+// The end of the value that begins at `at`. If the text is not JSON, the result is some position from `at` on, or npos.
+// REQUIRES: at < text.size().
 std::size_t end_of_value(std::string_view text, std::size_t at);
 
 }  // namespace sluice::json

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// Bytes that stand for themselves: printable ASCII but quote and backslash.
+// Bytes that need no escaping: printable ASCII except quote and backslash.
 constexpr std::array<bool, 256> kPlain = [] {
   std::array<bool, 256> plain{};
   for (std::size_t c = 0x20; c < 0x7F; ++c) plain[c] = c != '"' && c != '\\';
@@ -54,7 +54,8 @@ void append_ascii_escape(std::string& out, unsigned char c) {
   }
 }
 
-// Appends the character that starts at `i`, which is not plain; returns how many bytes it takes in `text`.
+// Appends the character that starts at `i`, which needs escaping or is not ASCII. Returns its length in `text`, in
+// bytes.
 std::size_t append_special(std::string& out, std::string_view text, std::size_t i) {
   const unsigned char lead = byte_at(text, i);
   if (lead < 0x80) {
@@ -99,7 +100,7 @@ std::string string_literal(std::string_view text) {
 }
 
 void append_integer(std::string& out, std::int64_t value) {
-  const fmt::format_int digits(value);  // two digits a step, where to_chars takes one
+  const fmt::format_int digits(value);  // faster than to_chars: it writes two digits at a time
   out.append(digits.data(), digits.size());
 }
 

@@ -1,5 +1,4 @@
-// Strings and integers as JSON text, for writers without a document tree. Nothing is allocated but the growth of the
-// string written to.
+// Appends strings and integers as JSON to a std::string, without building a tree. Allocates only where `out` grows.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,12 +9,12 @@
 
 namespace sluice::json {
 
-// Appends `text` as a JSON string literal, quotes included. The result is valid UTF-8 and safe in a log line and on a
-// terminal whatever `text` holds: quote, backslash, control characters (C0, DEL and C1) and the line separators
-// U+2028 and U+2029 are escaped; each byte that is not part of valid UTF-8 becomes U+FFFD.
+// Appends `text` as a JSON string literal with its quotes. Any `text` becomes valid UTF-8 that is safe in a log line
+// and on a terminal. Quotes, backslashes, control characters (C0, DEL and C1) and the line separators U+2028 and U+2029
+// are escaped. Each byte that is not part of valid UTF-8 becomes U+FFFD.
 void append_string(std::string& out, std::string_view text);
 
-// `text` as a JSON string literal, as append_string() writes it.
+// `text` as append_string() writes it.
 std::string string_literal(std::string_view text);
 
 // Appends `value` in decimal.

@@ -12,7 +12,8 @@
 #include <unordered_set>
 #include <vector>
 
-// RapidJSON 1.1 adds to a null pointer when its stack is first used: harmless, but the sanitizer ends the program.
+// RapidJSON 1.1 adds an offset to a null pointer when it first uses its stack. That is harmless, but the sanitizer
+// would stop the program.
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
@@ -25,11 +26,12 @@
 namespace sluice::json {
 namespace {
 
-// A type of its own, so that the linker does not replace this file's reader, compiled as above, by another's.
+// A separate type gives this file its own instance of the reader. Otherwise the linker could replace it with one that
+// was compiled without the attribute above.
 struct TreeAllocator : rapidjson::CrtAllocator {};
 using Reader = rapidjson::GenericReader<PlainRunsUtf8, PlainRunsUtf8, TreeAllocator>;
 
-constexpr std::size_t kSmallObject = 16;  // up to here comparing all pairs is quicker than hashing
+constexpr std::size_t kSmallObject = 16;  // members; up to here, comparing all pairs is faster than hashing
 
 template <class T>
 std::span<T> allocate(std::pmr::monotonic_buffer_resource& arena, std::size_t count) {
@@ -52,8 +54,8 @@ void mark_duplicates(std::span<Member> members) {
   for (Member& member : members) member.duplicate = !seen.insert(member.name).second;
 }
 
-// Receives the parser's events, whose texts stay where they are; open containers' children wait on a stack until their
-// container ends.
+// Receives the parser's events and builds the tree. The children of an open object or list wait on a stack until it
+// ends. Texts are not copied; they stay in the parsed copy of the document.
 class TreeBuilder {
  public:
   explicit TreeBuilder(std::pmr::monotonic_buffer_resource& arena) : arena_(arena) {}
@@ -96,7 +98,7 @@ class TreeBuilder {
     return push(Value(members.data(), members.size()));
   }
 
-  // Never called: numbers come as text.
+  // The parser never calls these, because it passes numbers as text.
   bool Int(int) { return false; }
   bool Uint(unsigned) { return false; }
   bool Int64(std::int64_t) { return false; }
@@ -122,7 +124,8 @@ class TreeBuilder {
     return refuse(fmt::format("nested more than {} deep", kMaxDepth));
   }
 
-  // Raw text is checked by the parser, but it writes "\udc00" as the bytes of a surrogate, which are no UTF-8.
+  // The parser validates the UTF-8 of the document, but it turns the escape "\udc00" into the three bytes of a
+  // surrogate, which are not valid UTF-8. They begin with 0xED and a byte from 0xA0 on.
   static bool has_surrogate(std::string_view text) {
     for (std::size_t at = text.find('\xED'); at != std::string_view::npos; at = text.find('\xED', at + 1)) {
       if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xA0) return true;
@@ -156,15 +159,15 @@ std::string_view describe(Type type) {
   return "";
 }
 
-// The memory of the trees, and what the reading of one leaves to that of the next: for small texts the beginning is
-// all.
+// The memory of a tree, and the parser with its buffers. For small texts, setting these up takes most of the time, so
+// one Tree can parse many texts.
 class Tree::Parser {
  public:
   std::expected<Value, Fault> parse(std::string_view text);
   std::pmr::monotonic_buffer_resource& arena() { return arena_; }
 
  private:
-  static constexpr std::size_t kFirstBytes = 4096;  // most texts are small, and take one allocation
+  static constexpr std::size_t kFirstBytes = 4096;  // enough for most texts, which then take a single allocation
 
   std::pmr::monotonic_buffer_resource arena_{kFirstBytes};
   TreeBuilder builder_{arena_};
@@ -172,7 +175,7 @@ class Tree::Parser {
 };
 
 std::expected<Value, Fault> Tree::Parser::parse(std::string_view text) {
-  // One copy of all, whose strings are unescaped where they stand, is quicker than a copy of each.
+  // Copying the text once and unescaping its strings in place is faster than copying each string.
   const std::span<char> copy(static_cast<char*>(arena_.allocate(text.size(), 1)), text.size());
   std::ranges::copy(text, copy.begin());
   constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag |
@@ -208,7 +211,7 @@ std::expected<Value, Fault> Tree::parse(std::string_view text) {
   if (text.size() > kMaxBytes) {
     return std::unexpected(Fault{"", fmt::format("the document is larger than {} MiB", kMaxBytes >> 20)});
   }
-  // The parser takes NUL for the end and would not look at what follows.
+  // RapidJSON takes NUL for the end of the text and would ignore what follows.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return not_json("the byte NUL", text, nul);
   }

@@ -1,7 +1,7 @@
-// A JSON document as a tree that keeps numbers as they were written (0.333333 must not pass through a double).
+// Parses a JSON document into a tree of values. Numbers stay text, so 0.333333 is not rounded to a double.
 //
-// Thread safety: none needed; a tree belongs to the one reader that parses it.
-// Invariants: nested at most kMaxDepth deep, every string is valid UTF-8.
+// Thread safety: none; one thread at a time uses a tree.
+// Invariants: at most kMaxDepth levels of nesting; every string is valid UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@ inline constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
 
 enum class Type : std::uint8_t { null, boolean, number, string, array, object };
 
-// "an object", "a string", … for texts.
+// "an object", "a string", …: for error texts.
 std::string_view describe(Type type);
 
 struct Member;
 
-// A value whose text and children live in its tree. Trivially copyable.
+// A value. The tree owns its text and its children. Trivially copyable.
 class Value {
  public:
   Value() = default;
@@ -38,14 +38,14 @@ class Value {
       : type_(Type::object), size_(static_cast<std::uint32_t>(count)), members_(members) {}
 
   Type type() const { return type_; }
-  // REQUIRES of each: the type.
+  // REQUIRES of each of these four: a value of that type.
   bool boolean() const { return boolean_; }
-  std::string_view text() const { return {text_, size_}; }  // a string's value, or a number as it was written
+  std::string_view text() const { return {text_, size_}; }  // of a string, or the digits of a number as written
   std::span<Value> items() const { return {items_, size_}; }
   std::span<Member> members() const;
-  // A member's value: nullptr where there is none of this name, or where this is no object.
+  // The value of a member; nullptr if there is no such member, or if this is not an object.
   const Value* find(std::string_view name) const;
-  // The text of that member: "" where there is none, or where it is no string.
+  // The text of a member; "" if there is no such member, or if it is not a string.
   std::string_view text_of(std::string_view name) const;
 
  private:
@@ -63,7 +63,7 @@ struct Member {
   std::string_view name;
   Value value;
   bool duplicate = false;  // an earlier member of the object has this name
-  bool taken = false;      // its reader knows it (fields.hpp)
+  bool taken = false;      // a reader asked for it (fields.hpp)
 };
 
 inline std::span<Member> Value::members() const { return {members_, size_}; }
@@ -80,23 +80,24 @@ inline std::string_view Value::text_of(std::string_view name) const {
   return found != nullptr && found->type_ == Type::string ? found->text() : std::string_view();
 }
 
-// Owns the memory of parsed documents, and of values that were made of theirs.
+// Owns the memory of the documents it parsed and of the values that string() and object() made.
 class Tree {
  public:
   Tree();
   ~Tree();
   Tree(const Tree&) = delete;
 
-  // Parses RFC 8259 text; a byte order mark in front is skipped. The fault names line and column.
-  // Refuses: faulty syntax or UTF-8, the byte NUL, lone surrogates, more than kMaxDepth levels or kMaxBytes.
+  // Parses JSON (RFC 8259). Skips a byte order mark at the beginning.
+  // Faults, with line and column: invalid syntax or UTF-8, the byte NUL, unpaired surrogates, more than kMaxDepth
+  // levels. A text of more than kMaxBytes is a fault without a line.
   std::expected<Value, Fault> parse(std::string_view text);
 
-  // A string. The text is copied.
+  // Makes a string. Copies the text.
   Value string(std::string_view text);
-  // An object of these members, in this order; their names and values are not copied. Marks duplicates anew.
+  // Makes an object with these members in this order, and marks duplicates. Does not copy names and values.
   Value object(std::span<const Member> members);
 
-  // Forgets all values; the memory is for the next text.
+  // Frees all values. The parser keeps its buffers for the next text.
   void clear();
 
  private:

@@ -1,8 +1,8 @@
-// Writing canonical JSON: for people, members on lines of their own, two spaces deep, lists of texts on one line; or
-// compact, without a space or a line that need not be there.
+// Writes canonical JSON into a string. Two layouts: `lines` puts each member on a line of its own, indented by two
+// spaces per level, and lists of strings on one line; `compact` writes no white space.
 //
 // Thread safety: none; a writer belongs to its caller.
-// REQUIRES of the caller: begin and end match, a key before every value in an object.
+// REQUIRES: calls of begin_… and end_… match, and key() precedes every value in an object.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +24,19 @@ class Writer {
   void end_object();
   void begin_list();
   void end_list();
-  void texts(const std::vector<std::string>& values);  // a list on one line
-  void raw(std::string_view json);                     // a value that is JSON text already
-  // The members of an object that is compact JSON text already, among those of the open object.
+  void texts(const std::vector<std::string>& values);  // a list of strings, on one line
+  void raw(std::string_view json);                     // a value given as JSON text
+  // Adds all members of `object` to the open object. `object` is compact JSON text.
   void members_of(std::string_view object);
 
   void field(std::string_view name, std::string_view value);
   void field(std::string_view name, const char* value) { field(name, std::string_view(value)); }
   void field(std::string_view name, std::int64_t value);
   void field(std::string_view name, bool value);
-  // The shortest decimal that reads back as the same double. REQUIRES: finite.
+  // Writes the shortest decimal that reads back as the same double. REQUIRES: finite.
   void field(std::string_view name, double value);
   void null_field(std::string_view name);
-  // Left out when empty.
+  // Writes nothing if `value` is empty.
   void optional_field(std::string_view name, std::string_view value);
 
   std::string take() { return std::move(out_); }
@@ -44,14 +44,14 @@ class Writer {
  private:
   void begin(char bracket);
   void end(char bracket);
-  void begin_item();  // the comma and the line before a member or an item of a list
+  void begin_item();  // writes the comma and the line break before a member or list item
   void new_line();
 
   bool compact_;
   std::string out_;
   std::size_t depth_ = 0;
-  bool first_ = true;       // nothing stands in the open object or list yet
-  bool after_key_ = false;  // the next value belongs to a key on the same line
+  bool first_ = true;       // the open object or list is empty so far
+  bool after_key_ = false;  // the next value belongs to the key just written
 };
 
 }  // namespace sluice::json
