@@ -1,4 +1,4 @@
-// How long to wait before the next attempt: exponential back-off with full jitter.
+// Computes how long to wait before the next attempt: exponential back-off with full jitter.
 //
 // The n-th delay (n from 0) is uniform in [0, min(max, first · 2^n)), so clients that lost the same server do not all
 // come back at the same time. Source: M. Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015.

@@ -11,8 +11,9 @@ namespace {
 using Wide = unsigned __int128;
 
 constexpr Wide kMax = static_cast<Wide>(std::numeric_limits<std::int64_t>::max());
-constexpr std::size_t kMaxDigits = 38;                // any number of 38 digits fits into 127 bits
-constexpr std::int64_t kMaxExponent = 1'000'000'000;  // exponents above are cut to about this: only zero has them
+constexpr std::size_t kMaxDigits = 38;  // any number of 38 digits fits into 127 bits
+// Larger exponents are cut to about this. A number with such an exponent is zero or does not fit anyway.
+constexpr std::int64_t kMaxExponent = 1'000'000'000;
 
 // ±digits · 10^exponent. `digits` has no leading or trailing zeros; zero has no digits.
 struct Scientific {

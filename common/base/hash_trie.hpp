@@ -2,17 +2,17 @@
 // nodes between the root and the changed entry, a few kilobytes however large the table is. Nodes that no other copy
 // shares are changed in place, so filling a table costs as much as filling an ordinary hash table.
 //
-// Structure: a trie over the upper bits of the hash with 64 branches a node (Bagwell: "Ideal Hash Trees", 2001). Each
+// Structure: a trie over the upper bits of the hash, with 64 branches a node (Bagwell: "Ideal Hash Trees", 2001). Each
 // leaf is a table of up to 128 slots with linear probing over the lower bits. A look-up follows one pointer for each
 // level (the upper levels stay in the processor's caches) and then usually reads one slot. The low bits of the pointer
-// to a leaf hold the leaf's capacity, so that a look-up need not read the leaf's header.
+// to a leaf hold the leaf's capacity, so a look-up does not read the leaf's header.
 //
 // Requirements on Entry: copyable; hash() returns 64 bits that are all uniformly distributed; is_free() returns true
 // for a default-constructed entry and for no other.
-// Entries may have the same hash; the parameter `is` of the functions below picks the entry that is meant.
+// Entries may have the same hash; the predicate `is` of the functions below recognises the right one.
 //
-// Thread safety: as of a value. Copies of one table may be used by different threads at the same time, also for
-// changes. Looking up writes nothing, not even a reference count.
+// Thread safety: that of a value. Different threads may use and change copies of one table at the same time. A look-up
+// writes nothing, not even a reference count.
 #pragma once
 
 #include <algorithm>
@@ -102,8 +102,9 @@ class HashTrie {
   static constexpr int kBits = 6;
   static constexpr std::size_t kWays = std::size_t{1} << kBits;
   static constexpr int kTopShift = 64 - kBits;
-  static constexpr std::size_t kMaxLeafEntries = 64;  // exceeded only below the last level, where hashes hardly differ
-  static constexpr std::size_t kMergeBelow = 16;      // a branch with at most this many entries becomes a leaf again
+  // A fuller leaf becomes a branch. Leaves below the last level may exceed it: all bits of their hashes are used up.
+  static constexpr std::size_t kMaxLeafEntries = 64;
+  static constexpr std::size_t kMergeBelow = 16;  // a branch with at most this many entries becomes a leaf again
 
   struct Head {
     std::atomic<std::uint32_t> owners{1};

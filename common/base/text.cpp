@@ -28,7 +28,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// How likely one name was meant for the other, less being likelier: an ending left off or added counts as one slip.
+// How many typing errors separate `name` from `known`. A missing or additional ending counts as one.
 std::size_t slips(std::string_view name, std::string_view known) {
   constexpr std::size_t kStem = 4;
   if (name.size() >= kStem && known.starts_with(name)) return 1;

@@ -1,4 +1,4 @@
-// Texts from outside as messages show them.
+// Helps error messages: quotes texts from outside, and guesses which name was meant.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -9,10 +9,10 @@
 
 namespace sluice {
 
-// `text` in quotes; more than 64 bytes of it are cut, no character in two.
+// `text` in quotes. A longer text is cut after at most 64 bytes, between two characters.
 std::string quoted(std::string_view text);
 
-// The known name that `name` was probably meant for, or "" where none is close enough to be a typing error.
+// The name in `known` that is most similar to `name`, or "" where none is similar enough to be a typing error.
 std::string_view nearest(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace sluice

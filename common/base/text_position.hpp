@@ -1,6 +1,7 @@
-// Lines and columns of a text, from 1, columns in characters of UTF-8.
+// Turns byte offsets of a text into lines and columns, for error messages. Both count from 1; columns count UTF-8
+// characters.
 //
-// Thread safety: none needed; a counter belongs to its one user.
+// Thread safety: none; a counter belongs to one caller.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +16,13 @@ struct TextPosition {
   std::uint32_t column = 0;
 };
 
-// Goes through a text once, however many positions are asked for.
+// Reads the text once for any number of ascending positions.
 class PositionCounter {
  public:
   // REQUIRES: the text outlives the counter.
   explicit PositionCounter(std::string_view text) : text_(text) {}
 
-  // Of the byte `offset`. REQUIRES: not before the one asked for last, nor behind the text's end.
+  // The position of the byte `offset`. REQUIRES: `offset` of the previous call ≤ `offset` ≤ size of the text.
   TextPosition at(std::size_t offset) {
     std::string_view passed = text_.substr(done_, offset - done_);
     done_ = offset;
