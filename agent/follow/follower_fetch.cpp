@@ -125,6 +125,7 @@ void SyncClient::Impl::on_accepted(FetchResult result) {
   count_result(result);
   const bool foreign = announced_ && announced_ == announced_at_begin_ && announced_is_foreign_;
   if (announced_ == announced_at_begin_ || announced_ == state_->head) announced_.reset();
+  // If another position was announced meanwhile, or the token has changed, another fetch follows.
   const bool newest = !announced_ && is_of_this_token();
   coalescer_.succeeded(newest);
   if (!newest && coalescer_.idle()) coalescer_.requested(Clock::now());
