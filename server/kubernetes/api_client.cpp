@@ -23,7 +23,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t kMaxFileBytes = 64UL * 1024;
-constexpr std::size_t kMaxAnswerBytes = 32UL << 20;  // only a bound for memory: lists are read in pages
+constexpr std::size_t kMaxAnswerBytes = 32UL << 20;  // bounds memory; answers are smaller, because lists have pages
 constexpr std::size_t kMaxQuoted = 500;              // bytes of the API server's text in an error
 
 // The deadline of a request covers all its phases, so http_client's own time-outs must never come first.
@@ -105,6 +105,7 @@ class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
   };
   using CallPtr = std::shared_ptr<Call>;
 
+  // A connection, and the call that it serves.
   struct Line {
     Line(asio::io_context& context, http_client::Options options) : client(context, std::move(options)) {}
     http_client::Client client;

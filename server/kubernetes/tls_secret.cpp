@@ -41,8 +41,8 @@ Renewal renewal_in(std::string_view text) {
 
 enum class Form : std::uint8_t { whole, merge_patch };
 
-// Writes a value. A merge patch keeps fields that it does not name, so an empty value is null there; a whole object
-// omits it.
+// Writes a value. A merge patch keeps fields that it does not name, so it removes an empty value with null. A whole
+// object leaves an empty value out.
 void write_value(json::Writer& writer, Form form, std::string_view name, std::string_view value) {
   if (!value.empty()) {
     writer.field(name, value);

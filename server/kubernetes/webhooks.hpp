@@ -21,8 +21,8 @@ struct Webhooks {
   std::vector<Hook> hooks;
 
   bool exist() const { return !version.empty(); }
-  bool all_trust(std::string_view bundle) const;         // exactly this bundle
-  bool all_include(std::string_view certificate) const;  // this certificate, among others
+  bool all_trust(std::string_view bundle) const;         // the caBundle of every hook is exactly this text
+  bool all_include(std::string_view certificate) const;  // the caBundle of every hook contains this certificate
 };
 
 // The path of the configuration `name`.
