@@ -33,7 +33,7 @@ class MissedPods {
     std::atomic<std::int64_t> missed{0};     // found by the last scan
     std::atomic<std::uint64_t> scans{0};     // that succeeded
     std::atomic<std::uint64_t> failures{0};  // scans that failed
-    std::atomic<std::uint64_t> events{0};    // written by this server
+    std::atomic<std::uint64_t> events{0};    // that this server created
   };
 
   MissedPods(boost::asio::io_context& loop, kubernetes::Api& api, const InjectorSettings& settings, const Clock& clock,

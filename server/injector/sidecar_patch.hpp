@@ -11,8 +11,8 @@
 
 namespace sluice::server::injector {
 
-// `container`: the result of sidecar_container(). A new one is inserted as the first init container, which changes the
-// indexes of the others. So call it after all patches that use such an index.
+// `container`: the result of sidecar_container(). A new sidecar becomes the first init container, which changes the
+// indexes of the others. REQUIRES: called after all patches that use an index of an init container.
 void patch_sidecar(json::Patch& patch, const Pod& pod, const std::string& container);
 
 // Appends the volumes that the pod does not have yet.
