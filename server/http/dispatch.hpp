@@ -1,4 +1,4 @@
-// Hands each request to the handler for its path.
+// Hands each request to the handler for its path: agent routes to policy sync, the rest to the admin API.
 //
 // Thread: the event loop's.
 #pragma once
