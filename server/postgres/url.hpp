@@ -16,9 +16,9 @@ std::optional<std::string> url_fault(const std::string& url);
 std::string url_user(const std::string& url);
 std::string url_password(const std::string& url);
 
-// Sets a parameter of the URL, replacing its former value. REQUIRES: a valid URL.
+// Returns connection parameters ("host='…' user='…'") in which this one is set. REQUIRES: a valid URL.
 std::string with_parameter(const std::string& url, std::string_view name, std::string_view value);
-// Sets a parameter only if the URL does not have it.
+// The same, unless the URL has the parameter already: then returns the URL unchanged.
 std::string with_default(const std::string& url, std::string_view name, std::string_view value);
 
 }  // namespace sluice::server::postgres
