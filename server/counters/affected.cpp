@@ -14,9 +14,10 @@
 namespace sluice::server::counters {
 namespace {
 
-// The two sides of a transaction.
+// The state before or after the transaction's changes.
 enum class Side : std::uint8_t { before, after };
 
+// Compiles the rules around each changed object on both sides, and collects the counter keys whose overrides differ.
 class Comparison {
  public:
   Comparison(postgres::Transaction& tx, const std::vector<store::Change>& changes, std::int64_t now_us,
@@ -60,7 +61,8 @@ class Comparison {
 
   static constexpr std::size_t kMany = 16;
 
-  // Of many changes, such as a bundle's, most have nothing to do with any override: what has is asked for once.
+  // Most of many changes, for example of a bundle, concern no override. One query finds the policies and plans with
+  // overrides.
   void find_overridden() {
     std::set<std::string> tenants;
     for (const auto& [name, both] : changed_) tenants.insert(std::get<1>(name));
@@ -82,7 +84,7 @@ class Comparison {
     });
   }
 
-  // Plans and policies as they stand on one side.
+  // These functions read plans and policies as of one side.
 
   std::optional<std::string> document(Kind kind, const std::string& tenant, const std::string& id, Side side) {
     const auto found = changed_.find(name_of(kind, tenant, id));
@@ -114,10 +116,9 @@ class Comparison {
     }
   }
 
-  // Overrides by id.
-  using Overrides = std::vector<std::pair<std::string, std::string>>;
+  using Overrides = std::vector<std::pair<std::string, std::string>>;  // id, document
 
-  // Those that are in `rows` (id, document) and are the same on both sides.
+  // The overrides of `rows` (id, document) that the transaction did not change.
   Overrides unchanged(const pqxx::result& rows, const std::string& tenant) const {
     Overrides found;
     for (const auto& row : rows) {
@@ -176,7 +177,8 @@ class Comparison {
     });
   }
 
-  // Notes every key whose overrides differ between the sides; of one policy's counters only, where `policy` names one.
+  // Adds every counter key whose overrides differ between the sides to found_. `policy`: only counters of this policy;
+  // "": all. `collect` adds the documents of one side.
   void compare(const std::string& tenant, const std::string& organization,
                const std::function<void(RulesBuilder&, Side)>& collect, const std::string& policy = {}) {
     struct Held {
@@ -203,7 +205,7 @@ class Comparison {
     }
     for (auto& [key, left] : before) found_.try_emplace(key, std::move(left.counter));
   }
-  // nullptr where one side has no overrides: then there is nothing to compare.
+  // The rules of one side; nullptr if it has no overrides.
   RulesPtr compiled(const std::string& tenant, const std::string& organization,
                     const std::function<void(RulesBuilder&, Side)>& collect, Side side) {
     RulesBuilder rules(organization, tenant);
@@ -218,7 +220,7 @@ class Comparison {
   const std::int64_t now_us_;
   std::vector<RulesPtr>& known_;  // compiled in this transaction
   std::map<Name, Both> changed_;
-  std::optional<std::set<Name>> overridden_;  // policies and plans with overrides; nothing: it was not asked for
+  std::optional<std::set<Name>> overridden_;  // policies and plans with overrides; nullopt: not queried
   std::map<std::string, CounterRef> found_;   // by counter key
 };
 

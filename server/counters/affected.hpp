@@ -1,5 +1,6 @@
-// Which counters' overrides a transaction has made other than they were: by its overrides, and by what it did to the
-// policies and plans that overrides belong to (a policy that moves to another plan has that plan's overrides).
+// Finds the counter keys whose overrides a transaction of the admin API changed. It may have changed the overrides
+// themselves, or the policies and plans that they belong to: a policy that gets another plan gets that plan's
+// overrides.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@
 
 namespace sluice::server::counters {
 
-// `known`: rules that this transaction has compiled already, used where they are what is needed; those of the state
-// after it are added. REQUIRES: the changes are in the tables already. Throws RulesFault and what libpqxx throws.
+// `known`: rules that this transaction has compiled already; they are used instead of compiling the same documents
+// again. The function adds the rules that it compiles of the state after the changes. REQUIRES: the changes are written
+// to the tables. Throws RulesFault and what libpqxx throws.
 std::vector<CounterRef> affected_counters(postgres::Transaction& tx, const std::vector<store::Change>& changes,
                                           std::int64_t now_us, std::vector<RulesPtr>& known);
 

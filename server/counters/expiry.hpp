@@ -1,4 +1,4 @@
-// Removes the rows of expired overrides, as a recorded change. Redis drops expired overrides by itself.
+// Removes the rows of expired overrides, and records that as a change. Redis ignores expired overrides by itself.
 #pragma once
 
 #include <cstddef>

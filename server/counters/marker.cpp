@@ -5,8 +5,8 @@
 namespace sluice::server::counters {
 namespace {
 
-// These keys cannot collide with a tenant's, whose hash tags contain a '|'. One hash tag, so that RENAME works in a
-// cluster.
+// These keys cannot collide with counter keys, because every hash tag of a counter key contains a '|'. Both have the
+// same hash tag, because RENAME in a cluster needs both keys on one node.
 constexpr const char* kMarker = "sl:{marker}";
 constexpr const char* kNext = "sl:{marker}:next";
 

@@ -1,7 +1,8 @@
-// Detects that Redis lost overrides. The marker is a key that is intact only while Redis holds all overrides.
+// Detects that Redis lost overrides, for the publisher. The marker is a key whose value is the run id of the Redis that
+// it was written to. A Redis gets a new run id with every start.
 //
-// Its value is the run id of the Redis it was written to, which changes with every start. So the marker is missing
-// after FLUSHALL or an empty start. After a restart or a failover, which may lose the last writes, the run ids differ.
+// The marker is missing after FLUSHALL or an empty start. After a restart or a failover, which may lose the last
+// writes, it holds another run id than that of the present Redis.
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ class Marker {
   explicit Marker(RedisLink& link) : link_(link) {}
 
   struct Status {
-    bool intact = false;  // Redis holds all overrides
+    bool intact = false;  // the marker holds the present run id, so Redis holds all overrides
     std::string run_id;
     std::string maxmemory_policy;
   };

@@ -1,10 +1,10 @@
-// The counter keys that must still be written to Redis. Their rows are committed with the change itself (the pattern
-// "transactional outbox").
+// The PostgreSQL table of counter keys that must still be written to Redis. An admin write commits their rows together
+// with the change itself (the pattern "transactional outbox").
 //
-// A publisher locks an identity before it reads the live overrides, and holds the lock until Redis has answered. So no
-// thread or server writes an older state over a newer one.
+// A publisher locks an identity before it reads the live overrides (those that have not expired), and holds the lock
+// until Redis has answered. So no thread or server writes an older state over a newer one.
 //
-// Every function runs in its transaction's scope and throws what libpqxx throws.
+// Every function sees only the rows in its transaction's scope, and throws what libpqxx throws.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,11 @@
 
 namespace sluice::server::counters {
 
+// Adds a row for each counter key.
 void enqueue(postgres::Transaction& tx, std::span<const CounterRef> counters);
 
 struct OutboxRow {
-  std::int64_t seq = 0;
+  std::int64_t seq = 0;  // ascends in the order of enqueue()
   CounterRef counter;
 };
 
@@ -36,18 +37,20 @@ struct Identities {
 
 // The identities of these counters, grouped by tenant.
 std::vector<Identities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters);
-// The identities of the next `limit` rows after `seq`, oldest first. Sets `seq` to the last of these rows. Empty: no
-// more rows.
+// Reads the oldest `limit` rows after `seq`, returns their identities, and sets `seq` to the last of these rows. Empty:
+// no more rows.
 std::vector<Identities> identities_waiting(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit);
 
-// Locks the identities until the end of the transaction, so that nobody else publishes them. Waits for other holders.
+// Locks the identities until the end of the transaction, so no other publisher writes them. Waits for other holders.
 void lock(postgres::Transaction& tx, const Identities& identities);
 // Locks the identities that are free and removes the others from `identities`. Does not wait.
 void lock_free(postgres::Transaction& tx, Identities& identities);
 
+// The rows of these identities, oldest first.
 std::vector<OutboxRow> waiting(postgres::Transaction& tx, const Identities& identities);
 void remove(postgres::Transaction& tx, const std::vector<std::int64_t>& seqs);
 
+// The number of all rows.
 std::int64_t count_waiting(postgres::Transaction& tx);
 
 // Returns tenant and id of those overrides that are not published yet.

@@ -20,16 +20,16 @@ void add_unless_empty(Ids& ids, const char* id) {
   if (*id != '\0') ids.insert(id);
 }
 
-// Policies and plans to load beside those that overrides name.
+// Policies and plans to load besides those that the overrides name.
 struct Wanted {
   Ids policies;
   Ids plans;
   bool all_on_plans = false;  // every policy on a plan that has overrides
-  bool resets = false;        // counters without overrides are looked up as well
+  bool resets = false;        // a counter is reset: load the rules even if there are no overrides
 };
 
-// Loads the live overrides of the identities and the policies and plans that they belong to. nullptr where there are
-// none and no counter is reset.
+// Loads and compiles the live overrides of the identities, with their policies and plans. nullptr: there are none, and
+// no counter is reset.
 RulesPtr load_rules(postgres::Transaction& tx, const Identities& identities, Wanted wanted, std::int64_t now_us,
                     std::span<const RulesPtr> known = {}) {
   RulesBuilder rules(identities.organization_id, identities.tenant_id);
@@ -59,7 +59,8 @@ RulesPtr load_rules(postgres::Transaction& tx, const Identities& identities, Wan
   return rules.build(now_us, known);
 }
 
-// Returns the keys of the counter's logs and leases. Empty if the rules no longer contain the counter.
+// Returns the Redis keys of the counter's collections (logs and leases), which a reset deletes too. Empty if the rules
+// no longer contain the counter.
 std::vector<std::string> collections_of(const Rules& rules, const CounterRef& counter) {
   const policy::Rulebook* const rulebook = rules.find(counter.policy_id, counter.plan_id);
   if (rulebook == nullptr) return {};

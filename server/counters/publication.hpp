@@ -1,6 +1,7 @@
-// Writes the overrides that are live in PostgreSQL into Redis: for the counter keys in the outbox, or for all.
+// Writes the overrides that are live in PostgreSQL (not expired) into Redis: for the counter keys in the outbox, or for
+// all counter keys. The publisher uses it.
 //
-// REQUIRES: the identities are locked (outbox.hpp). The functions throw what libpqxx and Rules throw.
+// REQUIRES: the identities are locked (outbox.hpp). The functions throw RulesFault and what libpqxx throws.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 namespace sluice::server::counters {
 
 struct Published {
-  std::size_t written = 0;  // counter keys
-  std::size_t failed = 0;
+  std::size_t written = 0;            // counter keys
+  std::size_t failed = 0;             // counter keys
   bool unreachable = false;           // Redis as a whole fails, so further writes would fail too
   std::vector<CounterRef> uncertain;  // failed writes that Redis may still execute later
 
@@ -29,8 +30,9 @@ Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Iden
 // Writes all counter keys of these identities that have live overrides. Adds the keys that failed to the outbox.
 Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us);
 
-// tenants_with_overrides() returns the tenants; read_live_identities() adds the identities with live overrides of one.
+// All tenants with overrides, still without identities.
 std::vector<Identities> tenants_with_overrides(postgres::Transaction& tx);
+// Reads the identities of one tenant that have live overrides.
 void read_live_identities(postgres::Transaction& tx, Identities& tenant);
 
 }  // namespace sluice::server::counters

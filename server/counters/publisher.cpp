@@ -21,11 +21,12 @@ constexpr std::chrono::milliseconds kFirstAttempt{3'000};
 constexpr std::chrono::seconds kTidyEvery{5};
 constexpr std::size_t kExpiredAtOnce = 500;
 constexpr std::size_t kAtOnce = 500;            // rows or identities per transaction
-constexpr std::size_t kMaxBeforeAnswer = 1000;  // counters published before the API answers; the thread publishes more
-constexpr std::int64_t kRepublishLock = 0x736c75696365'02;
+constexpr std::size_t kMaxBeforeAnswer = 1000;  // above so many counters, publish() leaves all to the thread
+constexpr std::int64_t kRepublishLock = 0x736c75696365'02;  // "sluice" in ASCII, and 2; an advisory lock's number
 
 postgres::Scope everything() { return postgres::Scope::everything("sluice-server"); }
 
+// Whether Redis never evicts keys.
 bool keeps(const std::string& maxmemory_policy) { return maxmemory_policy == "noeviction"; }
 
 }  // namespace
@@ -200,7 +201,7 @@ void Publisher::tidy(pqxx::connection& connection) {
   tx.enter(everything());
   statistics_.waiting = count_waiting(tx);
   if (steady_clock::now() - tidied_ >= kTidyEvery) {
-    // After a full page there may be more, so the next run continues.
+    // If kExpiredAtOnce were removed there may be more, and the next run continues.
     if (remove_expired(tx, kExpiredAtOnce) < kExpiredAtOnce) tidied_ = steady_clock::now();
   }
   tx.commit();
@@ -254,8 +255,8 @@ bool Publisher::republish_tenant(pqxx::connection& connection, Identities tenant
   return true;
 }
 
-// Redis may execute a write late whose answer was lost, and so overwrite a newer value. Redis has answered later
-// commands by now, so such a write is over. The key is written once more.
+// If the answer to a write was lost, Redis may execute the write later, over a newer value. Redis has answered later
+// commands by now, so such a write has ended. The key is written once more.
 void Publisher::enqueue_uncertain(pqxx::connection& connection) {
   std::vector<CounterRef> uncertain;
   {

@@ -1,9 +1,9 @@
-// Publishes overrides into Redis: right after the commit that changed them, and from the outbox until Redis has
-// answered (including rows of an earlier run or of another server). Publishes all overrides again when Redis lost its
-// data.
+// Publishes overrides into Redis. The admin API calls publish() right after a commit. What that leaves in the outbox, a
+// thread publishes until Redis has answered, including rows of an earlier run or of another server. It publishes all
+// overrides again when Redis lost its data.
 //
-// Thread safety: publish() and the statistics from any thread. The rest runs on a thread of its own, with its own
-// connection to PostgreSQL. Any number of servers may run publishers at the same time.
+// Thread safety: publish() and the statistics from any thread. The thread has its own connection to PostgreSQL. Any
+// number of servers may run publishers at the same time.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ class Publisher {
     postgres::DatabaseOptions database;
     redis::Options redis;
     bool allow_evicting = false;                   // publish even if Redis may evict overrides
-    std::chrono::milliseconds check_every{1'000};  // of marker and outbox
+    std::chrono::milliseconds check_every{1'000};  // interval at which the thread reads marker and outbox
   };
 
   Publisher(Options options, const Clock& clock, telemetry::Log& log);
@@ -46,12 +46,13 @@ class Publisher {
   // Starts to connect and waits up to 3 s for the result. Error `evicts`: Redis may evict overrides, and allow_evicting
   // is not set. An unreachable Redis is not an error: the publisher keeps trying.
   Result<> start();
-  // Returns false if the thread still waits for PostgreSQL after `timeout`: then only the end of the process ends it.
+  // Returns false if the thread still waits for PostgreSQL after `timeout`. It then ends with the process.
   bool stop_within(std::chrono::milliseconds timeout);
   void stop();
 
-  // Publishes what a transaction has enqueued and committed: false where some of it is left to later. `known`: rules
-  // that it has compiled. `done` is called in the transaction that takes it out of the outbox. Never throws.
+  // Publishes counters that a transaction has enqueued and committed. Returns false if some are left to the thread.
+  // `known`: rules that the transaction has compiled. If all are published, calls `done` in the transaction that
+  // removes their rows from the outbox. Never throws.
   bool publish(pqxx::connection& connection, const postgres::Scope& scope, std::span<const CounterRef> counters,
                std::span<const RulesPtr> known, const std::function<void(postgres::Transaction&)>& done);
 
@@ -63,7 +64,7 @@ class Publisher {
 
   struct Statistics {
     std::atomic<std::uint64_t> published{0};    // counter keys written
-    std::atomic<std::uint64_t> failed{0};       // attempts to write one that failed
+    std::atomic<std::uint64_t> failed{0};       // failed attempts to write a counter key
     std::atomic<std::uint64_t> republished{0};  // how often all overrides were written
     std::atomic<std::int64_t> waiting{0};       // rows of the outbox at the last check
     std::atomic<bool> evicts{false};            // Redis may evict overrides, at the last check
@@ -72,11 +73,11 @@ class Publisher {
 
  private:
   void run();
-  bool wait(std::chrono::nanoseconds time);
+  bool wait(std::chrono::nanoseconds time);  // false: stop
   bool run_once();
   bool serve(pqxx::connection& connection);
   bool stopping();
-  // What `publish` answers; rules of these identities that do not compile count as failed.
+  // Calls `publish`. If the tenant's rules do not compile, logs that and counts one failure.
   Published publish_guarded(const Identities& identities, const std::function<Published()>& publish);
   void tidy(pqxx::connection& connection);
   bool republish(pqxx::connection& connection, const Marker::Status& marker);
@@ -103,7 +104,7 @@ class Publisher {
   std::condition_variable changed_;
   bool stopping_ = false;
   bool woken_ = false;
-  std::vector<CounterRef> uncertain_;
+  std::vector<CounterRef> uncertain_;  // see enqueue_uncertain()
   TimedJoinThread thread_;
 };
 

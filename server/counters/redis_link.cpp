@@ -9,8 +9,8 @@
 namespace sluice::server::counters {
 namespace {
 
-constexpr std::size_t kWritesInFlight =
-    64;  // a write's deadline starts when it is sent, so a long queue would exceed it
+// The deadline of a write starts when it is sent. With more in flight, the last ones could miss it.
+constexpr std::size_t kWritesInFlight = 64;
 
 constexpr limiter::StoreError kStopped{limiter::StoreFault::unavailable, false};
 
@@ -43,7 +43,8 @@ redis::Options named(redis::Options options) {
 
 }  // namespace
 
-// Lives on the stack of the waiting thread. Everything except wait() runs on the loop.
+// Many writes, kWritesInFlight at a time. Lives on the stack of the thread that waits; everything except wait() runs on
+// the link's loop.
 class RedisLink::Batch {
  public:
   Batch(limiter::RedisStore& store, std::span<const KeyWrite> writes) : store_(store), writes_(writes) {

@@ -1,5 +1,5 @@
-// The server's connection to the counters' Redis, for threads that block until it answers. One pipelined client runs on
-// a loop of its own. Every call returns within the deadline of its commands.
+// The server's connection to the counters' Redis, for threads that block until Redis answers: the publisher and the
+// admin API. One pipelined client runs on a loop of its own. A command that gets no answer fails at its deadline.
 //
 // Thread safety: all functions may be called from any thread except the link's own. After stop() they return
 // `unavailable`.
@@ -52,6 +52,7 @@ class RedisLink {
 
   // Executes all writes, at most 64 at a time. results[i] belongs to writes[i].
   std::vector<limiter::StoreResult<void>> write(std::span<const KeyWrite> writes);
+  // Judges a call; with cost 0 it reads the counters without charging them.
   limiter::StoreResult<limiter::Outcome> judge(const limiter::Call& call);
   // Sends one command and returns the reply's text, nullopt for nil. Errors: unavailable, redis (an error reply).
   Result<std::optional<std::string>> command(std::vector<std::string> words);

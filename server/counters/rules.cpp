@@ -18,7 +18,8 @@ namespace {
   throw RulesFault(fmt::format("what is stored does not compile: {}: {}", faults.front().pointer, faults.front().text));
 }
 
-// ":p=orders" or ":l=pro" behind the hash tag of a counter's key; identities have their braces escaped.
+// Reads the policy ('p') or plan ('l') from a counter key: ":p=orders" or ":l=pro" follows the hash tag. The first '}'
+// ends the hash tag, because braces of an identity are escaped.
 std::pair<char, std::string> owner_in(std::string_view state_key) {
   const std::string_view tail = state_key.substr(state_key.find('}') + 1);
   return {tail[1], std::string(tail.substr(3, tail.find(':', 1) - 3))};

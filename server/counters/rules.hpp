@@ -1,7 +1,7 @@
-// A part of one tenant's rules, compiled by the code that agents decide by: which counters there are, what they are
-// called, and which overrides are theirs.
+// Compiles some of one tenant's plans, policies and overrides with the code that agents decide by. The result names the
+// counter keys and the overrides of each. The publisher and the admin API's routes for overrides and counters use it.
 //
-// Thread safety: none; values of the caller's.
+// Thread safety: Rules are immutable; a RulesBuilder belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@
 
 namespace sluice::server::counters {
 
-// One counter's key, and whose it is.
+// A counter key, and the tenant, the policy or plan, and the identity that it belongs to. Also a row of the outbox.
 struct CounterRef {
   std::string organization_id;
   std::string tenant_id;
-  std::string policy_id;  // "": of calls that name the plan
+  std::string policy_id;  // "": the counter of checks that name the plan
   std::string plan_id;    // "": the policy has limits of its own
-  std::string identity;   // {"subject":"user:42"}; a dimension that requests do not have is null, or left out
+  std::string identity;   // {"subject":"user:42"}; a dimension that the requests lack is null or left out
   std::string state_key;
-  bool reset = false;  // what was spent is to be forgotten; else its overrides are to be written
+  bool reset = false;  // true: reset the counter; false: write its overrides
 };
 
 using Identity = std::vector<std::pair<DimensionRef, std::string>>;
 
-// What is stored does not belong together or does not compile: a bug, or somebody else's hand in the tables.
+// Stored documents do not fit together or do not compile: a bug, or another program wrote to the tables.
 class RulesFault : public std::exception {
  public:
   explicit RulesFault(std::string text) : text_(std::move(text)) {}
@@ -43,7 +43,7 @@ class RulesFault : public std::exception {
   std::string text_;
 };
 
-// The documents that rules are compiled from: equal sources make equal rules. By id.
+// The documents that rules are compiled from, each by its id. Equal sources make equal rules.
 struct RulesSources {
   std::string organization_id;
   std::string tenant_id;
@@ -56,19 +56,20 @@ struct RulesSources {
 
 class Rules {
  public:
-  // REQUIRES: `bundle` was read from `sources`, `snapshot` built from `bundle` as of `now_us`.
+  // REQUIRES: `bundle` was read from `sources`; `snapshot` was built from `bundle` at the time `now_us`.
   Rules(RulesSources sources, Bundle bundle, std::shared_ptr<const policy::Snapshot> snapshot, std::int64_t now_us);
 
   const Bundle& bundle() const { return bundle_; }
-  // Whether compiling `sources` as of `now_us` would make the same: no override has ended since these were compiled.
+  // Whether compiling `sources` at the time `now_us` would give the same rules: the documents are equal, and no
+  // override has expired since these rules were compiled.
   bool same_as(const RulesSources& sources, std::int64_t now_us) const;
-  // By counter key; those that have ended are left out.
+  // The overrides of each counter key, without expired ones.
   const std::vector<policy::KeyOverrides>& overrides() const { return snapshot_->overrides; }
   CounterRef ref_of(const policy::KeyOverrides& overrides) const;
 
-  // What judges under a policy's, or where that is "", a plan's name; nullptr where it is not among these rules.
+  // The rulebook of a policy, or of a plan if policy_id is "". nullptr: these rules do not contain it.
   const policy::Rulebook* find(std::string_view policy_id, std::string_view plan_id) const;
-  // The key of one group of a rulebook.
+  // The counter key of one identity and one group of a rulebook's limits.
   std::string key_of(const policy::Rulebook& rulebook, std::size_t group, const Identity& identity) const;
 
  private:
@@ -86,28 +87,28 @@ class RulesBuilder {
  public:
   RulesBuilder(std::string organization_id, std::string tenant_id);
 
-  // One of each id counts.
+  // The first document of an id counts; later ones are ignored.
   void add_plan(const std::string& id, std::string document) { sources_.plans.try_emplace(id, std::move(document)); }
   void add_policy(const std::string& id, std::string document) {
     sources_.policies.try_emplace(id, std::move(document));
   }
-  // One whose owner was not added is left out.
+  // Ignores an override whose policy or plan was not added before.
   void add_override(const std::string& id, const std::string& document);
   bool has_overrides() const { return !sources_.overrides.empty(); }
 
-  // One of `known` where that was made from the same, else compiled anew. Throws RulesFault where it does not compile.
+  // Returns an element of `known` that was made from the same documents, or else compiles them. Throws RulesFault.
   RulesPtr build(std::int64_t now_us, std::span<const RulesPtr> known = {}) const;
 
  private:
   RulesSources sources_;
 };
 
-// A text of the document's top level, "" where there is none.
+// A string member of a JSON object; "" if there is none.
 std::string member_of(const std::string& document, std::string_view name);
 
-// The identity as it stands in an override's document.
+// The identity as JSON text, as in an override's document.
 std::string identity_text(const Override& item);
-// As identity_text() wrote it; a dimension that is null is left out. Throws RulesFault.
+// Reads a text of identity_text(), without dimensions that are null. Throws RulesFault.
 Identity parse_identity(const std::string& text);
 
 }  // namespace sluice::server::counters
