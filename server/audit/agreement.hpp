@@ -14,8 +14,8 @@
 
 namespace sluice::server::audit {
 
-// Fast: compares sums of hashes, so that it reads each table once and joins nothing. It misses a difference with a
-// probability of 2^-63. The seed is random, so nobody can construct such a difference.
+// Fast: compares sums of hashes. It reads each table once and joins nothing. It misses a difference with a probability
+// of 2^-63. The seed is random, so nobody can construct such a difference.
 bool tables_agree(pqxx::transaction_base& work);
 
 // Slow: joins the tables. Returns which rows differ, at most 10 lines for each kind of difference. Empty if all agree.

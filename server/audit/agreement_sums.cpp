@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::uint64_t kModulus = std::uint64_t{1} << 63;
 
-// Kinds whose documents are not part of the sums. The trail holds a fingerprint of an API key instead of its hash, and
-// no row for the settings' first version; both are compared row by row. A counter has no object, because each reset is
-// independent.
+// The sums leave out the documents of these kinds. The trail holds a fingerprint of an API key instead of its hash, and
+// no row for the first version of the settings; both kinds are compared row by row. A counter has no object, because
+// each reset is independent.
 constexpr std::string_view kByRow = "('key', 'setting', 'counter')";
 
 std::int64_t random_seed() {

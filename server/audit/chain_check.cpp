@@ -74,8 +74,9 @@ void ChainCheck::check(const TrailRow& row) {
   }
 }
 
-// Checks whether the changed row belongs at the place of `row`, so that the two were swapped. The swap may have moved
-// the hashes along or left them in place. If the two rows are neighbours, `row` itself is the row before.
+// Checks whether the changed row and `row` were swapped: whether the content of the changed row has a right hash at the
+// place of `row`. The hash may have stayed in `row`, or moved along with the content. If it moved and the two rows are
+// neighbours, the hash before that place now stands in `row`.
 void ChainCheck::check_swap(const TrailRow& row) {
   const std::int64_t seq = row.fields.seq;
   const Sha256Digest here = changed_->hash_at(seq, report_.end.hash);

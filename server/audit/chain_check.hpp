@@ -1,4 +1,4 @@
-// Checks the hash chain of one organization: takes its rows one by one and finds the first bad one.
+// Checks the hash chain of one organization: takes its rows one by one and finds the first bad row. `verify` uses it.
 //
 // Thread safety: none. Pure: no database.
 #pragma once
@@ -30,7 +30,7 @@ struct ChainFault {
     copied,     // the row holds a copy of another row
     foreign,    // the row holds content of another organization
     truncated,  // rows at the end are gone
-    added,      // rows after the head
+    added,      // there are rows after the head
     head,       // the head in the table audit_heads is not the last row
     rewritten,  // the chain is consistent, but differs from the saved head
   };
@@ -39,7 +39,7 @@ struct ChainFault {
   std::string text;
 };
 
-// The content of a changed row, to find out where it was copied from.
+// What a changed row says about its object. With it, verify() searches for the row that it was copied from.
 struct Stray {
   std::string tenant_id;
   std::string kind;
@@ -66,7 +66,7 @@ class ChainCheck {
   ChainReport finish(const std::optional<ChainHead>& kept);
 
  private:
-  // A copy of a row whose hash is wrong. It outlives the reader's buffer.
+  // A copy of a row with a wrong hash. It outlives the reader's buffer.
   struct Kept {
     explicit Kept(const TrailRow& row);
     Kept(const Kept&) = delete;  // `fields` points into `texts`

@@ -1,4 +1,4 @@
-// `sluice-server audit verify`.
+// The command `sluice-server audit verify`.
 #pragma once
 
 #include <iosfwd>
@@ -7,7 +7,7 @@
 namespace sluice::server::audit {
 
 struct AuditVerifyOptions {
-  std::string database_url;     // of the application or the owner
+  std::string database_url;     // for the server's role or the owner of the tables
   std::string head_file;        // saved heads to check against; "": no file
   std::string write_head_file;  // file for the new heads; "": no file
 };

@@ -21,7 +21,7 @@
 namespace sluice::server::audit {
 namespace {
 
-constexpr std::size_t kMaxDigits = 64;
+constexpr std::size_t kMaxDigits = 64;  // of a SHA-256 hash in hex
 
 void read_head(const json::Value& value, const json::Place& place, json::FaultList& faults, SavedHeads& heads) {
   json::Fields fields(value, place, faults);

@@ -1,4 +1,5 @@
-// Heads of the audit chains, saved in a file outside the database. They prove that rows were cut off at the end.
+// Heads (last rows) of the audit chains, saved in a file outside the database. They prove that rows at the end were cut
+// off.
 //
 //   {"heads":[{"organization_id":"acme","seq":1234,"hash":"<64 hex digits>"}]}
 //

@@ -1,7 +1,8 @@
-// Verifies the audit trail. It checks the hash chain of every organization against its rows, the heads in the table
-// audit_heads, and heads saved outside the database. It also checks that versions, changes and objects agree with it.
+// Verifies the audit trail, for the command. It checks the rows of every organization's hash chain, the heads in the
+// table audit_heads, and heads saved outside the database. It also checks that versions, changes and objects agree with
+// the trail.
 //
-// All reads happen in one snapshot of PostgreSQL, so that a trail that grows meanwhile does not look broken.
+// All reads happen in one snapshot of PostgreSQL, so a trail that grows meanwhile does not look broken.
 //
 // Thread safety: none; it belongs to the thread of its connection. Everything throws what libpqxx throws.
 #pragma once
@@ -20,7 +21,7 @@ namespace sluice::server::audit {
 
 struct VerifyOptions {
   SavedHeads saved;                                      // each chain must pass through its saved head
-  std::function<void(std::int64_t rows)> progress = {};  // called every 10,000 rows
+  std::function<void(std::int64_t rows)> progress = {};  // called every 10,000 rows, with the number of rows so far
 };
 
 struct VerifyReport {
