@@ -8,7 +8,7 @@
 
 namespace sluice::server::auth {
 
-// RFC 6750 section 2.1; the scheme's case does not matter.
+// RFC 6750 section 2.1. The case of "Bearer" does not matter.
 std::string_view bearer(std::string_view authorization) {
   static constexpr std::string_view kScheme = "bearer ";
   if (authorization.size() <= kScheme.size()) return {};

@@ -1,4 +1,4 @@
-// Makes the first admin token of an installation.
+// Makes the first admin token of an installation, for the command `sluice-server bootstrap`.
 #pragma once
 
 #include <string>

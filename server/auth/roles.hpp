@@ -1,4 +1,4 @@
-// Which role has which permission: one table. Whatever is not in it is denied.
+// Which role has which permission: one table. Whatever the table does not allow is denied.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 namespace sluice::server::auth {
 
+// From the most to the least powerful; grant_fault() compares them.
 enum class Role : std::uint8_t { platform_admin, org_admin, operator_role, auditor };
 
 // The permission that a route requires.
@@ -55,8 +56,8 @@ struct Principal {
   postgres::Scope scope() const;
 };
 
-// Returns why `giver` may not grant a token of this role and scope, or nullopt if it may. A token never grants more
-// than it has itself.
+// Returns why `giver` may not grant a token with the role and scope of `token`, or nullopt if it may. A token never
+// grants more than it has itself.
 std::optional<std::string> grant_fault(const Principal& giver, const Principal& token);
 
 }  // namespace sluice::server::auth

@@ -1,5 +1,5 @@
-// Counts failed authentications by source, with a token bucket each. A source that fails too often gets 429 instead of
-// 401. A valid token always passes, from any source, so nobody can lock out its owner by failing on purpose.
+// Counts failed authentications by source address, with a token bucket each. A source that fails too often gets 429
+// instead of 401. A valid token is accepted from any source, so nobody can lock out its owner by failing on purpose.
 //
 // Thread safety: all functions from any thread. Time is a parameter.
 #pragma once
@@ -15,11 +15,13 @@ namespace sluice::server::auth {
 
 class FailureThrottle {
  public:
-  static constexpr double kBurst = 20;             // failures at once before 429
-  static constexpr double kPerSecond = 1;          // further failures per second before 429
-  static constexpr std::size_t kSources = 10'000;  // sources kept; with more, full buckets are dropped first, then any
+  static constexpr double kBurst = 20;     // failures at once before 429
+  static constexpr double kPerSecond = 1;  // further failures per second before 429
+  // Sources kept. For a further one, sources with a full bucket (no recent failure) are dropped, or else any one.
+  static constexpr std::size_t kSources = 10'000;
 
-  // Counts a failure of `source`. Returns 0 for an answer 401, or after how long it may fail again for an answer 429.
+  // Counts a failure of `source`. Returns 0 if the answer is 401. Else the answer is 429, and the result says when the
+  // source may fail again.
   std::chrono::seconds failed(std::string_view source, std::int64_t now_us);
 
   // Whether the next failure of `source` would get 429.
@@ -30,7 +32,7 @@ class FailureThrottle {
  private:
   struct Bucket {
     double tokens = kBurst;
-    std::int64_t at_us = 0;
+    std::int64_t at_us = 0;  // of the last failure
   };
   static double tokens_of(const Bucket& bucket, std::int64_t now_us);
   void make_room(std::int64_t now_us);

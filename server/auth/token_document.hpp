@@ -1,4 +1,5 @@
-// The documents of admin tokens and agent tokens: id, name, role, scope, expiry. They never contain the secret.
+// Reads and writes the documents of admin tokens and agent tokens: id, name, role, scope, expiry. They never contain
+// the secret.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -29,9 +30,9 @@ struct TokenDocument {
 
 enum class TokenType : std::uint8_t { admin, agent };
 
-// Reads a token from a request body. If the body leaves out organization_id or tenant_ids, the values of `giver` apply;
-// the role is never inherited. Adds all faults of form to `faults`. The caller checks that organization and tenants
-// exist.
+// Reads a token from a request body. If the body leaves out organization_id or tenant_ids, the token gets the values of
+// `giver`, the caller's own token; it never inherits the role. Adds all faults of form to `faults`. The caller checks
+// that organization and tenants exist.
 TokenDocument read_token(const json::Value& body, TokenType type, const Principal& giver, Faults& faults);
 
 // Canonical compact JSON.

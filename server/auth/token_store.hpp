@@ -21,8 +21,8 @@ struct MintedToken {
 // Gives the token an id and a secret, stores it and records the change. The row holds a hash of the secret.
 MintedToken insert_token(postgres::Transaction& tx, store::ChangeLog& log, TokenDocument token, TokenType type);
 
-// Returns the ids of live platform_admin tokens, sorted. Locks their rows until the end of the transaction, so that
-// nobody else revokes one meanwhile. REQUIRES: the transaction has entered Scope::everything().
+// Returns the ids of live platform_admin tokens, sorted. Locks their rows until the end of the transaction, so no other
+// transaction can revoke one meanwhile. REQUIRES: the transaction has entered Scope::everything().
 std::vector<std::string> lock_platform_admins(postgres::Transaction& tx, std::int64_t now_us);
 
 constexpr Kind kind_of(TokenType type) { return type == TokenType::admin ? Kind::token : Kind::agent_token; }
