@@ -1,6 +1,6 @@
-// The identity of an agent. The same name with the same scope is the same agent, whichever token it sends, because
-// tokens are renewed. The same name in two scopes is two agents, so that nobody can report for an agent of another
-// scope. Names of agents with a binding start with their Kubernetes namespace, for the same reason.
+// The identity of an agent: its scope and its name. The token is not part of it, because tokens are renewed. The same
+// name in two scopes is two agents, so no agent can report for an agent of another scope. For the same reason the names
+// of agents with a binding start with their Kubernetes namespace.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace sluice::server::fleet {
 
-// Ordered byte by byte, as in PostgreSQL (COLLATE "C"). Rows are locked in this order.
+// Ordered byte by byte, as in PostgreSQL (COLLATE "C"). Transactions lock rows in this order, so they cannot deadlock.
 struct AgentKey {
   std::string scope;  // from scope_text()
   std::string agent_id;

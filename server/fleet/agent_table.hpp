@@ -1,8 +1,8 @@
-// The agents that report to this server, and which of them must be stored. Together with the agents that other servers
-// stored, it counts live agents.
+// The agents that report to this server, and which of them must be stored in PostgreSQL. It counts live agents,
+// including those that other servers have stored. `fleet` uses it.
 //
 // Thread safety: none; one thread at a time. Time is a parameter; no I/O.
-// Invariant: PostgreSQL holds every agent that is not `dirty` as it is here.
+// Invariant: for every agent that is not `dirty`, PostgreSQL holds the same values, or is about to (take_changed()).
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,9 @@
 
 namespace sluice::server::fleet {
 
-inline constexpr std::chrono::seconds kLiveFor{15};        // an agent is missing this long after its last report
-inline constexpr std::chrono::minutes kRememberedFor{10};  // an agent is forgotten this long after its last report
+// An agent was last heard from when it sent a report or opened a watch.
+inline constexpr std::chrono::seconds kLiveFor{15};        // an agent is missing this long after it was last heard from
+inline constexpr std::chrono::minutes kRememberedFor{10};  // an agent is forgotten so long after it was last heard from
 inline constexpr std::chrono::seconds kRefreshWatch{5};    // how often open watches are confirmed in PostgreSQL
 
 using FleetTime = std::chrono::steady_clock::time_point;
@@ -33,15 +34,15 @@ struct AgentRow {
   AgentKey key;
   AgentScope scope;
   std::string token_id;
-  std::string state;  // JSON; "": no report yet
-  std::optional<sluice::sync::Position> enforced;
+  std::string state;                               // JSON; "": no report yet
+  std::optional<sluice::sync::Position> enforced;  // the position of its snapshot in force; nullopt: none
   std::optional<std::chrono::microseconds> reported_ago;
   std::chrono::microseconds heard_ago{0};
   WatchState watch = WatchState::unknown;
   // The agent's revision when it last opened a watch here. −1: it had none. nullopt: it opened no watch here.
   std::optional<std::int64_t> held;
   std::chrono::microseconds held_ago{0};
-  bool gone = false;
+  bool gone = false;  // its last report said that it is leaving
 };
 
 // An agent that a server has stored.
@@ -58,26 +59,27 @@ class AgentTable {
 
   explicit AgentTable(std::size_t max_agents = kMaxAgents) : max_agents_(max_agents) {}
 
-  // Return false if the table is full and does not hold this agent.
+  // Both return false if the table is full and does not hold this agent.
   bool report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state, FleetTime now);
   bool watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
                    const std::optional<sluice::sync::Position>& held, FleetTime now);
   void watch_ended(const sync::AgentCaller& caller, std::string_view agent_id);
   void end_watches();  // of all agents, when this server stops
 
-  // Returns the agents to store, sorted by key: those that changed or reported, and those whose open watch must be
-  // confirmed. They count as stored unless put_back() is called.
+  // Returns the agents to store, sorted by key: agents that changed or reported, and agents with an open watch that
+  // must be confirmed. They count as stored unless put_back() is called.
   std::vector<AgentRow> take_changed(FleetTime now);
   void put_back(const std::vector<AgentRow>& rows);
 
-  // Replaces the agents that all servers have stored. Also forgets agents without a report for kRememberedFor.
+  // Replaces the list of agents that all servers have stored by `agents`. Forgets agents that were not heard from for
+  // kRememberedFor.
   void merge_stored(const std::vector<StoredAgent>& agents, TenantsOf tenants_of, FleetTime now);
 
   struct Counts {
     LiveCounts live;
     std::size_t missing = 0;
   };
-  // At most 500 ms old.
+  // The result is at most 500 ms old.
   const Counts& counts(FleetTime now);
   sluice::sync::LiveAgents live_agents(const sync::AgentCaller& caller, FleetTime now);
 
@@ -89,13 +91,13 @@ class AgentTable {
     std::optional<sluice::sync::Position> enforced;
     std::optional<FleetTime> reported;
     FleetTime heard;
-    std::size_t watches = 0;
+    std::size_t watches = 0;  // open ones
     WatchState watch = WatchState::unknown;
     FleetTime watch_stored;
     std::optional<std::int64_t> held;
     FleetTime held_at;
     bool gone = false;
-    bool dirty = true;
+    bool dirty = true;  // must be stored
   };
   struct StoredElsewhere {
     AgentScope scope;

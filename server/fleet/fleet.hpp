@@ -1,8 +1,8 @@
-// Stores what agents report in PostgreSQL, and counts live agents.
+// Stores the reports of agents in PostgreSQL, and counts live agents. The sync routes call it through FleetPort.
 //
 // The loop only passes data in memory. A thread with its own connection stores the agents' state once a second, reads
-// the agents of all servers every two seconds, and stores usage once a minute, in one transaction. While PostgreSQL is
-// away, reports wait within limits. Above the limits they are not accepted, and agents keep them.
+// the agents of all servers every two seconds, and stores usage once a minute, in one transaction. While PostgreSQL
+// cannot be reached, reports wait within limits. Above the limits they are not accepted, and agents keep them.
 //
 // Thread safety: the functions of FleetPort are for the server's loop, the statistics for any thread.
 #pragma once
@@ -34,7 +34,7 @@ class Fleet final : public sync::FleetPort {
     std::chrono::milliseconds store_every{1'000};   // agents' state
     std::chrono::milliseconds read_every{2'000};    // agents of all servers
     std::chrono::milliseconds batch_every{60'000};  // usage
-    std::size_t max_rows = UsagePending::kMaxRows;
+    std::size_t max_rows = UsagePending::kMaxRows;  // of usage that waits
     std::function<FleetTime()> now = [] { return std::chrono::steady_clock::now(); };
   };
 
@@ -44,8 +44,8 @@ class Fleet final : public sync::FleetPort {
   Fleet& operator=(const Fleet&) = delete;
 
   void start();
-  // Stores what is waiting, then stops. Returns false if PostgreSQL does not answer within `timeout`; the thread cannot
-  // be joined then.
+  // Stores what is waiting, then stops. Returns false if PostgreSQL does not answer within `timeout`; the thread then
+  // ends with the process.
   bool stop_within(std::chrono::milliseconds timeout);
   void stop();
 
@@ -58,8 +58,8 @@ class Fleet final : public sync::FleetPort {
   std::size_t live() const override;
 
   struct Statistics {
-    std::atomic<std::int64_t> live{0};
-    std::atomic<std::int64_t> missing{0};
+    std::atomic<std::int64_t> live{0};          // agents
+    std::atomic<std::int64_t> missing{0};       // agents
     std::atomic<std::uint64_t> replayed{0};     // reports that were accepted or stored before
     std::atomic<std::uint64_t> dropped{0};      // reports not accepted; agents send them again
     std::atomic<std::uint64_t> stored{0};       // reports

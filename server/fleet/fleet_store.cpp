@@ -7,11 +7,12 @@
 namespace sluice::server::fleet {
 namespace {
 
-// An agent that was cut off may repeat reports that were stored. Its mark is kept this long, so that they do not count
-// twice.
+// An agent that was cut off may later repeat reports that were stored. Its mark is kept this long, so the repeated
+// reports are not counted twice.
 constexpr const char* kMarkRetention = "7 days";
 
-// Rows as one SQL array per column. The statements turn some empty texts into NULL.
+// Holds rows by column; each column becomes one parameter of a statement, a SQL array. The statements turn some empty
+// texts into NULL.
 class Columns {
  public:
   explicit Columns(std::size_t columns) : columns_(columns) {}
@@ -54,8 +55,8 @@ std::string_view watch_text(WatchState watch) {
   return "";
 }
 
-// $1 to $14: one column each; $15: the server. Watch and state are updated separately, because one server may have the
-// agent's watch and another one receive its reports.
+// $1 to $14: one column each; $15: the name of this server. Watch and state are updated separately, because one server
+// may have the agent's watch while another one receives its reports.
 constexpr const char* kStoreAgents = R"(
 INSERT INTO agents AS a (scope, agent_id, organization_id, tenant_ids, token_id, state, revision, chain, reported_at,
                          refused_at, heard_at, watch, watch_at, held_revision, held_at, gone)

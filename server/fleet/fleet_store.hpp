@@ -1,7 +1,7 @@
 // Reads and writes the fleet in PostgreSQL. The number of statements does not depend on the number of agents.
 //
-// Thread safety: none; every function runs in its transaction, which must have entered Scope::everything(), and throws
-// what libpqxx throws.
+// Thread safety: none; every function runs in the caller's transaction and throws what libpqxx throws. REQUIRES: the
+// transaction has entered Scope::everything().
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@
 
 namespace sluice::server::fleet {
 
-// One statement. Later reports, which another server stored, are not overwritten. `replica`: the server that has these
-// watches. REQUIRES: `rows` is not empty and sorted by key.
+// One statement. It does not overwrite a later report that another server stored. `replica`: the name of this server,
+// stored with its watches. REQUIRES: `rows` is not empty and sorted by key.
 void store_agents(postgres::Transaction& tx, const std::vector<AgentRow>& rows, const std::string& replica);
 
-// One statement. Returns all agents that reported within kRememberedFor, including those that have left.
+// One statement. Returns all agents that were heard from within kRememberedFor, including those that have left.
 std::vector<StoredAgent> read_agents(postgres::Transaction& tx);
 
-// One statement.
+// One statement. Returns the tenants of these organizations.
 TenantsOf read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations);
 
 // Counts the reports above their boot's mark and moves the marks, so that each report counts once. At most
@@ -30,7 +30,8 @@ TenantsOf read_tenants(postgres::Transaction& tx, const std::vector<std::string>
 inline constexpr int kUsageStatements = 5;
 UsageBatch store_usage(postgres::Transaction& tx, std::span<const TakenReports> taken, WallTime now);
 
-// Removes usage older than `retention`, agents without a report for kRememberedFor, and marks older than 7 days.
+// Removes usage older than `retention`, agents that were not heard from for kRememberedFor, and marks older than 7
+// days.
 void tidy_fleet(postgres::Transaction& tx, std::chrono::microseconds retention);
 
 }  // namespace sluice::server::fleet

@@ -1,5 +1,5 @@
-// Counts the live agents of each tenant. An agent of the platform serves all tenants, an agent of an organization all
-// its tenants, and an agent with a list of tenants only these.
+// Counts the live agents of each tenant, for the heartbeats of watches. An agent of the platform serves all tenants. An
+// agent of an organization serves all tenants of the organization. An agent with a list of tenants serves only these.
 //
 // Thread safety: none; one thread at a time.
 #pragma once
@@ -22,12 +22,12 @@ class LiveCounts {
  public:
   void add(const AgentScope& agent);
 
-  // Returns the number of agents by tenant. "*" stands for every tenant of the caller's scope that is not listed. For a
-  // caller of the platform, tenants of organizations with agents of their own must be listed; those missing in
-  // `tenants_of` get the number of "*".
+  // Returns the number of agents by tenant. "*" stands for every tenant of the caller's scope that is not listed. If
+  // the caller is of the platform, the tenants of an organization with agents of its own are listed from `tenants_of`;
+  // tenants missing there get the number of "*".
   sluice::sync::LiveAgents of(const AgentScope& caller, const TenantsOf& tenants_of) const;
 
-  // The organizations whose tenants of() needs for callers of the platform.
+  // The organizations that `tenants_of` must contain for callers of the platform.
   std::vector<std::string> organizations_to_know() const;
 
   std::size_t total() const { return total_; }

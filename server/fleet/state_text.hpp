@@ -1,4 +1,4 @@
-// Turns an agent's reported state into the JSON that is stored.
+// Turns the state that an agent reported into the JSON that PostgreSQL stores.
 //
 // Thread safety: pure functions.
 #pragma once

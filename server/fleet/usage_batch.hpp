@@ -1,5 +1,5 @@
-// Sums many agents' reports into the rows that one transaction adds to the database: one row per minute, tenant, policy
-// and outcome, and one per hour and throttled subject.
+// Sums the reports of many agents into the rows that one transaction adds to PostgreSQL: one row per minute, tenant,
+// policy and outcome, and one per hour, tenant, policy and throttled subject.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -39,8 +39,8 @@ struct UsageBatch {
   std::uint64_t refused = 0;  // decisions and subjects of tenants outside the scope of the agent's token
 };
 
-// `marks[i]`: the number of the last report of taken[i] that is stored. A tenant that is missing in `organization_of`
-// was deleted; only agents of the platform may still report it. Times after `now` count as `now`.
+// `marks[i]`: the number of the last stored report of the boot taken[i].from. A tenant that is missing in
+// `organization_of` was deleted; only agents of the platform may still report it. Times after `now` count as `now`.
 UsageBatch aggregate(std::span<const TakenReports> taken, std::span<const std::int64_t> marks,
                      const OrganizationOf& organization_of, WallTime now);
 

@@ -42,7 +42,7 @@ UsagePending::Taken UsagePending::add(const sync::AgentCaller& caller, const std
       continue;
     }
     const std::size_t rows = rows_of(report);
-    // Accept no report after one that was not accepted: the mark would count the skipped one as stored.
+    // Accept no report after one that was not accepted: the mark would pass it, and it would never be counted.
     if (taken.over_bounds > 0 || rows_ + rows > max_rows_) {
       ++taken.over_bounds;
       continue;

@@ -1,5 +1,6 @@
-// Usage reports between their arrival and the transaction that stores them. Each report is accepted once. The server
-// confirms a report after it is stored; until then the agent sends it again. Reports above the limits are not accepted.
+// Holds usage reports between their arrival and the transaction that stores them. Each report is accepted once. The
+// server confirms a report after it is stored; until then the agent sends it again. Reports above the limits are not
+// accepted.
 //
 // Thread safety: none; one thread at a time. Time is a parameter; no I/O.
 // Invariant: all reports of a boot up to `taken` are stored, waiting, or being stored.
@@ -17,7 +18,7 @@
 
 namespace sluice::server::fleet {
 
-// Reports of one boot with increasing numbers, which follow all reports taken before.
+// Reports of one boot with increasing numbers. They follow all reports that were taken before.
 struct TakenReports {
   AgentBoot from;
   AgentScope scope;
@@ -38,7 +39,7 @@ class UsagePending {
   explicit UsagePending(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
 
   struct Taken {
-    std::int64_t stored = 0;      // number of the boot's last stored report
+    std::int64_t stored = 0;      // the number of the boot's last stored report; the counts below are of reports
     std::size_t fresh = 0;        // reports accepted now
     std::size_t replayed = 0;     // accepted before
     std::size_t over_bounds = 0;  // not accepted
@@ -62,8 +63,8 @@ class UsagePending {
  private:
   struct Boot {
     AgentScope scope;
-    std::int64_t taken = 0;
-    std::int64_t stored = 0;
+    std::int64_t taken = 0;   // number of the last report accepted
+    std::int64_t stored = 0;  // number of the last report stored
     FleetTime heard;
     std::vector<sluice::sync::UsageReport> waiting;
     bool storing = false;
