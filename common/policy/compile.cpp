@@ -14,7 +14,7 @@
 namespace sluice::policy {
 namespace {
 
-constexpr std::int64_t kLongUs = 86'400'000'000;  // more than clocks are set back
+constexpr std::int64_t kLongUs = 86'400'000'000;  // one day: a clock is hardly ever set back further
 
 std::int64_t micros(WallTime time) { return time.time_since_epoch().count(); }
 

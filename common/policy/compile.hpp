@@ -1,4 +1,4 @@
-// Compiles policies and plans for decisions, and finds the faults that the reader of bundles cannot see.
+// Compiles policies and plans into the form that decisions read. Finds the faults that reading one object cannot find.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -22,13 +22,15 @@ Faults enforcement_faults(const Enforcement& enforcement);
 // longer than the debt that a bucket can hold.
 Faults fit_faults(const Enforcement& enforcement, const std::vector<Limit>& limits);
 
-// Adds faults of the match expression to `faults`. A policy that expired long before `now_us` (wall clock) is dormant.
+// Adds faults of the match expression to `faults`. Marks the policy as dormant if it is disabled, or was due for it
+// (falls_asleep_us) before `now_us` (wall clock).
 std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool::Shared program, std::int64_t now_us,
                                                Faults& faults);
 
-// When an active policy becomes dormant: one day after it expires, because a clock may be set back. INT64_MAX: never.
+// When an active policy becomes dormant: one day after it expires, in case the clock is set back. INT64_MAX: never.
 std::int64_t falls_asleep_us(const CompiledPolicy& policy);
 
+// The rulebook for checks that name the plan.
 Rulebook rulebook_of(const Plan& plan, ProgramPool::Shared program);
 
 }  // namespace sluice::policy

@@ -30,7 +30,7 @@ void append_escaped(std::string_view text, std::string& out) {
   }
 }
 
-// `find` gives a dimension's value, nothing where it is absent.
+// Appends `dimensions` with their values. `find` returns the value of a dimension, or nullptr if it is absent.
 template <class Find>
 void append_found(std::span<const DimensionRef> dimensions, Find find, std::string& out) {
   std::size_t start = out.size();
@@ -53,7 +53,7 @@ void append_found(std::span<const DimensionRef> dimensions, Find find, std::stri
   append_hex(digest, out);
 }
 
-// Dimensions beyond the policy's stand outside the hash tag, so that all keys of a decision share a slot.
+// Dimensions that a limit adds stand after the hash tag, so all counter keys of one decision are in the same slot.
 template <class Find>
 void append_group_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group, Find find,
                       std::string& out) {

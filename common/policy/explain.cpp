@@ -16,7 +16,7 @@ constexpr std::size_t kMostExplained = 64;
 
 std::string time_text(std::int64_t at_us) { return format_timestamp(WallTime(Micros(at_us))); }
 
-// Of its widest value, as precedence counts it.
+// Describes the widest value of the term, which is the one that precedence compares.
 std::string narrowness_text(const Term& term) {
   if (term.narrowness == kExact) return "exact";
   auto is_widest = [&](const std::string& prefix) { return prefix.size() == term.narrowness; };
@@ -24,7 +24,7 @@ std::string narrowness_text(const Term& term) {
   return fmt::format("a prefix of {} bytes", term.narrowness);
 }
 
-// By narrowness, `term` is of the one asked first.
+// How `term`, a term of the winner, is narrower than the same dimension of `loser`.
 std::string narrower_text(const CompiledPolicy& loser, const Term& term) {
   const auto same = std::ranges::find(loser.scope, term.dimension, &Term::dimension);
   const std::string name = to_string(term.dimension);
@@ -33,7 +33,7 @@ std::string narrower_text(const CompiledPolicy& loser, const Term& term) {
   return fmt::format("is narrower in {}: {}, here {}", name, there, there == here ? "a wider one" : here);
 }
 
-// Why `winner` is asked before `loser`.
+// Why `winner` precedes `loser`.
 std::string outranked_text(const CompiledPolicy& winner, const CompiledPolicy& loser) {
   const Ordering ordering = compare(winner, loser);
   switch (ordering.by) {
@@ -63,8 +63,8 @@ std::string outranked_text(const CompiledPolicy& winner, const CompiledPolicy& l
 struct Situation {
   const Match& match;
   const CheckRequest& request;
-  bool alone = false;  // one policy only applies and is no shadow
-  bool off = false;    // the deciding policy is off: nothing is judged
+  bool alone = false;  // exactly one policy applies and is not a shadow
+  bool off = false;    // the deciding policy is off, so nothing is judged
 };
 
 std::string decides_text(const Candidate& candidate, bool alone) {
@@ -81,7 +81,7 @@ std::string decides_text(const Candidate& candidate, bool alone) {
   return alone ? "the only policy that applies and is no shadow" : "ranks first of those that apply and are no shadow";
 }
 
-// A shadow that is not judged: nothing is, or another ranks above it, a shadow or the deciding policy.
+// Why a shadow is not judged: the deciding policy is off, or another shadow or the deciding policy ranks above it.
 std::string shadow_text(const Situation& situation, const CompiledPolicy& policy) {
   const Match& match = situation.match;
   if (situation.off) return fmt::format("a shadow, not judged: {} decides, and is off", match.decides->id());
@@ -107,7 +107,7 @@ std::pair<CandidateOutcome, std::string> outcome_of(const Situation& situation, 
               fmt::format("rollout_percent takes the numbers below {}, and this request's is {}", policy.rollout,
                           rollout_number(policy, situation.request))};
     case Applicability::applies:
-    case Applicability::out_of_scope:  // is no candidate
+    case Applicability::out_of_scope:  // never a candidate
       break;
   }
   if (&policy == deciding) return {CandidateOutcome::decides, decides_text(candidate, situation.alone)};
@@ -130,7 +130,7 @@ CandidateList explain(const Match& match, const std::vector<Candidate>& all, con
   CandidateList list;
   for (const Candidate& candidate : all) {
     const bool judges = candidate.policy == match.decides || candidate.policy == match.shadow;
-    if (list.shown.size() >= kMostExplained && !judges) continue;  // who judges is always shown
+    if (list.shown.size() >= kMostExplained && !judges) continue;  // always show the policies that are judged
     auto [outcome, why] = outcome_of(situation, candidate);
     const Rulebook& rulebook = candidate.policy->rulebook;
     list.shown.push_back({rulebook.owner_id, rulebook.version, rulebook.plan_id, outcome, std::move(why)});

@@ -1,4 +1,4 @@
-// Why a policy decided and each other one did not, in words for those who write policies.
+// Explains to authors of policies, in words, why one policy decided a request and the other candidates did not.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace sluice::policy {
 
-// `all` is what match() put there beside `match`, for the same request.
+// REQUIRES: match() returned `match` and filled `all` for the same request.
 CandidateList explain(const Match& match, const std::vector<Candidate>& all, const CheckRequest& request);
 
 }  // namespace sluice::policy

@@ -12,7 +12,7 @@ inline constexpr int kGlobalLevel = kLevels - 1;  // policies without a dimensio
 // From 0 (user, subject) to 8 (signal); kLevels for dimensions that narrow a policy without raising its level.
 int level_of(Dimension dimension);
 
-// "user or subject", … for texts. REQUIRES: 0 ≤ level < kLevels.
+// "user or subject", …: for explanations. REQUIRES: 0 ≤ level < kLevels.
 std::string_view level_name(int level);
 
 }  // namespace sluice::policy

@@ -7,7 +7,7 @@
 namespace sluice::policy {
 namespace {
 
-// The postings' entries in order of precedence, each policy once.
+// Merges sorted postings: returns their policies in order of precedence, each policy once.
 class Merge {
  public:
   explicit Merge(std::vector<Posting>& postings) : postings_(postings) {}

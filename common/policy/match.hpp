@@ -1,4 +1,4 @@
-// Which policies judge a request.
+// Finds the policies of a tenant that judge a request.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,11 @@
 
 namespace sluice::policy {
 
-// off beats shadow beats enforce, of the three levels.
+// The strictest of three modes: off overrides shadow, and shadow overrides enforce. `own` is the mode of a policy or
+// plan.
 Mode effective_mode(Mode global, Mode tenant, Mode own);
 
-// Whether a policy that may be about the request applies to it, and why not.
+// Whether a policy applies to a request, and if not, why.
 enum class Applicability : std::uint8_t {
   applies,
   out_of_scope,
@@ -22,21 +23,22 @@ enum class Applicability : std::uint8_t {
 };
 Applicability applicability_of(const CompiledPolicy& policy, const CheckRequest& request, std::int64_t now_us);
 
-// A policy about the request: one whose scope holds.
+// A policy whose scope holds for the request.
 struct Candidate {
   const CompiledPolicy* policy = nullptr;
   Applicability applicability = Applicability::applies;
-  Mode mode = Mode::enforce;  // the effective one
+  Mode mode = Mode::enforce;  // the effective mode
 };
 
+// nullptr: no such policy applies.
 struct Match {
-  const CompiledPolicy* decides = nullptr;  // the best that is not a shadow; its mode may be off
-  const CompiledPolicy* shadow = nullptr;   // the best shadow, where it ranks above `decides`
+  const CompiledPolicy* decides = nullptr;  // ranks first among those that are not shadows; its mode may be off
+  const CompiledPolicy* shadow = nullptr;   // ranks first among the shadows, and above `decides`
 };
 
-// Candidates are asked in order of precedence until one decides. With `all`, which is cleared first, every candidate is
-// asked, also those that cannot apply at this time, and put there in order of precedence; the match is the same.
-// REQUIRES: org, tenant and api_key filled into the request. Without `all` nothing is allocated in the steady state.
+// Visits the candidates in order of precedence until one decides. Allocates nothing once its buffers have grown.
+// With `all`, visits every candidate, also dormant policies, and replaces `all` by them in order of precedence. The
+// match is the same. REQUIRES: the request has its dimensions org, tenant and api_key.
 Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckRequest& request, std::int64_t now_us,
             std::vector<Candidate>* all = nullptr);
 

@@ -66,7 +66,7 @@ struct ExpressionCode {
   std::vector<std::string> values;  // sorted and unique within each comparison
 };
 
-// A compiled expression. Immutable; any number of threads may ask it at once.
+// A compiled expression. Immutable; any number of threads may evaluate it at once.
 class MatchExpr {
  public:
   // Allocates and compiles patterns: not for the hot path.

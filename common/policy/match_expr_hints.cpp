@@ -13,12 +13,13 @@
 namespace sluice::policy {
 namespace {
 
+// A word that authors write by mistake, and what they mean by it.
 struct Word {
   std::string_view written;
   std::string_view meant;
 };
 
-// Operators as other languages spell them, in lower case.
+// Operators of other languages, in lower case.
 constexpr std::array kOperatorWords{
     Word{"and", "&&"},     Word{"or", "||"},     Word{"not", "!"},     Word{"is", "=="},
     Word{"eq", "=="},      Word{"equals", "=="}, Word{"ne", "!="},     Word{"in", "in"},
@@ -41,7 +42,7 @@ std::string_view meant(const std::array<Word, N>& words, std::string_view writte
   return found == words.end() ? std::string_view() : found->meant;
 }
 
-// "; did you mean "&&"?" where a word was written for an operator.
+// "; did you mean "&&"?" if `found` is a word that stands for an operator elsewhere; else "".
 std::string operator_hint(const Token& found) {
   if (found.kind != TokenKind::word) return {};
   const std::string_view sign = meant(kOperatorWords, lower(found.raw));
@@ -52,7 +53,7 @@ std::string describe(const Token& found) {
   return found.kind == TokenKind::end ? "the end of the expression" : quoted(found.raw);
 }
 
-// The dimension a name was probably meant for, or "".
+// The dimension that the author probably meant by `name`, or "".
 std::string intended_dimension(std::string_view name) {
   const std::size_t dot = name.find('.');
   const std::string head = lower(name.substr(0, dot));

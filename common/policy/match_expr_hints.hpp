@@ -1,4 +1,5 @@
-// What a fault of a `match_expr` says: what was found, what belongs there, and what the writer may have meant.
+// The error texts of the match expression parser: what the expression has, what it needs there, and what the author may
+// have meant.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,19 +11,21 @@
 
 namespace sluice::policy {
 
-// `found` stands where a comparison must begin.
+// In each function, `found` is the token that the parser met.
+
+// A comparison must begin here.
 std::string no_comparison(const Token& found);
-// `name`, where a dimension must stand, is none.
+// A comparison begins with `name`, which is not a dimension.
 std::string unknown_dimension(std::string_view name);
-// `found` stands behind the dimension `name`, where an operator must.
+// An operator must follow the dimension `name`.
 std::string no_operator(const Token& name, const Token& found);
-// `found` stands behind `sign`, where a value must.
+// A value must follow `sign`.
 std::string no_value(const Token& found, std::string_view sign);
-// `found` stands behind `sign`, `in` or `!in`, where a list must begin.
+// A list must follow `sign`, which is `in` or `!in`.
 std::string no_list(const Token& found, std::string_view sign);
-// `found` stands behind a value of a list, where the next or the list's end must.
+// A comma or the closing bracket must follow a value of a list. `square`: the list began with "[", not "(".
 std::string no_list_end(const Token& found, bool square);
-// `found` stands behind a whole comparison, where one of `expected` must.
+// One of `expected` must follow a complete comparison.
 std::string after_comparison(const Token& found, std::string_view expected);
 
 }  // namespace sluice::policy

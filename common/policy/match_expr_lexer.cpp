@@ -9,7 +9,7 @@ namespace sluice::policy {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n\v\f";
-constexpr std::string_view kNoWord = " \t\r\n\v\f=!~&|()[],'\"";
+constexpr std::string_view kNoWord = " \t\r\n\v\f=!~&|()[],'\"";  // characters that end a word
 
 struct Sign {
   std::string_view text;
@@ -22,7 +22,8 @@ constexpr std::array kSigns{
     Sign{"]", TokenKind::close_list}, Sign{",", TokenKind::comma},
 };
 
-// What other languages write. These hold signs of ours and are looked for first.
+// Operators of other languages, with a hint. Those in kSlips contain valid operators, so the lexer tests for them
+// first.
 struct Slip {
   std::string_view text;
   std::string_view hint;
@@ -96,7 +97,7 @@ std::expected<Token, ExpressionFault> Lexer::sign() {
   Sign sign{"!in", TokenKind::not_in};
   if (!begins(sign) || is_word(rest, sign.text.size())) {
     const auto* const known = std::ranges::find_if(kSigns, begins);
-    // Whatever no word has is one of these, or the beginning of one.
+    // A character that cannot be in a word begins an operator. If none fits, it is a lone =, &, | or ~.
     if (known == kSigns.end()) return refuse(*std::ranges::find_if(kLoneSigns, begins));
     sign = *known;
   }

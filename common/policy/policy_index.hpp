@@ -9,9 +9,9 @@
 //
 // Different values may have equal hashes, so the caller still has to match what a look-up finds.
 //
-// Value semantics: a copy costs nothing and shares all memory. A change leaves copies as they were, and its cost
-// depends on the policies that change and not on the size of the index (policy_index_change.cpp). Thread safety: as
-// HashTrie. A look-up allocates nothing once the caller's vector has grown.
+// Value semantics: a copy costs nothing and shares all memory. A change does not affect copies. Its cost depends on the
+// policies that change and not on the size of the index (policy_index_change.cpp).
+// Thread safety: as HashTrie. A look-up allocates nothing once the caller's vector has grown.
 #pragma once
 
 #include <array>
@@ -34,6 +34,7 @@ namespace sluice::policy {
 // Whether the scope has a dimension that the index can use: any but org and tenant, with a value other than "*".
 bool is_indexable(const Scope& scope);
 
+// A policy in a posting.
 struct IndexEntry {
   std::uint64_t order = 0;  // copy of policy->order, so that sorting does not read the policies' memory
   const CompiledPolicy* policy = nullptr;
@@ -42,7 +43,7 @@ struct IndexEntry {
 // Whether `a` precedes `b`. REQUIRES: policies of the same level.
 bool asked_before(const IndexEntry& a, const IndexEntry& b);
 
-// Policies of one level that may match, in order of precedence; never empty.
+// Policies of one level that may match, as the index stores them under one hash. In order of precedence; never empty.
 using Posting = std::span<const IndexEntry>;
 
 class PolicyIndex {
@@ -50,7 +51,7 @@ class PolicyIndex {
   using Policies = std::span<const CompiledPolicy* const>;
 
   // Removes and adds policies. Policies in the index outlive it; `removed` ones outlive the call.
-  // REQUIRES: all of one level; no `added` policy is in the index, all `removed` ones are.
+  // REQUIRES: all are of one level; the index contains all `removed` policies and no `added` one.
   void change(Policies removed, Policies added);
 
   bool empty() const { return policies_ == 0; }
@@ -90,12 +91,13 @@ class PolicyIndex {
     std::uint64_t hash() const { return hash_of_name(dimension.name); }
     bool is_free() const { return !shapes; }
   };
+  // Where a look-up starts: the anchors, and the policies without one.
   struct Directory {
-    std::vector<Anchor> anchors;
-    HashTrie<Anchor> tag_anchors;
-    HashTrie<Anchor> attribute_anchors;
-    std::vector<IndexEntry> unindexed;
-    std::size_t filed_at = 0;  // number of policies when all shapes were filed anew the last time
+    std::vector<Anchor> anchors;         // dimensions other than tag and attr
+    HashTrie<Anchor> tag_anchors;        // tag.NAME
+    HashTrie<Anchor> attribute_anchors;  // attr.NAME
+    std::vector<IndexEntry> unindexed;   // policies that every look-up returns
+    std::size_t filed_at = 0;            // number of policies when all shapes were last filed again
   };
 
   struct Several : boost::intrusive_ref_counter<Several> {
@@ -126,7 +128,7 @@ class PolicyIndex {
   };
   class Change;
   class Filing;
-  class Values;  // of one request
+  class Values;  // the values of one request
 
   static std::uint64_t hash_of_name(std::string_view name) { return std::hash<std::string_view>()(name); }
   static std::uint64_t hash_of_dimension(const DimensionRef& dimension);

@@ -1,5 +1,5 @@
-// Changes of the index: turns policies into entries by key, entries into slots, and files shapes that are new or
-// unused.
+// Changes the index: turns policies into entries by key, updates the slots of these keys, files new shapes and removes
+// unused ones.
 #include <algorithm>
 #include <utility>
 
@@ -50,7 +50,7 @@ class PolicyIndex::Change {
  public:
   explicit Change(PolicyIndex& index) : index_(index) {}
 
-  // Adds before it removes, so that a shape that both have is not removed and created again.
+  // Adds first. So a shape that added and removed policies share is not removed and created again.
   void run(Policies removed, Policies added) {
     for (const CompiledPolicy* policy : added) count(*policy, true);
     for (const CompiledPolicy* policy : removed) count(*policy, false);
@@ -129,7 +129,7 @@ class PolicyIndex::Change {
     }
   }
 
-  // The start value for the hashes of a shape's entries.
+  // Counts the shape of the chosen values. Returns the start value for the hashes of its entries.
   std::uint64_t count_shape(const std::vector<const Choice*>& chosen, bool is_added) {
     std::uint64_t seed = chosen.size();
     for (const Choice* choice : chosen) seed = mix(seed, choice->component_hash);
@@ -155,7 +155,7 @@ class PolicyIndex::Change {
 
   static bool before(const IndexEntry& a, const IndexEntry& b) { return asked_before(a, b); }
 
-  // `entries` after the steps: without the removed ones, with the added ones, unique and in order.
+  // Applies the steps to `entries`, which stay unique and in order.
   static void apply(std::vector<IndexEntry>& entries, std::span<const Step> steps) {
     std::vector<const CompiledPolicy*> gone;
     std::vector<IndexEntry> come;

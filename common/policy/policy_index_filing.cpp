@@ -34,7 +34,7 @@ void PolicyIndex::Filing::add(const SharedShape& shape) {
   put({rarest, std::move(shapes)});
 }
 
-// A shape may be filed under any of its dimensions, because uses have changed since it was filed.
+// Searches all dimensions of the shape: another one may be the rarest by now, but the shape stays where it was filed.
 void PolicyIndex::Filing::remove(const SharedShape& shape) {
   for (const Component& part : shape->components) {
     const Anchor* before = find(part.dimension);
@@ -87,7 +87,7 @@ const PolicyIndex::Anchor* PolicyIndex::Filing::find(const DimensionRef& dimensi
   return found == directory_.anchors.end() ? nullptr : &*found;
 }
 
-// Stores an anchor. One without shapes is removed.
+// Stores an anchor, or removes it if it has no shapes.
 void PolicyIndex::Filing::put(Anchor anchor) {
   if (auto* anchors = named(anchor.dimension.dimension)) {
     auto is = [name = anchor.dimension.name](const Anchor& each) { return each.dimension.name == name; };

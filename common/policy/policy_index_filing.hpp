@@ -1,4 +1,5 @@
-// Files the shapes of an index under their anchors: each under the dimension that the fewest policies use at that time.
+// Files the shapes of an index under their anchors: each shape under that of its dimensions which the fewest policies
+// use at that time.
 //
 // Thread safety: none; belongs to one change.
 #pragma once
@@ -9,7 +10,7 @@ namespace sluice::policy {
 
 class PolicyIndex::Filing {
  public:
-  // Starts with the directory of `index`. REQUIRES: the index' counts of uses are already those after the change.
+  // Starts with the directory of `index`. REQUIRES: `index` has already counted the uses after the change.
   explicit Filing(const PolicyIndex& index);
 
   void add(const SharedShape& shape);

@@ -1,4 +1,5 @@
-// The hashes that the two halves of the index (policy_index.cpp, policy_index_change.cpp) must agree on.
+// The hash functions of the index. Look-ups (policy_index.cpp) and changes (policy_index_change.cpp) must use the same
+// ones.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 namespace sluice::policy::index_hash {
 
-// Halves of a 128-bit product folded: every bit of both factors reaches every bit of the result.
+// Folds the two halves of a 128-bit product, so every bit of `a` and `b` affects every bit of the result.
 inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t kA = 0x9E3779B97F4A7C15;
   constexpr std::uint64_t kB = 0xD1B54A32D192ED03;

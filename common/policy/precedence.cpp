@@ -9,8 +9,9 @@
 namespace sluice::policy {
 namespace {
 
-// Compares two scopes term by term. Both are sorted, so the first difference decides: either other dimensions, of which
-// the earlier in the order precedes, or another narrowness. REQUIRES: the same number of terms.
+// Compares two sorted scopes term by term; the first difference decides. If the dimensions differ, the one that sorts
+// first precedes; otherwise the narrower term does. Returns the deciding term of the preceding scope.
+// REQUIRES: the same number of terms.
 std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   auto place = [](const Term& term) { return std::pair(level_of(term.dimension.dimension), term.dimension); };
   for (std::size_t i = 0; i < a.size(); ++i) {

@@ -21,9 +21,10 @@ enum class Criterion : std::uint8_t {
 struct Ordering {
   bool first = false;  // `a` precedes `b`
   Criterion by = Criterion::id;
-  const Term* dimension = nullptr;  // by narrowness: the preceding policy's term in which they differ
+  const Term* dimension = nullptr;  // narrowness only: the preceding policy's term in which they differ
 };
 
+// Which of two policies precedes, and by which criterion.
 Ordering compare(const CompiledPolicy& a, const CompiledPolicy& b);
 
 // The first criteria of compare() as a sort key for policies of one level: a lower key precedes. Policies with equal

@@ -41,7 +41,7 @@ ProgramPool::Shared ProgramPool::of(const std::vector<Limit>& limits, const Enfo
     return program && is_compiled_from(*program, limits);
   };
   if (programs_.find(hash, is)) return program;
-  // Not in one block with its count, which the pool holds on to.
+  // Not make_shared: the pool's weak reference would keep the memory of the program, not only of its reference counts.
   program = Shared(new limiter::Program(limiter::compile(limits, debt)));
   programs_.put({hash, debt_us, program}, [](const Entry&) { return false; });
   return program;

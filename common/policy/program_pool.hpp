@@ -1,8 +1,8 @@
-// Compiles limits and shares the result: equal limits are compiled once, however many policies have them. Thousands of
-// policies usually share a few plans.
+// Compiles limits and shares the result. Equal limits are compiled once for all policies that have them; usually
+// thousands of policies share a few plans.
 //
-// Value semantics: copies share memory. It holds weak references only: a program lives as long as a rulebook uses it.
-// Thread safety: as HashTrie.
+// Value semantics: copies share memory. The pool has weak references only: a program lives as long as a rulebook uses
+// it. Thread safety: as HashTrie.
 #pragma once
 
 #include <cstdint>

@@ -16,9 +16,8 @@
 
 namespace sluice::policy {
 
-// How narrow a term is, for precedence: an exact value is narrower than a longer prefix or block, which is narrower
-// than a shorter one. A list is as narrow as its widest value, so that the order of policies does not depend on the
-// request.
+// How narrow a term is, for precedence. Exact values are narrowest, then long prefixes and blocks, then short ones. A
+// list counts by its widest value, so the order of policies does not depend on the request.
 using Narrowness = std::uint16_t;
 inline constexpr Narrowness kExact = UINT16_MAX;
 
@@ -26,13 +25,13 @@ inline constexpr Narrowness kExact = UINT16_MAX;
 struct Term {
   DimensionRef dimension;
   Narrowness narrowness = kExact;
-  // Sorted. A single value, the usual case, is stored in the policy itself, so that matching follows no pointer.
+  // Sorted. A single value, the usual case, is stored inside the policy, so matching follows no pointer.
   boost::container::small_vector<std::string, 1> exact;
-  std::vector<std::string> prefixes;  // sorted, without their '*'; none begins with another
-  std::vector<IpBlock> blocks;        // source_ip: addresses and CIDR blocks; sorted, none lies in another
+  std::vector<std::string> prefixes;  // sorted, without the '*'; no prefix begins with another
+  std::vector<IpBlock> blocks;        // source_ip: addresses and CIDR blocks; sorted; no block contains another
 
   bool matches(const Value& value) const;
-  // Whether the term requires more than that the dimension is present (a lone "*").
+  // Whether the term restricts the value. False for "*", which only requires that the dimension is present.
   bool discriminates() const { return prefixes.empty() || !prefixes.front().empty(); }
   std::size_t value_count() const { return exact.size() + prefixes.size() + blocks.size(); }
 };

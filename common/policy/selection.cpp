@@ -48,7 +48,7 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
   selection.rulebooks.push_back({first, selection.mode == Mode::shadow ? Role::shadow : Role::decides});
   selection.kind = selection.mode == Mode::off ? Selection::Kind::mode_off : Selection::Kind::rulebooks;
   if (selection.mode == Mode::off) return selection;
-  // A shadow never refuses: where nothing is enforced, an absent dimension is a value of its own.
+  // A shadow never refuses a request. Its counter key treats an absent dimension as a value of its own.
   if (selection.enforced()) {
     selection.missing = missing_dimension(*first, request);
     if (!selection.missing.empty()) selection.kind = Selection::Kind::missing_dimension;

@@ -1,4 +1,4 @@
-// Selects the rulebooks that a request is judged by, or says why there is none.
+// Selects the rulebooks that judge a request, or says why there is none. Agents call this for each check.
 //
 // Thread safety: pure functions on an immutable snapshot.
 #pragma once
@@ -18,8 +18,8 @@ namespace sluice::policy {
 
 // What a rulebook's outcome means for the decision.
 enum class Role : std::uint8_t {
-  decides,  // it is the answer
-  shadow,   // it is reported and never enforced
+  decides,  // it is the decision
+  shadow,   // it is reported, but never enforced
 };
 
 struct SelectedRulebook {
@@ -38,18 +38,18 @@ struct Selection {
   static constexpr std::size_t kMostRulebooks = 2;  // a deciding policy and a shadow policy beside it
 
   Kind kind = Kind::no_policy;
-  // The first one names the decision and gives its numbers. It is a shadow where nothing is enforced. Empty for
-  // no_policy and unknown_plan.
+  // The decision shows the policy and the numbers of the first rulebook. If nothing is enforced, that one is a shadow.
+  // Empty for no_policy and unknown_plan.
   boost::container::static_vector<SelectedRulebook, kMostRulebooks> rulebooks;
-  Mode mode = Mode::enforce;  // the effective one of the first rulebook
-  std::string missing;        // missing_dimension: its name
-  CandidateList candidates;   // of an explained request
+  Mode mode = Mode::enforce;  // the effective mode of the first rulebook
+  std::string missing;        // the name of the dimension; for missing_dimension only
+  CandidateList candidates;   // only if the request asks for an explanation
 
   const Rulebook* first() const { return rulebooks.empty() ? nullptr : rulebooks.front().rulebook; }
   bool enforced() const { return !rulebooks.empty() && rulebooks.front().role == Role::decides; }
 };
 
-// Fills org, tenant and, where it is not empty, api_key into the request, and selects.
+// Sets the dimensions org and tenant of the request, and api_key if `key_id` is not empty. Then selects.
 Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
                  std::int64_t now_us);
 

@@ -1,9 +1,9 @@
 // A snapshot: all tenants, API keys, plans and policies that an agent decides by, compiled and indexed.
 //
 // A snapshot shares everything that did not change with the snapshot before it, down to the parts of its indexes. So
-// next_snapshot() (snapshot_delta.hpp) costs as much as the change, and freeing the old snapshot as much as was
-// replaced. For validating later changes it also stores which object refers to which, and the limits as they were
-// written. Thread safety: immutable after it is built; readers take no lock.
+// the cost of next_snapshot() (snapshot_delta.hpp) depends on the change, and that of freeing the old snapshot on what
+// was replaced. To validate later changes, a snapshot also stores which objects refer to each other, and the limits as
+// they were written. Thread safety: immutable after it is built; readers take no lock.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace sluice::policy {
 
-// How many policies of a tenant may have a scope that the index cannot use: each request has to be matched with them.
+// How many policies of a tenant may have a scope that the index cannot use. Every request is matched with all of them.
 inline constexpr std::size_t kMaxUnindexedPolicies = 64;
 
 // The identity of a tenant, shared by all versions of its TenantView; API keys refer to it.
@@ -107,8 +107,8 @@ struct Snapshot {
   }
 };
 
-// Compiles a bundle. Faults are those that only show with the whole bundle in view, and settings that this version
-// cannot enforce. `chain` names the history that `revision` belongs to. `now_us`: wall clock.
+// Compiles a bundle. Faults: objects that do not fit together, and settings that this version cannot enforce. `chain`
+// names the history that `revision` belongs to. `now_us`: wall clock.
 std::expected<std::shared_ptr<const Snapshot>, Faults> build_snapshot(const Bundle& bundle, std::uint64_t revision,
                                                                       std::int64_t now_us, std::string chain = {});
 

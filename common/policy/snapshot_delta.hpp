@@ -17,12 +17,13 @@
 
 namespace sluice::policy {
 
-// `objects`: the new and the changed objects, complete and already checked by the reader of bundles. It may contain
-// unchanged objects too, for example those that changed ones refer to. Its mode and overrides are ignored.
+// The difference between two snapshots. `objects` has the new and the changed objects, complete and already checked by
+// the reader of bundles. It may also contain unchanged objects, for example those that changed ones refer to. Its mode
+// and overrides are ignored.
 struct SnapshotDelta {
   std::optional<Mode> mode;  // the new global mode, if it changes
   Bundle objects;
-  std::vector<ObjectId> removed;  // not the settings
+  std::vector<ObjectId> removed;  // never the settings
 };
 
 // Applies a delta to `before`; the result shares everything that did not change. The cost depends on the delta and not

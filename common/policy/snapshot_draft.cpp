@@ -20,8 +20,8 @@ SnapshotDraft::SnapshotDraft(const Snapshot& before, const Bundle& objects, std:
   out_.policy_count = before.policy_count;
 }
 
-// Removes first, because an id may move to another tenant. Whether a removed object is still in use is checked at the
-// end.
+// Removes objects before it adds any, because an id may move to another tenant. Checks at the end whether a removed
+// object is still in use.
 std::expected<Snapshot, Faults> SnapshotDraft::build() {
   for (const ObjectId& name : removed_) remove(name);
   put_organizations();

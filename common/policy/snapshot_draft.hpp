@@ -1,4 +1,4 @@
-// Builds a snapshot: starts with the snapshot before, or an empty one, and puts objects in and takes others out.
+// Builds a snapshot: starts with the snapshot before, or with an empty one, and adds, replaces and removes objects.
 //
 // Thread safety: none; belongs to one call of build_snapshot() or next_snapshot().
 // Invariant: the snapshot before never changes, whether the build succeeds or not.
@@ -50,7 +50,8 @@ class SnapshotDraft {
   std::unordered_map<std::string, std::ptrdiff_t> tenants_more_of_organizations() const;
   void settle();
 
-  // The tenant to change; nullptr if it does not exist. draft_for() also records a fault then, or if it is removed.
+  // The tenant to change; nullptr if it does not exist. draft_for() also returns nullptr if the tenant is being
+  // removed, and records a fault whenever it returns nullptr.
   TenantDraft* draft_of(const std::string& tenant_id);
   TenantDraft* draft_for(const std::string& tenant_id, Kind kind, std::size_t index);
 

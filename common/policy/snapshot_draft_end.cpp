@@ -1,4 +1,4 @@
-// SnapshotDraft, continued: the checks that need the final set of objects, and the new snapshot.
+// SnapshotDraft, second part: checks that need the final set of objects, and completes the new snapshot.
 #include <array>
 #include <utility>
 

@@ -42,7 +42,7 @@ class OverrideCompiler {
     if (entry.expires_at && entry.expires_at->time_since_epoch().count() <= snapshot_.made_at_us) return;
     const TenantView& tenant = *snapshot_.tenants.find(entry.tenant_id);
     if (!entry.policy_id.empty()) return publish(tenant, tenant.policies.find(entry.policy_id)->rulebook, index);
-    // An override of a plan is for calls that name the plan, and for every policy on it with the same key_by.
+    // An override of a plan applies to checks that name the plan, and to every policy on it with the same key_by.
     const Rulebook& plan = *tenant.find_plan(entry.plan_id);
     publish(tenant, plan, index);
     for (const Rulebook* policy : policies_on_[&plan]) {

@@ -9,7 +9,7 @@
 
 namespace sluice::policy {
 
-// Leaves out overrides that ended before the snapshot was made. REQUIRES: the snapshot was built from this bundle.
+// Leaves out overrides that expired before the snapshot was built. REQUIRES: the snapshot was built from this bundle.
 std::vector<KeyOverrides> compile_overrides(const Bundle& bundle, const Snapshot& snapshot);
 
 }  // namespace sluice::policy

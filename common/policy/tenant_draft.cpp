@@ -166,8 +166,8 @@ void TenantDraft::settle_plans() {
   }
 }
 
-// Moves expired policies into the dormant indexes. It visits all policies of the tenant, so it runs only when one is
-// due.
+// Moves expired policies into the dormant indexes. It visits all policies of the tenant, so settle() calls it only when
+// a policy is due.
 void TenantDraft::put_to_sleep(std::int64_t now_us) {
   constexpr std::int64_t kHourUs = 3'600'000'000;
   std::vector<SharedPolicy> tired;

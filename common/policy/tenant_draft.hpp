@@ -1,5 +1,5 @@
-// Builds a tenant of the next snapshot: plans and policies are put in and taken out, then settle() updates the indexes.
-// Everything that does not change stays shared with the tenant's view in the snapshot before.
+// Builds a tenant of the next snapshot: its caller adds and removes plans and policies, then settle() updates the
+// indexes. Everything that does not change stays shared with the tenant's view in the snapshot before.
 //
 // Thread safety: none; belongs to one draft of a snapshot.
 #pragma once
@@ -47,9 +47,8 @@ class TenantDraft {
   Faults put_plan(const Plan& plan, std::size_t index, ProgramPool& programs);
   Faults put_policy(const Policy& policy, std::size_t index, ProgramPool& programs, std::int64_t now_us);
 
-  // Compiles policies again whose plan's limits changed while they themselves did not. For each plan whose limits do
-  // not fit one of its policies, `report` is called with the plan's index. REQUIRES: called once, after all put
-  // functions.
+  // Compiles unchanged policies again if the limits of their plan changed. Calls `report` with the plan's index for
+  // each plan whose new limits do not fit one of these policies. REQUIRES: called once, after all put functions.
   void renew_policies(ProgramPool& programs, const std::function<void(std::size_t plan, Fault fault)>& report);
 
   // The id of a policy that still uses the plan; nullopt: none.
@@ -58,6 +57,7 @@ class TenantDraft {
   // The index of the first policy above kMaxUnindexedPolicies; nullopt: the tenant is within that limit.
   std::optional<std::size_t> one_too_many() const;
 
+  // Completes the tenant: updates counts and indexes. REQUIRES: called once, last.
   std::shared_ptr<const TenantView> settle(std::int64_t now_us);
 
  private:

@@ -8,13 +8,13 @@
 
 namespace sluice::policy {
 
-// Everything of a policy that decides where and when it applies and how it ranks (except version and id), as one text.
-// Two enabled policies with the same text conflict.
+// One text with everything that determines where and when a policy applies and how it ranks, except version and id. Two
+// enabled policies with the same text conflict.
 std::string place_of(const Policy& policy);
 
 // The warnings, each with a JSON pointer:
-// - two policies apply to the same requests with the same priority, so that only version or id decides;
-// - all counters of a tenant have one hash tag, so they are in one slot and on one node of a Redis Cluster.
+// - two policies apply to the same requests with the same priority, so only version or id decides;
+// - all counters of a policy or plan have one hash tag, so they are in one slot, and on one node, of a Redis Cluster.
 Faults warnings(const Bundle& bundle);
 
 }  // namespace sluice::policy
