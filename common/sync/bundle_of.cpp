@@ -13,12 +13,12 @@
 namespace sluice::sync {
 namespace {
 
-// Reads objects in their order, which is that of a bundle's reader; a document's tree is there while it is read.
+// Reads the documents of objects into a bundle. REQUIRES: the objects come in the order of ids, as in an ObjectSet.
 class ObjectsReader {
  public:
   explicit ObjectsReader(ExpressionCheck check) : builder_(check) {}
 
-  // All are counted before the first is read.
+  // REQUIRES: called for each object before begin(), and begin() before the first read().
   void count(Kind kind) { ++counts_[static_cast<std::size_t>(kind)]; }
   void begin() {
     for (const Kind kind : kAllKinds) builder_.expect(kind, counts_[static_cast<std::size_t>(kind)]);
@@ -28,7 +28,7 @@ class ObjectsReader {
     tree_.clear();
     read(object, tree_.parse(object.document));
   }
-  // Of a document that is parsed already.
+  // The same with the parsed document.
   void read(const ObjectView& object, const std::expected<json::Value, Fault>& document) {
     if (!document) return fault(object, "", document.error().text);
     const json::Place whole;
@@ -45,11 +45,12 @@ class ObjectsReader {
 
  private:
   void fault(const ObjectView& object, std::string pointer, std::string_view text) {
-    if (faults_.size() == json::FaultList::kMaxFaults) return;  // nobody reads more
+    if (faults_.size() == json::FaultList::kMaxFaults) return;  // nobody reads more than this
     faults_.push_back({std::move(pointer), fmt::format("{}: {}", describe(object.id), text)});
   }
 
-  // A document must be about what it was sent as: by the id it was fetched, checked against the scope, and is removed.
+  // A document must have the id under which it was sent. That id was checked against the scope, and a later delta
+  // removes the object by it.
   void check_name(const ObjectView& object) {
     const ObjectIdView named = builder_.last(object.id.kind);
     if (named != object.id) fault(object, "/id", fmt::format("its document is that of {}", describe(named)));
@@ -61,7 +62,7 @@ class ObjectsReader {
   Faults faults_;
 };
 
-// The ids of what an object refers to. Its tenant is in its id; other references are in its document.
+// The ids of the objects that an object refers to. The tenant comes from its id, all others from its document.
 std::vector<ObjectId> references_of(const ObjectIdView& id, const json::Value& document) {
   std::vector<ObjectId> out;
   const std::string tenant_id(id.tenant_id);
@@ -101,7 +102,7 @@ std::expected<Bundle, Faults> to_bundle_part(const ObjectSet& objects, std::span
     ObjectPtr object;
     std::expected<json::Value, Fault> document;
   };
-  json::Tree tree;  // of all the documents: each is parsed once
+  json::Tree tree;  // holds all the documents, so each is parsed only once
   std::vector<Parsed> part;
   std::vector<ObjectPtr> open(wanted.begin(), wanted.end());
   if (auto settings = objects.find({Kind::setting, "", ""})) open.push_back(std::move(settings));

@@ -1,5 +1,5 @@
-// The objects of a scope as a bundle, through the code that reads bundles: whatever it refuses in a file it refuses in
-// what came from the server.
+// Turns the objects of a scope into a bundle. It uses the code that reads bundle files, so an agent refuses from a
+// server exactly what it refuses in a file.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -14,16 +14,16 @@
 
 namespace sluice::sync {
 
-// All objects. Costs what reading a bundle file of this size costs.
-// Faults: those of bundles, and a document that is about another object than it was sent as. Each names its object in
-// its text, and its pointer leads into that object's document: {"/match_expr", "policy orders of tenant shop: …"}.
+// All objects. Costs as much as reading a bundle file of this size.
+// Faults: those of bundles, and a document with another id than it was sent under. The text of a fault names the
+// object, and its pointer leads into that object's document: {"/match_expr", "policy orders of tenant shop: …"}.
 std::expected<Bundle, Faults> to_bundle(const ObjectSet& objects, ExpressionCheck check = nullptr);
-// The same of objects that stand somewhere else. REQUIRES: in order, as in a set.
+// The same for objects outside a set. REQUIRES: `objects` are in order, as in a set.
 std::expected<Bundle, Faults> to_bundle(std::span<const ObjectView> objects, ExpressionCheck check = nullptr);
 
-// Some objects of the set, and with them what they refer to, directly or not, and the settings: enough to read and
-// compile them without the others. Costs what these objects cost.
-// REQUIRES: all of `wanted` are in the set. Faults: as of to_bundle.
+// The objects `wanted`, everything they refer to directly or indirectly, and the settings. That is enough to compile
+// them. The cost depends on these objects only. Faults: as to_bundle().
+// REQUIRES: all of `wanted` are in the set.
 std::expected<Bundle, Faults> to_bundle_part(const ObjectSet& objects, std::span<const ObjectPtr> wanted,
                                              ExpressionCheck check = nullptr);
 

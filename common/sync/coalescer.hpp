@@ -1,5 +1,5 @@
-// Merges bursts of changes: the first change after a quiet period acts at once, later ones at most once per window, and
-// the last action always covers the newest state.
+// Merges bursts of changes: the first change after a quiet period causes an action at once, later changes cause at most
+// one action per window, and the last action always covers the newest state.
 //
 // An action is a fetch by an agent, or a line that the server writes on a watch. Changes that arrive while an action is
 // under way, or within the window after its start, are folded into one next action. Actions start at least a window
@@ -61,7 +61,7 @@ class Coalescer {
   Duration window_;
   Time not_before_ = Time::min();  // end of the window after the last action, or of the wait after a failure
   std::optional<Time> wanted_;     // an action is wanted, from this time on
-  bool owed_ = false;              // wanted_ comes from an invalidation that is not counted as folded
+  bool owed_ = false;              // wanted_ comes from an invalidation that is neither begun nor counted as folded
   bool going_on_ = false;
   Counters counters_;
 };

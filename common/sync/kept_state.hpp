@@ -1,6 +1,6 @@
-// The last good state of an agent as text for its disk. An agent that starts without a server can decide nothing before
-// it has read this text, so the format is fast to read: each document follows its length and hash, and the reader need
-// not search, copy or hash anything.
+// Writes the last good state of an agent as text for its disk, and reads it back. An agent that starts without a server
+// can decide nothing before it has read this text, so the format is fast to read: each document follows its length and
+// hash, and the reader does not search, copy or hash documents.
 //
 //   sluice-state/v1 token=a1b2 revision=7 chain=<64 hex> objects=2\n
 //   tenant - shop 14 <64 hex>\n{"id":"shop"}…\n
@@ -22,7 +22,7 @@ namespace sluice::sync {
 
 std::string write_state(const ScopeState& state);
 
-// A state read from its text. Views point into the text, which must outlive it.
+// A state that read_state() read. Its views point into the text, which must outlive it.
 struct KeptState {
   Position head;
   std::string token_id;              // as in ScopeState
@@ -30,8 +30,7 @@ struct KeptState {
   std::vector<Sha256Digest> hashes;  // hashes[i] is that of objects[i]
 };
 
-// Error `state_malformed`: the text is not of this format, or of another version of it. The text of the error says
-// where.
+// Error `state_malformed`: the text has another format or another version of this one. The error names the position.
 Result<KeptState> read_state(std::string_view text);
 
 // Copies the state out of its text, so that deltas can be applied to it.

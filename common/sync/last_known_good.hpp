@@ -30,14 +30,13 @@ namespace sluice::sync {
 
 class LastKnownGood {
  public:
-  static constexpr std::size_t kMaxContentBytes = 2 * kMaxSnapshotBytes;  // more than a snapshot: it has hashes too
+  static constexpr std::size_t kMaxContentBytes = 2 * kMaxSnapshotBytes;  // room for a snapshot and all the hashes
 
   // The steps of save(), in order; `write` is repeated for each kWriteBytes.
   enum class Step : std::uint8_t { lock, create, write, sync, rename, sync_folder };
   static constexpr std::size_t kWriteBytes = std::size_t{64} << 10;
 
-  // For tests: called before each step. Returns 0, or the errno with which the step shall fail. It may kill the
-  // process.
+  // For tests: called before each step. Returns 0, or the errno that the step must fail with. It may kill the process.
   using Failpoint = std::function<int(Step)>;
 
   explicit LastKnownGood(std::string path, Failpoint failpoint = {});

@@ -1,5 +1,5 @@
-// One object of a scope as it travels from server to agents: who it is, and the bytes of its document, which nobody
-// writes anew on the way, so that both ends hash the same.
+// One object as servers send it to agents: its kind and id, and the bytes of its document. Nobody rewrites these bytes,
+// so server and agent compute the same hash.
 //
 // Thread safety: immutable once made; shared freely between threads.
 #pragma once
@@ -16,10 +16,10 @@ namespace sluice::sync {
 
 class Object {
  public:
-  // REQUIRES: a kind that agents get, !check_id(id); `document` is the canonical JSON text of the object as an element
-  // of a bundle's list.
+  // REQUIRES: a kind that agents get; check_id(id) finds no fault; `document` is the canonical JSON of the object, as
+  // in a list of a bundle.
   Object(const ObjectIdView& id, std::string_view document);
-  // The same, where its hash is known already: REQUIRES that it is the one that hash() promises.
+  // The same with a hash that is known already. REQUIRES: `hash` is what hash() would return.
   Object(const ObjectIdView& id, std::string_view document, const Sha256Digest& hash);
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
@@ -39,14 +39,14 @@ class Object {
 
 using ObjectPtr = std::shared_ptr<const Object>;
 
-// An object whose texts belong to somebody else.
+// An object whose texts the caller owns.
 struct ObjectView {
   ObjectIdView id;
   std::string_view document;
 };
 inline ObjectView view_of(const Object& object) { return {.id = object.id(), .document = object.document()}; }
 
-// REQUIRES: as of Object.
+// REQUIRES: as the constructor of Object.
 ObjectPtr make_object(const ObjectIdView& id, std::string_view document);
 
 }  // namespace sluice::sync

@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto id_of = [](const ObjectPtr& object) { return object->id(); };
 
-// Sorts edits by id and keeps the last of several with one id.
+// Sorts edits by id. Of several edits with the same id, keeps the last.
 std::vector<Edit> settled(std::vector<Edit> edits) {
   const auto out_of_order = [](const Edit& a, const Edit& b) { return a.id >= b.id; };
   if (std::ranges::adjacent_find(edits, out_of_order) == edits.end())
@@ -58,7 +58,8 @@ ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* ch
     const std::size_t touched = rest.empty() ? chunks_.size() : chunk_of(rest.front().id);
     for (; i < std::min(touched, chunks_.size()); ++i) out.chunks_.push_back(chunks_[i]);
     if (rest.empty()) break;
-    // Edits behind the last object form a chunk of their own; append() merges it into the one before if both are small.
+    // Edits after the last object form a chunk of their own. append() merges it into the chunk before if both are
+    // small.
     std::size_t count = rest.size();
     if (touched < chunks_.size()) {
       const auto end = std::ranges::upper_bound(rest, chunks_[touched]->back()->id(), {}, &Edit::id);

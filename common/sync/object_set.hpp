@@ -62,7 +62,7 @@ class ObjectSet {
       for (const ObjectPtr& object : *chunk) visit(object);
     }
   }
-  // Only objects of a kind; only those of a kind and a tenant.
+  // Only the objects of a kind; or of a kind and a tenant.
   template <class Visit>
   void for_each(Kind kind, Visit visit) const {
     for (Cursor at = lower_bound({kind, {}, {}}); at && at.object()->id().kind == kind; at.next()) visit(at.object());

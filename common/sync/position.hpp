@@ -30,8 +30,8 @@ struct PositionParameters {
   std::string_view chain;
 };
 inline constexpr PositionParameters kSince{"since", "chain"};  // the agent's snapshot in force
-inline constexpr PositionParameters kHeard{"heard",
-                                           "heard_chain"};  // announced by the agent's watch and not fetched yet
+// The position that the agent's watch announced and that the agent has not fetched yet.
+inline constexpr PositionParameters kHeard{"heard", "heard_chain"};
 
 // Response header (in lower case) and value by which the server says that the announced position is not part of
 // PostgreSQL's history.
@@ -49,7 +49,8 @@ std::string query_of(const Position& position, const PositionParameters& names =
 // Reads the required members `revision` and `chain` of a JSON object.
 Position read_position(json::Fields& fields);
 
-// Reads a required member of 64 hex digits in lower case; "" if it is faulty, which `fields` records.
+// Reads a required member of 64 hex digits in lower case. If it is missing or faulty, adds a fault to `fields` and
+// returns "". `what` describes the member in that fault.
 std::string read_hex_digest(json::Fields& fields, std::string_view name, std::string_view what);
 
 }  // namespace sluice::sync

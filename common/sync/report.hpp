@@ -1,4 +1,4 @@
-// The report of an agent to the server: its state, and its usage in numbered reports of one interval each.
+// The message that an agent sends to the server: its state, and its usage in numbered reports of one interval each.
 //
 //   {"agent_id":"a1","pod":"shop-7f9","boot_id":"…","version":"0.1.0","revision":7,"chain":"…",
 //    "degraded":["redis: …"],"refusal":{"revision":8,"chain":"…","code":"checksum_mismatch","text":"…"},
@@ -73,7 +73,7 @@ struct UsageReport {
   bool operator==(const UsageReport&) const = default;
 };
 
-// A snapshot that the agent refused. `code`: one of the errors in scope_state.hpp, or `invalid_snapshot`.
+// Why the agent refused a snapshot. `code`: one of the errors in scope_state.hpp, or `invalid_snapshot`.
 struct SnapshotRefusal {
   Position refused;
   std::string code;  // [a-z][a-z0-9_]{0,62}

@@ -16,8 +16,9 @@ namespace sluice::sync {
 struct ScopeState {
   Position head;
   ObjectSet objects;
-  std::string
-      token_id{};  // of the agent token whose scope it is; "": a service account, for which the server checks the scope
+  // The id of the agent token whose scope this is. "": the agent uses a service account, and the server checks the
+  // scope.
+  std::string token_id{};
 };
 
 struct Applied {
@@ -31,9 +32,9 @@ Result<Applied> replace(const ScopeState& before, const SnapshotDocument& whole)
 
 // Applies a delta. Errors: `delta_expected`, `delta_not_next` (its `since` is not the state's revision),
 // `duplicate_object` (given twice, or given and removed), `checksum_mismatch`. After any of them, fetch a full
-// snapshot. Removing an object that does not exist is no error: it was created and removed since. The delta does not
-// name its history. The agent sent the state's chain with its request, so the server has checked that; the checksum
-// would reveal a mistake.
+// snapshot. Removing an object that does not exist is not an error: it was created and removed since.
+// A delta does not name the history it starts from. The agent sends its chain with the request, and the server checks
+// it; the checksum would reveal a mistake.
 Result<Applied> apply(const ScopeState& before, const SnapshotDocument& delta);
 
 }  // namespace sluice::sync

@@ -4,8 +4,8 @@
 //    "objects":[{"kind":"policy","tenant_id":"shop","id":"orders","document":{…}}],
 //    "removed":[{"kind":"key","tenant_id":"shop","id":"k1"}]}
 //
-// Only deltas have `since` and `removed`. Documents of objects are passed on byte for byte, so both ends hash the same
-// bytes.
+// Only deltas have `since` and `removed`. The documents of objects stay the same byte for byte, so server and agent
+// hash the same bytes.
 //
 // Forward compatibility: unknown members at the top and in items of the lists are ignored, so that a newer server may
 // add some. Another `format` or `kind` is refused. The reader of bundles refuses unknown fields in an object's
@@ -35,9 +35,9 @@ inline constexpr std::size_t kMaxSnapshotBytes = json::kMaxBytes;  // inflated
 struct SnapshotDocument {
   Position head;      // the position after it is applied
   Checksum checksum;  // of all objects at that position
-  std::optional<std::int64_t>
-      since;                       // the revision that a delta starts from, below the head's; absent: the whole state
-  std::vector<ObjectPtr> objects;  // of a delta: those that are new or changed
+  // The revision that a delta starts from, below the head's revision. nullopt: this is a full snapshot.
+  std::optional<std::int64_t> since;
+  std::vector<ObjectPtr> objects;  // in a delta: the new and the changed objects
   std::vector<ObjectId> removed;   // deltas only
 };
 

@@ -1,5 +1,5 @@
-// Reads snapshots and deltas. It first cuts out the objects' documents, then reads the rest field by field, with {} in
-// their places. A JSON tree of all documents would take many times their size.
+// Reads snapshots and deltas. It first replaces each object's document by {}, then reads the rest field by field. A
+// JSON tree of all documents would take many times their size in memory.
 #include <fmt/core.h>
 
 #include <limits>
@@ -98,7 +98,7 @@ class SnapshotReader {
     return {.kind = *kind, .tenant_id = std::string(*tenant_id), .id = std::string(*id)};
   }
 
-  // Of the item `index`, whose member `document` is an object. In a text without faults each has exactly one.
+  // The document of item `index` of `objects`. REQUIRES: the item has no faults, so it has exactly one document.
   std::string_view document_of(std::size_t index) {
     while (next_ < documents_.size() && documents_[next_].item < index) ++next_;
     return next_ < documents_.size() ? documents_[next_].bytes : std::string_view();
@@ -122,7 +122,7 @@ std::expected<SnapshotDocument, Faults> parse_snapshot(std::string_view json) {
   json::Tree tree;
   const std::string frame = without_documents(json, *documents);
   const auto root = tree.parse(frame);
-  if (!root) return std::unexpected(Faults{{"", root.error().text}});  // its line is one of the frame's
+  if (!root) return std::unexpected(Faults{{"", root.error().text}});  // its line is a line of `frame`, not of `json`
   auto snapshot = SnapshotReader(*documents).read(*root);
   if (!snapshot) json::locate_faults(json, snapshot.error());
   return snapshot;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kHeadBytes = 256;
 constexpr std::size_t kMemberBytes = 96;  // estimated size of an item without its ids and document
 
-// `,` before all items but the first, and a line for each.
+// Writes a list member, one item per line. The destructor closes the list.
 class Items {
  public:
   Items(std::string& out, std::string_view name) : out_(out) { out_.append(",\n\"").append(name).append("\":["); }
@@ -18,7 +18,7 @@ class Items {
   Items& operator=(const Items&) = delete;
   ~Items() { out_ += ']'; }
 
-  // Leaves the item open: its further members and the bracket are the caller's.
+  // Begins an item. The caller writes its other members and the closing bracket.
   void begin(const ObjectIdView& id) {
     out_ += first_ ? "\n" : ",\n";
     first_ = false;

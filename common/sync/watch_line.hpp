@@ -1,4 +1,4 @@
-// The lines of a watch: invalidations, which announce a new position, and heartbeats.
+// The lines that a server sends on a watch: invalidations, which announce a new position, and heartbeats.
 //
 //   {"revision":7,"chain":"…","spread_ms":0}
 //   {"heartbeat":true,"revision":7,"chain":"…","tenants":{"shop":12,"*":3},"reconnect_max_ms":4000}
@@ -62,8 +62,7 @@ std::string write_line(const Heartbeat& line);
 // type or out of range; a tenant's id is invalid.
 std::expected<WatchLine, Faults> parse_watch_line(std::string_view line);
 
-// Splits a stream of bytes into lines, however they arrive. Skips empty lines, and a carriage return before a line
-// feed.
+// Splits a stream of bytes into lines. Skips empty lines, and a carriage return before a line feed.
 class LineSplitter {
  public:
   // Takes bytes and appends the lines that are complete now to `lines`. Error `watch_line_too_long`: a line is above
