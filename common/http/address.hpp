@@ -11,12 +11,12 @@
 
 namespace sluice::http {
 
-// "127.0.0.1:8088", "[::1]:8088", "0.0.0.0:0". Names are not resolved: what a name means may differ from what its
-// reader believes, and a listener on the wrong interface is a hole. Error: address_malformed.
+// Reads "127.0.0.1:8088", "[::1]:8088" or "0.0.0.0:0". Host names are refused: a name may resolve to another interface
+// than expected, and a listener there would be a security hole. Error: address_malformed.
 Result<boost::asio::ip::tcp::endpoint> parse_address(std::string_view text);
 
-// One text for one client: an IPv4 address in IPv6 (what a listener on [::] sees) is written as IPv4, and there is no
-// zone.
+// The canonical text of a client's address. An IPv4-mapped IPv6 address, as a listener on [::] sees it, is written as
+// IPv4; a zone is left out.
 std::string peer_text(const boost::asio::ip::address& address);
 
 }  // namespace sluice::http

@@ -1,6 +1,6 @@
 // A strict decoder of the chunked transfer coding (RFC 9112 section 7.1).
 //
-// Stricter than Beast's: chunk extensions are checked, limited in size and dropped, so that none can hide a line end.
+// Stricter than Beast's: chunk extensions are checked, limited in size and dropped, so none can hide a line end.
 // Trailers, which Beast would merge into the headers, are refused. No I/O. Thread safety: none.
 #pragma once
 
@@ -15,7 +15,7 @@ class ChunkDecoder {
   enum class Status : std::uint8_t {
     need_more,  // all of `data` was taken
     done,       // the end of the body was reached
-    too_large,  // the body is above the limit; the caller may go on with a higher limit, to skip it
+    too_large,  // the body is above the limit; the caller may continue with a higher limit, to skip the body
     broken,     // not the chunked coding, or with trailers; do not call decode() again
   };
   struct Progress {

@@ -77,7 +77,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   // Implemented by the driver. start_open(), start_read() and start_write() are completed by calls to on_opened(),
   // on_read() and on_written(), never before they return.
   virtual bool start_open() { return false; }  // starts the TLS handshake; false: there is none
-  virtual bool open_begun() { return true; }   // the peer has sent part of its handshake
+  virtual bool open_begun() { return true; }   // the client has sent part of its handshake
   virtual void start_read(std::span<char> space) = 0;
   virtual void start_write(std::string_view text) = 0;
   // Sends as much as possible without waiting. Fewer bytes than given may be sent with the result `ok`.
@@ -131,12 +131,12 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   bool opening_ = false;  // the handshake is under way; counts as a read in flight
   bool reading_ = false;
   bool writing_ = false;
-  bool busy_ = false;       // advance() is on the stack
-  bool blocked_ = false;    // too much output waits: neither parse nor read
-  bool last_read_ = false;  // the last request of the connection was parsed: ignore all bytes after it
-  bool rude_end_ = false;   // the client may still be sending: it must read the reply before a reset discards it
-  bool hang_up_ = false;    // close once the refusal is sent
-  bool peer_done_ = false;
+  bool busy_ = false;        // advance() is on the stack
+  bool blocked_ = false;     // too much output waits: neither parse nor read
+  bool last_read_ = false;   // the last request of the connection was parsed: ignore all bytes after it
+  bool rude_end_ = false;    // the client may still be sending: linger, so that no reset overtakes the reply
+  bool hang_up_ = false;     // close once the refusal is sent
+  bool peer_done_ = false;   // the client has closed its side
   bool lingering_ = false;   // output is shut; input is dropped until the client closes, kLingerTicks or kMaxLinger
   bool cancelling_ = false;  // cancel_read() was called; on_read() follows
   bool dirty_ = false;       // in the host's list of connections to resume

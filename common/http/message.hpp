@@ -1,4 +1,4 @@
-// A request as handlers see it, and their response.
+// The request that a handler gets, and the response that it sends.
 #pragma once
 
 #include <cstdint>

@@ -16,8 +16,8 @@ namespace sluice::http {
 
 class Output {
  public:
-  static constexpr std::size_t kSlice =
-      256UL * 1024;  // bytes of a shared body per write, so that other connections get a turn
+  // Bytes of a shared body per write, so that other connections get their turn.
+  static constexpr std::size_t kSlice = 256UL * 1024;
   static constexpr std::size_t kCopied = 16UL * 1024;  // shared bodies up to this size are copied, to save a write
 
   // The end of the output, for the caller to append to. REQUIRES: the reference is not kept.

@@ -1,4 +1,4 @@
-// RFC 9457 `application/problem+json`.
+// Writes the bodies of refusals: problems (RFC 9457), sent as `application/problem+json`.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ inline constexpr std::string_view kProblemType = "application/problem+json";
 struct Problem {
   unsigned status = 400;
   std::string_view type = "about:blank";  // a stable URI reference: "/problems/unknown-field"
-  std::string_view title = {};            // "" : the status' reason phrase
+  std::string_view title = {};            // "": the reason phrase of the status
   std::string_view detail = {};
   std::string_view request_id = {};
   std::span<const Fault> errors = {};  // each faulty field with its JSON pointer

@@ -1,5 +1,5 @@
-// Every problem (RFC 9457) that the two programs answer, with when it happens and what the caller can do about it.
-// docs/reference/errors.md is generated from this table. write_problem() asserts that what it writes is in it.
+// Lists every problem (RFC 9457) that the two programs answer: when it happens, and what the caller can do about it.
+// docs/reference/errors.md is generated from this table. write_problem() asserts that the table has its problem.
 #pragma once
 
 #include <cstdint>

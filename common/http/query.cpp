@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxShown = 64;  // bytes of a name in an error
 
-// The byte that two hexadecimal digits at `at` stand for; nullopt: there are no such digits.
+// The byte that the two hexadecimal digits at `at` encode; nullopt: there are no two digits.
 std::optional<char> escaped_at(std::string_view text, std::size_t at) {
   if (text.size() < at + 2) return std::nullopt;
   unsigned char value = 0;

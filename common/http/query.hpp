@@ -20,14 +20,14 @@ struct Parameter {
 };
 using Parameters = std::vector<Parameter>;
 
-// "limit=10&cursor=a%2Fb" (application/x-www-form-urlencoded: '+' is a space), in the order it was sent; a name may
-// come several times, "a" is "a=", and nothing between two '&' is nothing. Error: `query_malformed`, for an escape that
-// is none, for text that is not UTF-8 or holds the byte NUL, and for a parameter without a name; it names the
-// parameter.
+// Reads "limit=10&cursor=a%2Fb" (application/x-www-form-urlencoded: '+' is a space). Keeps the order. A name may appear
+// several times. "a" means "a=". An empty part between two '&' is ignored.
+// Error `query_malformed`, which names the parameter: an invalid escape, text that is not UTF-8 or contains the byte
+// NUL, or a parameter without a name.
 Result<Parameters> parse_query(std::string_view query);
 
-// One segment of a path, between two '/', with its escapes resolved ("%2F" is a '/' within the segment; '+' is itself).
-// Nothing for what parse_query() would refuse.
+// Decodes one segment of a path, the text between two '/'. "%2F" becomes a '/' within the segment; '+' stays '+'.
+// nullopt for an invalid escape, and for text that is not UTF-8 or contains the byte NUL.
 std::optional<std::string> decode_segment(std::string_view segment);
 
 }  // namespace sluice::http

@@ -32,7 +32,7 @@ bool equals_lower(std::string_view text, std::string_view lower_case) {
   return std::ranges::equal(text, lower_case, {}, lower);
 }
 
-// Checks the characters of uri-host [":" port] (RFC 3986). Others are refused, because two readers could then see two
+// The characters of uri-host [":" port] (RFC 3986). Others are refused, because two readers could take them for two
 // different hosts.
 constexpr auto kHostCharacters = [] {
   std::array<bool, 256> table{};

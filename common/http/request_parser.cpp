@@ -6,11 +6,10 @@
 namespace sluice::http {
 namespace {
 
-// Bytes. A refused body up to this size is read and dropped, so that the connection stays usable; with a longer one it
-// is closed.
+// Bytes. A refused body up to this size is read and dropped, and the connection stays open. A longer one closes it.
 constexpr std::uint64_t kMaxSkip = 256UL * 1024;
-constexpr std::uint8_t kMaxBlankLines =
-    4;  // accepted before a request line: old clients send a blank line after a body
+// Blank lines accepted before a request line: old clients send one after a body.
+constexpr std::uint8_t kMaxBlankLines = 4;
 constexpr std::size_t kKeptStorage = 64UL * 1024;
 
 constexpr Refusal kLengthRequired{411, "/problems/length-required",

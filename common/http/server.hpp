@@ -24,7 +24,7 @@
 namespace sluice::http {
 
 class Certificates;
-class ReplySink;  // a connection's place for one reply
+class ReplySink;  // receives the answers to the requests of one connection
 
 // The right to answer one request, once. Movable. It may outlive the handler's call, and also the connection: then the
 // answer is dropped. If it is destroyed without an answer, it answers 500. Use it on the server's thread only.
@@ -66,7 +66,8 @@ class Handler {
   virtual ~Handler() = default;
   // The largest body in bytes for this method and path; called when the header is parsed.
   virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
-  // If body_limit() is above this, admit() decides before a body is read that is larger, or has no known length.
+  // Bytes. Bodies up to this size are read without asking. If body_limit() is higher, admit() is called before the
+  // server reads a larger body, or one whose length is not known.
   static constexpr std::size_t kUnaskedBody = 1UL << 20;
   // `head` is the request without its body; its views are valid during the call.
   virtual void admit(Request& head, Admission admission);

@@ -1,8 +1,8 @@
-// A reply whose body is sent piece by piece for as long as both sides want: see Reply::stream().
+// A reply whose body is sent piece by piece, for as long as both sides want: see Reply::stream().
 //
-// On the wire it is the chunked transfer coding; with HTTP/1.0, bytes until the connection closes. A stream has no idle
-// time-out, so its writer should send something regularly: a peer that vanished is only noticed by a write that is not
-// sent within `write_timeout`. Further requests on the same connection wait until the stream has ended.
+// The body is sent in the chunked transfer coding; with HTTP/1.0, as bytes until the connection closes. A stream has no
+// idle time-out. Its writer should send something regularly: only a write that is not sent within `write_timeout` shows
+// that the client has vanished. Further requests on the same connection wait until the stream has ended.
 // Thread safety: none; it belongs to the server's thread.
 #pragma once
 
@@ -17,10 +17,10 @@ class ReplySink;
 // (close_all), but never inside a call to the Stream. They may use and destroy any Stream.
 class StreamEvents {
  public:
-  // There is room again, after a write that was refused.
+  // Called after a refused write, when the next piece can be written.
   virtual void on_room() = 0;
-  // The stream was ended by the other side or the server: the peer is gone or does not read, the server closes, or it
-  // drains (then the body was finished properly). Called once, as the last callback.
+  // The stream has ended: the client is gone or does not read, or the server closes or drains. Only after a drain was
+  // the body finished properly. Called once, as the last callback.
   virtual void on_ended() = 0;
 
  protected:
@@ -37,13 +37,13 @@ class Stream {
   Stream& operator=(Stream&& other) noexcept;
   ~Stream();
 
-  // False: nothing can be written any more. The stream is finished, the peer is gone, or there was no body at all
+  // False: nothing can be written any more. The stream is finished, the client is gone, or the reply has no body
   // (HEAD). A stream that is not open from the start calls no StreamEvents.
   bool open() const;
 
-  // Sends a piece of any size; an empty one does nothing. A piece is accepted only while no earlier one waits for the
-  // peer, so that a slow reader never builds up a queue (within one turn of the loop up to 64 KiB are gathered). False:
-  // the piece was dropped; on_room() is called when the next one can be written, which should then be the newest.
+  // Sends a piece of any size; an empty one does nothing. The stream accepts a piece only while no earlier piece waits
+  // for the client, so a slow reader never builds up a queue. (Within one turn of the loop it gathers up to 64 KiB.)
+  // False: the piece was dropped. on_room() follows when the next piece can be written; write the newest state then.
   bool write(std::string_view piece);
 
   void finish();  // ends the body properly

@@ -48,8 +48,8 @@ Result<Secret> read_from(int descriptor, const std::string& path) {
     return failure("tls", fmt::format("{} is larger than a certificate or key can be", path));
   }
   Secret read;
-  read.text().resize(static_cast<std::size_t>(status.st_size) +
-                     1);  // full size at once: growing would leave copies of a key in freed memory
+  // The full size at once: growing would leave copies of a key in freed memory.
+  read.text().resize(static_cast<std::size_t>(status.st_size) + 1);
   std::size_t size = 0;
   while (size < read.text().size()) {
     const ssize_t got = ::read(descriptor, read.text().data() + size, read.text().size() - size);
@@ -64,8 +64,8 @@ Result<Secret> read_from(int descriptor, const std::string& path) {
 }
 
 Result<Secret> read_file(const std::string& path) {
-  const int descriptor =
-      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // O_NONBLOCK: opening a named pipe must not block
+  // O_NONBLOCK: opening a named pipe must not block.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return unreadable(path, errno);
   Result<Secret> read = read_from(descriptor, path);
   ::close(descriptor);
@@ -76,6 +76,7 @@ std::string in_short(const Result<Secret>& file) { return file ? to_hex(sha256(f
 
 }  // namespace
 
+// One reading of both files. `summary` changes whenever the content of a file, or the error of reading it, changes.
 struct Certificates::Look {
   Result<Secret> chain;
   Result<Secret> key;

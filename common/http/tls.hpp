@@ -18,7 +18,7 @@
 namespace sluice::http {
 
 struct CertificateFiles {
-  std::string chain;  // PEM: the server's certificate, then those between it and the authority's
+  std::string chain;  // PEM: the server's certificate, then the intermediates
   std::string key;    // PEM, not encrypted; may be the same file
 };
 

@@ -1,4 +1,4 @@
-// Makes OpenSSL's server context from a certificate and its key, after checking that they fit.
+// Checks that a certificate and a key fit each other, and makes OpenSSL's server context from them.
 //
 // Thread safety: pure functions; a context may be used by any number of threads.
 #pragma once

@@ -66,7 +66,7 @@ Result<UnixPath> UnixPath::listen(const std::string& path, mode_t mode) {
 }
 
 Result<> UnixPath::bind_and_listen(mode_t mode) {
-  // Linux creates the file with the descriptor's mode minus the umask, so its permissions are never wider than wanted.
+  // Linux creates the file with the descriptor's mode minus the umask, so it is never wider than `mode`.
   ::fchmod(descriptor_, mode);
   const sockaddr_un address = address_of(path_);
   if (::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)

@@ -1,5 +1,5 @@
-// The file of a listening Unix socket. It never has wider permissions than requested, not even for a moment, and it is
-// removed only if no other process has replaced it.
+// Creates and removes the file of a listening Unix socket. The file never has wider permissions than requested, not
+// even briefly. It is removed only if no other process has replaced it.
 #pragma once
 
 #include <string>
