@@ -1,6 +1,6 @@
-// Bump allocator for the objects of one reply: they are freed all together. The first block is reused, so replies of
-// ordinary size allocate nothing. The total is limited, because otherwise the sender of a reply would decide how much
-// memory the client uses.
+// Bump allocator for the objects of one reply, which are freed all together. The first block is reused, so replies of
+// ordinary size allocate nothing. The total is limited; otherwise the sender of a reply would decide how much memory
+// the client uses.
 //
 // Not thread-safe. For trivially destructible objects only: destructors are not run.
 #pragma once

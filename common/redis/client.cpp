@@ -27,8 +27,8 @@ using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, asio::
 
 namespace {
 
-// The least time between two checks of deadlines. Those of thousands of commands are microseconds apart, and a timer
-// for each would cost more than the precision is worth.
+// The least time between two checks of deadlines. The deadlines of thousands of commands are microseconds apart, and a
+// timer for each would cost more than the precision is worth.
 constexpr std::chrono::milliseconds kTick{1};
 
 }  // namespace

@@ -38,7 +38,7 @@ std::string to_string(const Endpoint& endpoint);  // without the password
 struct Options {  // all durations > 0
   Endpoint endpoint;
   std::string password_file;  // read at each connect; replaces endpoint.password
-  std::string login_file;     // two lines, user and password; read at each connect, replaces those of the endpoint
+  std::string login_file;     // two lines, user and password; read at each connect; replaces both of the endpoint
   std::string tls_ca_file;    // "": the authorities of the operating system
   std::string tls_cert_file;  // client certificate
   std::string tls_key_file;

@@ -1,5 +1,5 @@
-// Reads and writes the URLs that name a Redis. No text made here contains any part of a password. For the same reason
-// an invalid URL is never quoted: any part of it might be a password.
+// Reads and writes the URLs that name a Redis. No text made here contains any part of a password. So error texts never
+// quote an invalid URL, any part of which might be a password.
 #include <algorithm>
 #include <charconv>
 #include <limits>

@@ -35,7 +35,7 @@ void read_info(std::string_view text, ServerInfo& info) {
     if (name == "redis_version" && info.product.empty()) {
       info.product = "redis";
       info.version = value;
-    } else if (name == "valkey_version") {  // Valkey also says redis_version:7.2.4, for clients that look for it
+    } else if (name == "valkey_version") {  // Valkey also sends redis_version:7.2.4, for clients that expect Redis
       info.product = "valkey";
       info.version = value;
     } else if (name == "role") {
@@ -80,7 +80,8 @@ Handshake::Handshake(const Login& login) : user_(login.user), database_(login.da
   // PING is refused while the server cannot serve (LOADING, MASTERDOWN, BUSY); INFO is not.
   out.array(1).bulk("PING");
   steps_.push_back(Step::ping);
-  // One INFO for each section: servers before 7.0 refuse several at once, and the error text shall name their version.
+  // One INFO for each section: servers before 7.0 refuse several sections at once, and the error must name their
+  // version.
   for (const std::string_view section : {"server", "replication", "memory"}) {
     out.array(2).bulk("INFO").bulk(section);
     steps_.push_back(Step::info);
@@ -103,8 +104,8 @@ Result<std::optional<ServerInfo>> Handshake::feed(std::string_view bytes) {
 
 Result<> Handshake::take(Step step, const Reply& reply) {
   if (reply.is_error()) {
-    // An ACL user without the right to CLIENT SETNAME or PING is good enough: the name only helps people who read
-    // CLIENT LIST, and PING only shows whether the server is able to serve.
+    // An ACL user may lack the right to CLIENT SETNAME or PING. The name only helps people who read CLIENT LIST, and
+    // PING only shows whether the server can serve.
     const bool optional = step == Step::setname || (step == Step::ping && reply.error_code() == "NOPERM");
     const bool broken = reply.error_code() == "NOAUTH" || reply.error_code() == "DENIED";
     if (optional && !broken) return {};

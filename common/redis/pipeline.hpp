@@ -4,7 +4,7 @@
 //
 // The commands form one queue: first those that were sent (handed out by take_output), then those that wait. A sent
 // command whose deadline passed keeps its slot as abandoned: its reply is read and dropped. A command that was not sent
-// is removed from the output together with its slot, so it can never run after its handler heard that it has not.
+// is removed from the output together with its slot. So it can never run after its handler was called with "not run".
 //
 // Invariants: every handler is called exactly once, only inside feed() and report_failures(). A handler may call any
 // function of the pipeline except feed(), and its call may destroy it.
