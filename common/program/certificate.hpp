@@ -21,7 +21,7 @@ namespace sluice::program {
 // Reads the flags `tls-cert` and `tls-key`: both or none. Both paths are "" without TLS.
 http::CertificateFiles read_certificate(ConfigReader& reader);
 
-// The metric of a certificate's expiry. A program that keeps other certificates too has them under the same name.
+// The metric of a certificate's expiry. A program with further certificates exposes them under the same name.
 inline constexpr const char* kCertificateExpiry = "sluice_tls_certificate_expiry_timestamp_seconds";
 inline constexpr const char* kCertificateExpiryHelp = "Expiry of the certificate in force, in Unix time.";
 std::int64_t expiry(const http::Certificates& certificates);  // in Unix time

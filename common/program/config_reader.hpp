@@ -14,8 +14,8 @@
 
 namespace sluice::program {
 
-// Has one function for each kind of value. For an invalid value it records a fault and returns a harmless value.
-// Thread safety: none. REQUIRES: `flags` outlives it; each flag read is one of the program or of the given command.
+// One function for each kind of value. For an invalid value it records a fault and returns a valid substitute.
+// Thread safety: none. REQUIRES: `flags` outlives it; each flag read belongs to the program or to the given command.
 class ConfigReader {
  public:
   explicit ConfigReader(const Flags& flags) : flags_(flags), faults_(flags.faults) {}

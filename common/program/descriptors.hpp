@@ -1,5 +1,5 @@
-// The limit of file descriptors, and how many of them connections of clients may use. Some are kept back for work that
-// must not fail while clients hold connections: probes, Redis, reading files.
+// Raises the limit of file descriptors, and shares them out: client connections may use most of them. The rest is kept
+// for work that must not fail while clients hold connections: probes, Redis, reading files.
 #pragma once
 
 #include <cstddef>

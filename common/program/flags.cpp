@@ -26,7 +26,7 @@ Texts words_of(std::string_view command) {
   return words;
 }
 
-// Creates the CLI11 subcommand for `command`, below the command whose name its own begins with.
+// Creates the CLI11 subcommand for `command`. "audit verify" becomes a subcommand of "audit".
 CLI::App& add_subcommand(const Command& command, CLI::App& program) {
   if (command.name.empty()) return program;
   const Texts words = words_of(command.name);
@@ -35,8 +35,7 @@ CLI::App& add_subcommand(const Command& command, CLI::App& program) {
   return *parent->add_subcommand(words.back(), std::string(command.description));
 }
 
-// The command that the user most likely means, needed before CLI11 parses: the first whose words are all there, in a
-// row.
+// The command that the user most likely means: the first whose words all appear in a row. Needed before CLI11 parses.
 const CommandFlags& likely_command(const Commands& commands, const Texts& arguments) {
   const CommandFlags* likely = &commands.front();
   auto first = arguments.end();
@@ -91,7 +90,7 @@ const char* Environment::find(std::string_view name) const {
 }
 
 bool has_variable(const FlagSpec& spec) {
-  // They are commands rather than settings, and container images like to set a variable that ends in _VERSION.
+  // These two are actions rather than settings, and many container images set a variable that ends in _VERSION.
   return spec.name != "help" && spec.name != "version";
 }
 
@@ -111,7 +110,7 @@ std::string variable_of(const Program& program, const Command& command, const Fl
 }
 
 std::string in_quotes(std::string_view text) {
-  // It may be a URL with a password, given to the wrong flag.
+  // The value may be a URL with a password that was meant for another flag.
   if (text.find('@') != std::string_view::npos) return "(a value with an '@', not shown)";
   std::string shown;
   json::append_string(shown, text.substr(0, kMaxValueShown));
@@ -128,7 +127,7 @@ Flags read_flags(const Program& program, int argc, const char* const* argv, cons
 
   Texts arguments(argv + std::min(argc, 1), argv + argc);
   take_valueless(arguments, likely_command(commands, arguments), out);
-  std::ranges::reverse(arguments);  // CLI11 takes them from the back
+  std::ranges::reverse(arguments);  // CLI11 reads them from the back
   try {
     app.parse(arguments);
   } catch (const CLI::Error& error) {

@@ -1,12 +1,12 @@
-// Reads the flags of a program as texts. Each program converts them into its own configuration.
+// Reads the flags of a program as texts. Each program converts them into its own configuration (config_reader.hpp).
 //
 // A value comes from the command line, else from an environment variable that is not empty, else it is the default. The
 // variable of --max-age is <PREFIX>MAX_AGE, and <PREFIX>MINT_KEY_MAX_AGE for a flag of the command mint-key. If a
 // command and the program have a flag of the same name, both are one setting: it may stand before or after the command,
 // and its variable is the program's.
 //
-// Unknown variables are ignored, because Kubernetes sets some with the same prefix beside a service of the program's
-// name (SLUICE_AGENT_SERVICE_HOST, SLUICE_AGENT_PORT, …). No flag may have a name that leads to one of those.
+// Unknown variables are ignored. Kubernetes sets some with the same prefix for a service of the program's name
+// (SLUICE_AGENT_SERVICE_HOST, SLUICE_AGENT_PORT, …), so no flag may have one of these names.
 //
 // Thread safety: none; used by main() before threads start.
 #pragma once

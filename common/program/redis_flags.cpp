@@ -16,7 +16,7 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
   if (!none) {
     auto endpoint = redis::parse_endpoint(url);
     if (endpoint) options.endpoint = *std::move(endpoint);
-    // The URL may hold a password: it is not shown.
+    // The URL may contain a password, so it is not shown.
     else
       reader.fault_of_secret("counters", fmt::format("{}: {}", without.rule, endpoint.error().text));
   }

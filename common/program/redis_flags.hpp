@@ -1,4 +1,4 @@
-// The flags that say where Redis is, the same in every program.
+// Reads the flags that name the Redis and its credentials, which are the same in both programs.
 #pragma once
 
 #include <optional>
@@ -21,15 +21,14 @@ inline constexpr FlagSpec kRedisTlsCert{"redis-tls-cert", "Counters", "FILE", ""
 inline constexpr FlagSpec kRedisTlsKey{"redis-tls-key", "Counters", "FILE", "",
                                        "Key of the client certificate (PEM); needs --redis-tls-cert."};
 
-// How a program is told to work without Redis, and the words for it in texts of faults.
+// The value of --counters with which a program works without Redis, and the error texts about it.
 struct WithoutRedis {
-  std::string_view value;  // the value of --counters for this: "memory"; "": the flag is left out
-  std::string_view
-      rule;  // what --counters must be: "must be memory or the URL of a Redis"; the fault of the URL is appended
-  std::string_view use;  // why a password is wrong then: "has no use with --counters memory; leave it out"
+  std::string_view value;  // "memory"; "": the flag is left out
+  std::string_view rule;   // "must be memory or the URL of a Redis"; the reason why the URL is invalid is appended
+  std::string_view use;    // for a needless password file: "has no use with --counters memory; leave it out"
 };
 
-// Reads all Redis flags. nullopt if --counters says that there is no Redis, or if it is faulty.
+// Reads all Redis flags. nullopt if --counters has the value without.value. Faults are recorded in `reader`.
 std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedis& without);
 
 }  // namespace sluice::program

@@ -1,5 +1,5 @@
-// What a program says about itself, for the generated pages in docs/reference: its commands and flags, the problems it
-// answers, and its metrics. scripts/docs renders them.
+// Describes a program for the generated pages in docs/reference: its commands and flags, the problems it answers, and
+// its metrics. `sluice-agent reference` and `sluice-server reference` print this; scripts/docs renders it.
 #pragma once
 
 #include <span>

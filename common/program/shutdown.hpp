@@ -1,7 +1,7 @@
 // Ends a program in order: the first SIGTERM or SIGINT starts the drain; a second one, or the time-out, stops at once.
 //
-// From the construction of this object on, signals do not kill the process. One that arrives during the start is
-// handled when the loop runs. Thread safety: everything but drained() belongs to the loop's thread.
+// Once this object exists, these signals do not kill the process. A signal that arrives during the start is handled
+// when the loop runs. Thread safety: call everything but drained() on the loop's thread.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,8 @@ class Shutdown {
   Shutdown& operator=(const Shutdown&) = delete;
 
   // REQUIRES: called once, before the loop runs. At the first signal it calls `drain`, which makes each of `workers`
-  // (≥ 1) finish what is in flight and then call drained(). The loop stops when all of them have, at a second signal,
-  // or after the time-out.
+  // (≥ 1) finish its requests in flight and then call drained(). The loop stops when all workers have called it, at a
+  // second signal, or after the time-out.
   void await_signal(std::size_t workers, std::function<void()> drain);
   void drained();  // from any thread
 
