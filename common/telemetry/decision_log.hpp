@@ -1,6 +1,7 @@
 // The decision log (`--decision-log`): one JSON object per line for each logged check, without raw subjects or keys.
 //
-// Thread safety: all functions from any thread. A blocked reader costs lines (see LineWriter), but delays no decision.
+// Thread safety: all functions from any thread. If the reader is blocked, lines are dropped (see LineWriter); no
+// decision is delayed.
 #pragma once
 
 #include <atomic>
@@ -45,7 +46,7 @@ class DecisionLog {
   // `out` and `clock` outlive the log.
   DecisionLog(DecisionLogMode mode, LineWriter& out, const Clock& clock) : mode_(mode), out_(out), clock_(clock) {}
 
-  // Whether this decision shall be logged. Call it exactly once for each decision, because it counts them for sampling.
+  // Whether to log this decision. Call it exactly once for each decision, because it counts them for sampling.
   bool wants(bool allowed) {
     if (mode_.kind == DecisionLogMode::Kind::off) [[likely]]
       return false;
@@ -62,8 +63,8 @@ class DecisionLog {
   std::atomic<std::uint64_t> seen_{0};
 };
 
-// First 16 hex digits of SHA-256(tenant ‖ 0x00 ‖ subject): the same on every agent, so that all lines of one subject
-// can be found. It hides no subject that somebody can guess, because they can compute the same hash.
+// The first 16 hex digits of SHA-256(tenant ‖ 0x00 ‖ subject). It is the same on every agent, so all lines of a subject
+// can be found. It does not hide a subject from a reader who can guess it, because the reader can compute the hash.
 std::string subject_hash(std::string_view tenant, std::string_view subject);
 
 // The 55 characters of version 00 at the start of a W3C traceparent header; "" if the header is not valid.

@@ -1,5 +1,5 @@
-// A metric that keeps its own samples, such as a histogram. Metrics whose values somebody else keeps are rows of a
-// MetricTable.
+// The base class of metrics that keep their own samples, such as histograms. Where another object keeps the values, the
+// metrics are rows of a MetricTable instead.
 #pragma once
 
 #include <prometheus/collectable.h>

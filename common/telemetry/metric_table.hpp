@@ -1,5 +1,5 @@
-// Metrics whose values an object keeps for other reasons, as a table: each row describes a metric and says how a scrape
-// reads it from the object. A folder defines its table in its file `metrics`, and the program registers it (Registry).
+// A table of metrics whose values some object keeps anyway. Each row describes a metric and how a scrape reads it from
+// the object. A folder defines its table in its file `metrics`, and the program registers the table (Registry).
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,7 @@ class Reading {
 
 template <class Source>
 struct LabelledReading {
-  std::string value;  // of the label; "" for a metric without one
+  std::string value;  // the label's value; "" for a metric without a label
   Reading<Source> read;
 };
 

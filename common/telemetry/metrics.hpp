@@ -1,4 +1,5 @@
-// All metrics of the agent. main() makes one object and passes references to its parts to the code that counts.
+// The metrics that the agent's own code counts. main() creates one object and passes references to its parts to the
+// code that counts.
 //
 // Thread safety: as documented by each part; render() from any thread.
 // Label values come from this program and from the administrator's bundle, never from a request.
@@ -23,8 +24,8 @@ struct MetricsOptions {
   std::size_t workers = 1;
   bool policy_label = false;
   bool redis = true;                             // false: expose no metrics about Redis
-  std::vector<std::string> redis_error_classes;  // label values of sluice_redis_errors_total, in the order of its index
-  std::vector<std::string> routes;               // route templates, in the order of http's index
+  std::vector<std::string> redis_error_classes;  // label values of sluice_redis_errors_total
+  std::vector<std::string> routes;               // route templates: label values of sluice_http_requests_total
 };
 
 // The result of reading the bundle file. unchanged: it has the same bytes as the one in force.

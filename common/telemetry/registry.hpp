@@ -1,8 +1,9 @@
-// What a program exposes at /metrics. Each folder registers its metrics here; render() reads them all, adds what every
-// program has (its build, its process), and writes Prometheus' text format. specs() describes the same metrics.
+// Collects the metrics that a program exposes at /metrics. Programs register the metrics of their folders here.
+// render() reads them all, adds those of the build and the process, and writes Prometheus' text format. specs()
+// describes the same metrics.
 //
-// Thread safety: all functions from any thread. Names, labels and their values come from this program and from what an
-// administrator configures, never from a request.
+// Thread safety: all functions from any thread. Names, labels and their values come from the program and its
+// configuration, never from a request.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,7 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // Registers all rows of a table. `when`: the condition under which the program does so, for specs().
+  // Registers all rows of a table. `when`: the condition under which the program registers it, for specs().
   // REQUIRES: `table` and `source` outlive every scrape.
   template <class Source>
   void add(const MetricTable<Source>& table, const Source& source, const std::string& when = {}) {

@@ -14,8 +14,8 @@
 
 namespace sluice::telemetry {
 
-// Aligned to a cache line, so that workers do not slow each other down. Store with set(): no order between the values
-// is needed, so relaxed stores are enough.
+// The slot of one worker. Aligned to a cache line, so that workers do not slow each other down. Store values with
+// set(): their order does not matter, so relaxed stores are enough.
 struct alignas(64) WorkerMetrics {
   enum class Known : std::uint8_t { unknown, no, yes };
 
