@@ -3,7 +3,7 @@
 //
 // Thread safety: none. All calls and callbacks happen on the thread that runs the io_context.
 // The client retries once, and only when the server had closed a kept connection and the method is idempotent. Back-off
-// is up to the user. Parsing is strict: a response that two readers could understand differently fails.
+// is up to the caller. Parsing is strict: a response that two readers could understand differently fails.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// One request with the part of its response that has arrived. No I/O, no clock: bytes in, lines and a response out.
+// One request with the part of its response that has arrived. No I/O, no clock: it takes bytes, and gives lines and a
+// response.
 //
 // Thread safety: none. The client holds it by shared_ptr while callbacks run, because they may cancel the request.
 #pragma once
@@ -12,8 +13,8 @@
 
 namespace sluice::http_client {
 
-// Checks that the request's bytes would be read as exactly this request: no control characters, no spaces in the
-// target, a known form of method. Error: `request`.
+// Checks that a server reads the request as it is meant: no control characters, no spaces in the target, a valid
+// method. Error: `request`.
 Result<> check_request(const Request& request);
 
 // The bytes of the request: head and body.
@@ -45,7 +46,7 @@ class Exchange {
 
  private:
   Result<> begin_body();
-  // The next complete line, at the end of the body also an incomplete one; false: there is none.
+  // Finds the next complete line, or the incomplete last line if `at_end`. False: there is none.
   Result<bool> next_line(bool at_end, std::string_view& line);
   void drop_delivered();
 

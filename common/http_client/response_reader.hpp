@@ -72,7 +72,7 @@ class ResponseReader {
   std::string head_text_;
   http::HeadScan scan_;
   ResponseHead head_;
-  std::uint64_t left_ = 0;  // bytes that are missing of a body with Content-Length
+  std::uint64_t left_ = 0;  // bytes still to come of a body with Content-Length
   http::ChunkDecoder chunks_;
   std::unique_ptr<http::Gunzip> gunzip_;
   std::string raw_;  // compressed bytes for gunzip_

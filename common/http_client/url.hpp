@@ -19,8 +19,8 @@ struct Url {
   std::string path;        // of the Unix socket
 };
 
-// Reads such a URL; of a path only a single slash after the port is accepted. Error `url_malformed`: the text quotes
-// the URL unless it contains an '@', because it may then contain a password.
+// Reads such a URL. It must not have a path, except for a single slash after the port. Error `url_malformed`: the text
+// quotes the URL unless it contains an '@', because it may then contain a password.
 Result<Url> parse_url(std::string_view url);
 
 // The URL with its port written out.
