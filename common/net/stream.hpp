@@ -60,8 +60,8 @@ class Stream {
       tls->async_write_some(buffer, std::move(handler));
   }
 
-  // Closes the socket at once; a read or write under way ends with an error. No TLS close_notify is sent: it could
-  // block, and both protocols above (RESP, HTTP) mark the ends of their messages themselves.
+  // Closes the socket at once; a read or write under way ends with an error. Sends no TLS close_notify: that could
+  // block, and both protocols on top (RESP, HTTP) mark the ends of their messages themselves.
   void close() {
     boost::system::error_code ignored;
     if (TcpSocket* socket = tcp())
