@@ -19,15 +19,15 @@ namespace {
 
 constexpr std::chrono::hours kDefaultWindow{1};
 constexpr std::size_t kMostSubjects = 100;
-constexpr char kBetween = ' ';  // values of a cursor: none of them holds one
+constexpr char kBetween = ' ';  // separates the values of a cursor; no value contains a space
 
-// Includes `since`, excludes `until`.
+// The time that an answer covers. Includes `since`, excludes `until`.
 struct Window {
   WallTime since;
   WallTime until;
 };
 
-// `unit`: `since` is moved back to where its row begins.
+// `Unit`: the time that one row of usage covers. `since` is rounded down to the begin of a row.
 template <class Unit>
 Window read_window(const Context& context) {
   Faults faults;
@@ -47,7 +47,7 @@ Window read_window(const Context& context) {
   return window;
 }
 
-// An answer that begins with the window it is about.
+// An open answer whose first members are the window.
 Answer answer_about(const Window& window) {
   Answer answer;
   answer.object = open_object();
@@ -56,6 +56,7 @@ Answer answer_about(const Window& window) {
   return answer;
 }
 
+// Adds the conditions of the window and of the query. `time`: the column with the time of a row.
 void filter(const Call& call, const Window& window, std::string_view time, store::Statement& statement) {
   statement.add(fmt::format(" WHERE {} >= $::timestamptz", time), format_timestamp(window.since));
   statement.add(fmt::format(" AND {} < $::timestamptz", time), format_timestamp(window.until));
@@ -75,8 +76,8 @@ struct Dimension {
 
 constexpr std::array<std::string_view, 6> kChoices{"tenant", "policy", "outcome", "minute", "hour", "day"};
 
-// In the order in which rows are sorted, whatever the order they are asked for in. Ids of policies are unique in a
-// tenant only: by policy is by tenant too.
+// Returns the dimensions in the order in which rows are sorted, whatever their order in `by`. Ids of policies are
+// unique only within a tenant, so grouping by policy groups by tenant too.
 std::vector<Dimension> read_dimensions(const Call& call) {
   std::string_view list = call.parameter("by");
   if (list.empty()) list = "policy,outcome";
@@ -108,7 +109,7 @@ std::string names_of(const std::vector<Dimension>& dimensions, bool as_text) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Continues behind the last row of the previous page. The cursor holds the values of that row.
+// Continues after the last row of the previous page. The cursor holds the values of that row.
 void behind(const store::Page& page, const std::vector<Dimension>& dimensions, store::Statement& statement) {
   if (page.after_tenant_id.empty()) return;
   std::vector<std::string> values;
@@ -125,7 +126,7 @@ void behind(const store::Page& page, const std::vector<Dimension>& dimensions, s
   statement.add(")");
 }
 
-// All pages have the window of the first page, also where that ended "now".
+// The window of the first page applies to all pages, even if it ended at the time of that call.
 Window window_of(const Context& context, const store::Page& page) {
   if (page.after_tenant_id.empty()) return read_window<std::chrono::minutes>(context);
   const std::size_t separator = page.after_tenant_id.find(kBetween);
@@ -136,7 +137,7 @@ Window window_of(const Context& context, const store::Page& page) {
   return {.since = *since, .until = *until};
 }
 
-// Decisions of shadow policies are counted apart: they decide nothing.
+// Outcomes of shadow policies are counted separately, because they decide nothing.
 std::string totals(Context& context, const Window& window) {
   store::Statement statement(
       R"(SELECT coalesce(sum(count) FILTER (WHERE outcome NOT IN ('shadow_denied', 'shadow_allowed')), 0),

@@ -1,4 +1,4 @@
-// What agents decided, as they reported it.
+// Routes of analytics: the decisions that agents reported.
 #pragma once
 
 #include "server/admin/call.hpp"

@@ -7,7 +7,7 @@
 namespace sluice::server::admin {
 namespace {
 
-enum class Show : std::uint8_t { secret, placeholder };
+enum class Show : std::uint8_t { secret, placeholder };  // placeholder: for replays
 
 std::string closed(const Answer& answer, const Outcome& outcome, Show show) {
   json::Writer out = *answer.object;

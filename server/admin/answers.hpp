@@ -1,4 +1,4 @@
-// Finishing an answer: the members that the executor adds to an open object, and its end.
+// Completes an answer: adds the members that only the executor knows to an open object, and closes it.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -15,7 +15,7 @@ json::Writer open_object();
 
 // What the executor knows when a call is done.
 struct Outcome {
-  std::optional<std::int64_t> revision;  // that the call's changes became
+  std::optional<std::int64_t> revision;  // of the call's changes; nullopt: it changed nothing
   bool published = true;                 // Redis has what the call wrote
 };
 

@@ -1,4 +1,5 @@
-// Writes a bundle into the store: one transaction, one revision, one change for each object that differs.
+// POST /v1/admin/apply: changes the stored objects to those of a bundle. One transaction and one revision, with one
+// change for each object that differs.
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
@@ -32,6 +33,7 @@ ApplyOptions read_options(const Call& call) {
           .organization_id = std::string(call.parameter("organization_id"))};
 }
 
+// The merge patch from one document to another.
 std::string diff_of(const std::string& before, const std::string& after) {
   json::Tree old_tree;
   json::Tree new_tree;
@@ -46,7 +48,7 @@ class Writer {
     changes_.begin_list();
   }
 
-  // Removed overrides come first, since new ones may take their place. An object is removed before those it refers to.
+  // Removes overrides first, because new ones may replace them. Removes an object before those that it refers to.
   void write(const std::optional<std::string>& setting) {
     remove(Kind::override_);
     for (const Kind kind : {Kind::organization, Kind::tenant, Kind::plan, Kind::policy, Kind::key}) {
@@ -60,7 +62,7 @@ class Writer {
     check_unindexed();
   }
 
-  // A JSON list. REQUIRES: written, called once.
+  // The changes as a JSON list. REQUIRES: write() was called; call this once.
   std::string take_changes() {
     changes_.end_list();
     return changes_.take();
@@ -101,7 +103,8 @@ class Writer {
     if (!taken.empty()) body_.refuse(std::move(taken));
   }
 
-  // Why a row could not be inserted: after a concurrent change (Raced), or an object out of scope has the id.
+  // Returns why a row could not be inserted: an object outside of the caller's scope has the id, or an override outside
+  // of the bundle is for the same limit and identity. Throws Raced after a concurrent change.
   Fault taken_by_another(Kind kind, const store::ObjectKey& key, std::size_t index) {
     if (store::find(tx_, kind, key.tenant_id, key.id)) throw Raced();
     if (kind == Kind::override_) {
@@ -131,7 +134,7 @@ class Writer {
 
   void remove(Kind kind) {
     KindChanges& changes = plan_.of(kind);
-    // Tokens may refer to a tenant, and bundles have no tokens.
+    // Tokens and bindings may refer to a tenant. Bundles do not contain them, so they were not checked yet.
     if (kind == Kind::tenant) {
       for (const store::StoredObject& tenant : changes.remove) refuse_referenced(tx_, tenant.key);
     }
@@ -158,7 +161,8 @@ class Writer {
               .after = after.document});
   }
 
-  // Compiling counted the bundle's policies alone. This counts those that stay in the store as well.
+  // Limits the policies that no index can find, of each tenant. Compiling the bundle counted only the bundle's
+  // policies; this counts all stored ones.
   void check_unindexed() {
     const KindChanges& changes = plan_.of(Kind::policy);
     if (changes.create.empty() && changes.update.empty()) return;
@@ -196,7 +200,7 @@ Answer apply_bundle(Context& context) {
   const KindChanges& overrides = plan.of(Kind::override_);
   const bool publishes = !overrides.create.empty() || !overrides.update.empty() || !overrides.remove.empty();
   if (publishes) require_publisher(context);
-  // A dry run makes all changes, so that it finds every fault, and rolls them back.
+  // A dry run makes all changes, to find every fault, and rolls them back.
   if (options.dry_run) context.tx.exec_text("SAVEPOINT dry_run");
   Writer writer(context, body, std::move(plan));
   writer.write(setting);

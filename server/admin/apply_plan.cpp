@@ -38,7 +38,7 @@ class Planner {
   }
 
  private:
-  // Tenants of the call's organization that the bundle does not list.
+  // Finds the tenants that prune removes: those of the call's organization that the bundle does not list.
   void find_doomed_tenants() {
     if (!options_.prune || options_.organization_id.empty() || !body_.lists(Kind::tenant)) return;
     const std::unordered_set<std::string> kept(wanted_.tenant_ids.begin(), wanted_.tenant_ids.end());
@@ -108,8 +108,8 @@ class Planner {
     return changing_[static_cast<std::size_t>(kind)].contains(place);
   }
 
-  // The bundle's objects were checked against each other, so the objects that changed ones refer to must stay
-  // unchanged.
+  // Collects the plans and policies that changed objects refer to. The bundle was checked as a whole, so these must not
+  // change until the commit.
   void note_used(Kind kind) {
     std::unordered_set<std::string>& changing = changing_[static_cast<std::size_t>(kind)];
     for (const auto* list : {&plan_.of(kind).create, &plan_.of(kind).update}) {
@@ -146,7 +146,8 @@ class Planner {
   const ApplyOptions& options_;
   ApplyPlan plan_;
   std::vector<std::string> doomed_;
-  std::unordered_map<std::string, store::StoredObject> same_;  // of the kind at hand, as in the bundle; by place
+  std::unordered_map<std::string, store::StoredObject>
+      same_;  // unchanged plans or policies, of the kind that was compared last; by place_of()
   std::array<std::unordered_set<std::string>, kKinds> changing_;
   std::unordered_set<std::string> used_policies_;
   std::unordered_set<std::string> used_plans_;

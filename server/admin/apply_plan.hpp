@@ -1,5 +1,5 @@
-// Which objects must change so that the store equals a bundle. Locks the objects that will change and those that they
-// refer to.
+// Finds which stored objects must change to equal those of a bundle. Locks the objects that will change and those that
+// they refer to.
 //
 // Thread safety: none; it belongs to its call.
 #pragma once
@@ -21,6 +21,7 @@ struct KindChanges {
   std::vector<store::StoredObject> remove;
 };
 
+// All changes that apply will make. (Not a plan of limits.)
 struct ApplyPlan {
   KindChanges& of(Kind kind) { return kinds[static_cast<std::size_t>(kind)]; }
   const KindChanges& of(Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
@@ -29,10 +30,10 @@ struct ApplyPlan {
   std::size_t unchanged = 0;
 };
 
-// With `prune`, objects of the bundle's tenants are removed that are missing from a list of the bundle. If the call
-// names an organization, its tenants that the bundle does not list are removed as well, with everything that belongs to
-// them. Organizations are never removed, nor kinds that the bundle has no list of. Refuses a change that would break an
-// object outside of the bundle. Throws Raced after a concurrent change.
+// With `prune`, an object of the bundle's tenants is removed if the bundle has a list of its kind without it. If the
+// call also names an organization, its tenants that the bundle's list of tenants lacks are removed with all their
+// objects. Organizations are never removed. Refuses a change that would break an object outside of the bundle. Throws
+// Raced after a concurrent change.
 ApplyPlan plan_apply(Context& context, const BundleBody& body, WantedState wanted, const ApplyOptions& options);
 
 }  // namespace sluice::server::admin

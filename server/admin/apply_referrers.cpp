@@ -25,7 +25,7 @@ void add(Places& places, const std::vector<Row>& rows) {
   for (const Row& row : rows) places.insert(place_of(row.key));
 }
 
-// An object outside of the bundle that stays in the store.
+// A stored policy or override outside of the bundle.
 struct Kept {
   std::string_view kind;
   std::string tenant_id;
@@ -46,7 +46,7 @@ class Check {
       if (updated_plans_.contains(place_of(policy.tenant_id, policy.plan_id))) {
         updated_policies_.insert(place_of(policy.tenant_id, policy.id));
       }
-      // A policy that delays bounds the numbers of its plan's overrides.
+      // A policy with the action delay limits the numbers of its plan's overrides.
       if (policy.enforcement.action == Action::delay && !policy.plan_id.empty()) {
         delaying_plans_.insert(place_of(policy.tenant_id, policy.plan_id));
         tenants_.insert(policy.tenant_id);
@@ -123,7 +123,7 @@ class Check {
     }
   }
 
-  // Reads the objects that stay together with those they refer to, as the bundle changes them.
+  // Compiles the objects of kept_ together with the bundle's plans and policies, and reports their faults.
   void check_kept() {
     Places concerned;
     for (const Kept& item : kept_) concerned.insert(item.tenant_id);
@@ -158,7 +158,8 @@ class Check {
     if (!faults_.empty()) body_.refuse(std::move(faults_));
   }
 
-  // Whether the fault is about one of them.
+  // Reports a fault about one of `items`; `list`: the pointer to their list. Returns false if it is about another
+  // object.
   bool report(const Fault& fault, std::string_view list, const std::vector<const Kept*>& items) {
     if (!fault.pointer.starts_with(list)) return false;
     const std::size_t index = std::strtoull(fault.pointer.c_str() + list.size(), nullptr, 10);
@@ -172,11 +173,11 @@ class Check {
   const BundleBody& body_;
   Places updated_plans_;
   Places removed_plans_;
-  Places delaying_plans_;  // of policies in the bundle
-  Places own_policies_;
-  Places updated_policies_;  // also those whose plan is
+  Places delaying_plans_;    // plans of the bundle's policies with the action delay
+  Places own_policies_;      // in the bundle
+  Places updated_policies_;  // updated, or with an updated plan
   Places removed_policies_;
-  Places gone_overrides_;  // in the bundle, or removed
+  Places gone_overrides_;  // in the bundle, or removed: their stored documents no longer matter
   std::set<std::string> tenants_;
   std::vector<Kept> kept_;
   Faults faults_;

@@ -1,14 +1,15 @@
-// What is not in a bundle and depends on what the bundle changes or removes: it must go on working.
+// Checks the stored policies and overrides outside of a bundle that depend on what the bundle changes or removes. They
+// must stay valid.
 //
-// Thread safety: pure but for what it reads.
+// Thread safety: none; it works in its caller's transaction.
 #pragma once
 
 #include "server/admin/apply_plan.hpp"
 
 namespace sluice::server::admin {
 
-// Refuses a plan that removes what a policy or an override outside of the bundle refers to, or changes it so that such
-// a one would be refused if it came today. REQUIRES: what is to be changed is locked.
+// Refuses changes that remove an object which a policy or an override outside of the bundle refers to, or that make
+// such a policy or override invalid. REQUIRES: the objects to be changed are locked.
 void check_referrers(postgres::Transaction& tx, const BundleBody& body, const ApplyPlan& plan);
 
 }  // namespace sluice::server::admin

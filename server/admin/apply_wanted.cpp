@@ -40,7 +40,7 @@ class Reader {
     read_mode();
     read_organizations();
     read_tenants();
-    // Refused before the tenants' objects are looked at: the caller may not write all of these tenants.
+    // Refuses before reading the tenants' objects: the caller may not write all of these tenants.
     if (!faults_.empty()) body_.refuse(std::move(faults_));
     for (const Plan& plan : bundle_.plans) add_local(Kind::plan, plan, canonical(plan, write_plan), {});
     for (Policy policy : bundle_.policies) {
@@ -105,7 +105,7 @@ class Reader {
     return store::find(context_.tx, Kind::organization, "", id).has_value();
   }
 
-  // The organization of a new tenant that names none; "" where it cannot be known.
+  // The organization of new tenants that name none; "": unknown.
   const std::string& default_organization() {
     if (default_) return *default_;
     default_ = options_.organization_id;
@@ -176,7 +176,7 @@ class Reader {
     }
   }
 
-  // Overrides that have ended are left out: the server removes them by itself.
+  // Leaves out expired overrides: the server removes them by itself.
   void read_overrides() {
     std::unordered_map<std::string, const std::vector<Limit>*> plans;
     std::unordered_map<std::string, const std::vector<Limit>*> policies;
@@ -209,7 +209,7 @@ class Reader {
   WantedState wanted_;
   Faults faults_;
   std::optional<std::string> default_;
-  std::unordered_map<std::string, std::string> organizations_;  // of tenants
+  std::unordered_map<std::string, std::string> organizations_;  // by tenant
 };
 
 }  // namespace

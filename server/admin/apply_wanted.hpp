@@ -1,4 +1,4 @@
-// The rows that a bundle wants in the store, and whether the caller may write them.
+// Turns a bundle into the rows that apply should store, and checks that the caller may write them.
 //
 // Thread safety: none; it belongs to its call.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace sluice::server::admin {
 
-// The key of an object in maps of one kind.
+// The key of an object in maps of one kind: "tenant/id".
 inline std::string place_of(std::string_view tenant_id, std::string_view id) {
   return std::string(tenant_id).append("/").append(id);
 }
@@ -27,22 +27,23 @@ struct ApplyOptions {
   std::string organization_id;  // the bundle is limited to this organization; "": not limited
 };
 
+// The rows that the bundle asks for.
 class WantedState {
  public:
   // By kind, in the order of the bundle's lists.
   std::vector<store::RowDraft>& of(Kind kind) { return rows_[static_cast<std::size_t>(kind)]; }
   const std::vector<store::RowDraft>& of(Kind kind) const { return rows_[static_cast<std::size_t>(kind)]; }
 
-  std::vector<std::string> tenant_ids;
-  std::optional<std::string> setting;  // the document of the global setting, where it shall change
+  std::vector<std::string> tenant_ids;  // of the bundle's tenants
+  std::optional<std::string> setting;   // the new document of the global setting; nullopt: it stays
 
  private:
   std::array<std::vector<store::RowDraft>, kKinds> rows_;
 };
 
 // Refuses objects that the caller may not create, change or see, and objects that would move to another owner; names
-// all faults at once. A tenant without organization_id keeps its organization. A new one gets the call's, else the
-// token's, else the bundle's only organization.
+// all faults at once. A stored tenant without organization_id in the bundle keeps its organization. A new tenant gets
+// the organization of the call, else of the token, else the bundle's only one.
 WantedState wanted_by(Context& context, const BundleBody& body, const ApplyOptions& options);
 
 }  // namespace sluice::server::admin

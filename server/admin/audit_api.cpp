@@ -24,7 +24,7 @@ struct Equal {
 constexpr std::array kEqual{Equal{"tenant_id", " AND tenant_id = $"}, Equal{"kind", " AND kind = $"},
                             Equal{"object_id", " AND object_id = $"}, Equal{"actor_id", " AND actor_id = $"}};
 
-// An instant of the query; adds a fault where it is none.
+// A time in the query; nullopt: it is absent. Adds a fault if it is invalid.
 std::optional<std::string> instant(const Call& call, std::string_view name, Faults& faults) {
   const std::string_view text = call.parameter(name);
   if (text.empty()) return std::nullopt;
@@ -34,7 +34,8 @@ std::optional<std::string> instant(const Call& call, std::string_view name, Faul
   return std::nullopt;
 }
 
-// Within one organization seq counts up as revisions do, so both orders are one; the shorter has an index.
+// The order of the list: newest first. Within one organization `seq` ascends with `revision`, so the list is ordered by
+// `seq` alone, which has an index.
 class Order {
  public:
   explicit Order(const Context& context) : organization_(context.call.parameter("organization_id")) {
@@ -67,7 +68,7 @@ class Order {
     return text;
   }
 
-  std::string organization_;  // "": of all
+  std::string organization_;  // "": all organizations in scope
 };
 
 void filter(const Call& call, store::Statement& statement) {
@@ -120,7 +121,7 @@ std::string entry(const pqxx::row& row) {
   const auto add_text = [&](std::string_view name, Column column) {
     add(name, json::string_literal(row[column].c_str()));
   };
-  // "" is what is above organizations or tenants.
+  // An empty column (the entry belongs to no organization or tenant) becomes null.
   const auto add_place = [&](std::string_view name, Column column) {
     add(name, row[column].size() == 0 ? "null" : json::string_literal(row[column].c_str()));
   };

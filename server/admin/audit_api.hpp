@@ -1,11 +1,11 @@
-// Who changed what, and how far it has come.
+// Routes of the audit trail and of the newest revision.
 #pragma once
 
 #include "server/admin/call.hpp"
 
 namespace sluice::server::admin {
 
-// The audit trail in scope, newest first.
+// The entries of the audit trail in the caller's scope, newest first.
 Answer list_audit(Context& context);
 
 // The newest revision and the chain that names its history.

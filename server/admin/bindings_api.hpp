@@ -1,7 +1,8 @@
-// Bindings: a Kubernetes service account, or a whole namespace, and the tenants whose policies its agents get.
+// Routes of bindings. A binding names a Kubernetes service account, or a whole namespace, and the tenants whose
+// policies its agents get.
 //
-// They belong to the organization whose policies they give: its administrators and auditors see them, in lists and in
-// its trail. The platform writes them, for a namespace is no organization's.
+// A binding belongs to the organization of these tenants: the organization's administrators and auditors see it in
+// lists and in the audit trail. Only the platform writes bindings, because a namespace belongs to no organization.
 #pragma once
 
 #include "server/admin/objects_api.hpp"

@@ -1,25 +1,26 @@
-// Routes about whole states: a bundle out of the store, a bundle into it, and what it would say.
+// Routes that export, check and apply bundles, and the route that explains a decision.
 #pragma once
 
 #include "server/admin/call.hpp"
 
 namespace sluice::server::admin {
 
-// GET export?organization_id=&tenant_id=&include=overrides: what the caller's scope holds, as a bundle. Lists every
-// kind, also where there is none of it, so that apply with prune makes exactly this state. REQUIRES: one state.
+// GET export?organization_id=&tenant_id=&include=overrides: the stored objects in the caller's scope, as a bundle.
+// Every kind has a list, even an empty one, so apply with prune restores exactly this state. REQUIRES:
+// Route::one_state.
 Answer export_bundle(Context& context);
 
-// POST explain {"tenant_id","key_id"?,"request"}: which policy would judge a check, and why each other one would not.
-// REQUIRES: one state.
+// POST explain {"tenant_id","key_id"?,"request"}: which policy would decide a check, and why each other candidate would
+// not. REQUIRES: Route::one_state.
 Answer explain_request(Context& context);
 
-// POST validate {"kind","tenant_id"?,"object"}, or a bundle: its canonical form and warnings, or all its faults.
-// Changes nothing.
+// POST validate {"kind","tenant_id"?,"object"}, or a bundle: its canonical form and warnings, or all its faults. Stores
+// nothing.
 Answer validate_body(Context& context);
 
-// POST apply?dry_run=&prune=&organization_id=, a bundle: makes the store so, and answers what was changed for that:
+// POST apply?dry_run=&prune=&organization_id= with a bundle: changes the stored objects to those of the bundle. Answers
 // {"dry_run","changes":[{"action","kind","tenant_id","id","diff"}],"unchanged","warnings","revision"}; `diff` is the
-// merge patch of an update. A bundle that changes nothing makes no revision. What prune removes: apply_plan.hpp.
+// merge patch of an update. A bundle that changes nothing makes no revision. apply_plan.hpp says what prune removes.
 Answer apply_bundle(Context& context);
 
 }  // namespace sluice::server::admin

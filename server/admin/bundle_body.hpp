@@ -1,4 +1,4 @@
-// The body of a call as a bundle: JSON or YAML in, every fault and warning with its place in what was sent.
+// Reads the body of a call, JSON or YAML, as a bundle. Every fault and warning gets its line and column in the body.
 //
 // Thread safety: none; belongs to its call.
 #pragma once
@@ -17,25 +17,25 @@ namespace sluice::server::admin {
 
 class BundleBody {
  public:
-  // Reads the body of the call; it takes seconds where that is large.
+  // Reads the body of the call. A large body takes seconds.
   static BundleBody read(Context& context) {
     return context.tx.unhurried([&] { return BundleBody(context.call, context.now_us); });
   }
 
-  // Refuses what is neither JSON nor YAML (400), and a bundle with faults, naming all of them: those of the document,
-  // and what only shows when an agent would compile it (422). `call` outlives it.
+  // Refuses a body that is neither JSON nor YAML (400), and a bundle with faults (422). It names all faults of the
+  // document; if there are none, all faults of compiling it, as agents do. REQUIRES: `call` outlives this object.
   BundleBody(const Call& call, std::int64_t now_us);
 
-  // Whether the bundle has a list of this kind, be it an empty one.
+  // Whether the bundle has a list of this kind, even an empty one.
   bool lists(Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }
   bool has_mode() const { return has_mode_; }
 
-  // Gives faults their lines and columns in what was sent.
+  // Sets the lines and columns of faults in the body.
   void locate(Faults& faults) const;
   [[noreturn]] void refuse(Faults faults) const;  // 422
 
   Bundle bundle;
-  Faults warnings;  // what is allowed and most likely not meant
+  Faults warnings;  // about what is valid, but probably a mistake
 
  private:
   json::Value parse(json::Tree& tree);

@@ -12,13 +12,13 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::size_t kRows = 1000;  // read at once
+constexpr std::size_t kRows = 1000;  // read by one statement
 
 std::vector<store::Filter> filters_of(const BundlePart& part, Kind kind) {
   std::vector<store::Filter> filters;
   if (!part.organization_id.empty()) filters.push_back({"organization_id = $", part.organization_id});
   if (!part.tenant_id.empty() && kind != Kind::organization) filters.push_back({"tenant_id = $", part.tenant_id});
-  // Overrides that have ended are left out, as importing would drop them.
+  // Expired overrides are left out; apply would drop them too.
   if (kind == Kind::override_) filters.push_back({"coalesce(expires_at, 'infinity') > $::timestamptz", "now"});
   return filters;
 }

@@ -1,4 +1,5 @@
-// The store as a bundle: documents are stored in canonical form, and so they are put together as they are.
+// Writes stored objects as the text of a bundle, for export and explain. Documents are stored in canonical form, so
+// they are copied unchanged.
 //
 // Thread safety: none; it works in its caller's transaction and scope.
 #pragma once
@@ -9,16 +10,16 @@
 
 namespace sluice::server::admin {
 
-// What of the store is wanted.
+// Which stored objects to write.
 struct BundlePart {
-  std::string organization_id;  // "": all there is in scope
-  std::string tenant_id;        // "": all of the organization; else organization_id is its own
+  std::string organization_id;  // "": all organizations in the transaction's scope
+  std::string tenant_id;        // "": all tenants; else organization_id is the tenant's organization
   bool keys = true;
   bool overrides = false;
 };
 
-// One object a line; every kind that is wanted has its list, also where it is empty. Policies have the store's version.
-// Refuses what would be larger than a bundle may be.
+// Writes one object per line. Every selected kind has a list, even an empty one. Policies have their stored version.
+// Refuses 422 if the text would be larger than json::kMaxBytes.
 std::string bundle_text(postgres::Transaction& tx, const BundlePart& part);
 
 }  // namespace sluice::server::admin

@@ -1,4 +1,4 @@
-// One call of the admin API: the request, the caller, the answer.
+// One call of the admin API: the request, what its handler works with, and the answer.
 #pragma once
 
 #include <chrono>
@@ -61,8 +61,8 @@ struct Answer : http::Answer {
   std::optional<json::Writer> object;
   // Shown in the object. A replay of the call shows null instead.
   std::optional<Secret> secret;
-  // Set: the object gets a member "published". The value says whether Redis has everything that earlier calls wrote;
-  // what this call wrote is published after the commit.
+  // Set: the object gets a member "published". The value says whether Redis has everything that earlier calls wrote.
+  // The member is true if Redis also has what this call wrote.
   std::optional<bool> published;
   // Above 0: the call waits. It is repeated until its answer has no `wait`, or until this time after its arrival.
   std::chrono::milliseconds wait{0};
@@ -77,7 +77,7 @@ struct FinishedAnswer : http::Answer {
   std::chrono::milliseconds wait{0};  // as in Answer
 };
 
-// Thrown when a concurrent change may have made stale what the call has read. The executor repeats the whole call, and
+// Thrown if a concurrent change may have outdated what the call has read. The executor repeats the whole call, and
 // answers 409 after the last attempt.
 struct Raced : std::exception {};
 
@@ -89,12 +89,12 @@ struct Context {
   store::ChangeLog& log;
   std::int64_t now_us;
   TenantSnapshots& snapshots;
-  std::vector<counters::RulesPtr> compiled{};  // by this call's drafts
+  std::vector<counters::RulesPtr> compiled{};  // the rules that this call's drafts compiled
   counters::Publisher* publisher = nullptr;    // nullptr: the server runs without Redis
   std::vector<counters::CounterRef> resets{};  // counters to be reset after the commit
 };
 
-// Throws Refusal, Raced, or what libpqxx throws. Then its transaction is rolled back.
+// Throws Refusal, Raced, or what libpqxx throws; then the executor rolls the transaction back.
 using RouteHandler = Answer (*)(Context&);
 
 }  // namespace sluice::server::admin

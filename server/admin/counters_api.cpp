@@ -22,14 +22,14 @@ namespace {
 
 constexpr std::size_t kMaxTextBytes = 256;
 
-// The counters of one identity under a policy or a plan.
+// Whose counters a call is about: one identity under a policy or a plan.
 struct Subject {
   std::string organization_id;
   std::string tenant_id;
   std::string policy_id;
   std::string plan_id;
   std::vector<std::pair<DimensionRef, std::optional<std::string>>>
-      given;  // sorted; nullopt: requests do not have the dimension
+      given;  // the identity, sorted; nullopt: the requests lack the dimension
 
   bool names(const DimensionRef& dimension) const {
     return std::ranges::find(given, dimension, [](const auto& pair) { return pair.first; }) != given.end();
@@ -41,7 +41,7 @@ struct Subject {
     }
     return known;
   }
-  // As answers, the outbox and the audit trail have it.
+  // The identity as JSON, for answers, the outbox and the audit trail.
   std::string identity_text() const {
     std::string text = "{";
     for (const auto& [dimension, value] : given) {
@@ -131,12 +131,12 @@ counters::RulesPtr load_rules(Context& context, Subject& subject) {
   return rules.build(context.now_us);
 }
 
-// A subject with the rules that are in force for it.
+// A subject with the compiled rules of its policy or plan.
 struct Question {
   Subject subject;
   counters::RulesPtr rules;
   const policy::Rulebook* rulebook;
-  std::vector<bool> groups;  // of the rulebook's program: whether the identity names its counter
+  std::vector<bool> groups;  // by group of the program: whether the identity has all dimensions of its counter key
 
   std::string key_of(std::size_t group) const { return rules->key_of(*rulebook, group, subject.identity()); }
 };
@@ -147,8 +147,9 @@ std::string list_of(const std::vector<DimensionRef>& dimensions) {
   return text.empty() ? "none" : text;
 }
 
-// The identity must name every dimension of the key, absent ones as null: without one it would name another counter.
-// A dimension that only some limits add may be left out. Then these limits are left out too.
+// The identity must name every dimension of key_by, with null for one that the requests lack: without it, it would name
+// another counter. The identity may leave out a dimension that only some limits add; the call then leaves out these
+// limits.
 void check_identity(Question& question) {
   const std::vector<DimensionRef>& key_by = question.rulebook->enforcement.key_by;
   std::vector<DimensionRef> known = key_by;

@@ -27,15 +27,16 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::size_t kMaxConflicts = 20;  // that a warning lists at most
+constexpr std::size_t kMaxConflicts = 20;  // conflicting policies to warn of
 
-// The small bundle that a body is read in. The body is the first of its list.
+// The small bundle that a body is read in: the body and stored objects around it. The body is the first of its kind's
+// list.
 class Surroundings {
  public:
   Surroundings(postgres::Transaction& tx, Kind kind, const json::Value& body)
       : tx_(tx), kind_(kind), body_(body), tenant_id_(body.text_of("tenant_id")) {}
 
-  // Columns: id, document.
+  // `rows`: id, document.
   void add(const pqxx::result& rows, Kind kind) {
     for (const auto& row : rows) add(kind, row[0].c_str(), row[1].c_str());
   }
@@ -43,7 +44,7 @@ class Surroundings {
     documents_[static_cast<std::size_t>(kind)].try_emplace(id, std::move(document));
   }
 
-  // The body's tenant, and the organization that this tenant's document names.
+  // Adds the body's tenant, and the organization that the tenant's document names.
   void add_tenant() {
     const auto tenant = store::find(tx_, Kind::tenant, tenant_id_, tenant_id_, store::Lock::none);
     if (!tenant) return;
@@ -66,11 +67,13 @@ class Surroundings {
 
   const std::string& organization_id() const { return organization_id_; }
 
-  // Reads and compiles it all. Refuses the body's faults; where it has none, those that it would make elsewhere.
+  // Reads and compiles the bundle. Refuses the faults of the body. If it has none, refuses the faults that it would
+  // cause in other objects.
   void read();
-  // REQUIRES: read.
+  // REQUIRES: read() was called.
   const Bundle& bundle() const { return bundle_; }
-  // What read() compiled, of an object that is stored as `document`. REQUIRES: read, no call of bundle() after it.
+  // The rules that read() compiled. `id`, `document`: the body as it will be stored. REQUIRES: read() was called, and
+  // bundle() is not called any more.
   counters::RulesPtr take_rules(const std::string& id, const std::string& document);
 
  private:
@@ -105,7 +108,7 @@ void Surroundings::read() {
   if (builder.faults().count() != 0) refuse(builder.faults().take());
   bundle_ = builder.take();
   compiled_us_ = SystemClock().now_us();
-  // Some faults only show when an agent would compile it.
+  // Some faults show only when the bundle is compiled, as agents do.
   auto built = policy::build_snapshot(bundle_, 0, compiled_us_);
   if (!built) refuse(std::move(built.error()));
   snapshot_ = std::move(*built);
@@ -138,7 +141,7 @@ void Surroundings::refuse(Faults faults) const {
   http::refuse_faults(422, mine.empty() ? std::move(elsewhere) : std::move(mine));
 }
 
-// Of the whole bundle's warnings, those about the body.
+// The warnings about the body, among those of the bundle.
 Faults warnings_about(const Bundle& bundle, Kind kind) {
   const std::string own = fmt::format("/{}/0", info(kind).plural);
   Faults found;
@@ -189,7 +192,7 @@ Faults policy_warnings(postgres::Transaction& tx, const Policy& item) {
   return found;
 }
 
-// REQUIRES: it was read with the bundle, so the limit is there.
+// The limit that an override of the bundle replaces. Reading the bundle has checked that it exists.
 const Limit& overridden_limit(const Bundle& bundle, const Override& item) {
   std::string plan_id = item.plan_id;
   const std::vector<Limit>* limits = nullptr;
@@ -202,7 +205,7 @@ const Limit& overridden_limit(const Bundle& bundle, const Override& item) {
   return *std::ranges::find(*limits, item.limit_name, &Limit::name);
 }
 
-// A limit has at most one override for an identity. One that has ended counts until it is removed.
+// Refuses a second override for the same limit and identity. An expired override counts until its row is removed.
 void check_target(postgres::Transaction& tx, const Override& item, const std::string& target) {
   const pqxx::result rows = tx.exec(
       "SELECT id, coalesce(expires_at <= now(), false) FROM overrides WHERE tenant_id = $1 AND target = $2::bytea "
@@ -248,7 +251,7 @@ Draft draft_organization(postgres::Transaction& tx, const json::Value& body) {
 Draft draft_tenant(postgres::Transaction& tx, const json::Value& body) {
   Surroundings surroundings(tx, Kind::tenant, body);
   const json::Value* const given = body.find("organization_id");
-  // A bundle may have tenants without an organization.
+  // A bundle may have tenants without an organization, a body may not.
   if (given == nullptr || given->type() == json::Type::null) {
     http::refuse_fault(422, "/organization_id", "organization_id is missing: every tenant belongs to an organization");
   }
@@ -290,7 +293,7 @@ Draft draft_policy(postgres::Transaction& tx, const json::Value& body) {
   const std::string plan_id(body.text_of("plan_id"));
   surroundings.add_tenant();
   surroundings.add_plan(plan_id);
-  // Overrides of the plan as well: a policy that delays bounds their numbers.
+  // Also the overrides of the plan: a policy with the action delay limits their numbers.
   surroundings.add(
       tx.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (policy_id = $2 OR plan_id = $3)", tenant_id,
               std::string(body.text_of("id")), plan_id),
@@ -328,7 +331,7 @@ Draft draft_override(postgres::Transaction& tx, const json::Value& body) {
   }
   if (!plan_id.empty()) {
     surroundings.add_plan(plan_id);
-    // Each policy on the plan has counters of its own that the override holds for, and may bound its numbers.
+    // The override also applies to the counters of each policy on the plan, and such a policy may limit its numbers.
     surroundings.add(tx.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2",
                              std::string(body.text_of("tenant_id")), plan_id),
                      Kind::policy);

@@ -1,7 +1,9 @@
-// From the body of a call to the row that is written. The body is read as part of a small bundle that holds what it
-// refers to and what refers to it, by the code that reads bundles and compiles snapshots. So there is one set of rules,
-// every fault is found at once, and nothing is stored that an agent would refuse. The body was parsed once, and the
-// bundle is compiled once: the draft carries the result to whoever needs it.
+// Turns the body of a call into a draft: the row to be stored.
+//
+// The body is read as part of a small bundle, together with the objects that it refers to and those that refer to it.
+// The code that reads bundles and compiles snapshots for agents reads this bundle too. So one set of rules applies, all
+// faults are found at once, and nothing is stored that an agent would refuse. The bundle is compiled once: the draft
+// carries the compiled rules along, to find and publish the counters that the change affects.
 #pragma once
 
 #include <optional>
@@ -19,21 +21,21 @@
 
 namespace sluice::server::admin {
 
-// What will be stored.
+// An object that is read from a request and valid, but not stored yet.
 struct Draft {
   store::ObjectKey key;
   std::string document;
   std::vector<store::ExtraColumn> extra;
   Faults warnings;                     // pointers into the document
-  counters::RulesPtr rules = nullptr;  // of plans, policies and overrides: the bundle they were compiled in
+  counters::RulesPtr rules = nullptr;  // the compiled bundle, for plans, policies and overrides
 };
 
-// Members that only answers have. They are ignored in bodies, so that an answer can be sent back.
+// Members that only answers have. Bodies may contain them, so an answer can be sent back; the server ignores them.
 inline constexpr std::array<std::string_view, 6> kReadOnly{"version",    "revision", "created_at",
                                                            "updated_at", "warnings", "secret_already_shown"};
 
-// `body`: an object without read-only members, with `tenant_id` and `id` where the kind has them.
-// Each refuses a faulty body, naming every fault, and locks what it refers to until the end of the transaction.
+// `body`: an object without read-only members, with `tenant_id` and `id` if the kind has them. Each function refuses a
+// faulty body with all its faults. It locks the objects that the body refers to until the end of the transaction.
 Draft draft_organization(postgres::Transaction& tx, const json::Value& body);
 Draft draft_tenant(postgres::Transaction& tx, const json::Value& body);
 Draft draft_plan(postgres::Transaction& tx, const json::Value& body);
@@ -41,7 +43,7 @@ Draft draft_policy(postgres::Transaction& tx, const json::Value& body);
 Draft draft_override(postgres::Transaction& tx, const json::Value& body);
 Draft draft_key(postgres::Transaction& tx, const json::Value& body);  // with its key_hash
 
-// The canonical form that is stored. `write`: write_plan and the like.
+// The canonical form, which is stored. `write`: write_plan and the like.
 template <class Item, class Write>
 std::string canonical(const Item& item, Write write) {
   json::Writer out(json::Writer::Layout::compact);
@@ -53,7 +55,7 @@ std::string canonical(const Item& item, Write write) {
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy);
 std::vector<store::ExtraColumn> override_columns(const Override& item);
 
-// The fault of an id that is also a path segment of another route; nullopt where there is none.
+// The fault of an override's id that is also the path of a route ("clear"); nullopt: there is none.
 std::optional<std::string> reserved_id_fault(const Override& item);
 
 }  // namespace sluice::server::admin

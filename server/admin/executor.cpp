@@ -17,7 +17,7 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr int kAttempts = 4;
+constexpr int kAttempts = 4;  // for each call, if changes conflict or the connection was lost
 
 FinishedAnswer unavailable(const Call& call, std::string detail, std::string_view type = "unavailable") {
   return http::problem(http::Refusal(503, std::string(type), std::move(detail), {}, "Retry-After: 1\r\n"),
@@ -107,7 +107,7 @@ auth::Principal Executor::identify(postgres::Transaction& tx, const Call& call) 
   return std::move(*principal);
 }
 
-// A call that was committed.
+// A call after its commit, before it is published.
 struct Executor::Performed {
   Answer answer;
   std::optional<std::int64_t> revision;

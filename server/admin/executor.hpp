@@ -24,12 +24,12 @@ class Executor {
   Executor(postgres::Pool& pool, auth::FailureThrottle& throttle, const Clock& clock, telemetry::Log& log)
       : pool_(pool), throttle_(throttle), clock_(clock), log_(log) {}
 
-  // Sets what publishes overrides. REQUIRES: called before the first run().
+  // Sets the publisher of overrides. REQUIRES: called before the first run().
   void publish_through(counters::Publisher& publisher) { publisher_ = &publisher; }
 
   // Decides whether the caller may make the call, before its body has arrived: kAdmitted or a refusal. Never throws.
   FinishedAnswer admit(postgres::Session& session, const Call& call);
-  // Never throws.
+  // Runs the call and publishes what it changed. Never throws.
   FinishedAnswer run(postgres::Session& session, const Call& call);
 
  private:

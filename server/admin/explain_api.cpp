@@ -1,5 +1,5 @@
-// Explains which policy would decide a request, by the agent's own code on the tenant's policies. Nothing is counted,
-// so whether a limit would deny is left open.
+// POST /v1/admin/explain: says which policy would decide a request. It selects the policy with the agent's own code. It
+// reads no counters, so the answer does not say whether a limit would deny the request.
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
@@ -64,7 +64,7 @@ void check_key(Context& context, const ExplainQuestion& question) {
                      fmt::format("tenant {} has no key {}", question.tenant_id, quoted(question.key_id)));
 }
 
-// In the agent's words where the answer does not depend on counters.
+// The `reason` of the answer. Except for "judged", which depends on counters, an agent would give the same reason.
 std::string_view reason_of(const Selection& selection) {
   switch (selection.kind) {
     case Selection::Kind::rulebooks:
@@ -81,7 +81,7 @@ std::string_view reason_of(const Selection& selection) {
   return "";
 }
 
-// Whether the request is allowed; "null" where the counters decide.
+// Whether the request is allowed; "null" if that depends on counters.
 std::string_view allowed_text(const Selection& selection, const policy::TenantView& tenant) {
   switch (selection.kind) {
     case Selection::Kind::rulebooks:

@@ -1,3 +1,4 @@
+// GET /v1/admin/export: writes the stored objects of a scope as a bundle.
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"

@@ -21,15 +21,16 @@ constexpr std::array<std::string_view, 2> kStatuses{"live", "missing"};
 
 std::string seconds(std::chrono::seconds time) { return fmt::format("interval '{} s'", time.count()); }
 
-// Of a row of agents `a`.
+// SQL conditions on a row of `agents AS a`.
 std::string is_known() { return fmt::format("NOT a.gone AND a.heard_at > now() - {}", seconds(fleet::kRememberedFor)); }
 std::string is_live() { return fmt::format("a.heard_at > now() - {}", seconds(fleet::kLiveFor)); }
-// A server replica writes every few seconds which watches it has open. A replica that was killed no longer does.
+// Every 5 s a server confirms its open watches in the row. A server that was killed no longer does.
 std::string is_connected() {
   return fmt::format("coalesce(a.watch <> '' AND a.watch_at > now() - {}, false)", seconds(fleet::kLiveFor));
 }
 
-// `h`: the row of revisions that the agent is at, if it is of this history; `n`: the one behind it; `r`: the newest.
+// `r`: the newest revision; `h`: the revision that the agent enforces, NULL if it is of another history; `n`: the
+// revision after it.
 constexpr std::string_view kFrom = R"(
 FROM agents AS a CROSS JOIN revision AS r
 LEFT JOIN revisions AS h ON h.revision = a.revision AND h.chain = a.chain
@@ -55,7 +56,7 @@ void filter(const Call& call, store::Statement& statement) {
   if (const auto organization = call.parameter("organization_id"); !organization.empty()) {
     statement.add(" AND a.organization_id = $", std::string(organization));
   }
-  // Agents that serve the tenant, whatever else they serve.
+  // Agents that serve the tenant, also if they serve others.
   if (const std::string tenant(call.parameter("tenant_id")); !tenant.empty()) {
     statement.add(
         " AND (a.organization_id = '' OR (a.organization_id = (SELECT organization_id FROM tenants WHERE id = $)",
@@ -87,8 +88,9 @@ std::chrono::milliseconds read_wait(const Call& call) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(*wait);
 }
 
-// Agents whose scope overlaps the caller's. Those that reach beyond it are counted but not shown. Row-level security
-// would leave them out, and a change would be called enforced too early.
+// A query of the agents whose scope overlaps the caller's; `what`: its SELECT. It must run in the scope of the
+// platform: row-level security would leave out agents with a larger scope than the caller's, and a revision would count
+// as enforced too early. The answer shows only how many these agents are.
 store::Statement overlapping(const auth::Principal& caller, std::string_view what) {
   store::Statement statement{std::string(what)};
   statement.add(kFrom).add("WHERE ").add(is_known());
@@ -101,8 +103,9 @@ store::Statement overlapping(const auth::Principal& caller, std::string_view wha
   return statement;
 }
 
-// Every agent is in one class. What a lost watch leaves behind may be another run of the agent, with an older state:
-// the next watch says where that one is, before its first report does.
+// Every agent is in exactly one class. An agent that lost its watch may have restarted with an older snapshot than its
+// last report says. So it counts as missing until its next watch, and the revision that it names there
+// (`held_revision`) counts until its next report.
 constexpr std::array<std::string_view, 5> kClasses{"enforcing", "lagging", "missing", "refusing", "elsewhere"};
 std::string class_of(std::int64_t revision) {
   return fmt::format(R"(CASE WHEN NOT ({}) OR (a.watch IS NOT NULL AND NOT {}) THEN 'missing'
@@ -130,7 +133,7 @@ Enforcement enforcement_of(Context& context, std::int64_t revision) {
     found.agents += fmt::format(R"(,"{}":{})", kClasses[i], rows[0][static_cast<int>(i) + 1].c_str());
   }
   found.agents += '}';
-  // Without agents nothing is enforced: a script that waits for enforcement must keep waiting.
+  // Without agents nothing is enforced, so a script that waits for enforcement keeps waiting.
   found.by_all = rows[0][0].as<std::int64_t>() > 0 && rows[0][0].as<std::int64_t>() == rows[0][1].as<std::int64_t>();
   return found;
 }

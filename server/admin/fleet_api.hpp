@@ -1,14 +1,15 @@
-// The fleet as operators see it: which agents there are, and how far they follow.
+// Routes of the fleet: list the agents, and say how many of them enforce a revision.
 #pragma once
 
 #include "server/admin/call.hpp"
 
 namespace sluice::server::admin {
 
-// Agents whose scope is within the caller's, by id.
+// The agents whose scope is within the caller's, ordered by id.
 Answer list_agents(Context& context);
 
-// A revision, and whether every agent whose scope overlaps the caller's enforces it; with `wait`, answered when all do.
+// A revision, and whether every agent whose scope overlaps the caller's enforces it. With `wait`, the answer comes when
+// all do, or after that time.
 Answer get_enforcement(Context& context);
 
 }  // namespace sluice::server::admin

@@ -10,6 +10,7 @@
 namespace sluice::server::admin {
 namespace {
 
+// Tells requests apart: the hash of method, target and body.
 std::string fingerprint(const Call& call) {
   Sha256 hash;
   for (const std::string_view part : {call.route->method, std::string_view(call.target), std::string_view(call.body)}) {
@@ -31,7 +32,7 @@ std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Pr
   const pqxx::result rows = tx.exec(
       "SELECT encode(fingerprint, 'hex'), status, headers, body FROM idempotency WHERE actor_id = $1 AND key = $2",
       principal.token_id, call.idempotency_key);
-  if (rows.empty()) throw Raced();  // it expired in between
+  if (rows.empty()) throw Raced();  // the earlier answer was removed since the INSERT
   if (rows[0][0].c_str() != mine) {
     throw http::Refusal(
         422, "idempotency-key-reused",

@@ -1,4 +1,4 @@
-// Answers kept by Idempotency-Key, so that a caller that lost an answer can repeat the call.
+// Stores answers by Idempotency-Key, so a caller that lost an answer can safely repeat the call.
 //
 // The key is written in the call's own transaction, so the change and its answer are stored together or not at all. A
 // second call with the key waits for the first and gets its answer.
@@ -17,11 +17,11 @@ inline constexpr std::string_view kIdempotencyLifetime = "24 hours";
 // that a different request has used.
 std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call);
 
-// Keeps the answer.
+// Stores the answer for replays. REQUIRES: begin_idempotent() took the key.
 void finish_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call,
                        const FinishedAnswer& answer);
 
-// Removes what is older than its lifetime. Needs no scope.
+// Removes answers older than kIdempotencyLifetime. The transaction needs no scope.
 void forget_old_answers(postgres::Transaction& tx);
 
 }  // namespace sluice::server::admin

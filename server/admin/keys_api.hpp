@@ -1,8 +1,8 @@
-// API keys. The server makes the secret and shows it once; what it keeps is the hash. A key whose hash comes with the
-// body is imported: whoever made it has the secret.
+// Routes of API keys. The server makes the secret, shows it once and stores only its hash. A body with a hash imports a
+// key that was made elsewhere.
 //
-// The hash of a key that exists stays unless a body names another one: a secret is replaced by a new key beside the old
-// one, which is deleted once nobody uses it.
+// An existing key keeps its hash unless a body names another one. To replace a secret, create a second key, and delete
+// the first one once it is no longer used.
 #pragma once
 
 #include "server/admin/objects_api.hpp"

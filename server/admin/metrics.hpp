@@ -1,4 +1,4 @@
-// What the admin API counts of its calls.
+// The metrics of the admin API: requests by route and status, and their durations by route.
 //
 // Thread safety: counting from any thread, without a lock. No label comes from a request.
 #pragma once
@@ -19,7 +19,7 @@ class CallMetrics final : public telemetry::Instrument {
   // REQUIRES: this object outlives every scrape of `registry`.
   explicit CallMetrics(telemetry::Registry& registry);
 
-  // A call was answered. `route`: nullptr where its path matches no route.
+  // Counts an answered call. `route`: nullptr if no route matches its path.
   void count(const Route* route, unsigned status, std::chrono::nanoseconds took) noexcept;
 
   std::vector<prometheus::MetricFamily> Collect() const override;

@@ -47,7 +47,7 @@ Answer show_mode(Context& context, const store::StoredObject& tenant) {
   return answer;
 }
 
-// Of {"mode":"shadow"}; what GET adds to it may come back.
+// Reads {"mode":"shadow"}. Ignores the members that GET adds, so an answer can be sent back.
 Mode read_mode(const Call& call) {
   json::Tree tree;
   json::FaultList faults;

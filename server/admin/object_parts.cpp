@@ -13,8 +13,9 @@
 namespace sluice::server::admin {
 namespace {
 
-// Whether a list of entity tags contains this one. The server's tags are all strong. A proxy that compresses makes them
-// weak: If-None-Match still matches those, by weak comparison, and If-Match does not (RFC 9110 section 8.8.3.2).
+// Whether a list of entity tags is "*" or contains this one. The server's tags are strong. A proxy that compresses
+// makes them weak: If-None-Match compares weakly and still matches, If-Match compares strongly and does not (RFC 9110
+// section 8.8.3.2).
 enum class Comparison : std::uint8_t { strong, weak };
 bool names(std::string_view list, const std::string& tag, Comparison comparison) {
   while (!list.empty()) {

@@ -17,7 +17,7 @@
 namespace sluice::server::admin {
 namespace {
 
-// "Pro plan!" → "pro-plan"; "" where nothing is left.
+// "Pro plan!" → "pro-plan"; "" if no character is usable.
 std::string slug(std::string_view name) {
   std::string id;
   for (char c : name) {
@@ -47,7 +47,7 @@ std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, con
   return shorthand ? std::string() : id_from_name<Kind::policy>(tx, tenant_id, body);
 }
 
-// A body while it becomes a draft.
+// Turns the body of one call into a draft, and collects the faults on the way.
 struct Incoming {
   Context& context;
   const Resource& resource;
@@ -59,7 +59,7 @@ struct Incoming {
     return resource.translate == nullptr ? body : resource.translate(context, tree, body, faults);
   }
 
-  // Refuses the faults of the draft and those found before, all at once.
+  // Makes the draft. Refuses its faults and those found before, all at once.
   Draft draft(const json::Value& body) {
     std::optional<Draft> made;
     try {

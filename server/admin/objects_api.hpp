@@ -1,4 +1,4 @@
-// Create, read, replace, patch, delete and list. Serves the kinds that need nothing but the body to make a document.
+// Create, read, replace, patch, delete and list: the same code for every kind. A Resource holds what differs.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,22 @@
 
 namespace sluice::server::admin {
 
-// An id for an object without one, made from its name: "Pro plan!" → "pro-plan". A random one where the name has no
-// usable character or the id is taken.
+// Makes an id from an object's name: "Pro plan!" → "pro-plan". The id is random if the name has no usable character or
+// the id is taken.
 std::string made_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
 
-// What the handlers need to know of one kind.
+// How the handlers serve one kind.
 struct Resource {
   Kind kind;
   std::string_view collection;  // "/v1/admin/plans"
   Draft (*draft)(postgres::Transaction& tx, const json::Value& body);
-  // Makes an id for a body without one. "": the codec makes it from the content.
+  // Makes an id for a body without one. It returns "" if the codec makes the id from the content.
   std::string (*make_id)(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body);
-  // Replaces members that only bodies have by stored ones, such as `ttl` by `expires_at`. Adds faults to `faults`.
-  // nullptr: the kind has no such members.
+  // Replaces members that only bodies have by stored ones, such as `ttl` by `expires_at`. Adds faults to `faults`. The
+  // function is nullptr if the kind has no such members.
   json::Value (*translate)(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) = nullptr;
-  // Adds to a placed body the members that the server makes, and sets `secret` if it made one. `before`: the object to
-  // be replaced, nullptr for a new one. nullptr: the server makes nothing of this kind.
+  // Adds the members that the server makes to a body that has its ids, and sets `secret` if it made one. `before`: the
+  // object to be replaced; nullptr: a new object. The function is nullptr if the server makes no members of this kind.
   json::Value (*complete)(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
                           std::optional<Secret>& secret) = nullptr;
 };

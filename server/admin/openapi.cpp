@@ -45,7 +45,7 @@ std::string needs(const Route& route) {
                      roles == auth::kRoleNames ? "every role" : roles, scope);
 }
 
-// Everything that follows from a route's properties.
+// Derives what an operation says about permission, parameters, headers and problems from the properties of its route.
 class Rules {
  public:
   Rules(const openapi::Description& description, const Route& route)
@@ -125,8 +125,8 @@ class Rules {
 
   const Route& route_;
   const bool creates_;
-  const bool reads_one_;   // of one object, so it may be read conditionally
-  const bool writes_one_;  // likewise
+  const bool reads_one_;   // reads one object, so If-None-Match applies
+  const bool writes_one_;  // writes one object, so If-Match applies
 };
 
 std::string assemble() {

@@ -1,5 +1,5 @@
-// The description of the admin API (OpenAPI 3.1): the frame `openapi.json`, the fragments in `operations/`, and what
-// follows from the table of routes.
+// The OpenAPI 3.1 document of the admin API. It is assembled from the frame `openapi.json`, the fragments in
+// `operations/`, and the table of routes.
 //
 // Thread safety: any thread; the first call assembles the document, which takes milliseconds.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace sluice::server::admin {
 
-// As the server serves it at /openapi.json.
+// The document that the server serves at /openapi.json.
 std::string_view openapi_document();
 
 }  // namespace sluice::server::admin

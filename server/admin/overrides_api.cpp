@@ -24,9 +24,9 @@ std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
   return WallTime(Micros(now_us)) + *duration;
 }
 
-// The body with `expires_at` in the place of `ttl`.
+// The body with `expires_at` instead of `ttl`.
 json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) {
-  static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};  // answers have the second
+  static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};  // "published" comes from answers
   const json::Value* const ttl = body.find("ttl");
   const json::Value* const given = body.find("expires_at");
   if (given != nullptr && given->type() == json::Type::string) {
@@ -52,12 +52,12 @@ std::string override_id(postgres::Transaction& tx, std::string_view tenant_id, c
 
 const Resource kOverrides{Kind::override_, "/v1/admin/overrides", &draft_override, &override_id, &translate_ttl};
 
-// Whether Redis has this override as earlier calls wrote it.
+// Whether Redis has this override as it was stored before this call.
 bool is_published(Context& context, const store::StoredObject& item) {
   return counters::unpublished(context.tx, {&item, 1}).empty();
 }
 
-// What `clear` is to remove.
+// Which overrides `clear` removes.
 struct Cleared {
   std::string tenant_id;
   std::string policy_id;

@@ -1,5 +1,5 @@
-// Overrides. Beyond what every kind has: `ttl` in place of `expires_at`, "published" in every answer (Redis has it),
-// and clear.
+// Routes of overrides. They do what the routes of other kinds do, and three things more: a body may have `ttl` instead
+// of `expires_at`, every answer has "published" (Redis has the override), and `clear` removes many.
 #pragma once
 
 #include "server/admin/call.hpp"
@@ -15,7 +15,7 @@ Answer delete_override(Context& context);
 // Removes all overrides of a tenant, a policy or a plan, as one revision.
 Answer clear_overrides(Context& context);
 
-// Refuses 503 where the server runs without Redis, which overrides and counters need.
+// Returns the publisher. Refuses 503 if the server runs without Redis, which overrides and counters need.
 counters::Publisher& require_publisher(Context& context);
 
 }  // namespace sluice::server::admin

@@ -1,4 +1,4 @@
-// Lists: pages with a cursor.
+// Pages of lists: reads `limit` and `cursor`, and writes `items` and `next`. Every route that lists uses it.
 #pragma once
 
 #include <array>
@@ -15,23 +15,23 @@ namespace sluice::server::admin {
 inline constexpr std::size_t kDefaultPage = 100;
 inline constexpr std::size_t kMaxPage = 1000;
 
-// Reads the query's `limit` and `cursor`. Refuses 400 where one of them is invalid.
+// Reads the query's `limit` and `cursor`. Refuses 400 if one of them is invalid.
 store::Page read_page(const Call& call);
 
-// An opaque cursor that names the place behind an object.
+// An opaque cursor for the page that begins after this object.
 std::string cursor_behind(std::string_view tenant_id, std::string_view id);
 
-// Removes the objects beyond the page. Returns the cursor of the next page, "" where there is none.
+// Removes the objects beyond the page. Returns the cursor of the next page; "": this is the last page.
 std::string cut_page(std::vector<store::StoredObject>& found, const store::Page& page);
 
 // Refuses 400: this server did not make the cursor.
 [[noreturn]] void refuse_cursor();
 
-// Refuses 400 where a filter's value is not one of `choices`: an empty list would hide the caller's mistake.
+// Refuses 400 if a filter's value is not one of `choices`: an empty list would hide the caller's mistake.
 void check_choice(std::string_view parameter, std::string_view value, std::span<const std::string_view> choices);
 inline constexpr std::array<std::string_view, 3> kModeChoices{"enforce", "shadow", "off"};
 
-// The members "items" and "next" of a list. `write_items` writes the items, `next` is a cursor or "".
+// Writes the members "items" and "next" of a list. `next`: a cursor, or "" on the last page.
 template <class WriteItems>
 void write_list(json::Writer& out, const std::string& next, WriteItems write_items) {
   out.key("items");
@@ -50,7 +50,7 @@ Answer list_answer(const std::string& next, WriteItems write_items) {
   return answer;
 }
 
-// As list_answer(), of items that are JSON texts.
+// As list_answer() above, with items that are JSON texts.
 Answer list_answer(const std::string& next, const std::vector<std::string>& items);
 
 }  // namespace sluice::server::admin

@@ -1,6 +1,7 @@
-// One call between its arrival and its answer.
+// One call of the admin API between its arrival and its answer.
 //
-// Thread safety: the stage may be changed from any thread, all else belongs to the server's loop.
+// Thread safety: `stage` from any thread. A thread of the pool reads `call` while it runs the call. Everything else
+// belongs to the server's loop.
 #pragma once
 
 #include <atomic>
@@ -21,22 +22,22 @@ struct PendingCall {
 
   explicit PendingCall(sluice::http::Reply its_reply) : reply(std::move(its_reply)) {}
   explicit PendingCall(sluice::http::Admission its_admission) : reply(std::move(its_admission)) {}
-  // A copy of the call for the next attempt. The old one must not be used any more.
+  // Takes the call over from `before` for the next attempt. `before` must not be used afterwards.
   explicit PendingCall(PendingCall& before)
       : reply(std::move(before.reply)), call(std::move(before.call)), arrived(before.arrived) {
     before.answered = true;
   }
 
-  std::variant<sluice::http::Reply, sluice::http::Admission> reply;
+  std::variant<sluice::http::Reply, sluice::http::Admission> reply;  // Admission: the body has not been read yet
   Call call;
   Time arrived = std::chrono::steady_clock::now();
-  Time begin = arrived;  // of this time that it is made
+  Time begin = arrived;  // of this attempt
   bool answered = false;
   std::atomic<Stage> stage{Stage::waiting};
 
   bool asks_for_body() const { return std::holds_alternative<sluice::http::Admission>(reply); }
   bool changes() const { return !asks_for_body() && call.route->changes(); }
-  // Decides a race: either the call begins, or it is given up and never begins.
+  // Decides a race between the pool and the time limit: either the call begins, or it is given up and never begins.
   bool leave_queue(Stage next) {
     Stage expected = Stage::waiting;
     return stage.compare_exchange_strong(expected, next);

@@ -35,7 +35,7 @@ void check_places(postgres::Transaction& tx, const json::Value& body, std::strin
   const bool is_list = given != nullptr && given->type() == json::Type::array;
   for (std::size_t i = 0; is_list && i < given->items().size(); ++i) {
     const json::Value& item = given->items()[i];
-    if (item.type() != json::Type::string || !is_id(item.text())) continue;  // its reader says so
+    if (item.type() != json::Type::string || !is_id(item.text())) continue;  // the body's reader has reported it
     const auto tenant = found.find(item.text());
     if (tenant != found.end() && tenant->second == organization_id) continue;
     const std::string where =

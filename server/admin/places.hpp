@@ -1,4 +1,4 @@
-// Checks that the organization and the tenants exist that a token or a binding names.
+// Checks that the organization and the tenants in the body of a token or a binding exist.
 //
 // Thread safety: none; works in its caller's transaction.
 #pragma once
@@ -12,8 +12,9 @@
 
 namespace sluice::server::admin {
 
-// Adds a fault for each that does not exist or is beyond the caller's scope, without telling which. If only tenants are
-// named, their organization is filled in. Locks what it finds until the end of the transaction.
+// Adds a fault for each organization or tenant that does not exist or is outside the caller's scope; the text is the
+// same for both. If the body names only tenants, sets `organization_id` to their organization. Locks the rows it finds
+// until the end of the transaction.
 void check_places(postgres::Transaction& tx, const json::Value& body, std::string& organization_id,
                   const std::vector<std::string>& tenant_ids, Faults& faults);
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMaxNamed = 20;
 
-// Rows whose member names the object. $1: its id, $2: its tenant, which every statement names so that its type is
-// known.
+// SQL condition for the rows that refer to the object. $1: its id; $2: its tenant. Every condition uses $2, because
+// PostgreSQL must be able to infer the type of each parameter.
 std::string condition(const Reference& reference) {
   if (reference.list) return fmt::format("$1 = ANY ({}) AND $2::text IS NOT NULL", reference.member);
   return fmt::format("{} = $1 AND {}", reference.member,

@@ -1,4 +1,4 @@
-// Finds the objects that refer to another one, which therefore cannot be deleted.
+// Keeps an object from being deleted while other objects refer to it.
 #pragma once
 
 #include "server/postgres/transaction.hpp"
@@ -6,7 +6,7 @@
 
 namespace sluice::server::admin {
 
-// Refuses 409 where other objects refer to this one. Names up to 20 of them.
+// Refuses 409 if other objects refer to this one. Names up to 20 of them.
 void refuse_referenced(postgres::Transaction& tx, const store::ObjectKey& key);
 
 }  // namespace sluice::server::admin

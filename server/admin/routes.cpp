@@ -21,7 +21,7 @@
 namespace sluice::server::admin {
 namespace {
 
-// The six routes of a kind differ only in the kind and its filters.
+// Route handlers for one kind each. The routes of most kinds differ only in the kind and in the filters of its list.
 
 template <const Resource& resource>
 Answer create(Context& context) {

@@ -1,5 +1,5 @@
-// Every route of the admin API: one row each. The router, the checks of permissions, /openapi.json's test and the test
-// of every role against every route all read this table.
+// The table of all routes of the admin API. The router, the checks of permissions, the OpenAPI document and the test of
+// every role against every route read this table.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,7 @@ struct Route {
 
 std::span<const Route> routes();
 
+// The route that matches a request.
 struct Found {
   const Route* route = nullptr;          // nullptr: no route has this path and method
   std::vector<std::string> path_values;  // decoded

@@ -1,4 +1,4 @@
-// The table of routes as people and programs read it: what `sluice-server routes` prints.
+// Writes the table of routes as text, for the command `sluice-server routes`.
 //
 // Thread safety: pure.
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace sluice::server::admin {
 
-// A line for each route: method, path, permission, how far the caller must reach at least (tenant, organization,
-// platform), and the roles that have the permission; columns with spaces between, the roles last.
+// One line per route: method, path, permission, the smallest scope that the caller must have (tenant, organization,
+// platform), and the roles that have the permission. Columns are separated by spaces; the roles come last.
 std::string describe_routes();
 
 }  // namespace sluice::server::admin

@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kDefaultBody = 1 << 20;
+constexpr std::size_t kDefaultBody = 1 << 20;  // bytes, for paths without a route
 constexpr std::size_t kMaxIdempotencyKey = 255;
 
 // Pages that need no token.
@@ -40,6 +40,7 @@ const std::array<OpenPage, 2>& open_pages() {
 
 constexpr std::string_view kHealth = "/v1/health";
 
+// Whether a path needs no token.
 bool is_open(std::string_view path) {
   return path == kHealth || std::ranges::find(open_pages(), path, &OpenPage::path) != open_pages().end();
 }
@@ -57,11 +58,12 @@ bool is_json(std::string_view type, std::string_view method) {
   return type.empty() || type == "application/json" || (method == "PATCH" && type == "application/merge-patch+json");
 }
 
-// The type of RFC 9512 and those used before it.
+// The media type of RFC 9512, and older ones.
 bool is_yaml(std::string_view type) {
   return type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml" || type == "text/x-yaml";
 }
 
+// `list`: names with commas between.
 bool is_among(std::string_view name, std::string_view list) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -71,10 +73,11 @@ bool is_among(std::string_view name, std::string_view list) {
   return false;
 }
 
-// An empty value is refused: a caller that sends ?dry_run= has lost its value and may not have meant "false".
+// The server refuses an empty value of these parameters: a caller that sends ?dry_run= has lost the value, and may not
+// have meant "false".
 constexpr std::string_view kNeverEmpty = "limit,mode,enabled,kind,include,since,until,dry_run,prune,status,wait,by";
 
-// The query's parameters. Refuses one that the route does not know and one that is given twice.
+// Reads the parameters of the query. Refuses unknown, repeated and empty ones.
 void read_query(std::string_view query, Call& call) {
   auto parameters = sluice::http::parse_query(query);
   if (!parameters) throw http::Refusal(400, "invalid", parameters.error().text);
@@ -108,7 +111,7 @@ void check_idempotency_key(const Call& call) {
   }
 }
 
-// Reads and checks what needs the route but not the database.
+// Reads the request into `call`, and checks everything that needs no database.
 void read_call(const sluice::http::Request& request, Found& found, Call& call) {
   if (found.allow.empty()) {
     throw http::Refusal(404, "not-found", "There is no such path; /openapi.json lists all of them.");

@@ -1,8 +1,8 @@
 // The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL, hands the call to the pool,
-// and sends its answer when it comes.
+// and sends the answer.
 //
-// A call that takes too long is answered 503, although it may still succeed: PostgreSQL's client waits without limit
-// for a server that does not answer.
+// A call that exceeds the time limit is answered 503, although it may still succeed: PostgreSQL's client waits without
+// limit for a server that does not answer.
 //
 // Thread: handle() on the server's loop; calls run on the pool's threads, and their answers are posted back.
 #pragma once
@@ -50,7 +50,7 @@ class AdminService final : public sluice::http::Handler {
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 
-  // The server drains: waiting calls are answered with the present state.
+  // Answers waiting calls with their last answer, because the server drains.
   void end_waiting() { waiting_.end(); }
 
  private:
@@ -69,7 +69,7 @@ class AdminService final : public sluice::http::Handler {
   CallMetrics& metrics_;
   telemetry::Log& log_;
   const std::chrono::milliseconds call_timeout_;
-  std::deque<std::weak_ptr<Pending>> calls_;  // not answered yet, in the order of arrival
+  std::deque<std::weak_ptr<Pending>> calls_;  // not answered yet, in the order of PendingCall::begin
   WaitingCalls waiting_;
   boost::asio::steady_timer timer_;
   bool timer_runs_ = false;

@@ -17,7 +17,7 @@ std::shared_ptr<const policy::Snapshot> compile(postgres::Transaction& tx, const
       tx,
       {.organization_id = tenant.key.organization_id, .tenant_id = tenant.key.id, .keys = false, .overrides = false});
   return tx.unhurried([&] {
-    // What is stored was read by these very functions before.
+    // The same functions checked the objects before they were stored, so a fault here is a bug.
     const auto broken = [&](const Faults& faults) {
       return std::runtime_error(fmt::format("tenant {} cannot be compiled: {}: {}", tenant.key.id,
                                             faults.front().pointer, faults.front().text));

@@ -1,5 +1,5 @@
-// A cache of tenants' policies as agents compile them, for `explain`. Compiling 100,000 policies takes a second, so a
-// snapshot is kept until its tenant changes.
+// Caches the compiled policies of tenants, for `explain`. Compiling 100,000 policies takes 1 s, so a snapshot is kept
+// until the next revision.
 //
 // Thread safety: from any thread.
 #pragma once
@@ -18,25 +18,25 @@ namespace sluice::server::admin {
 
 class TenantSnapshots {
  public:
-  static constexpr std::size_t kTenants = 16;        // kept; the one asked for longest ago goes first
-  static constexpr std::size_t kPolicies = 200'000;  // kept, of all together
+  static constexpr std::size_t kTenants = 16;        // kept; the least recently used is dropped first
+  static constexpr std::size_t kPolicies = 200'000;  // kept, in all snapshots together
 
-  // Plans and policies of a tenant at a revision, without keys and overrides.
-  // REQUIRES: the transaction sees one state, that of the revision, and the whole tenant.
+  // The plans and policies of a tenant at a revision, without keys and overrides. REQUIRES: the transaction reads one
+  // snapshot of the database, at `revision`, and its scope contains the tenant.
   std::shared_ptr<const policy::Snapshot> of(postgres::Transaction& tx, const store::StoredObject& tenant,
                                              const store::Revision& revision, std::int64_t now_us);
 
  private:
   struct Entry {
     std::string tenant_id;
-    std::shared_ptr<const policy::Snapshot> snapshot;  // its chain says of which state
+    std::shared_ptr<const policy::Snapshot> snapshot;  // its chain names the revision that it was compiled from
   };
 
   std::shared_ptr<const policy::Snapshot> known(const std::string& tenant_id, const std::string& chain);
   void keep(Entry entry);
 
   std::mutex mutex_;
-  std::list<Entry> entries_;  // the one asked for last comes first
+  std::list<Entry> entries_;  // the most recently used comes first
 };
 
 }  // namespace sluice::server::admin

@@ -31,7 +31,7 @@ auth::TokenDocument read_new(Context& context, const json::Value& body, auth::To
   return token;
 }
 
-// What stays as it was made.
+// Adds a fault for each member that must not change.
 void check_unchanged(const auth::TokenDocument& before, const auth::TokenDocument& after, Faults& faults) {
   const auto check = [&faults](bool same, std::string_view name) {
     if (same) return;
@@ -45,15 +45,16 @@ void check_unchanged(const auth::TokenDocument& before, const auth::TokenDocumen
   if (before.revoked && !after.revoked) faults.push_back({"/revoked", "revoking is final: make another token"});
 }
 
-// A token that is about to be changed, and who else could do without it.
+// A locked token that the call changes or deletes.
 struct Target {
   store::StoredObject object;
   auth::TokenDocument token;
-  bool is_last;  // of the live platform_admins
+  bool is_last;  // it is the last live platform_admin token
 };
 
 Target lock_target(Context& context, auth::TokenType type) {
-  // All of them are locked before the one, in one order: two who revoke each other's tokens must not both succeed.
+  // Locks all live platform_admin tokens first, in order of id. So of two callers that revoke each other's tokens at
+  // the same time, only one succeeds.
   std::vector<std::string> admins;
   const bool everywhere = context.principal.reach() == auth::Level::platform;
   if (everywhere && type == auth::TokenType::admin) admins = auth::lock_platform_admins(context.tx, context.now_us);
@@ -111,7 +112,7 @@ Answer delete_token(Context& context, auth::TokenType type) {
 Answer who_am_i(Context& context) {
   const auth::Principal& caller = context.principal;
   const auto token = store::find(context.tx, Kind::token, "", caller.token_id);
-  if (!token) http::refuse_unknown("token", caller.token_id);  // deleted since it was proved
+  if (!token) http::refuse_unknown("token", caller.token_id);  // deleted after this call was authenticated
   Answer answer = show(*token);
   answer.object->key("permissions");
   answer.object->begin_list();

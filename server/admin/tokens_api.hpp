@@ -1,8 +1,8 @@
-// Admin tokens and agent tokens: who has access, and how far it goes.
+// Routes of admin tokens and agent tokens.
 //
-// A token never hands out more than it has, nor changes a token that it could not have handed out. The role and the
-// scope of a token stay as they were made; revoking is final. The last live platform_admin token can neither be
-// revoked, made to end, nor deleted: somebody must be able to make others.
+// A token never grants more than it has, and can only change tokens that it could have granted. The role and the scope
+// of a token cannot be changed; a revoked token stays revoked. The last live platform_admin token cannot be revoked,
+// expired or deleted: otherwise nobody could make another one.
 #pragma once
 
 #include "server/admin/call.hpp"
@@ -14,7 +14,7 @@ Answer create_token(Context& context, auth::TokenType type);
 Answer patch_token(Context& context, auth::TokenType type);
 Answer delete_token(Context& context, auth::TokenType type);
 
-// The caller's own token, and what its role may do.
+// The caller's own token, and the permissions of its role.
 Answer who_am_i(Context& context);
 
 }  // namespace sluice::server::admin

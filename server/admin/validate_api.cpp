@@ -1,4 +1,4 @@
-// A body in, and what storing it would say: nothing is stored.
+// POST /v1/admin/validate: checks a body as if it were stored, and stores nothing.
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
@@ -77,7 +77,8 @@ ValidateQuestion read_validate_question(Context& context, const json::Value& bod
   return question;
 }
 
-// What replacing or creating it would store. The secret of a key that would be made is nobody's: its hash is not shown.
+// Answers the document that creating or replacing the object would store. For a new key the hash is left out: nobody
+// gets the secret that was made for it.
 Answer draft(Context& context, json::Tree& tree, const ValidateQuestion& question) {
   const auto& [resource, object, tenant_id] = question;
   const std::string_view given = object.text_of("id");

@@ -26,7 +26,7 @@ std::optional<std::int64_t> number_from(std::string_view text) {
   return number;
 }
 
-// The object whose past a path names; it may be gone, its tenant may not.
+// The key of the object that the path names. The object may be deleted; its tenant must exist.
 store::ObjectKey past_of(Context& context, Kind kind) {
   const std::string tenant_id = required_tenant(context, kind);
   const std::string& id = context.call.path_values.front();
@@ -35,7 +35,7 @@ store::ObjectKey past_of(Context& context, Kind kind) {
   return {.kind = kind, .organization_id = tenant->key.organization_id, .tenant_id = tenant_id, .id = id};
 }
 
-// Versions up to `newest`, from that on back.
+// Reads at most `limit` versions, from version `newest` downwards.
 pqxx::result versions(postgres::Transaction& tx, const store::ObjectKey& key, std::int64_t newest, std::size_t limit) {
   store::Statement statement(
       fmt::format("SELECT version, revision, {}, actor_id, document FROM versions", store::as_timestamp("made_at")));
@@ -72,7 +72,7 @@ std::int64_t read_version(const Call& call) {
   return *version;
 }
 
-// The number as it was written, in `tree`.
+// Reads {"percent":25}. Returns the number with the digits of the body; `tree` holds it.
 json::Value read_percent(const Call& call, json::Tree& tree) {
   json::FaultList faults;
   const json::Place root;

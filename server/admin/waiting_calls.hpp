@@ -1,4 +1,5 @@
-// Calls that wait for a condition. Each is repeated at intervals and uses a thread of the pool only while it runs.
+// Calls that wait for a condition (GET /v1/admin/revisions/{revision}?wait=…). The server repeats each every 200 ms. A
+// call uses a thread of the pool only while it runs.
 //
 // Thread: the server's loop.
 #pragma once
@@ -20,7 +21,7 @@ namespace sluice::server::admin {
 class WaitingCalls {
  public:
   static constexpr std::chrono::milliseconds kAgainAfter{200};
-  static constexpr std::size_t kMost = 200;
+  static constexpr std::size_t kMost = 200;  // calls that may wait at the same time
 
   using Again = std::function<void(std::shared_ptr<PendingCall>)>;
   using Finish = std::function<void(PendingCall&, const FinishedAnswer&)>;
@@ -29,7 +30,8 @@ class WaitingCalls {
   WaitingCalls(boost::asio::io_context& loop, Again again, Finish finish)
       : timer_(loop), again_(std::move(again)), finish_(std::move(finish)) {}
 
-  // Returns false if the call must be answered now: its answer has no `wait`, its time is over, or too many calls wait.
+  // Keeps the call, to repeat it. Returns false if it must be answered now: its answer has no `wait`, its time is over,
+  // or too many calls wait.
   bool take(const std::shared_ptr<PendingCall>& call, const FinishedAnswer& answer);
 
   // Ends all waits, for a server that drains. Later calls do not wait.
@@ -47,7 +49,7 @@ class WaitingCalls {
   boost::asio::steady_timer timer_;
   Again again_;
   Finish finish_;
-  std::multimap<PendingCall::Time, Waiting> calls_;  // by when they are made again
+  std::multimap<PendingCall::Time, Waiting> calls_;  // by the time of the next attempt
   bool ended_ = false;
 };
 

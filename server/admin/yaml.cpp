@@ -22,11 +22,12 @@ namespace {
 
 constexpr std::string_view kCore = "tag:yaml.org,2002:";
 
+// Thrown by the event handler, because the parser has no other way to stop.
 struct Refused {
   Fault fault;
 };
 
-// Marks count bytes, people characters.
+// Turns the parser's marks, which count bytes, into lines and columns that count characters.
 class Positions {
  public:
   explicit Positions(std::string_view text) : text_(text) {}
@@ -35,9 +36,9 @@ class Positions {
     if (mark.is_null()) return {1, 1};
     const auto at = static_cast<std::size_t>(mark.pos);
     const auto column = static_cast<std::size_t>(mark.column);
-    // The parser counts on behind the end.
+    // The parser's marks may lie after the end of the text.
     if (at > text_.size() || column > at) return PositionCounter(text_).at(text_.size());
-    // Most marks are on the line of the last one, behind it: from there on, so that long lines are not counted again.
+    // Most marks follow the previous one on the same line. Counting goes on from there, so a long line is counted once.
     if (mark.line != line_ || at < last_) {
       line_ = mark.line;
       last_ = at - column;
@@ -115,7 +116,7 @@ class Writer final : public YAML::EventHandler {
     const Anchored copied = *target;
     begin(mark, 0);
     check_depth(mark, copied.depth);
-    // Both grow while they are read.
+    // append() reads from the string that it extends: reserve first, so the bytes do not move meanwhile.
     out_.json.reserve(out_.json.size() + copied.size);
     out_.json.append(out_.json.data() + copied.offset, copied.size);
     for (std::size_t i = 1; i < copied.places; ++i) out_.places.push_back(out_.places[copied.first_place + i]);
@@ -129,13 +130,14 @@ class Writer final : public YAML::EventHandler {
     std::size_t size = 0;  // 0: it has not ended
     std::size_t first_place = 0;
     std::size_t places = 0;
-    std::size_t depth = 0;  // levels below
+    std::size_t depth = 0;  // levels of lists and maps in it
   };
+  // A list or map that has begun and not ended.
   struct Open {
     bool is_map = false;
-    bool at_name = false;
+    bool at_name = false;  // the next event is the name of a member
     bool empty = true;
-    std::size_t depth = 1;  // levels, itself among them
+    std::size_t depth = 1;  // levels, including itself
     YAML::anchor_t anchor = 0;
   };
 
@@ -164,7 +166,7 @@ class Writer final : public YAML::EventHandler {
     open_.back().at_name = false;
   }
 
-  // A value begins, on a line of its own.
+  // Begins a value, on a line of its own.
   void begin(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (!open_.empty()) {
       if (!open_.back().is_map) separate();
@@ -176,7 +178,7 @@ class Writer final : public YAML::EventHandler {
     anchors_[anchor] = {.offset = out_.json.size(), .first_place = out_.places.size() - 1};
   }
 
-  // The value has ended; it has so many levels.
+  // Ends a value of `depth` levels.
   void end(YAML::anchor_t anchor, std::size_t depth) {
     if (anchor != 0) {
       Anchored& ended = anchors_[anchor];
@@ -218,8 +220,8 @@ Fault too_large() {
   return {"", fmt::format("YAML may have {} MiB: apply it in parts, or send JSON", kMaxYamlBytes >> 20), 1, 1};
 }
 
-// The most that stand open at once, also those in texts: the parser keeps all of them, long before it says how deep
-// they are.
+// The largest number of brackets that are open at the same time, including those in texts. The parser keeps all of them
+// in memory before its events show the depth.
 std::size_t open_brackets(std::string_view text) {
   std::size_t open = 0;
   std::size_t most = 0;
@@ -230,7 +232,7 @@ std::size_t open_brackets(std::string_view text) {
   return most;
 }
 
-// What the parser would not refuse but change.
+// Finds what the parser would not report: bytes that it would change silently, and texts that cost it too much memory.
 std::optional<Fault> fault_of_text(std::string_view text) {
   if (text.size() > kMaxYamlBytes) return too_large();
   if (!is_utf8(text)) return Fault{"", "the text is not UTF-8", 1, 1};

@@ -20,7 +20,7 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes the digits that `text` begins with.
+// Removes and returns the digits that `text` begins with.
 std::string_view take_digits(std::string_view& text) {
   const auto end = std::ranges::find_if_not(text, is_digit);
   const std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
@@ -28,13 +28,14 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
+// Removes the first character if it is one of these. Returns whether it was.
 bool take(std::string_view& text, std::string_view one_of) {
   if (text.empty() || one_of.find(text.front()) == std::string_view::npos) return false;
   text.remove_prefix(1);
   return true;
 }
 
-// [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?, which has the integers in it.
+// The JSON text of a decimal number, or nullopt: [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?
 std::optional<std::string> decimal(std::string_view text) {
   std::string json;
   if (text.starts_with('-')) json = '-';

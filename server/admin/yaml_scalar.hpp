@@ -1,4 +1,5 @@
-// Plain scalars of YAML as JSON values: the core schema of YAML 1.2.2, chapter 10.3. "yes", "on" and dates are texts.
+// Converts plain scalars of YAML to JSON, by the core schema of YAML 1.2.2, chapter 10.3. "yes", "on" and dates are
+// texts.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -9,8 +10,9 @@
 
 namespace sluice::server::admin {
 
-// JSON text for a plain scalar. Numbers keep the digits they are written with; "+1", "01" and ".5" lose or gain what
-// JSON wants so, hexadecimal and octal ones become decimal. Refused, with a sentence: what JSON has no number for.
+// Returns the JSON text of a plain scalar. Numbers keep their digits: "+1", "01" and ".5" become 1, 1 and 0.5.
+// Hexadecimal and octal numbers become decimal. The error is a sentence for the caller, about infinity, NaN, or a
+// hexadecimal or octal number of more than 64 bits.
 std::expected<std::string, std::string> json_of_plain(std::string_view text);
 
 }  // namespace sluice::server::admin
