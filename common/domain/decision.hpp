@@ -11,18 +11,19 @@
 
 namespace sluice {
 
+// Why a decision is what it is.
 enum class Reason : std::uint8_t {
   within_limit,
-  limit_exceeded,
-  no_policy,
-  mode_off,
-  shadow,
-  sampled,
-  fail_open,
-  fail_closed,
-  degraded,
-  no_snapshot,
-  overload
+  limit_exceeded,  // the action decided whether the request is allowed all the same
+  no_policy,       // no policy matches: the tenant's default decided
+  mode_off,        // the deciding policy or plan is off
+  shadow,          // the policy or plan is in shadow mode, so nothing is enforced
+  sampled,         // over a limit, allowed by action `sample`
+  fail_open,       // the counter store did not answer; failure mode fail_open allowed the request
+  fail_closed,     // the counter store did not answer; failure mode fail_closed denied the request
+  degraded,        // for failure mode fail_degrade, which this version does not have
+  no_snapshot,     // the agent has no policies yet
+  overload         // too many checks are in flight
 };
 inline constexpr std::size_t kReasons = 11;
 std::string_view to_string(Reason);

@@ -24,8 +24,9 @@ enum class Algorithm : std::uint8_t {
   concurrency,
   quota
 };
+// Where a fixed window starts: at a multiple of the window since 1970, or with the first request.
 enum class Align : std::uint8_t { epoch, first };
-enum class Period : std::uint8_t { hour, day, week, month, year };
+enum class Period : std::uint8_t { hour, day, week, month, year };  // of a quota
 
 // The exact rate of a bucket: `units` per `per_us` microseconds, in lowest terms. A rate that is set has both ≥ 1.
 struct Rate {
@@ -57,11 +58,15 @@ struct Limit {
   bool operator==(const Limit&) const = default;
 };
 
+// What happens to a request over a limit. docs/guide/policies.md describes each action.
 enum class Action : std::uint8_t { allow, deny, delay, sample, drop, downgrade, drop_low_priority, shadow_only };
+// shadow: limits are judged and reported, but not enforced. off: nothing is judged.
 enum class Mode : std::uint8_t { enforce, shadow, off };
+// What the agent decides while the counter store does not answer: deny, allow, or `DegradeAction`.
 enum class FailureMode : std::uint8_t { fail_closed, fail_open, fail_degrade };
 enum class DegradeAction : std::uint8_t { local_limit, downgrade };
-enum class ReportSubjects : std::uint8_t { hashed, named, off };  // how analytics show the subjects a policy throttles
+// How analytics show the subjects that a policy throttles.
+enum class ReportSubjects : std::uint8_t { hashed, named, off };
 
 // How limits are enforced. Each policy has an enforcement. A plan has one too, for checks that name the plan.
 struct Enforcement {
