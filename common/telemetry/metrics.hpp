@@ -1,5 +1,5 @@
-// The metrics that the agent's own code counts. main() creates one object and passes references to its parts to the
-// code that counts.
+// The agent's registry, which also owns the metrics of decisions, Redis, HTTP, workers and the bundle file. The program
+// creates one object and passes references to its parts to the code that counts.
 //
 // Thread safety: as documented by each part; render() from any thread.
 // Label values come from this program and from the administrator's bundle, never from a request.
