@@ -21,6 +21,7 @@ namespace sluice::http {
 
 class ReplyQueue {
  public:
+  // Opens a slot for the next request and returns its number.
   std::uint64_t open(ReplyShape shape);
 
   // Appends this reply to `out`, and those that waited for it. `last_closes`: the reply to the newest request gets

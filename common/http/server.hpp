@@ -61,6 +61,7 @@ class Admission {
   Reply reply_;
 };
 
+// What a program implements to answer requests. All calls come from the server's thread.
 class Handler {
  public:
   virtual ~Handler() = default;
