@@ -35,7 +35,7 @@ struct TenantName {
 
 struct OrganizationView {
   std::string id;
-  std::size_t tenants = 0;
+  std::size_t tenants = 0;  // number of its tenants
 };
 
 struct PlanView {
@@ -56,8 +56,8 @@ struct TenantView {
     PolicyIndex active;
     PolicyIndex dormant;  // searched for explanations only
   };
-  std::vector<Level> levels;  // without empty levels
-  std::size_t keys = 0;
+  std::vector<Level> levels;               // without empty levels
+  std::size_t keys = 0;                    // number of the tenant's API keys
   std::size_t unindexed = 0;               // policies with a scope that the index cannot use
   std::int64_t next_sleep_us = INT64_MAX;  // when the next active policy becomes dormant (falls_asleep_us)
 
