@@ -21,6 +21,7 @@ struct ScopeState {
   std::string token_id{};
 };
 
+// The result of applying a document.
 struct Applied {
   ScopeState state;
   std::vector<ObjectChange> changes;  // compared with the state before, in order
