@@ -49,7 +49,7 @@ void random_bytes(std::span<std::uint8_t> out);
 // Lower-case digits.
 std::string to_hex(ByteView bytes);
 void append_hex(ByteView bytes, std::string& out);
-// Accepts both cases. nullopt for an odd length or a character that is no hex digit.
+// Accepts both cases. nullopt for an odd length or a character that is not a hex digit.
 std::optional<Bytes> from_hex(std::string_view text);
 // As above, without allocation. False unless `text` is hex for exactly out.size() bytes; `out` is then undefined.
 bool from_hex(std::string_view text, std::span<std::uint8_t> out);

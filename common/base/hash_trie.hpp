@@ -73,7 +73,7 @@ class HashTrie {
     return put_in(root_, kTopShift, entry, is);
   }
 
-  // The entry for which `is` holds, for changes in place; nullptr: there is none. Its hash must not change. The pointer
+  // The entry for which `is` holds, for changes in place; nullptr: no such entry. Its hash must not change. The pointer
   // is valid until the next call of a function that is not const.
   template <class Is>
   Entry* edit(std::uint64_t hash, Is is) {
