@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// Why a decision is what it is.
+// The field `reason` of a decision.
 enum class Reason : std::uint8_t {
   within_limit,
   limit_exceeded,  // the action decided whether the request is allowed all the same
