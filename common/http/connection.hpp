@@ -85,7 +85,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   virtual void cancel_read() = 0;
   virtual bool input_waiting() = 0;  // bytes have arrived that were not read yet
   virtual void shut_output() = 0;
-  virtual void close_stream() = 0;    // cancels what is in flight
+  virtual void close_stream() = 0;    // closes the socket and cancels operations in flight
   virtual void destroy_stream() = 0;  // after close_stream(), nothing is in flight
 
   void end_opening();
@@ -123,7 +123,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   Output out_;
   std::size_t asked_bytes_ = 0;         // size of the write in flight
   std::size_t lingered_ = 0;            // bytes dropped while lingering
-  std::optional<std::uint64_t> asked_;  // slot of the request whose Admission is not decided yet
+  std::optional<std::uint64_t> asked_;  // slot of the request that waits for the handler's Admission
   Ticks read_deadline_ = 0;
   Ticks write_deadline_ = 0;
   RequestParser::Phase timed_ = RequestParser::Phase::idle;  // the phase that read_deadline_ limits

@@ -1,4 +1,4 @@
-// Connection, continued: handshake, time-outs, draining, freeing memory, closing.
+// Connection, third part: handshake, time-outs, draining, freeing memory, closing.
 #include <utility>
 
 #include "common/http/connection.hpp"

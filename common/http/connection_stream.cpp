@@ -1,4 +1,4 @@
-// Connection, continued: replies whose body is streamed.
+// Connection, second part: replies with a streamed body.
 #include "common/http/connection.hpp"
 #include "common/http/connection_host.hpp"
 

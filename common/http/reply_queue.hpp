@@ -24,11 +24,11 @@ class ReplyQueue {
   // Opens a slot for the next request and returns its number.
   std::uint64_t open(ReplyShape shape);
 
-  // Appends this reply to `out`, and those that waited for it. `last_closes`: the reply to the newest request gets
-  // `Connection: close`. Answers to slots that are not open are dropped.
+  // Appends this reply to `out`, and the replies that waited for it. `last_closes`: the reply to the newest request
+  // gets `Connection: close`. Answers to slots that are not open are dropped.
   void answer(std::uint64_t slot, const Response& response, std::string_view date, bool last_closes, Output& out);
 
-  // The same with a reply that begins a stream. False: it is answered, or dropped, and there is no stream.
+  // The same with a reply that begins a stream. False: the reply has no body or was dropped, so there is no stream.
   bool begin_stream(std::uint64_t slot, const Response& head, std::string_view date, bool last_closes,
                     StreamEvents& events, Output& out);
   bool stream_open(std::uint64_t slot) const;
@@ -36,7 +36,7 @@ class ReplyQueue {
   void write(std::uint64_t slot, std::string_view piece, Output& out);  // REQUIRES: in_turn(slot)
   // Ends the stream without calling its StreamEvents. `whole` false: the connection closes after the bytes so far.
   void end_stream(std::uint64_t slot, bool whole, Output& out);
-  // Finishes one open stream properly and returns its StreamEvents, for the caller to notify; nullptr: there is none.
+  // Finishes one open stream properly and returns its StreamEvents, for the caller to notify; nullptr: no open stream.
   StreamEvents* finish_next(Output& out);
   // The same for a closed connection: the body is not finished. nullptr: no stream is left, and all replies are
   // dropped.

@@ -37,7 +37,7 @@ std::string reason() {
   return text != nullptr ? text : "OpenSSL gives no reason";
 }
 
-// Password callback that gives none. OpenSSL's default would ask on the terminal.
+// A password callback that returns no password. OpenSSL's default would prompt on the terminal.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
 Owned<BIO> reader_of(const PemFile& file) {
