@@ -86,7 +86,7 @@ class HeadReader final : public beast::http::basic_parser<false> {
     }
   }
 
-  // Beast is given the head only, so none of these is called with content.
+  // Beast gets the head only, so it never calls these with content.
   void on_request_impl(beast::http::verb, Text, Text, int, Code&) override {}
   void on_header_impl(Code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, Code&) override {}

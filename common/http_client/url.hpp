@@ -1,4 +1,4 @@
-// The URL of a server: http://host[:port], https://host[:port], or unix:PATH.
+// Reads and writes the URL of a server: http://host[:port], https://host[:port], or unix:PATH.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -19,7 +19,7 @@ struct Url {
   std::string path;        // of the Unix socket
 };
 
-// Reads such a URL. It must not have a path, except for a single slash after the port. Error `url_malformed`: the text
+// Reads a URL. It must not have a path, except for a single slash after the port. Error `url_malformed`: the text
 // quotes the URL unless it contains an '@', because it may then contain a password.
 Result<Url> parse_url(std::string_view url);
 
