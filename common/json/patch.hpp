@@ -1,4 +1,4 @@
-// Writes JSON patches (RFC 6902), and compares JSON values with what they should be.
+// Writes JSON patches (RFC 6902), and checks whether a JSON value already has the wanted content.
 //
 // Thread safety: none.
 #pragma once
