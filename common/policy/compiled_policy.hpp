@@ -14,7 +14,8 @@
 
 namespace sluice::policy {
 
-// What a request is judged by: the limits and the enforcement of a policy, or of a plan that the caller named.
+// The compiled limits and the enforcement by which a request is judged. They come from a policy, or from a plan that
+// the caller named.
 struct Rulebook {
   std::string owner_id;  // policy or plan id
   bool is_policy = false;
@@ -29,6 +30,7 @@ struct Rulebook {
 // A full rollout. Shares are counted in ten-thousandths, because percentages have two decimals.
 inline constexpr std::uint32_t kWholeRollout = 10'000;
 
+// A policy with its compiled scope, expression and rulebook.
 struct CompiledPolicy {
   // The fields that matching reads come first, close together in memory.
   Scope scope;

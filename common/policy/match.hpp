@@ -32,7 +32,7 @@ struct Candidate {
 
 // nullptr: no such policy applies.
 struct Match {
-  const CompiledPolicy* decides = nullptr;  // ranks first among those that are not shadows; its mode may be off
+  const CompiledPolicy* decides = nullptr;  // ranks first among the policies that are not shadows; may be off
   const CompiledPolicy* shadow = nullptr;   // ranks first among the shadows, and above `decides`
 };
 

@@ -42,7 +42,7 @@ std::string_view meant(const std::array<Word, N>& words, std::string_view writte
   return found == words.end() ? std::string_view() : found->meant;
 }
 
-// "; did you mean "&&"?" if `found` is a word that stands for an operator elsewhere; else "".
+// "; did you mean "&&"?" if `found` is an operator of another language; else "".
 std::string operator_hint(const Token& found) {
   if (found.kind != TokenKind::word) return {};
   const std::string_view sign = meant(kOperatorWords, lower(found.raw));

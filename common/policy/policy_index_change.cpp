@@ -19,8 +19,8 @@ bool is_indexable(const Term& term) {
   return !owner && term.discriminates();
 }
 
-// The terms that form the key, those with the most values first. The number of entries is the product of the terms'
-// numbers of values. A term that would multiply it too much is left out of the key and only matched later.
+// The terms that form the key, in the order of dimensions. A policy has one entry for each combination of their values.
+// A term that would make too many combinations is left out of the key; it is only matched after the look-up.
 std::vector<const Term*> keyed_terms(const Scope& scope) {
   constexpr std::size_t kFewEntries = 64;
   std::vector<const Term*> by_size;
