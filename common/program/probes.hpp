@@ -2,8 +2,10 @@
 // has one.
 //
 // /readyz answers 200 while the listeners are up and the program does not drain. It does not depend on Redis,
-// PostgreSQL or other programs, because readiness gates the whole pod; its body lists what is degraded. Thread safety:
-// runs on its server's thread and calls the sources there, so what they read of workers must be atomic.
+// PostgreSQL or other programs, because readiness gates the whole pod; its body lists what is degraded.
+//
+// Thread safety: runs on its server's thread and calls the sources there. Values that the sources read from workers
+// must be atomic.
 #pragma once
 
 #include <functional>
@@ -32,7 +34,7 @@ class Probes final : public http::Handler {
   void set_ready() { ready_ = true; }
   void set_draining() { draining_ = true; }
 
-  // No route takes a body. One of up to 16 KiB is read all the same, so that the answer is 404 or 405 and not 413.
+  // No route takes a body. A body of up to 16 KiB is still read, so the answer is 404 or 405 and not 413.
   std::size_t body_limit(std::string_view, std::string_view) const override { return 16UL * 1024; }
   void handle(http::Request& request, http::Reply reply) override;
 
