@@ -1,5 +1,5 @@
 // One connection to one Redis, from the name lookup to its end. A thin driver that moves bytes; Handshake and Pipeline
-// know what they mean.
+// interpret them.
 //
 // Thread safety: none; it belongs to the io_context's thread. Pending operations keep the object alive, so the owner
 // may drop its pointer after close(). The owner is never called inside open(), write() or close(), and never after

@@ -34,8 +34,8 @@ class Pipeline {
 
   // Adds a command. The caller writes one whole RESP array before it calls any other function of the pipeline.
   CommandWriter& begin(ReplyHandler& handler, TimePoint deadline);
-  // As begin() for a command that cannot be sent: what is written is dropped, and the next report_failures() fails it
-  // with `unavailable`.
+  // As begin(), for a command that cannot be sent. The pipeline drops the written bytes, and the next report_failures()
+  // fails the command with `unavailable`.
   CommandWriter& refuse(ReplyHandler& handler);
 
   // Moves all waiting commands into `out`, replacing its content; from here on they count as sent. False and no change
