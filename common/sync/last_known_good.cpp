@@ -124,7 +124,7 @@ LastKnownGood::~LastKnownGood() {
 
 std::string LastKnownGood::path_of(Slot slot) const { return path_ + (slot == Slot::first ? ".1" : ".2"); }
 
-// nullopt if there is no file; a text as the error if it is damaged or unreadable.
+// Reads one file. nullopt: it does not exist. The error says why it is damaged or unreadable.
 std::expected<std::optional<LastKnownGood::Found>, std::string> LastKnownGood::read(Slot slot) const {
   const std::string path = path_of(slot);
   // O_NONBLOCK: if the path is a named pipe, opening it would otherwise block for ever.
@@ -156,8 +156,7 @@ std::uint64_t LastKnownGood::peek(Slot slot) const {
 Result<LastKnownGood::Loaded> LastKnownGood::load(const Check& check) const {
   const std::uint64_t first = peek(Slot::first);
   const std::uint64_t second = peek(Slot::second);
-  // Reads the newer file first. A file without a valid first line is read even before, so that it is reported as
-  // damage.
+  // Reads the newer file first. A file without a valid first line is read before that, so it is reported as damage.
   const bool second_first = second == 0 || (first != 0 && second > first);
   std::vector<std::string> damage;
   for (const Slot slot : {second_first ? Slot::second : Slot::first, second_first ? Slot::first : Slot::second}) {

@@ -33,7 +33,7 @@ inline constexpr PositionParameters kSince{"since", "chain"};  // the agent's sn
 // The position that the agent's watch announced and that the agent has not fetched yet.
 inline constexpr PositionParameters kHeard{"heard", "heard_chain"};
 
-// Response header (in lower case) and value by which the server says that the announced position is not part of
+// The response header (in lower case) and its value that mean: the announced position is not part of
 // PostgreSQL's history.
 inline constexpr std::string_view kHeardField = "sluice-heard";
 inline constexpr std::string_view kForeign = "foreign";

@@ -30,7 +30,7 @@ class ReportQueue {
   explicit ReportQueue(std::size_t most_rows = kMostRows, std::size_t most_at_once = kMaxCountsAtOnce)
       : most_rows_(most_rows), most_at_once_(most_at_once) {}
 
-  // Adds the usage of one interval. Counts with the same tenant, policy and outcome are added up, and those of the same
+  // Adds the usage of one interval. Adds up counts with the same tenant, policy and outcome, and counts of the same
   // subject. An interval without decisions makes no report. REQUIRES: intervals come in order; counts ≥ 0.
   void add(WallTime from, WallTime to, std::vector<UsageCount> counts, std::vector<ThrottledSubject> subjects = {});
 
