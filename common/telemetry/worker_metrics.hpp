@@ -42,7 +42,7 @@ class WorkerSlots {
   WorkerMetrics& at(std::size_t worker) { return slots_.at(worker); }
 
   std::uint64_t sum(std::atomic<std::uint64_t> WorkerMetrics::* member) const;
-  // false if any worker says no, true if all say yes, nullopt if some do not know yet and none says no.
+  // false if any worker has `no`; true if all have `yes`; otherwise nullopt, because some are still `unknown`.
   std::optional<bool> all(std::atomic<WorkerMetrics::Known> WorkerMetrics::* member) const;
 
  private:
