@@ -1,5 +1,5 @@
 // Authenticates agents from memory, for the sync routes. If memory does not suffice, find() returns what to query
-// first: PostgreSQL (for a new token or binding) or Kubernetes (for the identity of a pod).
+// first: PostgreSQL (for a new token or binding) or Kubernetes (a TokenReview, for the identity of a pod).
 //
 // A valid token is accepted from any address, also after failures. An address that has failed too often has at most one
 // review by Kubernetes in flight, so it cannot use up the reviews that others need.

@@ -119,6 +119,7 @@ bool Feed::stopping() const {
   return stopping_;
 }
 
+// Calls the callbacks of all look() calls that wait.
 void Feed::answer(bool asked) {
   std::vector<std::function<void(bool)>> asking;
   {
@@ -142,7 +143,8 @@ void Feed::run() {
   }
 }
 
-// Returns false if PostgreSQL could not be queried.
+// Runs one round, and calls the callbacks of the look() calls before it. Returns false if PostgreSQL could not be
+// queried.
 bool Feed::round() {
   rounds_.requested(steady_clock::now());
   const bool paced = rounds_.begin(steady_clock::now());
@@ -178,6 +180,7 @@ bool Feed::round() {
   return good;
 }
 
+// Reads the new revisions, or everything, in one transaction. Returns false if that failed.
 bool Feed::advance() {
   try {
     if (!connection_) {
@@ -217,6 +220,7 @@ bool Feed::advance() {
   }
 }
 
+// Makes this the newest state and passes it to the listener.
 void Feed::publish(World next) {
   next.number = world_ ? world_->number + 1 : 1;
   world_ = std::make_shared<const World>(std::move(next));
@@ -252,6 +256,7 @@ void Feed::await_next_round() {
   }
 }
 
+// Waits before the next attempt to reach PostgreSQL; ends early when the feed stops.
 void Feed::stay_away(std::chrono::nanoseconds time) {
   const Time end = steady_clock::now() + time;
   while (!stopping() && steady_clock::now() < end) {

@@ -88,14 +88,14 @@ class Feed {
   telemetry::Log& log_;
   Listener listener_;
   Statistics statistics_;
-  int wake_ = -1;  // an eventfd
+  int wake_ = -1;  // an eventfd; wakes the feed's thread
 
   // Only the feed's thread uses these.
   std::unique_ptr<Connection> connection_;
   WorldPtr world_;
   sluice::sync::Coalescer rounds_{kPace};
 
-  std::atomic<std::int64_t> busy_since_ms_{0};  // steady clock; 0: no round is going on
+  std::atomic<std::int64_t> busy_since_ms_{0};  // when the running round began (steady clock); 0: no round runs
   std::atomic<bool> loaded_{false};
 
   mutable std::mutex mutex_;  // guards the members below

@@ -144,6 +144,7 @@ pqxx::result read_rows(postgres::Transaction& tx, Kind kind, const std::vector<c
 
 using KeysOfKind = std::map<Kind, std::vector<const store::ObjectKey*>>;
 
+// Reads the changed agent tokens into the state.
 void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, World& world) {
   const auto touched = keys.find(Kind::agent_token);
   if (touched == keys.end()) return;
@@ -174,6 +175,7 @@ std::shared_ptr<const identity::Bindings> read_bindings(postgres::Transaction& t
   return bindings;
 }
 
+// Reads the changed objects into the state, and the owners of changed tenants.
 void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, World& world) {
   std::vector<sluice::sync::Edit> edits;
   std::vector<ObjectId> ids;  // ids of removals; must not reallocate, because edits point into it

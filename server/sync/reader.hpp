@@ -1,4 +1,4 @@
-// Reads the state that agents fetch from PostgreSQL: all of it, or what changed since a known state. The feed uses it.
+// Reads from PostgreSQL what agents fetch: the full state, or the changes since a known state. The feed uses it.
 //
 // Thread safety: none; runs in the caller's transaction. Everything throws what libpqxx throws.
 #pragma once

@@ -29,7 +29,7 @@ struct AgentToken {
   std::optional<identity::PodIdentity> pod = {};
   std::string bearer = {};  // the pod's token; Kubernetes reviews it again while a watch is open
   std::int64_t scope_since =
-      0;  // the revision since which the scope is unchanged; older states of the agent may be of another scope
+      0;  // the revision since which the scope is unchanged; an agent's older snapshot may be of another scope
 };
 
 using AgentTokens = std::map<std::string, std::shared_ptr<const AgentToken>, std::less<>>;
