@@ -53,7 +53,7 @@ void remove(postgres::Transaction& tx, const std::vector<std::int64_t>& seqs);
 // The number of all rows.
 std::int64_t count_waiting(postgres::Transaction& tx);
 
-// Returns tenant and id of those overrides that are not published yet.
+// Returns tenant and id of the overrides that are not published yet.
 std::set<std::pair<std::string, std::string>> unpublished(postgres::Transaction& tx,
                                                           std::span<const store::StoredObject> overrides);
 

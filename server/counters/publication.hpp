@@ -30,7 +30,7 @@ Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Iden
 // Writes all counter keys of these identities that have live overrides. Adds the keys that failed to the outbox.
 Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us);
 
-// All tenants with overrides, still without identities.
+// All tenants with overrides; their `hashes` are empty.
 std::vector<Identities> tenants_with_overrides(postgres::Transaction& tx);
 // Reads the identities of one tenant that have live overrides.
 void read_live_identities(postgres::Transaction& tx, Identities& tenant);

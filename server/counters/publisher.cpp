@@ -153,6 +153,7 @@ bool Publisher::run_once() {
   }
 }
 
+// Publishes everything again if Redis lost data, then publishes the outbox. Returns false if something failed.
 bool Publisher::serve(pqxx::connection& connection) {
   if (!link_.ready()) return true;  // a connect wakes the thread
   const auto marker = marker_.read();
@@ -181,6 +182,7 @@ bool Publisher::stopping() {
   return stopping_;
 }
 
+// Notes whether Redis may evict keys, and logs it when that changes.
 void Publisher::note_policy(const std::string& maxmemory_policy) {
   const bool evicts = !keeps(maxmemory_policy);
   if (statistics_.evicts.exchange(evicts) == evicts) return;
@@ -196,6 +198,7 @@ void Publisher::note_policy(const std::string& maxmemory_policy) {
       {{"maxmemory_policy", maxmemory_policy}});
 }
 
+// Counts the rows of the outbox. Every kTidyEvery also removes expired overrides.
 void Publisher::tidy(pqxx::connection& connection) {
   postgres::Transaction tx(connection);
   tx.enter(everything());
@@ -270,6 +273,8 @@ void Publisher::enqueue_uncertain(pqxx::connection& connection) {
   tx.commit();
 }
 
+// Publishes the rows of the outbox, except those of identities that another publisher has locked. Returns false if
+// something failed.
 bool Publisher::publish_outbox(pqxx::connection& connection) {
   bool good = true;
   for (std::int64_t seq = 0;;) {
