@@ -36,7 +36,8 @@ SELECT kind, tenant_id, id, version,
 FROM versions v FULL JOIN changes c USING (kind, tenant_id, id, version, organization_id)
 WHERE (v.revision, v.document IS NULL) IS DISTINCT FROM (c.revision, c.removed))";
 
-// The state before a change must equal the version before it.
+// The state before a change must equal the version before it. Keys are left out because of their fingerprint, settings
+// because their version 1 is not in versions.
 constexpr std::string_view kBeforeAndVersions = R"(
 SELECT a.kind, a.tenant_id, a.object_id, a.version, 'does not begin where the version before it ended'
 FROM audit a LEFT JOIN versions v
