@@ -120,6 +120,7 @@ bool Fleet::wait() {
   return !stopping_;
 }
 
+// Does what is due. `last`: stores everything that waits, because the server stops.
 void Fleet::run_once(bool last) {
   const Time now = steady_clock::now();
   try {
