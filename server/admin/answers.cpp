@@ -9,6 +9,7 @@ namespace {
 
 enum class Show : std::uint8_t { secret, placeholder };  // placeholder: for replays
 
+// Adds the executor's members to the open object, and closes it.
 std::string closed(const Answer& answer, const Outcome& outcome, Show show) {
   json::Writer out = *answer.object;
   if (answer.secret && show == Show::secret) out.field(answer.secret->member, answer.secret->text);

@@ -54,6 +54,7 @@ class Planner {
                         : store::find_all(tx_, kind, keys_of(wanted_.of(kind)));
   }
 
+  // Finds the objects of a kind to create, to update and to remove, and counts the unchanged ones.
   void compare(Kind kind) {
     KindChanges& changes = plan_.of(kind);
     std::vector<store::StoredObject> before = stored(kind);
@@ -89,6 +90,8 @@ class Planner {
       changes.remove.push_back(std::move(object));
   }
 
+  // Locks the objects that will change, and the ones that changed objects refer to. Throws Raced if one has changed
+  // since it was read.
   void lock(Kind kind) {
     const KindChanges& changes = plan_.of(kind);
     std::vector<store::StoredObject> rows;

@@ -62,7 +62,7 @@ struct Answer : http::Answer {
   // Shown in the object. A replay of the call shows null instead.
   std::optional<Secret> secret;
   // Set: the object gets a member "published". The value says whether Redis has everything that earlier calls wrote.
-  // The member is true if Redis also has what this call wrote.
+  // The member is true if the value is, and Redis also has what this call wrote.
   std::optional<bool> published;
   // Above 0: the call waits. It is repeated until its answer has no `wait`, or until this time after its arrival.
   std::chrono::milliseconds wait{0};

@@ -57,6 +57,7 @@ FinishedAnswer Executor::admit(postgres::Session& session, const Call& call) {
   return with_retries(session, call, &Executor::check_caller);
 }
 
+// Only authenticates the caller and checks its permission.
 FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& call) {
   postgres::Transaction tx(connection);
   identify(tx, call);
@@ -65,6 +66,7 @@ FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& 
   return answer;
 }
 
+// Runs `step`. Repeats it after a conflict or a lost connection, as long as nothing was committed.
 FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& call,
                                       FinishedAnswer (Executor::*step)(pqxx::connection&, const Call&)) {
   for (int attempts = 1;; ++attempts) {
@@ -89,6 +91,7 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
   }
 }
 
+// Authenticates the caller, enters its scope and checks its permission. Throws Refusal.
 auth::Principal Executor::identify(postgres::Transaction& tx, const Call& call) {
   const std::int64_t now_us = clock_.now_us();
   auto principal = auth::authenticate(tx, call.authorization, now_us);
@@ -121,6 +124,7 @@ struct Executor::Performed {
   }
 };
 
+// Runs the call up to its commit, or finds the stored answer of an earlier call with the same Idempotency-Key.
 Executor::Performed Executor::perform(pqxx::connection& connection, const Call& call) {
   postgres::Transaction tx(connection);
   if (call.route->one_state) tx.see_one_state();
@@ -163,6 +167,7 @@ Executor::Performed Executor::perform(pqxx::connection& connection, const Call& 
   return done;
 }
 
+// Runs the call, then publishes the overrides and resets that it committed.
 FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call) {
   const Performed done = perform(connection, call);
   if (done.counters.empty() || publisher_ == nullptr) return done.finished(done.counters.empty());
@@ -175,6 +180,7 @@ FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call)
   return published ? std::move(answer) : done.finished(false);
 }
 
+// The answer after an error of PostgreSQL that is not retried.
 FinishedAnswer Executor::failed(const std::exception& error, const Call& call) {
   const postgres::FailureClass failure = postgres::classify(error);
   const std::string what = postgres::describe(error);

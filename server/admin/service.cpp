@@ -165,6 +165,7 @@ void AdminService::admit(sluice::http::Request& head, sluice::http::Admission ad
   begin(head, std::make_shared<Pending>(std::move(admission)));
 }
 
+// Checks the request without PostgreSQL, and answers it or submits it to the pool.
 void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending> pending) {
   pending->call.request_id = http::request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
@@ -178,6 +179,7 @@ void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending
   submit(std::move(pending));
 }
 
+// Runs the call on a thread of the pool. The answer is sent by the loop, or the call waits (WaitingCalls).
 void AdminService::submit(std::shared_ptr<Pending> pending) {
   watch(pending);
   Pending& waiting = *pending;
@@ -199,6 +201,7 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
                                 waiting.call.request_id));
 }
 
+// Applies the time limit to a call.
 void AdminService::watch(const std::shared_ptr<Pending>& pending) {
   while (!calls_.empty() && calls_.front().expired()) calls_.pop_front();
   calls_.push_back(pending);
