@@ -47,6 +47,7 @@ struct Override {
   std::string policy_id;  // exactly one of policy_id and plan_id is set
   std::string plan_id;
   std::string limit_name;
+  Algorithm algorithm = Algorithm::token_bucket;               // of that limit: it decides the names of the numbers
   std::vector<std::pair<DimensionRef, std::string>> identity;  // all dimensions of the counter key, sorted
   std::optional<std::int64_t> limit;                           // "capacity" in the JSON of a bucket
   std::optional<Rate> rate;

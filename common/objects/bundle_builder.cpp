@@ -8,6 +8,7 @@
 #include "common/domain/credential.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
+#include "common/objects/bundle_lists.hpp"
 #include "common/objects/enforcement_json.hpp"
 #include "common/objects/override_json.hpp"
 #include "common/objects/policy_json.hpp"
@@ -20,66 +21,33 @@ constexpr std::size_t kMinSaltBytes = 16;
 
 }  // namespace
 
+BundleBuilder::BundleBuilder(ExpressionCheck check) : check_(check) {
+  for (const Kind kind : kAllKinds) ids_.emplace_back(info(kind).name);
+}
+
 void BundleBuilder::expect(Kind kind, std::size_t count) {
-  if (kind == Kind::tenant) {
-    bundle_.tenants.reserve(count);
-    tenants_.set_count(count);
-  } else if (kind == Kind::policy) {
-    bundle_.policies.reserve(count);
-    policies_.reserve(count);
-  } else if (kind == Kind::key) {
-    bundle_.keys.reserve(count);
-    keys_.reserve(count);
-  }
+  if (!info(kind).in_bundle) return;
+  if (kind == Kind::tenant) tenants_.set_count(count);
+  list_of(kind).reserve(bundle_, count);
+  ids(kind).reserve(count);
 }
 
 void BundleBuilder::read(Kind kind, const json::Value& value, const json::Place& at) {
   json::Fields fields(value, at, faults_);
-  switch (kind) {
-    case Kind::setting:
-      return read_settings(fields);
-    case Kind::organization:
-      return read_organization(fields);
-    case Kind::tenant:
-      return read_tenant(fields);
-    case Kind::plan:
-      return read_plan(fields);
-    case Kind::policy:
-      return read_policy(fields);
-    case Kind::key:
-      return read_key(fields);
-    case Kind::override_:
-      return read_override(fields);
-    case Kind::token:
-    case Kind::agent_token:
-    case Kind::binding:
-    case Kind::counter:
-      return;
-  }
+  if (kind == Kind::setting) return read_settings(fields);
+  list_of(kind).read(*this, fields);
 }
 
 ObjectIdView BundleBuilder::last(Kind kind) const {
-  switch (kind) {
-    case Kind::organization:
-      return {kind, "", bundle_.organizations.back().id};
-    case Kind::tenant:
-      return {kind, "", bundle_.tenants.back().id};
-    case Kind::plan:
-      return {kind, bundle_.plans.back().tenant_id, bundle_.plans.back().id};
-    case Kind::policy:
-      return {kind, bundle_.policies.back().tenant_id, bundle_.policies.back().id};
-    case Kind::key:
-      return {kind, bundle_.keys.back().tenant_id, bundle_.keys.back().id};
-    case Kind::override_:
-      return {kind, bundle_.overrides.back().tenant_id, bundle_.overrides.back().id};
-    case Kind::setting:
-    case Kind::token:
-    case Kind::agent_token:
-    case Kind::binding:
-    case Kind::counter:
-      break;
-  }
-  return {kind, "", ""};
+  if (kind == Kind::setting) return {kind, "", ""};
+  const BundleList& list = list_of(kind);
+  return list.id(bundle_, list.size(bundle_) - 1);
+}
+
+void BundleBuilder::add_id(Kind kind, json::Fields& fields, bool sound) {
+  const ObjectIdView id = last(kind);
+  ids(kind).add(fields, info(kind).local_id ? id.tenant_id : "", id.id,
+                {.index = list_of(kind).size(bundle_) - 1, .sound = sound});
 }
 
 void BundleBuilder::read_settings(json::Fields& fields) {
@@ -87,23 +55,19 @@ void BundleBuilder::read_settings(json::Fields& fields) {
   fields.reject_unknown();
 }
 
-void BundleBuilder::read_organization(json::Fields& fields) {
-  Organization& item = bundle_.organizations.emplace_back();
-  if (!fields.is_object()) return;
+void BundleBuilder::read_organization(json::Fields& fields, Organization& item) {
   item.id = read_id(fields, "organization");
   if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
-  organizations_.add(fields, "", item.id, {.index = bundle_.organizations.size() - 1});
+  add_id(Kind::organization, fields, true);
   fields.reject_unknown();
 }
 
-void BundleBuilder::read_tenant(json::Fields& fields) {
-  Tenant& item = bundle_.tenants.emplace_back();
-  if (!fields.is_object()) return;
+void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
   item.id = read_id(fields, "tenant");
   if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
   if (const auto id = fields.text("organization_id", kMaxNameBytes)) {
     item.organization_id = *id;
-    if (organizations_.find("", *id) == nullptr) {
+    if (ids(Kind::organization).find("", *id) == nullptr) {
       fields.fault("organization_id",
                    fmt::format("organization {} does not exist: add it to organizations", quoted(*id)));
     }
@@ -120,19 +84,7 @@ void BundleBuilder::read_tenant(json::Fields& fields) {
   fields.reject_unknown();
 }
 
-void BundleBuilder::read_plan(json::Fields& fields) {
-  Plan& item = bundle_.plans.emplace_back();
-  if (!fields.is_object()) return;
-  const std::size_t faults_before = faults_.count();
-  sluice::read_plan(fields, tenants_, item);
-  if (item.tenant_id.empty()) return;
-  plans_.add(fields, item.tenant_id, item.id,
-             {.index = bundle_.plans.size() - 1, .sound = faults_.count() == faults_before});
-}
-
-void BundleBuilder::read_policy(json::Fields& fields) {
-  Policy& item = bundle_.policies.emplace_back();
-  if (!fields.is_object()) return;
+void BundleBuilder::read_policy(json::Fields& fields, Policy& item) {
   const std::size_t faults_before = faults_.count();
   sluice::read_policy(fields, tenants_, item);
   if (check_ != nullptr && !item.match_expr.empty()) {
@@ -140,12 +92,11 @@ void BundleBuilder::read_policy(json::Fields& fields) {
   }
   if (item.tenant_id.empty()) return;
   if (!item.plan_id.empty()) check_plan(fields, item, faults_.count() == faults_before);
-  policies_.add(fields, item.tenant_id, item.id,
-                {.index = bundle_.policies.size() - 1, .sound = faults_.count() == faults_before});
+  add_id(Kind::policy, fields, faults_.count() == faults_before);
 }
 
 void BundleBuilder::check_plan(json::Fields& fields, const Policy& policy, bool sound) {
-  IdIndex::Entry* const plan = plans_.find(policy.tenant_id, policy.plan_id);
+  IdIndex::Entry* const plan = ids(Kind::plan).find(policy.tenant_id, policy.plan_id);
   if (plan == nullptr) {
     fields.fault("plan_id",
                  fmt::format("plan {} does not exist in tenant {}", quoted(policy.plan_id), quoted(policy.tenant_id)));
@@ -158,9 +109,7 @@ void BundleBuilder::check_plan(json::Fields& fields, const Policy& policy, bool 
   }
 }
 
-void BundleBuilder::read_key(json::Fields& fields) {
-  ApiKey& item = bundle_.keys.emplace_back();
-  if (!fields.is_object()) return;
+void BundleBuilder::read_key(json::Fields& fields, ApiKey& item) {
   item.tenant_id = tenants_.read_tenant_id(fields);
   item.id = read_id(fields, "key");
   if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
@@ -176,17 +125,15 @@ void BundleBuilder::read_key(json::Fields& fields) {
                            [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
   }
   item.expires_at = fields.timestamp("expires_at");
-  keys_.add(fields, "", item.id, {.index = bundle_.keys.size() - 1});
+  add_id(Kind::key, fields, true);
   fields.reject_unknown();
 }
 
-void BundleBuilder::read_override(json::Fields& fields) {
-  Override& item = bundle_.overrides.emplace_back();
-  if (!fields.is_object()) return;
+void BundleBuilder::read_override(json::Fields& fields, Override& item) {
   const std::size_t faults_before = faults_.count();
-  sluice::read_override(fields, tenants_, {bundle_.plans, bundle_.policies, plans_, policies_}, item);
+  sluice::read_override(fields, tenants_, {bundle_.plans, bundle_.policies, ids(Kind::plan), ids(Kind::policy)}, item);
   if (item.tenant_id.empty()) return;
-  overrides_.add(fields, item.tenant_id, item.id, {.index = bundle_.overrides.size() - 1});
+  add_id(Kind::override_, fields, true);
   if (faults_.count() == faults_before) check_single(fields, item);
 }
 

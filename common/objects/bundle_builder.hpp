@@ -24,7 +24,7 @@ namespace sluice {
 
 class BundleBuilder {
  public:
-  explicit BundleBuilder(ExpressionCheck check) : check_(check) {}
+  explicit BundleBuilder(ExpressionCheck check);
 
   // How many objects of a kind will come. For tenants it must be said before the first is read: a tenant that is not
   // found may be one with a faulty id.
@@ -42,13 +42,24 @@ class BundleBuilder {
   Bundle take() { return std::move(bundle_); }
 
  private:
+  friend struct BundleLists;  // its rows call the readers
+
+  IdIndex& ids(Kind kind) { return ids_[static_cast<std::size_t>(kind)]; }
+  // An object that refers to nothing but its tenant.
+  template <class Item, class Read>
+  void read_of_tenant(Kind kind, json::Fields& fields, Item& item, Read read) {
+    const std::size_t faults_before = faults_.count();
+    read(fields, tenants_, item);
+    if (!item.tenant_id.empty()) add_id(kind, fields, faults_.count() == faults_before);
+  }
+  // Adds the object read last to the ids in use. `sound`: it was read without a fault.
+  void add_id(Kind kind, json::Fields& fields, bool sound);
   void read_settings(json::Fields& fields);
-  void read_organization(json::Fields& fields);
-  void read_tenant(json::Fields& fields);
-  void read_plan(json::Fields& fields);
-  void read_policy(json::Fields& fields);
-  void read_key(json::Fields& fields);
-  void read_override(json::Fields& fields);
+  void read_organization(json::Fields& fields, Organization& item);
+  void read_tenant(json::Fields& fields, Tenant& item);
+  void read_policy(json::Fields& fields, Policy& item);
+  void read_key(json::Fields& fields, ApiKey& item);
+  void read_override(json::Fields& fields, Override& item);
   void check_plan(json::Fields& fields, const Policy& policy, bool sound);
   void check_single(json::Fields& fields, const Override& item);
 
@@ -56,11 +67,7 @@ class BundleBuilder {
   Bundle bundle_;
   json::FaultList faults_;
   TenantIndex tenants_;
-  IdIndex organizations_{"organization"};
-  IdIndex plans_{"plan"};
-  IdIndex policies_{"policy"};
-  IdIndex keys_{"key"};
-  IdIndex overrides_{"override"};
+  std::vector<IdIndex> ids_;                              // by kind
   std::unordered_map<std::string, std::string> targets_;  // of an override → its id
 };
 

@@ -3,6 +3,7 @@
 // Thread safety: the table is constant.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,6 @@ enum class Kind : std::uint8_t {
   binding,
   counter
 };
-inline constexpr std::size_t kKinds = 11;
 
 // Whom an object belongs to. A holder's reach is the platform, an organization, or some of its tenants.
 enum class Ownership : std::uint8_t { platform, organization, tenant, holder };
@@ -42,6 +42,7 @@ struct Reference {
 };
 
 struct KindInfo {
+  Kind kind;
   std::string_view name;       // "policy": in versions, changes, audit and messages
   std::string_view plural;     // "policies": the SQL table, and the list in a bundle; "" where there is neither
   std::string_view sync_name;  // in snapshots for agents; "" where agents do not get it
@@ -51,17 +52,51 @@ struct KindInfo {
   unsigned lock_rank;  // a transaction locks rows in ascending order: what refers comes before what it refers to
   std::span<const Reference> references;
 
-  std::string_view table() const { return plural; }
-  bool in_tenant() const { return owner == Ownership::tenant; }
-  bool to_agents() const { return !sync_name.empty(); }
+  constexpr std::string_view table() const { return plural; }
+  constexpr bool in_tenant() const { return owner == Ownership::tenant; }
+  constexpr bool to_agents() const { return !sync_name.empty(); }
 };
 
-const KindInfo& info(Kind kind);
+namespace kinds {
 
-inline constexpr std::array kAllKinds{Kind::setting,     Kind::organization, Kind::tenant,    Kind::plan,
-                                      Kind::policy,      Kind::key,          Kind::override_, Kind::token,
-                                      Kind::agent_token, Kind::binding,      Kind::counter};
-static_assert(kAllKinds.size() == kKinds);
+inline constexpr std::array kOfTenant{Reference{Kind::organization, "organization_id"}};
+inline constexpr std::array kInTenant{Reference{Kind::tenant, "tenant_id"}};
+inline constexpr std::array kOfPolicy{Reference{Kind::tenant, "tenant_id"}, Reference{Kind::plan, "plan_id"}};
+inline constexpr std::array kOfOverride{Reference{Kind::tenant, "tenant_id"}, Reference{Kind::plan, "plan_id"},
+                                        Reference{Kind::policy, "policy_id"}};
+inline constexpr std::array kOfHolder{Reference{Kind::organization, "organization_id"},
+                                      Reference{.to = Kind::tenant, .member = "tenant_ids", .list = true}};
+
+// clang-format off
+inline constexpr std::array kTable{
+    // kind, name, plural, sync_name, owner, local_id, in_bundle, lock_rank, references
+    KindInfo{Kind::setting, "setting", "settings", "settings", Ownership::platform, false, false, 9, {}},
+    KindInfo{Kind::organization, "organization", "organizations", "organization", Ownership::platform, false, true, 8, {}},
+    KindInfo{Kind::tenant, "tenant", "tenants", "tenant", Ownership::organization, false, true, 7, kOfTenant},
+    KindInfo{Kind::plan, "plan", "plans", "plan", Ownership::tenant, true, true, 2, kInTenant},
+    KindInfo{Kind::policy, "policy", "policies", "policy", Ownership::tenant, true, true, 1, kOfPolicy},
+    KindInfo{Kind::key, "key", "keys", "key", Ownership::tenant, false, true, 3, kInTenant},
+    KindInfo{Kind::override_, "override", "overrides", "", Ownership::tenant, true, true, 0, kOfOverride},
+    KindInfo{Kind::token, "token", "tokens", "", Ownership::holder, false, false, 6, kOfHolder},
+    KindInfo{Kind::agent_token, "agent-token", "agent_tokens", "", Ownership::holder, false, false, 5, kOfHolder},
+    KindInfo{Kind::binding, "binding", "bindings", "", Ownership::holder, false, false, 4, kOfHolder},
+    KindInfo{Kind::counter, "counter", "", "", Ownership::tenant, true, false, 10, {}},
+};
+// clang-format on
+
+}  // namespace kinds
+
+inline constexpr std::size_t kKinds = kinds::kTable.size();
+
+constexpr const KindInfo& info(Kind kind) { return kinds::kTable[static_cast<std::size_t>(kind)]; }
+
+inline constexpr std::array<Kind, kKinds> kAllKinds = [] {
+  std::array<Kind, kKinds> all;
+  for (std::size_t i = 0; i < kKinds; ++i) all[i] = static_cast<Kind>(i);
+  return all;
+}();
+static_assert(std::ranges::all_of(kAllKinds, [](Kind kind) { return info(kind).kind == kind; }),
+              "the rows of the table stand in the order of Kind");
 
 // All kinds in the order in which rows are locked.
 std::span<const Kind> lock_order();

@@ -87,7 +87,10 @@ const Limit* read_limit_name(json::Fields& fields, const Owner& owner, Override&
   item.limit_name = *name;
   if (owner.limits == nullptr) return nullptr;
   const auto found = std::ranges::find(*owner.limits, *name, &Limit::name);
-  if (found != owner.limits->end()) return &*found;
+  if (found != owner.limits->end()) {
+    item.algorithm = found->algorithm;
+    return &*found;
+  }
   std::string names;
   for (const Limit& limit : *owner.limits) names.append(names.empty() ? "" : ", ").append(limit.name);
   fields.fault("limit_name", fmt::format("{} has no limit {}: its limits are {}",
@@ -188,7 +191,7 @@ void write_identity(json::Writer& out, const Override& item) {
   out.end_object();
 }
 
-void write_override(json::Writer& out, const Override& item, Algorithm algorithm) {
+void write_override(json::Writer& out, const Override& item) {
   out.begin_object();
   out.field("tenant_id", item.tenant_id);
   out.field("id", item.id);
@@ -199,8 +202,8 @@ void write_override(json::Writer& out, const Override& item, Algorithm algorithm
   write_identity(out, item);
   out.key("set");
   out.begin_object();
-  if (item.limit) out.field(traits_of(algorithm).capacity, *item.limit);
-  if (item.rate) out.field(traits_of(algorithm).rate, to_string(*item.rate));
+  if (item.limit) out.field(traits_of(item.algorithm).capacity, *item.limit);
+  if (item.rate) out.field(traits_of(item.algorithm).rate, to_string(*item.rate));
   if (item.window) out.field("window", format_duration(*item.window));
   if (item.lease_ttl) out.field("lease_ttl", format_duration(*item.lease_ttl));
   out.end_object();

@@ -32,7 +32,6 @@ std::string target_of(const Override& item);
 // Its identity as a JSON object: part of what write_override() writes.
 void write_identity(json::Writer& out, const Override& item);
 
-// `algorithm` of the limit it replaces numbers of.
-void write_override(json::Writer& out, const Override& item, Algorithm algorithm);
+void write_override(json::Writer& out, const Override& item);
 
 }  // namespace sluice

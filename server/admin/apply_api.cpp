@@ -51,13 +51,14 @@ class Writer {
   // Removes overrides first, because new ones may replace them. Removes an object before those that it refers to.
   void write(const std::optional<std::string>& setting) {
     remove(Kind::override_);
-    for (const Kind kind : {Kind::organization, Kind::tenant, Kind::plan, Kind::policy, Kind::key}) {
+    for (const Kind kind : kAllKinds) {
+      if (!info(kind).in_bundle) continue;
       create(kind);
       update(kind);
     }
-    create(Kind::override_);
-    update(Kind::override_);
-    for (const Kind kind : {Kind::policy, Kind::plan, Kind::key, Kind::tenant}) remove(kind);
+    for (const Kind kind : lock_order()) {
+      if (info(kind).in_bundle && kind != Kind::override_) remove(kind);
+    }
     if (setting) update_setting(*setting);
     check_unindexed();
   }

@@ -12,9 +12,6 @@
 namespace sluice::server::admin {
 namespace {
 
-// In the order in which rows are locked.
-constexpr std::array kLockOrder{Kind::override_, Kind::policy, Kind::plan, Kind::key, Kind::tenant, Kind::organization};
-
 std::vector<store::ObjectKey> keys_of(const std::vector<store::RowDraft>& rows) {
   std::vector<store::ObjectKey> keys;
   keys.reserve(rows.size());
@@ -29,7 +26,8 @@ class Planner {
 
   ApplyPlan plan() {
     find_doomed_tenants();
-    for (const Kind kind : kLockOrder) {
+    for (const Kind kind : lock_order()) {
+      if (!info(kind).in_bundle) continue;
       compare(kind);
       lock(kind);
     }

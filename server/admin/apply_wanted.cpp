@@ -8,6 +8,7 @@
 #include "common/base/text.hpp"
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
+#include "common/objects/bundle_lists.hpp"
 #include "common/objects/override_json.hpp"
 #include "common/objects/policy_json.hpp"
 #include "common/objects/tenant_json.hpp"
@@ -18,11 +19,13 @@ namespace {
 
 using ById = std::unordered_map<std::string, store::StoredObject>;
 
-template <class Item>
-ById stored(postgres::Transaction& tx, Kind kind, const std::vector<Item>& items) {
+// The stored objects with the ids of the bundle's. REQUIRES: ids of this kind are not of a tenant.
+ById stored(postgres::Transaction& tx, Kind kind, const Bundle& bundle) {
+  const BundleList& list = list_of(kind);
   std::vector<store::ObjectKey> keys;
-  keys.reserve(items.size());
-  for (const Item& item : items) keys.push_back({.kind = kind, .organization_id = {}, .tenant_id = {}, .id = item.id});
+  for (std::size_t i = 0; i < list.size(bundle); ++i) {
+    keys.push_back({.kind = kind, .organization_id = {}, .tenant_id = {}, .id = std::string(list.id(bundle, i).id)});
+  }
   ById found;
   for (store::StoredObject& object : store::find_all(tx, kind, keys)) {
     std::string id = object.key.id;
@@ -42,13 +45,9 @@ class Reader {
     read_tenants();
     // Refuses before reading the tenants' objects: the caller may not write all of these tenants.
     if (!faults_.empty()) body_.refuse(std::move(faults_));
-    for (const Plan& plan : bundle_.plans) add_local(Kind::plan, plan, canonical(plan, write_plan), {});
-    for (Policy policy : bundle_.policies) {
-      policy.version = 1;  // the store counts versions
-      add_local(Kind::policy, policy, canonical(policy, write_policy), policy_columns(policy));
+    for (const Kind kind : kAllKinds) {
+      if (info(kind).in_bundle && info(kind).in_tenant()) read_objects(kind);
     }
-    read_keys();
-    read_overrides();
     if (!faults_.empty()) body_.refuse(std::move(faults_));
     return std::move(wanted_);
   }
@@ -74,7 +73,7 @@ class Reader {
   }
 
   void read_organizations() {
-    const ById known = stored(context_.tx, Kind::organization, bundle_.organizations);
+    const ById known = stored(context_.tx, Kind::organization, bundle_);
     const auth::Principal& caller = context_.principal;
     const bool may_create =
         auth::allows(caller.role, auth::Permission::manage_organizations) && caller.reach() == auth::Level::platform;
@@ -119,7 +118,7 @@ class Reader {
 
   void read_tenants() {
     if (!options_.organization_id.empty()) default_organization();
-    const ById known = stored(context_.tx, Kind::tenant, bundle_.tenants);
+    const ById known = stored(context_.tx, Kind::tenant, bundle_);
     for (std::size_t i = 0; i < bundle_.tenants.size(); ++i) {
       Tenant item = bundle_.tenants[i];
       const auto found = known.find(item.id);
@@ -155,51 +154,52 @@ class Reader {
     }
   }
 
-  template <class Item>
-  void add_local(Kind kind, const Item& item, std::string document, std::vector<store::ExtraColumn> extra) {
-    wanted_.of(kind).push_back({.key = {kind, organizations_.at(item.tenant_id), item.tenant_id, item.id},
-                                .document = std::move(document),
-                                .extra = std::move(extra)});
+  void read_objects(Kind kind) {
+    const BundleList& list = list_of(kind);
+    if (!info(kind).local_id) check_owners(kind);
+    for (std::size_t i = 0; i < list.size(bundle_); ++i) {
+      if (kind == Kind::policy) {
+        read_policy(bundle_.policies[i]);
+      } else if (kind == Kind::override_) {
+        read_override(i);
+      } else {
+        add(list.id(bundle_, i), canonical(bundle_, kind, i));
+      }
+    }
   }
 
-  void read_keys() {
-    const ById known = stored(context_.tx, Kind::key, bundle_.keys);
-    for (std::size_t i = 0; i < bundle_.keys.size(); ++i) {
-      const ApiKey& item = bundle_.keys[i];
-      const auto found = known.find(item.id);
-      if (found != known.end() && found->second.key.tenant_id != item.tenant_id) {
-        fault("keys", i, "tenant_id",
-              fmt::format("key {} belongs to tenant {}, and does not move to another", quoted(item.id),
-                          found->second.key.tenant_id));
-      }
-      add_local(Kind::key, item, canonical(item, write_key), {});
+  void add(const ObjectIdView& id, std::string document, std::vector<store::ExtraColumn> extra = {}) {
+    const std::string tenant_id(id.tenant_id);
+    wanted_.of(id.kind).push_back({.key = {id.kind, organizations_.at(tenant_id), tenant_id, std::string(id.id)},
+                                   .document = std::move(document),
+                                   .extra = std::move(extra)});
+  }
+
+  // Ids of this kind are not of a tenant: one may be taken by an object of another.
+  void check_owners(Kind kind) {
+    const BundleList& list = list_of(kind);
+    const ById known = stored(context_.tx, kind, bundle_);
+    for (std::size_t i = 0; i < list.size(bundle_); ++i) {
+      const ObjectIdView id = list.id(bundle_, i);
+      const auto found = known.find(std::string(id.id));
+      if (found == known.end() || found->second.key.tenant_id == id.tenant_id) continue;
+      fault(info(kind).plural, i, "tenant_id",
+            fmt::format("{} {} belongs to tenant {}, and does not move to another", info(kind).name, quoted(id.id),
+                        found->second.key.tenant_id));
     }
+  }
+
+  void read_policy(Policy policy) {
+    policy.version = 1;  // the store counts versions
+    add({Kind::policy, policy.tenant_id, policy.id}, canonical(policy, write_policy), policy_columns(policy));
   }
 
   // Leaves out expired overrides: the server removes them by itself.
-  void read_overrides() {
-    std::unordered_map<std::string, const std::vector<Limit>*> plans;
-    std::unordered_map<std::string, const std::vector<Limit>*> policies;
-    if (bundle_.overrides.empty()) return;
-    for (const Plan& plan : bundle_.plans) plans.emplace(place_of(plan.tenant_id, plan.id), &plan.limits);
-    for (const Policy& policy : bundle_.policies) {
-      const auto* const limits =
-          policy.plan_id.empty() ? &policy.limits : plans.at(place_of(policy.tenant_id, policy.plan_id));
-      policies.emplace(place_of(policy.tenant_id, policy.id), limits);
-    }
-    for (std::size_t i = 0; i < bundle_.overrides.size(); ++i) {
-      const Override& item = bundle_.overrides[i];
-      if (auto reserved = reserved_id_fault(item)) fault("overrides", i, "id", std::move(*reserved));
-      if (item.expires_at && item.expires_at->time_since_epoch().count() <= context_.now_us) continue;
-      const std::vector<Limit>& limits = item.policy_id.empty()
-                                             ? *plans.at(place_of(item.tenant_id, item.plan_id))
-                                             : *policies.at(place_of(item.tenant_id, item.policy_id));
-      const Algorithm algorithm = std::ranges::find(limits, item.limit_name, &Limit::name)->algorithm;
-      const auto write = [algorithm](json::Writer& out, const Override& written) {
-        write_override(out, written, algorithm);
-      };
-      add_local(Kind::override_, item, canonical(item, write), override_columns(item));
-    }
+  void read_override(std::size_t index) {
+    const Override& item = bundle_.overrides[index];
+    if (auto reserved = reserved_id_fault(item)) fault("overrides", index, "id", std::move(*reserved));
+    if (item.expires_at && item.expires_at->time_since_epoch().count() <= context_.now_us) return;
+    add({Kind::override_, item.tenant_id, item.id}, canonical(item, write_override), override_columns(item));
   }
 
   Context& context_;

@@ -58,9 +58,10 @@ std::string bundle_text(postgres::Transaction& tx, const BundlePart& part) {
   const auto global = tree.parse(settings ? std::string_view(settings->document) : std::string_view("{}"));
   const std::string_view mode = global ? global->text_of("mode") : std::string_view();
   if (!mode.empty() && mode != "enforce") out += fmt::format(R"(,"mode":"{}")", mode);
-  for (const Kind kind : {Kind::organization, Kind::tenant, Kind::plan, Kind::policy}) append_list(tx, part, kind, out);
-  if (part.keys) append_list(tx, part, Kind::key, out);
-  if (part.overrides) append_list(tx, part, Kind::override_, out);
+  for (const Kind kind : kAllKinds) {
+    const bool wanted = kind == Kind::key ? part.keys : kind == Kind::override_ ? part.overrides : true;
+    if (info(kind).in_bundle && wanted) append_list(tx, part, kind, out);
+  }
   return out += "}\n";
 }
 

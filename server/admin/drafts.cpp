@@ -14,9 +14,8 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 #include "common/objects/bundle_builder.hpp"
+#include "common/objects/bundle_lists.hpp"
 #include "common/objects/override_json.hpp"
-#include "common/objects/policy_json.hpp"
-#include "common/objects/tenant_json.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/policy_index.hpp"
 #include "common/policy/scope.hpp"
@@ -28,6 +27,18 @@ namespace sluice::server::admin {
 namespace {
 
 constexpr std::size_t kMaxConflicts = 20;  // conflicting policies to warn of
+
+// The warnings about the body, among those of the bundle.
+Faults warnings_about(const Bundle& bundle, Kind kind) {
+  const std::string own = fmt::format("/{}/0", info(kind).plural);
+  Faults found;
+  for (Fault& warning : policy::warnings(bundle)) {
+    if (warning.pointer != own && !warning.pointer.starts_with(own + "/")) continue;
+    warning.pointer.erase(0, own.size());
+    found.push_back(std::move(warning));
+  }
+  return found;
+}
 
 // The small bundle that a body is read in: the body and stored objects around it. The body is the first of its kind's
 // list.
@@ -72,6 +83,8 @@ class Surroundings {
   void read();
   // REQUIRES: read() was called.
   const Bundle& bundle() const { return bundle_; }
+  // What will be stored of the body, an object of a tenant. REQUIRES: read() was called.
+  Draft draft(std::vector<store::ExtraColumn> extra = {}) const;
   // The rules that read() compiled. `id`, `document`: the body as it will be stored. REQUIRES: read() was called, and
   // bundle() is not called any more.
   counters::RulesPtr take_rules(const std::string& id, const std::string& document);
@@ -114,6 +127,15 @@ void Surroundings::read() {
   snapshot_ = std::move(*built);
 }
 
+Draft Surroundings::draft(std::vector<store::ExtraColumn> extra) const {
+  const BundleList& list = list_of(kind_);
+  const ObjectIdView id = list.id(bundle_, 0);
+  return {.key = {kind_, organization_id_, std::string(id.tenant_id), std::string(id.id)},
+          .document = canonical(bundle_, kind_, 0),
+          .extra = std::move(extra),
+          .warnings = warnings_about(bundle_, kind_)};
+}
+
 counters::RulesPtr Surroundings::take_rules(const std::string& id, const std::string& document) {
   add(kind_, id, document);
   const auto take = [this](Kind kind) { return std::move(documents_[static_cast<std::size_t>(kind)]); };
@@ -139,18 +161,6 @@ void Surroundings::refuse(Faults faults) const {
     }
   }
   http::refuse_faults(422, mine.empty() ? std::move(elsewhere) : std::move(mine));
-}
-
-// The warnings about the body, among those of the bundle.
-Faults warnings_about(const Bundle& bundle, Kind kind) {
-  const std::string own = fmt::format("/{}/0", info(kind).plural);
-  Faults found;
-  for (Fault& warning : policy::warnings(bundle)) {
-    if (warning.pointer != own && !warning.pointer.starts_with(own + "/")) continue;
-    warning.pointer.erase(0, own.size());
-    found.push_back(std::move(warning));
-  }
-  return found;
 }
 
 std::string digest_text(const std::string& text) {
@@ -192,20 +202,7 @@ Faults policy_warnings(postgres::Transaction& tx, const Policy& item) {
   return found;
 }
 
-// The limit that an override of the bundle replaces. Reading the bundle has checked that it exists.
-const Limit& overridden_limit(const Bundle& bundle, const Override& item) {
-  std::string plan_id = item.plan_id;
-  const std::vector<Limit>* limits = nullptr;
-  if (!item.policy_id.empty()) {
-    const auto policy = std::ranges::find(bundle.policies, item.policy_id, &Policy::id);
-    plan_id = policy->plan_id;
-    limits = &policy->limits;
-  }
-  if (!plan_id.empty()) limits = &std::ranges::find(bundle.plans, plan_id, &Plan::id)->limits;
-  return *std::ranges::find(*limits, item.limit_name, &Limit::name);
-}
-
-// Refuses a second override for the same limit and identity. An expired override counts until its row is removed.
+// A limit has at most one override for an identity. One that has ended counts until it is removed.
 void check_target(postgres::Transaction& tx, const Override& item, const std::string& target) {
   const pqxx::result rows = tx.exec(
       "SELECT id, coalesce(expires_at <= now(), false) FROM overrides WHERE tenant_id = $1 AND target = $2::bytea "
@@ -220,6 +217,10 @@ void check_target(postgres::Transaction& tx, const Override& item, const std::st
 }
 
 }  // namespace
+
+std::string canonical(const Bundle& bundle, Kind kind, std::size_t index) {
+  return canonical(bundle, [&](json::Writer& out, const Bundle& all) { list_of(kind).write(out, all, index); });
+}
 
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy) {
   const bool indexable = policy::is_indexable(policy::compile_scope(policy.scope));
@@ -243,7 +244,7 @@ Draft draft_organization(postgres::Transaction& tx, const json::Value& body) {
   surroundings.read();
   const Organization& item = surroundings.bundle().organizations.front();
   return {.key = {Kind::organization, item.id, "", item.id},
-          .document = canonical(item, write_organization),
+          .document = canonical(surroundings.bundle(), Kind::organization, 0),
           .extra = {},
           .warnings = {}};
 }
@@ -261,9 +262,16 @@ Draft draft_tenant(postgres::Transaction& tx, const json::Value& body) {
   surroundings.read();
   const Tenant& item = surroundings.bundle().tenants.front();
   return {.key = {Kind::tenant, item.organization_id, item.id, item.id},
-          .document = canonical(item, write_tenant),
+          .document = canonical(surroundings.bundle(), Kind::tenant, 0),
           .extra = {},
           .warnings = {}};
+}
+
+Draft draft_in_tenant(postgres::Transaction& tx, Kind kind, const json::Value& body) {
+  Surroundings surroundings(tx, kind, body);
+  surroundings.add_tenant();
+  surroundings.read();
+  return surroundings.draft();
 }
 
 Draft draft_plan(postgres::Transaction& tx, const json::Value& body) {
@@ -278,11 +286,7 @@ Draft draft_plan(postgres::Transaction& tx, const json::Value& body) {
                            tenant_id, id),
                    Kind::override_);
   surroundings.read();
-  const Plan& item = surroundings.bundle().plans.front();
-  Draft draft{.key = {Kind::plan, surroundings.organization_id(), item.tenant_id, item.id},
-              .document = canonical(item, write_plan),
-              .extra = {},
-              .warnings = warnings_about(surroundings.bundle(), Kind::plan)};
+  Draft draft = surroundings.draft();
   draft.rules = surroundings.take_rules(draft.key.id, draft.document);
   return draft;
 }
@@ -301,25 +305,10 @@ Draft draft_policy(postgres::Transaction& tx, const json::Value& body) {
   surroundings.read();
   const Policy& item = surroundings.bundle().policies.front();
   check_unindexed(tx, item);
-  Faults warnings = warnings_about(surroundings.bundle(), Kind::policy);
-  for (Fault& conflict : policy_warnings(tx, item)) warnings.push_back(std::move(conflict));
-  Draft draft{.key = {Kind::policy, surroundings.organization_id(), item.tenant_id, item.id},
-              .document = canonical(item, write_policy),
-              .extra = policy_columns(item),
-              .warnings = std::move(warnings)};
+  Draft draft = surroundings.draft(policy_columns(item));
+  for (Fault& conflict : policy_warnings(tx, item)) draft.warnings.push_back(std::move(conflict));
   draft.rules = surroundings.take_rules(draft.key.id, draft.document);
   return draft;
-}
-
-Draft draft_key(postgres::Transaction& tx, const json::Value& body) {
-  Surroundings surroundings(tx, Kind::key, body);
-  surroundings.add_tenant();
-  surroundings.read();
-  const ApiKey& item = surroundings.bundle().keys.front();
-  return {.key = {Kind::key, surroundings.organization_id(), item.tenant_id, item.id},
-          .document = canonical(item, write_key),
-          .extra = {},
-          .warnings = {}};
 }
 
 Draft draft_override(postgres::Transaction& tx, const json::Value& body) {
@@ -337,17 +326,10 @@ Draft draft_override(postgres::Transaction& tx, const json::Value& body) {
                      Kind::policy);
   }
   surroundings.read();
-  const Bundle& bundle = surroundings.bundle();
-  const Override& item = bundle.overrides.front();
+  const Override& item = surroundings.bundle().overrides.front();
   if (auto reserved = reserved_id_fault(item)) http::refuse_fault(422, "/id", std::move(*reserved));
   check_target(tx, item, digest_text(target_of(item)));
-  const Limit& limit = overridden_limit(bundle, item);
-  Draft draft{
-      .key = {Kind::override_, surroundings.organization_id(), item.tenant_id, item.id},
-      .document = canonical(item, [&limit](json::Writer& out,
-                                           const Override& written) { write_override(out, written, limit.algorithm); }),
-      .extra = override_columns(item),
-      .warnings = {}};
+  Draft draft = surroundings.draft(override_columns(item));
   draft.rules = surroundings.take_rules(draft.key.id, draft.document);
   return draft;
 }

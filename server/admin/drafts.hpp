@@ -41,7 +41,8 @@ Draft draft_tenant(postgres::Transaction& tx, const json::Value& body);
 Draft draft_plan(postgres::Transaction& tx, const json::Value& body);
 Draft draft_policy(postgres::Transaction& tx, const json::Value& body);
 Draft draft_override(postgres::Transaction& tx, const json::Value& body);
-Draft draft_key(postgres::Transaction& tx, const json::Value& body);  // with its key_hash
+// Of a kind that refers to nothing but its tenant. Keys come with their key_hash.
+Draft draft_in_tenant(postgres::Transaction& tx, Kind kind, const json::Value& body);
 
 // The canonical form, which is stored. `write`: write_plan and the like.
 template <class Item, class Write>
@@ -50,6 +51,8 @@ std::string canonical(const Item& item, Write write) {
   write(out, item);
   return out.take();
 }
+// The same of an object of a bundle.
+std::string canonical(const Bundle& bundle, Kind kind, std::size_t index);
 
 // Columns of the table that are stored beside the document.
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy);

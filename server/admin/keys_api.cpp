@@ -29,6 +29,6 @@ json::Value complete_key(json::Tree& tree, const json::Value& body, const store:
 
 }  // namespace
 
-const Resource kKeys{Kind::key, "/v1/admin/keys", &draft_key, &key_id, nullptr, &complete_key};
+const Resource kKeys{Kind::key, "/v1/admin/keys", &in_tenant<Kind::key>, &key_id, nullptr, &complete_key};
 
 }  // namespace sluice::server::admin

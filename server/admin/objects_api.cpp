@@ -33,11 +33,6 @@ std::string slug(std::string_view name) {
   return id;
 }
 
-template <Kind kind>
-std::string id_from_name(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
-  return made_id(tx, kind, tenant_id, body.text_of("name"));
-}
-
 // "" for a policy in shorthand: its codec makes an id from its content.
 std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
   json::FaultList ignored;

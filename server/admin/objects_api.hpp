@@ -33,6 +33,16 @@ struct Resource {
                           std::optional<Secret>& secret) = nullptr;
 };
 
+template <Kind kind>
+Draft in_tenant(postgres::Transaction& tx, const json::Value& body) {
+  return draft_in_tenant(tx, kind, body);
+}
+// An id made of the body's member `name`.
+template <Kind kind>
+std::string id_from_name(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
+  return made_id(tx, kind, tenant_id, body.text_of("name"));
+}
+
 extern const Resource kOrganizations;
 extern const Resource kTenants;
 extern const Resource kPlans;

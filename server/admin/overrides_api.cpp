@@ -46,11 +46,8 @@ json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value&
   return json::edited(tree, body, kDropped, {&expires_at, 1});
 }
 
-std::string override_id(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
-  return made_id(tx, Kind::override_, tenant_id, body.text_of("name"));
-}
-
-const Resource kOverrides{Kind::override_, "/v1/admin/overrides", &draft_override, &override_id, &translate_ttl};
+const Resource kOverrides{Kind::override_, "/v1/admin/overrides", &draft_override, &id_from_name<Kind::override_>,
+                          &translate_ttl};
 
 // Whether Redis has this override as it was stored before this call.
 bool is_published(Context& context, const store::StoredObject& item) {

@@ -1,0 +1,28 @@
+// The lists of a bundle by kind, for code that treats all kinds alike: one row for each kind says how an object is read
+// into its list and written from it.
+//
+// Thread safety: the rows are constant; they work on what their callers own.
+#pragma once
+
+#include <cstddef>
+
+#include "common/domain/bundle.hpp"
+#include "common/json/writer.hpp"
+#include "common/objects/bundle_builder.hpp"
+#include "common/objects/object_id.hpp"
+
+namespace sluice {
+
+struct BundleList {
+  void (*reserve)(Bundle& bundle, std::size_t objects);
+  void (*read)(BundleBuilder& builder, json::Fields& fields);  // appends one object
+  std::size_t (*size)(const Bundle& bundle);
+  ObjectIdView (*id)(const Bundle& bundle, std::size_t index);
+  // Writes the canonical form.
+  void (*write)(json::Writer& out, const Bundle& bundle, std::size_t index);
+};
+
+// REQUIRES: bundles have a list of this kind.
+const BundleList& list_of(Kind kind);
+
+}  // namespace sluice
