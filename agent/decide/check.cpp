@@ -20,9 +20,8 @@ void Check::start(InFlight::Place place, const Caller& caller, CheckRequest& req
   switch (selection_.kind) {
     case Selection::Kind::rulebooks:
       return send_to_store();
-    case Selection::Kind::no_policy:
-    case Selection::Kind::mode_off:
-      return answer(decision_without_store(selection_, *caller.tenant, request));
+    case Selection::Kind::settled:
+      return answer(settled_decision(selection_, request));
     case Selection::Kind::unknown_plan:
       return refuse({.kind = Refusal::Kind::unknown_plan});
     case Selection::Kind::missing_dimension:

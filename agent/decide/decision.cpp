@@ -179,20 +179,15 @@ Decision make_decision(const Selection& selection, const CheckRequest& request, 
   return decision;
 }
 
-Decision decision_without_store(const Selection& selection, const policy::TenantView& tenant,
-                                const CheckRequest& request) {
+Decision settled_decision(const Selection& selection, const CheckRequest& request) {
   Decision decision;
   decision.request_id = request.request_id;
   decision.explain = request.explain;
   decision.candidates = selection.candidates;
-  if (selection.kind == Selection::Kind::mode_off) {
-    decision.reason = Reason::mode_off;
-    name_rulebook(*selection.first(), decision);
-    return decision;
-  }
-  decision.reason = Reason::no_policy;
-  decision.allowed = !tenant.tenant.default_deny;
+  decision.reason = selection.settled.reason;
+  decision.allowed = selection.settled.allowed;
   decision.action = decision.allowed ? Action::allow : Action::deny;
+  if (selection.first() != nullptr) name_rulebook(*selection.first(), decision);
   return decision;
 }
 

@@ -39,9 +39,8 @@ void prepare_call(const policy::TenantView& tenant, const CheckRequest& request,
 Decision make_decision(const policy::Selection& selection, const CheckRequest& request,
                        std::span<const Judgement> judgements);
 
-// Decision for a selection without rulebooks to judge: no_policy and mode_off.
-Decision decision_without_store(const policy::Selection& selection, const policy::TenantView& tenant,
-                                const CheckRequest& request);
+// Decision for a selection that is settled without counters.
+Decision settled_decision(const policy::Selection& selection, const CheckRequest& request);
 
 // Returns one lease id for all leases that the judgements took, including those of shadows, so that one release frees
 // all of them. Returns "" if no lease was taken. Sets decision.lease_expires_at_us to the earliest expiry.

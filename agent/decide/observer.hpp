@@ -16,8 +16,8 @@ struct DecidedCheck {
   const Decision& decision;
   const policy::TenantView& tenant;
   const CheckRequest& request;
-  const policy::Rulebook* rulebook;       // the deciding one; nullptr for no_policy
-  std::span<const Judgement> judgements;  // empty for no_policy and mode_off
+  const policy::Rulebook* rulebook;       // the deciding one; nullptr where none decides
+  std::span<const Judgement> judgements;  // empty where no counters are asked
   std::string_view traceparent;
   std::chrono::nanoseconds took;
 };

@@ -1,5 +1,6 @@
 #include "common/policy/selection.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "common/policy/explain.hpp"
@@ -21,6 +22,12 @@ std::string missing_dimension(const Rulebook& rulebook, const CheckRequest& requ
   return {};
 }
 
+Selection settle(Selection& selection, Reason reason, bool allowed) {
+  selection.kind = Selection::Kind::settled;
+  selection.settled = {.reason = reason, .allowed = allowed};
+  return std::move(selection);
+}
+
 }  // namespace
 
 Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
@@ -40,14 +47,14 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
     std::vector<Candidate> all;
     Match found = match(snapshot, tenant, request, now_us, request.explain ? &all : nullptr);
     if (request.explain) selection.candidates = explain(found, all, request);
-    if (!found.decides && !found.shadow) return selection;
+    if (!found.decides && !found.shadow) return settle(selection, Reason::no_policy, !tenant.tenant.default_deny);
     first = found.decides ? &found.decides->rulebook : &found.shadow->rulebook;
     if (found.decides && found.shadow) beside = &found.shadow->rulebook;
   }
   selection.mode = effective_mode(snapshot.mode, tenant.tenant.mode, first->enforcement.mode);
   selection.rulebooks.push_back({first, selection.mode == Mode::shadow ? Role::shadow : Role::decides});
-  selection.kind = selection.mode == Mode::off ? Selection::Kind::mode_off : Selection::Kind::rulebooks;
-  if (selection.mode == Mode::off) return selection;
+  if (selection.mode == Mode::off) return settle(selection, Reason::mode_off, true);
+  selection.kind = Selection::Kind::rulebooks;
   // A shadow never refuses a request. Its counter key treats an absent dimension as a value of its own.
   if (selection.enforced()) {
     selection.missing = missing_dimension(*first, request);

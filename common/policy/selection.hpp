@@ -30,16 +30,23 @@ struct SelectedRulebook {
 struct Selection {
   enum class Kind : std::uint8_t {
     rulebooks,          // `rulebooks` judge
-    no_policy,          // nothing matches: the tenant's default answers
-    mode_off,           // the deciding policy or plan is switched off
+    settled,            // `settled` answers without counters
     unknown_plan,       // the tenant has no such plan, or its callers may not choose one
     missing_dimension,  // the counter key needs a dimension that the request lacks
   };
   static constexpr std::size_t kMostRulebooks = 2;  // a deciding policy and a shadow policy beside it
 
-  Kind kind = Kind::no_policy;
+  // An answer that needs no counters: no_policy (the tenant's default answers), mode_off (the deciding policy or plan
+  // is switched off).
+  struct Settled {
+    Reason reason = Reason::no_policy;
+    bool allowed = true;
+  };
+
+  Kind kind = Kind::settled;
+  Settled settled;
   // The decision shows the policy and the numbers of the first rulebook. If nothing is enforced, that one is a shadow.
-  // Empty for no_policy and unknown_plan.
+  // Empty if no policy and no plan decides.
   boost::container::static_vector<SelectedRulebook, kMostRulebooks> rulebooks;
   Mode mode = Mode::enforce;  // the effective mode of the first rulebook
   std::string missing;        // the name of the dimension; for missing_dimension only

@@ -69,10 +69,8 @@ std::string_view reason_of(const Selection& selection) {
   switch (selection.kind) {
     case Selection::Kind::rulebooks:
       return !selection.enforced() ? "shadow" : "judged";
-    case Selection::Kind::no_policy:
-      return "no_policy";
-    case Selection::Kind::mode_off:
-      return "mode_off";
+    case Selection::Kind::settled:
+      return to_string(selection.settled.reason);
     case Selection::Kind::unknown_plan:
       return "unknown_plan";
     case Selection::Kind::missing_dimension:
@@ -82,14 +80,12 @@ std::string_view reason_of(const Selection& selection) {
 }
 
 // Whether the request is allowed; "null" if that depends on counters.
-std::string_view allowed_text(const Selection& selection, const policy::TenantView& tenant) {
+std::string_view allowed_text(const Selection& selection) {
   switch (selection.kind) {
     case Selection::Kind::rulebooks:
       return !selection.enforced() ? "true" : "null";
-    case Selection::Kind::no_policy:
-      return tenant.tenant.default_deny ? "false" : "true";
-    case Selection::Kind::mode_off:
-      return "true";
+    case Selection::Kind::settled:
+      return selection.settled.allowed ? "true" : "false";
     case Selection::Kind::unknown_plan:
     case Selection::Kind::missing_dimension:
       break;
@@ -130,7 +126,7 @@ std::string answer_of(const Selection& selection, const policy::TenantView& tena
                       const store::Revision& revision) {
   std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
                                 json::string_literal(question.tenant_id), revision.number,
-                                allowed_text(selection, tenant), reason_of(selection), selection.mode == Mode::shadow);
+                                allowed_text(selection), reason_of(selection), selection.mode == Mode::shadow);
   if (selection.first() != nullptr) append_rulebook(out, selection, tenant, question.request);
   out += ',';
   write_candidates(selection.candidates, out);
