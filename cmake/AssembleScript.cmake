@@ -6,7 +6,9 @@
 #   --@entries NAME...   functions for state beside the state key, bound to the local variables NAME
 # In the frame the line --@judge stands for an if over the kinds, with each part's section as its branch; --@entries and
 # --@names stand for the functions and their variables. @KIND@ is a kind's number.
-# BODY, where it is given, is a script whose line --@body stands for what the assembled frame has behind its own --@body.
+#
+# The lines --@head, --@first_pass and --@second_pass divide the frame into sections and leave no trace in the script.
+# AROUND, if it is given, is another script. In it the same lines stand for these sections of the assembled frame.
 
 cmake_policy(VERSION 3.25)
 
@@ -98,15 +100,25 @@ foreach(kind IN LISTS kinds)
   string(REPLACE "@${kind}@" "${number_of_${kind}}" script "${script}")
 endforeach()
 
-string(FIND "${script}" "--@body\n" at)
-if(BODY)
-  math(EXPR at "${at} + 8")
-  string(SUBSTRING "${script}" ${at} -1 body)
-  indent(body "  ")
-  file(READ ${BODY} script)
-  string(REPLACE "  --@body\n" "${body}" script "${script}")
+# Puts into `section`_text what follows the line --@`section` of the script, up to the line --@`next`.
+function(cut section next)
+  string(FIND "${script}" "--@${section}\n" from)
+  string(SUBSTRING "${script}" ${from} -1 text)
+  string(FIND "${text}" "--@${next}\n" size)
+  string(SUBSTRING "${text}" 0 ${size} text)
+  string(REPLACE "--@${section}\n" "" text "${text}")
+  set(${section}_text "${text}" PARENT_SCOPE)
+endfunction()
+if(AROUND)
+  cut(head first_pass)
+  cut(first_pass second_pass)
+  cut(second_pass end)
+  file(READ ${AROUND} script)
+  place(head "")
+  place(first_pass "  ")
+  place(second_pass "    ")
 else()
-  string(REPLACE "--@body\n" "" script "${script}")
+  string(REGEX REPLACE "--@(head|first_pass|second_pass)\n" "" script "${script}")
 endif()
 string(REGEX MATCH "(--)?@[a-z_]+@?" left "${script}")
 if(left)

@@ -29,7 +29,6 @@ void Check::start(InFlight::Place place, const Caller& caller, CheckRequest& req
   }
 }
 
-// The store judges all rulebooks in one call.
 void Check::send_to_store() {
   judgement_count_ = open_ = selection_.rulebooks.size();
   reserve(judgement_count_);
@@ -38,8 +37,10 @@ void Check::send_to_store() {
     judgement.rulebook = selection_.rulebooks[i].rulebook;
     judgement.role = selection_.rulebooks[i].role;
     judgement.call.explain = request_->explain && i == 0;  // a decision lists the limits of the first rulebook only
+    calls_[i].enforced = judgement.role == policy::Role::decides;
     prepare_call(*caller_->tenant, *request_, judgement);
   }
+  if (judgement_count_ == 1) return decider_.store().judge(judgements_[0].call, answers_[0]);
   decider_.store().judge_all(std::span(calls_).first(judgement_count_));
 }
 
@@ -51,7 +52,7 @@ void Check::reserve(std::size_t judgements) {
   calls_.clear();
   for (std::size_t i = 0; i < judgements; ++i) {
     answers_.emplace_back(*this, i);
-    calls_.push_back({&judgements_[i].call, &answers_[i]});
+    calls_.push_back({.call = &judgements_[i].call, .listener = &answers_[i]});
   }
 }
 

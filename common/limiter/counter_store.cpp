@@ -1,6 +1,12 @@
 #include "common/limiter/counter_store.hpp"
 
+#include <algorithm>
+
 namespace sluice::limiter {
+
+std::size_t enforced_count(std::span<const RulebookCall> calls) {
+  return static_cast<std::size_t>(std::ranges::find(calls, false, &RulebookCall::enforced) - calls.begin());
+}
 
 std::string_view to_string(StoreFault fault) {
   switch (fault) {

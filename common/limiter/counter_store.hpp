@@ -95,11 +95,15 @@ class JudgeListener {
  protected:
   ~JudgeListener() = default;
 };
-// One rulebook of a decision that judges several, each on its own counters.
+// One rulebook of a decision that judges several. Each rulebook has counters of its own.
 struct RulebookCall {
   const Call* call = nullptr;
   JudgeListener* listener = nullptr;
+  bool enforced = true;  // false: a shadow
 };
+// How many of the calls are enforced. REQUIRES: the enforced ones come first.
+std::size_t enforced_count(std::span<const RulebookCall> calls);
+
 class LeaseListener {
  public:
   virtual void settled(const StoreResult<LeaseOutcome>& result) = 0;
@@ -121,11 +125,12 @@ class CounterStore {
  public:
   virtual ~CounterStore() = default;
   virtual void judge(const Call& call, JudgeListener& listener) = 0;
-  // Judges each rulebook by itself: a denial by one does not stop the others from being charged. The calls and
-  // listeners live until each listener was told; `calls` itself may go when this returns.
-  virtual void judge_all(std::span<const RulebookCall> calls) {
-    for (const RulebookCall& each : calls) judge(*each.call, *each.listener);
-  }
+  // Judges all rulebooks of one decision. If all enforced ones admit, all of them are charged; otherwise none is. Their
+  // Outcome::allowed says whether this rulebook's own limits admit. A shadow is judged and charged by itself, and its
+  // failure fails no other rulebook.
+  // The calls and listeners live until the last listener was told. `calls` itself may go when this returns.
+  // REQUIRES: the enforced ones come first, their keys share a hash tag, and none of these keys stands twice.
+  virtual void judge_all(std::span<const RulebookCall> calls) = 0;
   virtual void release(std::span<const LeaseRef> leases, LeaseListener& listener) = 0;
   virtual void renew(std::span<const LeaseRef> leases, LeaseListener& listener) = 0;
   // All overrides of one key; limits not named lose theirs.

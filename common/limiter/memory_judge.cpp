@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include <boost/container/static_vector.hpp>
 
@@ -19,14 +20,17 @@ class Judging {
   Judging(const Call& call, std::span<Cell* const> cells, double now)
       : call_(call), program_(*call.program), cells_(cells), now_(now) {}
 
+  // Returns false where a quota's period does not hold now.
   bool read_and_judge(std::span<const PeriodBounds> periods);
-  void charge_and_report(Outcome& outcome);
+  bool admits() const { return allowed_; }
+  // `charges`: whether to charge. REQUIRES: false unless this admits.
+  void charge_and_report(bool charges, Outcome& outcome);
 
  private:
   void load(std::size_t group);
   void apply_override(const OverrideEntry& entry, std::size_t rule);
   Judged judge_rule(std::size_t rule, double last);
-  Charged charge_rule(std::size_t rule, double charge, Outcome& outcome);
+  Charged charge_rule(std::size_t rule, double charge, bool charges, Outcome& outcome);
   void store(std::size_t group, double longest);
 
   const Call& call_;
@@ -128,9 +132,9 @@ bool Judging::read_and_judge(std::span<const PeriodBounds> periods) {
   return true;
 }
 
-Charged Judging::charge_rule(std::size_t i, double charge, Outcome& outcome) {
+Charged Judging::charge_rule(std::size_t i, double charge, bool charges, Outcome& outcome) {
   const Terms& terms = terms_[i];
-  if (!program_.rules[i].keeps_entries) return limiter::charge(terms, &values_[at_[i]], now_, charge, allowed_);
+  if (!program_.rules[i].keeps_entries) return limiter::charge(terms, &values_[at_[i]], now_, charge, charges);
   if (!entries_[i]) return {terms.limit, 0, 0};
   if (charge == 0 || !program_.rules[i].takes_leases) return entries_[i]->charge(terms, now_, charge, {});
   outcome.lease_ttl_us[i] = static_cast<std::int64_t>(terms.p);
@@ -156,7 +160,7 @@ void Judging::store(std::size_t g, double longest) {
   cell.expires_ms = std::floor(now_ / 1000) + ttl_ms;
 }
 
-void Judging::charge_and_report(Outcome& outcome) {
+void Judging::charge_and_report(bool charges, Outcome& outcome) {
   outcome.allowed = allowed_;
   outcome.now_us = static_cast<std::int64_t>(now_);
   boost::container::static_vector<LimitReport, kMaxLimitsPerPlan> reports;
@@ -166,8 +170,8 @@ void Judging::charge_and_report(Outcome& outcome) {
     bool charged = false;
     double longest = 0;
     for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
-      double charge = allowed_ ? terms_[i].cost : 0;
-      Charged c = charge_rule(i, charge, outcome);
+      double charge = charges ? terms_[i].cost : 0;
+      Charged c = charge_rule(i, charge, charges, outcome);
       reports.push_back({waits_[i] == 0, static_cast<std::int64_t>(terms_[i].limit),
                          static_cast<std::int64_t>(std::max(0.0, c.left)), static_cast<std::int64_t>(c.reset_us),
                          waits_[i], static_cast<std::int64_t>(c.hold_us)});
@@ -194,8 +198,21 @@ std::optional<Outcome> judge_in_memory(const Call& call, std::span<Cell* const> 
                                        std::span<const PeriodBounds> periods, std::int64_t now_us) {
   Judging judging(call, cells, static_cast<double>(now_us));
   std::optional<Outcome> outcome;  // filled where it is returned: it is large
-  if (judging.read_and_judge(periods)) judging.charge_and_report(outcome.emplace());
+  if (judging.read_and_judge(periods)) judging.charge_and_report(judging.admits(), outcome.emplace());
   return outcome;
+}
+
+bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t now_us, std::span<Outcome> out) {
+  std::vector<Judging> judgings;
+  judgings.reserve(parts.size());
+  bool all_admit = true;
+  for (const MemoryPart& part : parts) {
+    Judging& judging = judgings.emplace_back(*part.call, part.cells, static_cast<double>(now_us));
+    if (!judging.read_and_judge(part.periods)) return false;
+    all_admit = all_admit && judging.admits();
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) judgings[i].charge_and_report(all_admit, out[i]);
+  return true;
 }
 
 std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports) {

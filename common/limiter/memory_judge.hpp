@@ -16,6 +16,17 @@ namespace sluice::limiter {
 std::optional<Outcome> judge_in_memory(const Call& call, std::span<Cell* const> cells,
                                        std::span<const PeriodBounds> periods, std::int64_t now_us);
 
+// One of several rulebooks that are judged together: its call, its cells and its quotas' bounds, as above.
+struct MemoryPart {
+  const Call* call = nullptr;
+  std::span<Cell* const> cells;
+  std::span<const PeriodBounds> periods;
+};
+// Judges all parts and, if all admit, charges all of them. out[i].allowed says whether part i admits.
+// Returns false, and charges nothing, where a quota's period does not hold now.
+// REQUIRES: no cell stands twice.
+bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t now_us, std::span<Outcome> out);
+
 // The limit a decision reports: of those that deny the one with the longest wait, else the one with the smallest share
 // left; the first in plan order on a tie. Index into `reports`, which are by rule.
 std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports);

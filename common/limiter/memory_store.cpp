@@ -47,6 +47,44 @@ Outcome MemoryCounters::judge(const Call& call) {
   return *std::move(outcome);
 }
 
+std::vector<Outcome> MemoryCounters::judge_together(std::span<const Call* const> calls) {
+  Shard& shard = shard_of(HashedKey(calls[0]->keys[0]));
+  std::lock_guard lock(shard.mutex);
+  const std::int64_t now = clock_.now_us();
+  struct Found {
+    std::array<Cell*, kMaxLimitsPerPlan> cells;
+    std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
+  };
+  std::vector<Found> found(calls.size());
+  std::vector<MemoryPart> parts;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const Call& call = *calls[i];
+    const std::size_t groups = call.program->groups.size();
+    for (std::size_t g = 0; g < groups; ++g) {
+      const HashedKey key(call.keys[g]);
+      found[i].cells[g] = &shard.cells.cell(shard.cells.place_of(key), key);
+    }
+    if (call.program->has_quotas) quota_periods(*call.program, now, found[i].periods);
+    parts.push_back({&call, std::span(found[i].cells.data(), groups), found[i].periods});
+  }
+  std::vector<Outcome> outcomes(calls.size());
+  judge_together_in_memory(parts, now, outcomes);  // the periods hold: they are those of now
+  shard.cells.sweep(static_cast<double>(now));
+  return outcomes;
+}
+
+void MemoryStore::judge_all(std::span<const RulebookCall> calls) {
+  const std::size_t enforced = enforced_count(calls);
+  if (enforced > 1) {
+    std::vector<const Call*> together;
+    for (const RulebookCall& each : calls.first(enforced)) together.push_back(each.call);
+    const std::vector<Outcome> outcomes = counters_.judge_together(together);
+    for (std::size_t i = 0; i < enforced; ++i) calls[i].listener->judged(outcomes[i]);
+    calls = calls.subspan(enforced);
+  }
+  for (const RulebookCall& each : calls) judge(*each.call, *each.listener);
+}
+
 template <class Each>
 void MemoryCounters::for_each_lease(std::span<const LeaseRef> leases, Each each) {
   for (const LeaseRef& lease : leases) {

@@ -21,6 +21,9 @@ class MemoryCounters {
   explicit MemoryCounters(const Clock& clock, std::size_t shards = 64);
 
   Outcome judge(const Call& call);
+  // As CounterStore::judge_all() does with the rulebooks that are enforced together.
+  // REQUIRES: at least one call; their keys share a hash tag, and none stands twice.
+  std::vector<Outcome> judge_together(std::span<const Call* const> calls);
   LeaseOutcome release(std::span<const LeaseRef> leases);
   LeaseOutcome renew(std::span<const LeaseRef> leases);
   void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries);
@@ -48,6 +51,7 @@ class MemoryStore final : public CounterStore {
   explicit MemoryStore(MemoryCounters& counters) : counters_(counters) {}
 
   void judge(const Call& call, JudgeListener& listener) override { listener.judged(counters_.judge(call)); }
+  void judge_all(std::span<const RulebookCall> calls) override;
   void release(std::span<const LeaseRef> leases, LeaseListener& listener) override {
     listener.settled(counters_.release(leases));
   }

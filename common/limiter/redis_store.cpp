@@ -38,11 +38,11 @@ class RedisStore::Pending : public redis::ReplyHandler {
   explicit Pending(RedisStore& store) : store_(store) {}
   virtual ~Pending() = default;
 
-  void start(Script script) {
+  void start(Script script, std::optional<Deadline> deadline = {}) {
     script_ = script;
     missing_ = retried_ = false;
     started_ = steady_clock::now();
-    deadline_ = started_ + store_.deadline_;
+    deadline_ = deadline.value_or(started_ + store_.deadline_);
     send(CallBy::hash);
   }
   void resend() { send(CallBy::hash); }
@@ -68,6 +68,10 @@ class RedisStore::Pending : public redis::ReplyHandler {
       store_.retry_on_new_connection(*this);
       return;
     }
+    if (reply.error_code() == "TRYAGAIN" && split()) {
+      if (store_.observer_.failed) store_.observer_.failed(error.fault);
+      return;
+    }
     if (error.fault == StoreFault::authentication) store_.reconnect_soon();
     fail(error);
   }
@@ -77,7 +81,11 @@ class RedisStore::Pending : public redis::ReplyHandler {
   virtual void write(redis::CommandWriter& out, CallBy by) = 0;
   virtual void answered(const redis::Reply& reply) = 0;
   virtual void failed(const StoreError& error) = 0;
+  // Redis Cluster refuses a call of several keys while it moves their slot, if the keys are on different nodes. Sends
+  // calls of fewer keys and returns true, or returns false if the call cannot be split.
+  virtual bool split() { return false; }
 
+  Deadline deadline() const { return deadline_; }
   void send(CallBy by) { write(store_.client_.begin(*this, deadline_), by); }
   void fail(const StoreError& error) {
     if (store_.observer_.failed) store_.observer_.failed(error.fault);
@@ -98,13 +106,12 @@ class RedisStore::Judgement final : public Pending {
  public:
   using Pending::Pending;
 
-  void begin(const Call& call, JudgeListener& listener) {
+  void begin(const Call& call, JudgeListener& listener, std::optional<Deadline> deadline = {}) {
     call_ = &call;
     listener_ = &listener;
     turned_ = false;
-    if (call.program->has_quotas)
-      quota_periods(*call.program, store_.clock_.now_us() + store_.clock_ahead_us_, periods_);
-    start(Script::check);
+    if (call.program->has_quotas) quota_periods(*call.program, store_.redis_now_us(), periods_);
+    start(Script::check, deadline);
   }
 
  private:
@@ -116,9 +123,8 @@ class RedisStore::Judgement final : public Pending {
     if (read->outcome) return settle(std::move(*read->outcome));
     if (turned_) return fail({StoreFault::clock, false});
     turned_ = true;
-    std::int64_t now = read->wrong_period.now_us;
-    store_.clock_ahead_us_ = now - store_.clock_.now_us();
-    quota_periods(*call_->program, now, periods_);
+    store_.learn_redis_now(read->wrong_period.now_us);
+    quota_periods(*call_->program, read->wrong_period.now_us, periods_);
     send(CallBy::hash);
   }
   void failed(const StoreError& error) override { settle(std::unexpected(error)); }
@@ -133,6 +139,94 @@ class RedisStore::Judgement final : public Pending {
   JudgeListener* listener_ = nullptr;
   bool turned_ = false;  // was asked again with another period
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods_{};
+};
+
+// Several rulebooks in one script call.
+class RedisStore::JointJudgement final : public Pending {
+ public:
+  using Pending::Pending;
+
+  // REQUIRES: as judge_all(), and all calls share a hash tag.
+  void add(const RulebookCall& call) { calls_.push_back(call); }
+  void begin() {
+    turned_ = false;
+    find_periods(store_.redis_now_us());
+    start(Script::check_many);
+  }
+
+ private:
+  void find_periods(std::int64_t now_us) {
+    periods_.resize(calls_.size());
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      const Program& program = *calls_[i].call->program;
+      if (program.has_quotas) quota_periods(program, now_us, periods_[i]);
+    }
+  }
+
+  void write(redis::CommandWriter& out, CallBy by) override {
+    parts_.clear();
+    for (std::size_t i = 0; i < calls_.size(); ++i) parts_.push_back({calls_[i].call, periods_[i]});
+    write_check_many(out, parts_, enforced_count(calls_), by);
+  }
+
+  // Tells each rulebook its own outcome. Those whose period has ended are asked once more.
+  void answered(const redis::Reply& reply) override {
+    if (reply.elements.size() != calls_.size()) return fail({StoreFault::protocol, true});
+    const std::size_t enforced = enforced_count(calls_);
+    std::size_t again = 0;  // calls_[0, again) are asked once more
+    std::int64_t now_us = 0;
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      StoreResult<CheckReply> read = read_part(reply.elements[i], *calls_[i].call, i < enforced && enforced > 1);
+      if (read && !read->outcome && !turned_) {
+        now_us = read->wrong_period.now_us;
+        calls_[again++] = calls_[i];
+      } else if (read && read->outcome) {
+        calls_[i].listener->judged(*std::move(read->outcome));
+      } else {
+        tell_failure(calls_[i], read ? StoreError{StoreFault::clock, false} : read.error());
+      }
+    }
+    calls_.resize(again);
+    if (again == 0) return rest();
+    turned_ = true;
+    store_.learn_redis_now(now_us);
+    find_periods(now_us);
+    send(CallBy::hash);
+  }
+  static StoreResult<CheckReply> read_part(const redis::Reply& reply, const Call& call, bool together) {
+    if (reply.is_error()) return std::unexpected(classify_error(reply));
+    return read_check(reply, call, together);
+  }
+  void tell_failure(const RulebookCall& call, const StoreError& error) {
+    if (store_.observer_.failed) store_.observer_.failed(error.fault);
+    call.listener->judged(std::unexpected(error));
+  }
+
+  // The enforced rulebooks stay together. Each shadow gets a call of its own.
+  bool split() override {
+    const std::size_t kept = std::max<std::size_t>(1, enforced_count(calls_));
+    if (kept == calls_.size()) return false;
+    for (const RulebookCall& shadow : std::span(calls_).subspan(kept)) {
+      store_.take(store_.idle_judgements_).begin(*shadow.call, *shadow.listener, deadline());
+    }
+    calls_.resize(kept);
+    send(CallBy::hash);
+    return true;
+  }
+
+  void failed(const StoreError& error) override {
+    for (const RulebookCall& each : calls_) each.listener->judged(std::unexpected(error));
+    rest();
+  }
+  void rest() {
+    calls_.clear();
+    store_.idle_joint_judgements_.emplace_back(this);
+  }
+
+  std::vector<RulebookCall> calls_;
+  std::vector<std::array<PeriodBounds, kMaxLimitsPerPlan>> periods_;  // by call
+  std::vector<CheckPart> parts_;                                      // keeps its memory
+  bool turned_ = false;                                               // was asked once more with other periods
 };
 
 // Leases of several counters (a policy's and its shadow's) may live in several slots: one call for each.
@@ -271,6 +365,27 @@ Kind& RedisStore::take(std::vector<std::unique_ptr<Kind>>& idle) {
 }
 
 void RedisStore::judge(const Call& call, JudgeListener& listener) { take(idle_judgements_).begin(call, listener); }
+
+void RedisStore::judge_all(std::span<const RulebookCall> calls) {
+  const std::string_view tag = tag_of(calls[0].call->keys[0]);
+  const auto joins = [&](const RulebookCall& each) { return each.enforced || tag_of(each.call->keys[0]) == tag; };
+  if (std::ranges::count_if(calls, joins) > 1) {
+    JointJudgement& joint = take(idle_joint_judgements_);
+    for (const RulebookCall& each : calls) {
+      if (joins(each)) joint.add(each);
+    }
+    joint.begin();
+  } else {
+    judge(*calls[0].call, *calls[0].listener);
+  }
+  for (const RulebookCall& each : calls.subspan(1)) {
+    if (!joins(each)) judge(*each.call, *each.listener);
+  }
+}
+
+void RedisStore::learn_redis_now(std::int64_t now_us) { clock_ahead_us_ = now_us - clock_.now_us(); }
+
+std::int64_t RedisStore::redis_now_us() const { return clock_.now_us() + clock_ahead_us_; }
 
 void RedisStore::put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
                                OverrideListener& listener) {

@@ -1,9 +1,13 @@
-// Counters in Redis: one EVALSHA a decision, pipelined with whatever else waits on the worker's connection.
+// Counters in Redis: one EVALSHA a decision, pipelined with the other commands of the worker's connection.
 //
 // Thread: one worker's; nothing is locked.
-// What heals here, unseen by callers and inside the call's deadline: a lost script (NOSCRIPT: loaded again, once for
-// all that wait), a demoted primary (READONLY: the connection is made anew, one retry), a quota's period that turned
-// (one second call). What may have run is never sent again.
+//
+// Some failures heal here, inside the call's deadline, and callers do not see them:
+//   NOSCRIPT   the script is loaded again, once for all calls that wait for it
+//   READONLY   a new connection is made (the primary was demoted), and the call is sent once more
+//   TRYAGAIN   a call of several rulebooks is sent again without its shadows, and each shadow by itself
+//   a quota's period that ended: the call is sent once more with the new period
+// A call that may have run is never sent again.
 #pragma once
 
 #include <chrono>
@@ -35,6 +39,9 @@ class RedisStore final : public CounterStore {
   void load_scripts();
 
   void judge(const Call& call, JudgeListener& listener) override;
+  // One script call for the enforced rulebooks and for each shadow that shares their hash tag, and so their slot in
+  // Redis Cluster. A shadow with another hash tag gets a script call of its own, in the same write.
+  void judge_all(std::span<const RulebookCall> calls) override;
   void release(std::span<const LeaseRef> leases, LeaseListener& listener) override;
   void renew(std::span<const LeaseRef> leases, LeaseListener& listener) override;
   void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
@@ -46,6 +53,7 @@ class RedisStore final : public CounterStore {
  private:
   class Pending;
   class Judgement;
+  class JointJudgement;
   class LeaseChange;
   class OverrideWrite;
   class Reset;
@@ -58,19 +66,22 @@ class RedisStore final : public CounterStore {
   void load(Script script);
   void retry_on_new_connection(Pending& pending);
   void reconnect_soon();
+  std::int64_t redis_now_us() const;
+  void learn_redis_now(std::int64_t now_us);
 
   boost::asio::io_context& context_;
   redis::Client& client_;
   const Clock& clock_;
   const std::chrono::milliseconds deadline_;
   RedisStoreObserver observer_;
-  std::int64_t clock_ahead_us_ = 0;  // of Redis' clock before ours, as last seen
+  std::int64_t clock_ahead_us_ = 0;  // Redis' clock minus ours, as last seen
 
   std::array<bool, kScripts> loading_{};
   Deadline next_reconnect_{};
   std::vector<Pending*> retries_;
 
   std::vector<std::unique_ptr<Judgement>> idle_judgements_;
+  std::vector<std::unique_ptr<JointJudgement>> idle_joint_judgements_;
   std::vector<std::unique_ptr<LeaseChange>> idle_lease_changes_;
   std::vector<std::unique_ptr<OverrideWrite>> idle_override_writes_;
   std::vector<std::unique_ptr<Reset>> idle_resets_;

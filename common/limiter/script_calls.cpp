@@ -1,5 +1,6 @@
 #include "common/limiter/script_calls.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -12,6 +13,10 @@
 
 namespace sluice::limiter {
 namespace {
+
+// By Script.
+constexpr std::array<std::string_view, kScripts> kTexts{lua::check, lua::check_many, lua::release,
+                                                        lua::renew, lua::overrides,  lua::reset};
 
 std::string sha1_hex(std::string_view text) {
   std::array<std::uint8_t, 20> digest;
@@ -30,14 +35,18 @@ void begin_call(redis::CommandWriter& out, Script script, CallBy by, std::size_t
   out.bulk(static_cast<std::int64_t>(keys));
 }
 
-// A bulk of several parts, without joining them first.
-template <class... Parts>
-void bulk_of(redis::CommandWriter& out, Parts... parts) {
+void begin_bulk(redis::CommandWriter& out, std::size_t size) {
   char head[24] = {'$'};
-  char* end = std::to_chars(head + 1, head + sizeof head - 2, (parts.size() + ...)).ptr;
+  char* end = std::to_chars(head + 1, head + sizeof head - 2, size).ptr;
   *end++ = '\r';
   *end++ = '\n';
   out.raw({head, static_cast<std::size_t>(end - head)});
+}
+
+// A bulk of several parts, without joining them first.
+template <class... Parts>
+void bulk_of(redis::CommandWriter& out, Parts... parts) {
+  begin_bulk(out, (parts.size() + ...));
   (out.raw(parts), ...);
   out.raw("\r\n");
 }
@@ -48,11 +57,12 @@ void patch(char* at, Number number) {
 }
 
 // The packed parameters, with this call's costs and periods in their places.
-void write_parameters(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods) {
+void write_parameters(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods,
+                      bool explained) {
   const Program& program = *call.program;
   out.bulk(program.packed);
   char* packed = out.buffer().data() + out.buffer().size() - 2 - program.packed.size();
-  packed[kExplainOffset] = call.explain || program.groups.size() > 1;
+  packed[kExplainOffset] = explained;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
     char* cost = packed + program.cost_offsets[i];
     patch(cost, call.costs[i]);
@@ -60,6 +70,33 @@ void write_parameters(redis::CommandWriter& out, const Call& call, std::span<con
     patch(cost + kPeriodBehindCost, static_cast<double>(periods[i].from_us));
     patch(cost + kPeriodBehindCost + 8, static_cast<double>(periods[i].to_us));
   }
+}
+
+// Of several groups or rulebooks the reply has every limit's report: which limit binds is chosen in read_check().
+bool wants_reports(const Call& call, bool together) {
+  return call.explain || together || call.program->groups.size() > 1;
+}
+
+std::size_t key_count(const Program& program) { return program.groups.size() + program.collections; }
+
+std::size_t argument_count(const Program& program) { return 2 + 3 * program.groups.size() + (program.leases > 0); }
+
+void write_keys(redis::CommandWriter& out, const Call& call) {
+  const Program& program = *call.program;
+  for (std::size_t g = 0; g < program.groups.size(); ++g) out.bulk(call.keys[g]);
+  if (program.collections == 0) return;
+  for (std::size_t i = 0; i < program.rules.size(); ++i) {
+    if (!program.rules[i].keeps_entries) continue;
+    bulk_of(out, std::string_view(call.keys[program.rules[i].group]), traits_of(program.rules[i].kind).key_mark,
+            std::string_view(program.limits[i].name));
+  }
+}
+
+void write_arguments(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods,
+                     bool explained) {
+  write_parameters(out, call, periods, explained);
+  out.raw(call.program->script_tail);
+  if (call.program->leases > 0) out.bulk({reinterpret_cast<const char*>(call.draw.data()), call.draw.size()});
 }
 
 StoreError broken_reply() { return {StoreFault::protocol, true}; }
@@ -71,34 +108,46 @@ LimitReport read_report(std::span<const redis::Reply> numbers) {
 
 }  // namespace
 
-std::string_view script_text(Script script) {
-  static constexpr std::array<std::string_view, kScripts> kTexts{lua::check, lua::release, lua::renew, lua::overrides,
-                                                                 lua::reset};
-  return kTexts[static_cast<std::size_t>(script)];
-}
+std::string_view script_text(Script script) { return kTexts[static_cast<std::size_t>(script)]; }
 
 std::string_view script_sha(Script script) {
-  static const std::array<std::string, kScripts> kShas{sha1_hex(lua::check), sha1_hex(lua::release),
-                                                       sha1_hex(lua::renew), sha1_hex(lua::overrides),
-                                                       sha1_hex(lua::reset)};
+  static const std::array<std::string, kScripts> kShas = [] {
+    std::array<std::string, kScripts> shas;
+    std::ranges::transform(kTexts, shas.begin(), sha1_hex);
+    return shas;
+  }();
   return kShas[static_cast<std::size_t>(script)];
 }
 
 void write_check(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods, CallBy by) {
-  const Program& program = *call.program;
-  std::size_t keys = program.groups.size() + program.collections;
-  begin_call(out, Script::check, by, keys, 2 + 3 * program.groups.size() + (program.leases > 0));
-  for (std::size_t g = 0; g < program.groups.size(); ++g) out.bulk(call.keys[g]);
-  if (program.collections > 0) {
-    for (std::size_t i = 0; i < program.rules.size(); ++i) {
-      if (!program.rules[i].keeps_entries) continue;
-      bulk_of(out, std::string_view(call.keys[program.rules[i].group]), traits_of(program.rules[i].kind).key_mark,
-              std::string_view(program.limits[i].name));
-    }
+  begin_call(out, Script::check, by, key_count(*call.program), argument_count(*call.program));
+  write_keys(out, call);
+  write_arguments(out, call, periods, wants_reports(call, false));
+}
+
+void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> parts, std::size_t enforced, CallBy by) {
+  std::size_t keys = 0, arguments = 1;
+  for (const CheckPart& part : parts) {
+    keys += key_count(*part.call->program);
+    arguments += argument_count(*part.call->program);
   }
-  write_parameters(out, call, periods);
-  out.raw(program.script_tail);
-  if (program.leases > 0) out.bulk({reinterpret_cast<const char*>(call.draw.data()), call.draw.size()});
+  begin_call(out, Script::check_many, by, keys, arguments);
+  for (const CheckPart& part : parts) write_keys(out, *part.call);
+  static_assert(2 * kMaxLimitsPerPlan + 1 < 256 && 3 + 3 * kMaxLimitsPerPlan < 256, "a count is one byte");
+  begin_bulk(out, 1 + 2 * parts.size());
+  const auto count = [&out](std::size_t number) {
+    const char byte = static_cast<char>(number);
+    out.raw({&byte, 1});
+  };
+  count(enforced);
+  for (const CheckPart& part : parts) {
+    count(key_count(*part.call->program));
+    count(argument_count(*part.call->program));
+  }
+  out.raw("\r\n");
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    write_arguments(out, *parts[i].call, parts[i].periods, wants_reports(*parts[i].call, i < enforced && enforced > 1));
+  }
 }
 
 void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by) {
@@ -139,7 +188,7 @@ void write_load(redis::CommandWriter& out, Script script) {
   out.array(3).bulk("SCRIPT").bulk("LOAD").bulk(script_text(script));
 }
 
-StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call) {
+StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, bool together) {
   const Program& program = *call.program;
   auto numbers = reply.elements;
   if (reply.type != redis::Reply::Type::array) return std::unexpected(broken_reply());
@@ -148,7 +197,7 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call) 
   }
   if (numbers.size() == 2 && numbers[0].integer == -1) return CheckReply{{}, {numbers[1].integer}};
 
-  bool explained = call.explain || program.groups.size() > 1;
+  const bool explained = wants_reports(call, together);
   constexpr std::size_t kPlain = 8, kEach = 6;
   std::size_t reports_at = kPlain + program.leases;
   std::size_t expected = explained ? reports_at + kEach * program.rules.size() : kPlain;
@@ -170,13 +219,15 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call) 
     }
   }
   if (!explained) return out;
-  // Several groups: rules are not in plan order, so the binding limit is chosen here.
+  // The rules of several groups are not in plan order, so the script does not know the binding limit. Of several
+  // rulebooks its `allowed` is that of all.
   std::array<LimitReport, kMaxLimitsPerPlan> reports;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
     reports[i] = read_report(numbers.subspan(reports_at + kEach * i, kEach));
   }
   const std::span<const LimitReport> found(reports.data(), program.rules.size());
   outcome.binding = static_cast<std::uint8_t>(binding_limit(program, found));
+  outcome.allowed = std::ranges::all_of(found, &LimitReport::admitted);
   outcome.report = reports[outcome.binding];
   if (call.explain) outcome.limits.assign(found.begin(), found.end());
   outcome.report.retry_after_us = retry;

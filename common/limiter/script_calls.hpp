@@ -13,8 +13,8 @@
 
 namespace sluice::limiter {
 
-enum class Script : std::uint8_t { check, release, renew, overrides, reset };
-inline constexpr std::size_t kScripts = 5;
+enum class Script : std::uint8_t { check, check_many, release, renew, overrides, reset };
+inline constexpr std::size_t kScripts = 6;
 
 std::string_view script_text(Script script);
 std::string_view script_sha(Script script);  // SHA-1 in hex, as EVALSHA wants it
@@ -25,6 +25,17 @@ enum class CallBy : std::uint8_t { hash, text };
 // `periods`, by rule, are the bounds of the program's quotas (quota_periods()).
 void write_check(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods,
                  CallBy by = CallBy::hash);
+
+// One of the rulebooks that a call of check_many judges.
+struct CheckPart {
+  const Call* call = nullptr;
+  std::span<const PeriodBounds> periods;  // as write_check() takes them
+};
+// The first `enforced` parts are charged all or not at all, each of the others by itself. The reply has one element for
+// each part, in their order: one that read_check() reads, or an error.
+// REQUIRES: all keys share a hash tag, and no state key stands twice among the enforced parts.
+void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> parts, std::size_t enforced,
+                      CallBy by = CallBy::hash);
 void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by = CallBy::hash);
 void write_overrides(redis::CommandWriter& out, std::string_view state_key, std::span<const OverrideEntry> entries,
                      CallBy by = CallBy::hash);
@@ -44,8 +55,10 @@ struct CheckReply {
   std::optional<Outcome> outcome;  // absent: wrong_period holds
   WrongPeriod wrong_period;
 };
+// `together`: the call was one of several enforced parts of a check_many; then Outcome::allowed says whether its own
+// limits admit.
 // Error: `protocol`, where the reply is not one of this script.
-StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call);
+StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, bool together = false);
 StoreResult<LeaseOutcome> read_leases(const redis::Reply& reply, Script script);
 
 // What an error reply says, by its first token. `executed_unknown` is set where it may have run.

@@ -19,13 +19,14 @@
 -- All numbers are integers below 2^53, so doubles hold them exactly; they enter the state by struct, never as text.
 -- A first pass reads and judges and changes only local values; a second one charges, reports and writes.
 
+--@head
 local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
 local floor, ceil = math.floor, math.ceil
 local exact = 9007199254740992                -- 2^53
 
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
---@body
+--@first_pass
 local P = {unpack_(ARGV[2], ARGV[1])}
 local groups, explain = P[1], P[2] == 1
 
@@ -128,6 +129,7 @@ for g = 1, groups do
   at = at + 4 + 5 * P[at + 2]
 end
 
+--@second_pass
 -- Second pass: charge what was admitted, report, and write each group that changed. A plain denial needs no more than the
 -- binding limit's numbers (of several groups the caller wants all: their order is not the plan's).
 local everything = allowed or explain or back or ahead or groups > 1

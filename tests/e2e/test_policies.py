@@ -6,6 +6,7 @@ import pytest
 
 from support.bundle import Bundle, MintedKey, token_bucket
 from support.client import Client, fresh_subject
+from support.redis_server import RedisServer
 
 # What keeps a narrower policy from deciding, each in front of an enforcing one.
 IN_FRONT: dict[str, dict[str, Any]] = {
@@ -31,6 +32,8 @@ def bundle(key: MintedKey, other_key: MintedKey) -> Bundle:
         made.policy(f"off-{what}", {"resource": f"GET:/off/{what}", "method": "GET"}, "generous",
                     **{"mode": "off", **fields})
         made.policy(f"behind-off-{what}", {"resource": f"GET:/off/{what}"}, "bucket")
+    made.policy("by-user", {"resource": "GET:/shadow/users", "method": "GET"}, "generous", mode="shadow",
+                key_by=["user"]).policy("by-subject", {"resource": "GET:/shadow/users"}, "bucket")
     made.policy("net", {"source_ip": "10.1.0.0/16"}, "generous").policy("host", {"source_ip": "10.1.2.3"}, "generous")
     made.policy("net6", {"source_ip": "2001:db8::/32"}, "generous")
     made.policy("files", {"resource": "GET:/files/*"}, "generous")
@@ -72,6 +75,28 @@ def test_the_shadow_in_front_counts_for_itself(client: Client) -> None:
     assert (body["allowed"], body["remaining"]) == (False, 0)
     shadow = body["shadow_result"]
     assert (shadow["policy_id"], shadow["allowed"], shadow["remaining"]) == ("front-shadow", True, 994)
+
+
+@pytest.mark.parametrize("resource, scripts", [("GET:/shadow", 1), ("GET:/shadow/users", 2)])
+def test_a_policy_and_its_shadow_are_one_evalsha_where_they_count_the_same_identity(
+        client: Client, redis: RedisServer, resource: str, scripts: int) -> None:
+    # Counters of different identities may live in different slots of a Redis Cluster.
+    before = redis.calls("evalsha")
+    for _ in range(5):
+        body = client.check(resource=resource, method="GET", subject=fresh_subject(), user="u").body
+        assert body["allowed"] and body["shadow_result"]["allowed"]
+    assert redis.calls("evalsha") - before == 5 * scripts
+
+
+def test_a_shadow_whose_counter_is_broken_is_left_out_and_refuses_nobody(client: Client, redis: RedisServer) -> None:
+    call = {"resource": "GET:/shadow", "method": "GET", "subject": "broken"}
+    client.check(**call)
+    key = "sl:{acme|subject=broken}:p=front-shadow"
+    assert redis.cli("DEL", key) == 1
+    redis.cli("RPUSH", key, "no counter")
+    answer = client.check(**call)
+    assert (answer.status, answer.body["reason"], answer.body["remaining"]) == (200, "within_limit", 3)
+    assert "shadow_result" not in answer.body
 
 
 @pytest.mark.parametrize("what, outcome", [("shadow", "judged_beside"), ("outside-its-rollout", "outside_rollout"),

@@ -28,8 +28,8 @@ namespace {
 
 using limiter::Script;
 
-constexpr std::array<std::string_view, limiter::kScripts> kScriptNames{"check", "release", "renew", "overrides",
-                                                                       "reset"};
+constexpr std::array<std::string_view, limiter::kScripts> kScriptNames{"check", "check_many", "release",
+                                                                       "renew", "overrides",  "reset"};
 
 // With fewer, a branch that needs a rare history may be missed; it is printed then, and no failure.
 constexpr std::int64_t kStepsForAllBranches = 500'000;
@@ -98,10 +98,11 @@ std::size_t report_cpp() {
 void report(const Tally& t, double seconds) {
   fmt::print(
       "{} steps in {:.1f} s, {:.0f} a second: {} checks ({} also against the exact reference, {} also through the "
-      "counting scripts), {} lease calls on {} leases, {} writes of overrides, {} resets, {} edits of plans, {} steps "
+      "counting scripts), {} with another rulebook in the same call, {} lease calls on {} leases, {} writes of "
+      "overrides, {} resets, {} edits of plans, {} steps "
       "back, {} "
       "wrong periods\n",
-      t.steps, seconds, static_cast<double>(t.steps) / seconds, t.checks, t.referenced, t.counted,
+      t.steps, seconds, static_cast<double>(t.steps) / seconds, t.checks, t.referenced, t.counted, t.joint,
       t.releases + t.renewals, t.leases_taken, t.overrides, t.resets, t.edits, t.steps_back, t.wrong_periods);
   fmt::print(
       "{} denials: {} passed at retry_after as the next step, {} on copies; {} were denied 1 us before; {} can never "

@@ -41,6 +41,9 @@ World::World(const Random& seeds, std::int64_t index, Pipeline& pipeline, Tally&
       memory_(clock_, 1) {
   plan_ = random_plan(random_, flavour_);
   adopt_plan();
+  companion_plan_ = random_plan(random_, flavour_);
+  companion_ =
+      std::make_shared<const limiter::Program>(limiter::compile(companion_plan_.limits, companion_plan_.max_delay));
 }
 
 void World::run(std::int64_t steps) {
@@ -111,11 +114,12 @@ std::string World::group_key(std::size_t group, bool put) const {
 
 std::vector<std::string> World::collection_keys(const Call& call) const {
   std::vector<std::string> keys;
-  for (std::size_t i = 0; i < program_->rules.size(); ++i) {
-    const limiter::Rule& rule = program_->rules[i];
+  const limiter::Program& program = *call.program;
+  for (std::size_t i = 0; i < program.rules.size(); ++i) {
+    const limiter::Rule& rule = program.rules[i];
     if (!rule.keeps_entries) continue;
     keys.push_back(call.keys[rule.group] + std::string(limiter::traits_of(rule.kind).key_mark) +
-                   program_->limits[i].name);
+                   program.limits[i].name);
   }
   return keys;
 }
@@ -168,14 +172,13 @@ Call World::make_call() {
 Outcome World::judge(const Call& call) {
   ++step_, ++tally_.steps, ++tally_.checks;
   if (program_->has_quotas && random_.percent(3)) send_wrong_period(call);
+  if (instrumented_ != nullptr) ++tally_.counted;
+  if (random_.percent(25)) return judge_jointly(call);
   const Outcome outcome = memory_.judge(call);
   expect_outcome("sl", call, outcome);
-  if (instrumented_ != nullptr) {
-    ++tally_.counted;
-    expect_outcome("cv", call, outcome);
-  }
-  if (flavour_ == Flavour::single) compare_with_reference(call, outcome);
-  note(call, outcome);
+  if (instrumented_ != nullptr) expect_outcome("cv", call, outcome);
+  if (flavour_ == Flavour::single) compare_with_reference(call, outcome, plan_, outcome.allowed);
+  note(call, outcome, outcome.allowed);
   return outcome;
 }
 
@@ -183,15 +186,20 @@ void World::expect_outcome(std::string_view prefix, const Call& call, const Outc
   const bool explain = call.explain;
   send_check(prefix, call, clock_.now,
              [where = origin(), program = program_, explain, outcome](const redis::Reply& reply) {
-               Call asked;
-               asked.program = program.get();
-               asked.explain = explain;
-               if (reply.is_error()) throw std::runtime_error(where + "the script failed: " + std::string(reply.text));
-               const auto read = limiter::read_check(reply, asked);
-               if (!read || !read->outcome) throw std::runtime_error(where + "the script's reply cannot be read");
-               const std::string differs = difference(outcome, *read->outcome);
-               if (!differs.empty()) throw std::runtime_error(where + "memory | server:\n" + differs);
+               expect_same(where, *program, explain, false, outcome, reply);
              });
+}
+
+void World::expect_same(const std::string& where, const limiter::Program& program, bool explain, bool together,
+                        const Outcome& outcome, const redis::Reply& reply) {
+  Call asked;
+  asked.program = &program;
+  asked.explain = explain;
+  if (reply.is_error()) throw std::runtime_error(where + "the script failed: " + std::string(reply.text));
+  const auto read = limiter::read_check(reply, asked, together);
+  if (!read || !read->outcome) throw std::runtime_error(where + "the script's reply cannot be read");
+  const std::string differs = difference(outcome, *read->outcome);
+  if (!differs.empty()) throw std::runtime_error(where + "memory | server:\n" + differs);
 }
 
 // The agent's clock may be off: where the script's period does not hold, it says its time and changes nothing.
@@ -221,14 +229,18 @@ void World::send_wrong_period(const Call& call) {
   }
 }
 
-Reference& World::reference_of(const std::string& state_key) {
-  return references_.try_emplace(state_key, plan_.limits[0], plan_.max_delay).first->second;
+Reference& World::reference_of(const std::string& state_key, const RandomPlan& plan) {
+  return references_.try_emplace(state_key, plan.limits[0], plan.max_delay).first->second;
 }
 
-void World::compare_with_reference(const Call& call, const Outcome& outcome) {
+// What admits and is not charged, because another rulebook of the call denies, answers like a read that waits for
+// nothing.
+void World::compare_with_reference(const Call& call, const Outcome& outcome, const RandomPlan& plan, bool charged) {
   const std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());
-  const std::string member = limiter::lease_member(draw, call.costs[0], program_->rules[0].p);
-  LimitReport expected = reference_of(call.keys[0]).judge(call.costs[0], clock_.now, member);
+  const std::string member = limiter::lease_member(draw, call.costs[0], call.program->rules[0].p);
+  const bool kept_back = outcome.allowed && !charged;
+  LimitReport expected = reference_of(call.keys[0], plan).judge(kept_back ? 0 : call.costs[0], clock_.now, member);
+  if (kept_back) expected.delay_us = 0;
   if (!call.explain && call.costs[0] == 0) expected.delay_us = 0;  // the decision's: a read waits for nothing
   const LimitReport& found = call.explain ? outcome.limits[0] : outcome.report;
   ++tally_.referenced;
@@ -236,7 +248,7 @@ void World::compare_with_reference(const Call& call, const Outcome& outcome) {
   if (!differs.empty()) fail("reference | both:\n" + differs);
 }
 
-void World::note(const Call& call, const Outcome& outcome) {
+void World::note(const Call& call, const Outcome& outcome, bool charged) {
   log(fmt::format(
       "costs {} explain {}: {}",
       fmt::join(call.costs.begin(), call.costs.begin() + static_cast<std::ptrdiff_t>(program_->rules.size()), ","),
@@ -260,6 +272,7 @@ void World::note(const Call& call, const Outcome& outcome) {
     ++tally_.denials;
     return;
   }
+  if (!charged) return;
   std::vector<LeaseRef> taken;
   for (std::size_t i = 0; i < program_->rules.size(); ++i) {
     const limiter::Rule& rule = program_->rules[i];

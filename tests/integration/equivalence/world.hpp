@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -59,7 +60,10 @@ class World {
   limiter::Call make_call();
   std::int64_t random_cost(const std::string& unit);
   limiter::Outcome judge(const limiter::Call& call);
-  void note(const limiter::Call& call, const limiter::Outcome& outcome);
+  void note(const limiter::Call& call, const limiter::Outcome& outcome, bool charged);
+  // With another rulebook, on keys of its own, in one call.
+  limiter::Call make_companion_call();
+  limiter::Outcome judge_jointly(const limiter::Call& call);
   void retry(const limiter::Call& call, const limiter::Outcome& denial);
   void retry_in_place(const limiter::Call& call, std::int64_t at);
   void retry_on_copies(const limiter::Call& call, std::int64_t at);
@@ -71,8 +75,18 @@ class World {
   void send(std::string_view prefix, limiter::Script script, Write write, Pipeline::Expectation expectation);
   void send_wrong_period(const limiter::Call& call);
   void expect_outcome(std::string_view prefix, const limiter::Call& call, const limiter::Outcome& outcome);
-  Reference& reference_of(const std::string& state_key);
-  void compare_with_reference(const limiter::Call& call, const limiter::Outcome& outcome);
+  // `expect` gets the reply of the call and that of the companion.
+  using BothExpected = std::function<void(const redis::Reply& own, const redis::Reply& beside)>;
+  void send_jointly(const limiter::Call& call, const limiter::Call& companion, std::size_t enforced,
+                    std::int64_t companion_periods_at, const BothExpected& expect);
+  void send_companion_of_wrong_period(const limiter::Call& call, const limiter::Call& companion);
+  void send_spoiled_companion(const limiter::Call& call, const limiter::Call& companion, std::size_t enforced,
+                              const BothExpected& expect);
+  static void expect_same(const std::string& where, const limiter::Program& program, bool explain, bool together,
+                          const limiter::Outcome& outcome, const redis::Reply& reply);
+  Reference& reference_of(const std::string& state_key, const RandomPlan& plan);
+  void compare_with_reference(const limiter::Call& call, const limiter::Outcome& outcome, const RandomPlan& plan,
+                              bool charged);
   std::vector<std::string> collection_keys(const limiter::Call& call) const;
 
   bool numbers_changed_since_written(const limiter::Call& call) const;
@@ -97,6 +111,8 @@ class World {
   std::map<std::string, Reference> references_;  // by state key; single flavour only
   RandomPlan plan_;
   std::shared_ptr<const limiter::Program> program_;
+  RandomPlan companion_plan_;  // of the other rulebook
+  std::shared_ptr<const limiter::Program> companion_;
   std::int64_t step_ = 0;
 
   std::set<std::string> keys_;  // all that this world ever named, as the production script knows them

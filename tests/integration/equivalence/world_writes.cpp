@@ -79,7 +79,7 @@ void World::change_lease() {
                   found.live, found.expires_at_us));
   if (flavour_ == Flavour::single) {
     const bool release = script == Script::release;
-    Reference& reference = reference_of(refs[0].state_key);
+    Reference& reference = reference_of(refs[0].state_key, plan_);
     const std::int64_t expires = release ? 0 : reference.renew(refs[0].member, clock_.now);
     const bool live = release ? reference.release(refs[0].member, clock_.now) : expires > 0;
     if (live != found.live || expires != found.expires_at_us) {

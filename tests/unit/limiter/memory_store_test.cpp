@@ -218,3 +218,67 @@ TEST_CASE("the store tells its listeners what the counters say") {
   CHECK(listener.live == 2);
   CHECK(listener.written == 1);
 }
+
+namespace {
+
+struct KeptOutcome final : limiter::JudgeListener {
+  void judged(const limiter::StoreResult<limiter::Outcome>& result) override { outcome = *result; }
+  limiter::Outcome outcome;
+};
+
+// Two rulebooks of one subject, "large" of 5 and "small" of 2, judged in one call.
+struct TwoRulebooks {
+  void judge(std::uint32_t cost, bool large_is_enforced, bool small_is_enforced) {
+    limiter::Call calls[] = {call_for(program_large, "u", cost), call_for(program_small, "u", cost)};
+    calls[1].keys[0] += "2";
+    const limiter::RulebookCall both[] = {{&calls[0], &large, large_is_enforced},
+                                          {&calls[1], &small, small_is_enforced}};
+    store.judge_all(both);
+  }
+
+  ManualClock clock;
+  MemoryCounters counters{clock, 4};
+  limiter::MemoryStore store{counters};
+  Program program_large = limiter::compile({bucket("a", 5, {1, 1'000'000})}, {});
+  Program program_small = limiter::compile({bucket("a", 2, {1, 1'000'000})}, {});
+  KeptOutcome large;
+  KeptOutcome small;
+};
+
+}  // namespace
+
+TEST_CASE("enforced rulebooks are charged all or not at all, and each says whether it admits") {
+  TwoRulebooks both;
+  both.judge(2, true, true);
+  CHECK(both.large.outcome.allowed);
+  CHECK(both.large.outcome.report.remaining == 3);
+  CHECK(both.small.outcome.allowed);
+  CHECK(both.small.outcome.report.remaining == 0);
+  for (int i = 0; i < 3; ++i) {
+    both.judge(1, true, true);
+    CHECK(both.large.outcome.allowed);
+    CHECK(both.large.outcome.report.remaining == 3);
+    CHECK(both.large.outcome.report.retry_after_us == 0);
+    CHECK_FALSE(both.small.outcome.allowed);
+    CHECK(both.small.outcome.report.retry_after_us == 1'000'000);
+  }
+  both.clock.now += 1'000'000;
+  both.judge(1, true, true);
+  CHECK(both.large.outcome.report.remaining == 3);  // one came back, one was charged
+  CHECK(both.small.outcome.report.remaining == 0);
+}
+
+TEST_CASE("a shadow is charged by itself, whatever the enforced rulebook says, and the other way round") {
+  TwoRulebooks both;
+  for (int i = 1; i <= 3; ++i) {
+    both.judge(1, true, false);
+    CHECK(both.large.outcome.report.remaining == 5 - i);
+    CHECK(both.small.outcome.allowed == (i <= 2));
+  }
+  TwoRulebooks shadows;
+  for (int i = 1; i <= 3; ++i) {
+    shadows.judge(1, false, false);
+    CHECK(shadows.large.outcome.report.remaining == 5 - i);
+    CHECK(shadows.small.outcome.allowed == (i <= 2));
+  }
+}

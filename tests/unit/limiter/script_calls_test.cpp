@@ -143,6 +143,56 @@ TEST_CASE("limits are asked for where the caller wants them or several groups ha
   CHECK(check_words(call)[5][limiter::kExplainOffset] == 1);
 }
 
+TEST_CASE("several rulebooks are one EVALSHA, with the keys and then the arguments of each") {
+  const Program one = limiter::compile({kBucket}, {}), two = limiter::compile({leases("pool", 5, 10s)}, {});
+  limiter::Call first = call_of(one, 1), second = call_of(two, 2);
+  first.explain = second.explain = false;
+  second.keys[0] = "sl:{t|u}:p=y";
+  second.draw.fill(0xAB);
+  const limiter::CheckPart parts[] = {{&first, {}}, {&second, {}}};
+  for (std::size_t enforced = 0; enforced <= 2; ++enforced) {
+    CAPTURE(enforced);
+    const auto words = words_of([&](redis::CommandWriter& out) { limiter::write_check_many(out, parts, enforced); });
+    REQUIRE(words.size() == 3 + 3 + 1 + 5 + 6);
+    CHECK(words[1] == limiter::script_sha(Script::check_many));
+    CHECK(words[2] == "3");
+    CHECK(words[3] == first.keys[0]);
+    CHECK(words[4] == second.keys[0]);
+    CHECK(words[5] == second.keys[0] + ":lease=pool");
+    const char counts[] = {static_cast<char>(enforced), 1, 5, 2, 6};
+    CHECK(words[6] == std::string(counts, sizeof counts));
+    CHECK(number_at<std::uint32_t>(words[7], one.cost_offsets[0]) == 1);
+    CHECK(words[8] == one.packed_format);
+    CHECK(number_at<std::uint32_t>(words[12], two.cost_offsets[0]) == 2);
+    CHECK(words[13] == two.packed_format);
+    CHECK(words[17] == std::string(16, '\xAB'));
+    // Which of several enforced rulebooks admits is read from its limits' reports.
+    CHECK(words[7][limiter::kExplainOffset] == (enforced == 2));
+    CHECK(words[12][limiter::kExplainOffset] == (enforced == 2));
+  }
+}
+
+TEST_CASE("a rulebook that admits is read so, though another one kept it from being charged") {
+  const Program program = limiter::compile({kBucket, bucket("b", 9, {1, 1})}, {});
+  limiter::Call call = call_of(program, 1);
+  call.explain = false;
+  const Numbers admits{0, 1'000, 0, 0, 0, 0, 0, 0, 1, 5, 4, 10, 0, 0, 1, 9, 2, 30, 0, 0};
+  auto read = limiter::read_check(admits.reply, call, true);
+  REQUIRE(read);
+  REQUIRE(read->outcome);
+  CHECK(read->outcome->allowed);
+  CHECK(read->outcome->binding == 1);
+  CHECK(read->outcome->report.admitted);
+  CHECK(read->outcome->report.remaining == 2);
+  CHECK(read->outcome->limits.empty());
+  const Numbers denies{0, 1'000, 0, 5, 4, 10, 7, 0, 1, 5, 4, 10, 0, 0, 0, 9, 2, 30, 7, 0};
+  read = limiter::read_check(denies.reply, call, true);
+  REQUIRE(read);
+  CHECK_FALSE(read->outcome->allowed);
+  CHECK(read->outcome->binding == 1);
+  CHECK(read->outcome->report.retry_after_us == 7);
+}
+
 TEST_CASE("releases and renewals name each lease's key and member") {
   const limiter::LeaseRef refs[] = {{"sl:{t|u}:p=x", "a", std::string(28, 'm')},
                                     {"sl:{t|u}:p=y", "b", std::string(28, 'n')}};

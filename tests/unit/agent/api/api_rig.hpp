@@ -36,6 +36,14 @@ struct TestStore final : limiter::CounterStore {
     if (failing) return listener.judged(std::unexpected(*failing));
     memory.judge(call, listener);
   }
+  void judge_all(std::span<const limiter::RulebookCall> calls) override {
+    if (hold || failing) {
+      for (const limiter::RulebookCall& each : calls) judge(*each.call, *each.listener);
+    } else {
+      judgements += static_cast<int>(calls.size());
+      memory.judge_all(calls);
+    }
+  }
   void release(std::span<const limiter::LeaseRef> leases, limiter::LeaseListener& listener) override {
     if (failing) return listener.settled(std::unexpected(*failing));
     memory.release(leases, listener);

@@ -1,0 +1,192 @@
+// RedisStore with decisions of several rulebooks: how many script calls they are, and what one rulebook costs another.
+#include "common/limiter/redis_store.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/integration/redis/harness.hpp"
+#include "tests/unit/limiter/limits.hpp"
+
+namespace sluice::limiter {
+namespace {
+
+using namespace std::chrono_literals;
+using redis::test::FakeServer;
+using sluice::test::bucket;
+using sluice::test::RedisServer;
+
+struct Answer final : JudgeListener {
+  void judged(const StoreResult<Outcome>& found) override {
+    ++told;
+    result = found;
+  }
+  const Outcome& outcome() const {
+    REQUIRE(result);
+    return *result;
+  }
+  int told = 0;
+  StoreResult<Outcome> result;
+};
+
+// One rulebook of a decision, with a cost of 1 for each limit.
+struct Rulebook {
+  Rulebook(std::vector<Limit> limits, std::string key, bool is_enforced)
+      : program(compile(limits, {})), call(sluice::test::call_of(program, 1)), enforced(is_enforced) {
+    call.keys[0] = std::move(key);
+  }
+  Program program;
+  Call call;
+  bool enforced;
+  Answer answer;
+};
+
+struct Rig {
+  Rig(boost::asio::io_context& loop, const std::string& url)
+      : context(loop),
+        client(context, redis::test::options_for(url), {}),
+        store(context, client, clock, 2000ms,
+              {.answered = {}, .failed = [this](StoreFault fault) { faults.push_back(fault); }}) {
+    client.start();
+    REQUIRE(redis::test::run_until(context, [this] { return client.ready(); }));
+  }
+
+  // Judges all rulebooks as one decision and waits for their answers.
+  template <class... Rulebooks>
+  void judge(Rulebooks&... rulebooks) {
+    const RulebookCall calls[] = {{&rulebooks.call, &rulebooks.answer, rulebooks.enforced}...};
+    ((rulebooks.answer.told = 0), ...);
+    store.judge_all(calls);
+    REQUIRE(redis::test::run_until(context, [&] { return ((rulebooks.answer.told > 0) && ...); }));
+    CHECK(((rulebooks.answer.told == 1) && ...));
+  }
+
+  boost::asio::io_context& context;
+  sluice::test::ManualClock clock;
+  std::vector<StoreFault> faults;
+  redis::Client client;
+  RedisStore store;
+};
+
+int evalshas(RedisServer& server) {
+  const std::string stats = server.command({"INFO", "commandstats"});
+  const std::string head = "cmdstat_evalsha:calls=";
+  const std::size_t at = stats.find(head);
+  return at == std::string::npos ? 0 : std::stoi(stats.substr(at + head.size()));
+}
+
+const Limit kLarge = bucket("large", 5, {1, 3'600'000'000});
+const Limit kSmall = bucket("small", 2, {1, 3'600'000'000});
+
+}  // namespace
+
+TEST_CASE("in a Redis Cluster rulebooks of one hash tag are one script call, and a shadow of another tag has its own") {
+  RedisServer server({.config = {"cluster-enabled yes"}});
+  REQUIRE(server.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}) == "OK");
+  boost::asio::io_context context;
+  REQUIRE(redis::test::run_until(
+      context, [&] { return server.command({"CLUSTER", "INFO"}).find("cluster_state:ok") != std::string::npos; }));
+  Rig rig(context, server.tcp_url());
+  rig.store.load_scripts();
+  Rulebook live({kLarge}, "sl:{t|subject=u}:p=live", true), beside({kSmall}, "sl:{t|subject=u}:p=next", false);
+  Rulebook elsewhere({kSmall}, "sl:{t|user=v}:p=next", false);
+  for (int i = 1; i <= 3; ++i) {
+    rig.judge(live, beside);
+    CHECK(evalshas(server) == i);
+    CHECK(live.answer.outcome().report.remaining == 5 - i);
+    CHECK(beside.answer.outcome().allowed == (i <= 2));
+  }
+  rig.judge(live, elsewhere, beside);
+  CHECK(evalshas(server) == 5);
+  CHECK(live.answer.outcome().report.remaining == 1);
+  CHECK(elsewhere.answer.outcome().report.remaining == 1);
+  CHECK_FALSE(beside.answer.outcome().allowed);
+  rig.judge(live);
+  CHECK(evalshas(server) == 6);
+  CHECK(rig.faults.empty());
+}
+
+TEST_CASE("enforced rulebooks are charged all or not at all, in one script call") {
+  RedisServer server;
+  boost::asio::io_context context;
+  Rig rig(context, server.unix_url());
+  Rulebook large({kLarge}, "sl:{t|d}:p=a", true), small({kSmall}, "sl:{t|d}:p=b", true);
+  Rulebook shadow({kLarge}, "sl:{t|d}:p=c", false);
+  for (int i = 1; i <= 10; ++i) {
+    rig.judge(large, small, shadow);
+    CHECK(large.answer.outcome().allowed);
+    CHECK(large.answer.outcome().report.remaining == (i == 1 ? 4 : 3));
+    CHECK(small.answer.outcome().allowed == (i <= 2));
+    CHECK(shadow.answer.outcome().report.remaining == std::max(0, 5 - i));
+  }
+  CHECK(rig.faults == std::vector{StoreFault::no_script});  // the first call; then the script is there
+  CHECK(evalshas(server) == 11);
+}
+
+TEST_CASE("a shadow with a broken counter gets an error by itself, and so does an enforced rulebook") {
+  RedisServer server;
+  boost::asio::io_context context;
+  Rig rig(context, server.unix_url());
+  Rulebook live({kLarge}, "sl:{t|d}:p=a", true), shadow({kSmall}, "sl:{t|d}:p=b", false);
+  server.command({"RPUSH", shadow.call.keys[0], "no counter"});
+  rig.judge(live, shadow);
+  CHECK(live.answer.outcome().report.remaining == 4);
+  REQUIRE_FALSE(shadow.answer.result);
+  CHECK(shadow.answer.result.error().fault == StoreFault::wrong_type);
+  server.command({"DEL", shadow.call.keys[0], live.call.keys[0]});
+  server.command({"RPUSH", live.call.keys[0], "no counter"});
+  rig.judge(live, shadow);
+  REQUIRE_FALSE(live.answer.result);
+  CHECK(live.answer.result.error().fault == StoreFault::wrong_type);
+  CHECK(shadow.answer.outcome().report.remaining == 1);
+}
+
+TEST_CASE("only the rulebooks whose period has ended are asked again") {
+  RedisServer server;
+  boost::asio::io_context context;
+  Rig rig(context, server.unix_url());
+  rig.store.load_scripts();
+  rig.clock.now = 1'000'000'000'000'000;  // years behind Redis
+  Rulebook live({kLarge}, "sl:{t|d}:p=a", true);
+  Rulebook shadow({sluice::test::quota("daily", 5, Period::day)}, "sl:{t|d}:p=b", false);
+  rig.judge(live, shadow);
+  CHECK(evalshas(server) == 2);
+  CHECK(live.answer.outcome().report.remaining == 4);
+  CHECK(shadow.answer.outcome().report.remaining == 4);
+  rig.judge(live, shadow);  // by now the store knows Redis' time
+  CHECK(evalshas(server) == 3);
+  CHECK(live.answer.outcome().report.remaining == 3);
+  CHECK(shadow.answer.outcome().report.remaining == 3);
+  CHECK(rig.faults.empty());
+}
+
+TEST_CASE("while a Cluster moves their slot, a shadow is judged by a call of its own and fails nobody") {
+  std::vector<std::vector<std::string>> asked;
+  boost::asio::io_context context;
+  const std::string outcome =
+      "*14\r\n:1\r\n:1000\r\n:0\r\n:5\r\n:4\r\n:9\r\n:0\r\n:0\r\n:1\r\n:5\r\n:4\r\n:9\r\n:0\r\n:0\r\n";
+  const auto answer = [&](const FakeServer::Command& command) -> std::string {
+    asked.push_back(command);
+    if (command[2] != "1") return "-TRYAGAIN Multiple keys request during rehashing of slot\r\n";
+    return command[1] == script_sha(Script::check) ? outcome : "*1\r\n" + outcome;
+  };
+  Rulebook live({kLarge}, "sl:{t|d}:p=a", true), shadow({kLarge}, "sl:{t|d}:p=b", false);
+  Rulebook second({kLarge}, "sl:{t|d}:p=c", true);
+  FakeServer server(context, FakeServer::sound("7.0.15", answer));
+  Rig rig(context, server.url());
+  rig.judge(live, shadow);
+  CHECK(live.answer.outcome().report.remaining == 4);
+  CHECK(shadow.answer.outcome().report.remaining == 4);
+  CHECK(rig.faults == std::vector{StoreFault::cluster_down});
+  // Rulebooks that are enforced together cannot be judged apart.
+  rig.judge(live, second);
+  CHECK_FALSE(live.answer.result);
+  CHECK_FALSE(second.answer.result);
+  REQUIRE(asked.size() == 4);
+  CHECK(asked[0][2] == "2");
+  CHECK(std::set{asked[1][3], asked[2][3]} == std::set{live.call.keys[0], shadow.call.keys[0]});
+  CHECK(asked[3][2] == "2");
+}
+
+}  // namespace sluice::limiter
