@@ -2,9 +2,11 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "agent/api/embedded.hpp"
 #include "agent/api/routes.hpp"
+#include "common/domain/check_fields.hpp"
 #include "common/openapi/description.hpp"
 
 namespace sluice::agent::api {
@@ -27,7 +29,9 @@ openapi::Operation operation_of(const Route& route) {
 }
 
 std::string assemble() {
-  openapi::Description description(embedded::openapi, kFragments);
+  const std::vector<json::Field> check = check_field_rows();
+  const std::array tables{json::FieldTable{"check", check}};
+  openapi::Description description(embedded::openapi, kFragments, tables);
   for (const Route& route : kRoutes) description.add(operation_of(route));
   return description.text();
 }

@@ -41,6 +41,7 @@ struct AlgorithmTraits {
   NameList<3> fixed{};
 
   std::string_view capacity = "limit";  // the name of Limit::limit in the canonical form
+  std::int64_t max_limit = kMaxLimit;   // the highest Limit::limit
   std::string_view rate{};              // the name of Limit::rate in the canonical form; "": no rate
   std::string_view missing_rate{};      // the error text for a missing rate: what the caller should write
 

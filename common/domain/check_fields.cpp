@@ -4,43 +4,55 @@
 #include <array>
 #include <cstdint>
 
+#include "common/domain/identifiers.hpp"
+#include "common/domain/plan.hpp"
+
 namespace sluice {
 namespace {
 
 using Kind = CheckField::Kind;
 
-consteval CheckField named(std::string_view name, Dimension dimension) { return {name, Kind::dimension, dimension}; }
+consteval CheckField named(std::string_view name, Dimension dimension, std::string_view help) {
+  return {name, Kind::dimension, dimension, help};
+}
 
 // Sorted by length, so that a name is compared with those of its own length only.
 constexpr std::array<CheckField, kCheckFields> kFields{{
-    {.name = "cost", .kind = Kind::cost},
-    {.name = "tags", .kind = Kind::tags},
-    named("user", Dimension::user),
-    {.name = "costs", .kind = Kind::costs},
-    named("topic", Dimension::topic),
-    named("client", Dimension::client),
-    named("method", Dimension::method),
-    named("region", Dimension::region),
-    named("signal", Dimension::signal),
-    named("subject", Dimension::subject),
-    {.name = "plan_id", .kind = Kind::plan_id},
-    named("service", Dimension::service),
-    {.name = "explain", .kind = Kind::explain},
+    {.name = "cost",
+     .kind = Kind::cost,
+     .help = "Units of `requests`; 1 unless given. 0 reads the state: always allowed, nothing charged, no lease. Not "
+             "together with costs.requests."},
+    {.name = "tags", .kind = Kind::tags, .help = "Free dimensions, tag.NAME in policies."},
+    named("user", Dimension::user, "The user on whose behalf the call is made."),
+    {.name = "costs",
+     .kind = Kind::costs,
+     .help = "Several units at once; a limit charges its own unit. `requests` stays 1 unless named; units that no "
+             "limit uses are ignored."},
+    named("topic", Dimension::topic, "The topic of a message."),
+    named("client", Dimension::client, "The client program."),
+    named("method", Dimension::method, "The HTTP method."),
+    named("region", Dimension::region, "The region."),
+    named("signal", Dimension::signal, "logs, metrics, traces …"),
+    named("subject", Dimension::subject,
+          "What the request is counted for: an end user, a hash of a key, a client address …"),
+    {.name = "plan_id", .kind = Kind::plan_id, .help = "Judge by this plan instead of matching policies."},
+    named("service", Dimension::service, "The service that is called."),
+    {.name = "explain", .kind = Kind::explain, .help = "Add now_us, limits[] and candidates[] to the reply."},
     {.name = "api_key", .kind = Kind::api_key},
-    named("resource", Dimension::resource),
-    named("endpoint", Dimension::endpoint),
-    named("severity", Dimension::severity),
-    named("job_type", Dimension::job_type),
-    named("priority", Dimension::priority),
-    named("operation", Dimension::operation),
-    named("client_id", Dimension::client_id),
-    named("source_ip", Dimension::source_ip),
-    named("span_name", Dimension::span_name),
-    {.name = "request_id", .kind = Kind::request_id},
-    {.name = "attributes", .kind = Kind::attributes},
-    named("application", Dimension::application),
-    named("environment", Dimension::environment),
-    named("consumer_group", Dimension::consumer_group),
+    named("resource", Dimension::resource, "What is asked for. Required unless another dimension or plan_id is given."),
+    named("endpoint", Dimension::endpoint, "The route's template."),
+    named("severity", Dimension::severity, "The severity of a log record."),
+    named("job_type", Dimension::job_type, "The kind of a job."),
+    named("priority", Dimension::priority, "Under action drop_low_priority only `low` is denied."),
+    named("operation", Dimension::operation, "A named operation."),
+    named("client_id", Dimension::client_id, "The client's id."),
+    named("source_ip", Dimension::source_ip, "The caller's address."),
+    named("span_name", Dimension::span_name, "The name of a span."),
+    {.name = "request_id", .kind = Kind::request_id, .help = "Echoed and logged."},
+    {.name = "attributes", .kind = Kind::attributes, .help = "Free dimensions, attr.NAME in policies."},
+    named("application", Dimension::application, "The calling application."),
+    named("environment", Dimension::environment, "production, staging …"),
+    named("consumer_group", Dimension::consumer_group, "The consumer group."),
 }};
 
 constexpr std::size_t kLongestName = kFields.back().name.size();
@@ -87,6 +99,28 @@ const CheckField* find_check_field(std::string_view name) {
     if (kFields[i].name == name) return &kFields[i];
   }
   return nullptr;
+}
+
+std::vector<json::Field> check_field_rows() {
+  std::vector<json::Field> rows;
+  for (const CheckField& field : kFields) {
+    using Type = json::Field::Type;
+    const bool is_cost = field.kind == Kind::cost;
+    const bool is_flag = field.kind == Kind::explain;
+    if (field.kind == Kind::api_key) continue;
+    rows.push_back({.name = field.name,
+                    .type = is_cost   ? Type::integer
+                            : is_flag ? Type::boolean
+                                      : Type::text,
+                    .max = is_cost ? kMaxCost : static_cast<std::int64_t>(kMaxValueBytes),
+                    .help = field.help});
+  }
+  // Dimensions in their own order, and what is no dimension behind them.
+  std::ranges::stable_sort(rows, {}, [](const json::Field& row) {
+    const CheckField& field = *find_check_field(row.name);
+    return field.kind == Kind::dimension ? static_cast<std::size_t>(field.dimension) : kNamedDimensions;
+  });
+  return rows;
 }
 
 std::size_t check_field_index(const CheckField* field) { return static_cast<std::size_t>(field - kFields.data()); }

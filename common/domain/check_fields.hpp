@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "common/domain/dimension.hpp"
+#include "common/json/field.hpp"
 
 namespace sluice {
 
@@ -27,9 +29,14 @@ struct CheckField {
   std::string_view name;
   Kind kind = Kind::dimension;
   Dimension dimension = Dimension::subject;  // of kind dimension
+  std::string_view help = {};                // for people
 };
 
 inline constexpr std::size_t kCheckFields = 28;  // fits the bits of a 64-bit set
+
+// The fields that a caller may send, for the OpenAPI documents. costs, tags and attributes are objects, which a
+// document describes itself.
+std::vector<json::Field> check_field_rows();
 
 // nullptr for a name that is no field.
 const CheckField* find_check_field(std::string_view name);

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <ranges>
 #include <string>
 
@@ -14,24 +13,6 @@
 
 namespace sluice {
 namespace {
-
-// In the order in which their faults are listed.
-constexpr std::array<std::string_view, 16> kLimitFields{"capacity",
-                                                        "bucket_capacity",
-                                                        "refill",
-                                                        "refill_per_sec",
-                                                        "refill_rate_per_sec",
-                                                        "leak",
-                                                        "leak_per_sec",
-                                                        "leak_rate_per_sec",
-                                                        "rate",
-                                                        "limit",
-                                                        "window",
-                                                        "align",
-                                                        "lease_ttl",
-                                                        "period",
-                                                        "anchor",
-                                                        "burst"};
 
 std::string owners_of(std::string_view field) {
   std::string names;
@@ -47,7 +28,7 @@ void LimitReader::read() {
   const std::size_t faults_before = fields_.faults().count();
   read_unit();
   const auto traits = read_algorithm();
-  for (const std::string_view field : kLimitFields) check_belongs(field, traits.value_or(nullptr));
+  for (const json::Field& field : kLimitFields) check_belongs(field.name, traits.value_or(nullptr));
   if (!traits) return;
   limit_.algorithm = (*traits)->algorithm;
   (*traits)->read(*this);
@@ -58,7 +39,7 @@ void LimitReader::read() {
 }
 
 void LimitReader::read_unit() {
-  const auto unit = fields_.text("unit", kMaxIdBytes);
+  const auto unit = fields_.text(limit_field::kUnit);
   if (!unit) return;
   if (!is_limit_name(*unit)) {
     return fields_.fault("unit", "a unit is 1 to 63 of a-z 0-9 _ . -, starting with a letter, digit or _");
@@ -96,7 +77,7 @@ void LimitReader::check_belongs(std::string_view field, const AlgorithmTraits* t
 
 void LimitReader::read_limit(std::string_view why) {
   fields_.require("limit", why);
-  limit_.limit = fields_.integer("limit", 0, kMaxLimit).value_or(0);
+  limit_.limit = fields_.integer(limit_field::kLimit).value_or(0);
 }
 
 void LimitReader::read_window() {
@@ -116,7 +97,7 @@ void LimitReader::read_window() {
   }
   read_limit("how much each window allows");
   fields_.require("window", "how long the window is, such as \"10s\"");
-  limit_.window = fields_.duration("window", kMinWindow, kMaxWindow).value_or(Micros(0));
+  limit_.window = fields_.duration(limit_field::kWindow).value_or(Micros(0));
 }
 
 void LimitReader::read_bucket() {
@@ -137,7 +118,7 @@ void LimitReader::read_bucket() {
   if (rate.empty()) fields_.require(traits.rate, traits.missing_rate);
   if (!capacity.empty()) {
     limit_name_ = capacity;
-    limit_.limit = fields_.integer(capacity, 0, kMaxLimit).value_or(0);
+    limit_.limit = fields_.integer(capacity, limit_field::kCapacity.min, limit_field::kCapacity.max).value_or(0);
   } else if (rate == "rate") {
     limit_name_ = rate;
     limit_.limit = written ? written->units : 0;
@@ -150,7 +131,7 @@ void LimitReader::read_bucket() {
 void LimitReader::read_bucket_of_window() {
   read_limit("limit and window go together");
   fields_.require("window", "limit and window go together; or write capacity with a rate");
-  const Micros window = fields_.duration("window", kMinWindow, kMaxWindow).value_or(kMinWindow);
+  const Micros window = fields_.duration(limit_field::kWindow).value_or(kMinWindow);
   // A limit of 0 denies everything whatever its rate, but a rate is never 0.
   limit_.rate = lowest_terms(std::max<std::int64_t>(limit_.limit, 1), window);
 }
@@ -161,24 +142,24 @@ void LimitReader::read_gcra() {
   if (written) limit_.rate = lowest_terms(written->units, written->per);
   limit_name_ = fields_.present("burst") ? "burst" : "rate";
   limit_.limit = written ? written->units : 0;
-  if (fields_.present("burst")) limit_.limit = fields_.integer("burst", 0, kMaxLimit).value_or(0);
+  if (fields_.present("burst")) limit_.limit = fields_.integer(limit_field::kBurst).value_or(0);
 }
 
 void LimitReader::read_align() {
-  limit_.align = fields_.choice("align", &align_from, kAlignNames).value_or(Align::epoch);
+  limit_.align = fields_.choice(limit_field::kAlign, &align_from).value_or(Align::epoch);
 }
 
 void LimitReader::read_leases() {
   read_limit("how many may run at the same time");
   fields_.require("lease_ttl", "after how long an unreleased lease is dead, such as \"30s\"");
-  limit_.lease_ttl = fields_.duration("lease_ttl", kMinLeaseTtl, kMaxLeaseTtl).value_or(Micros(0));
+  limit_.lease_ttl = fields_.duration(limit_field::kLeaseTtl).value_or(Micros(0));
 }
 
 void LimitReader::read_quota() {
   read_limit("how much each period allows");
   fields_.require("period", "one of hour, day, week, month, year");
-  limit_.period = fields_.choice("period", &period_from, kPeriodNames).value_or(Period::day);
-  limit_.anchor = fields_.timestamp("anchor");
+  limit_.period = fields_.choice(limit_field::kPeriod, &period_from).value_or(Period::day);
+  limit_.anchor = fields_.timestamp(limit_field::kAnchor);
 }
 
 void read_bucket(LimitReader& reader) { reader.read_bucket(); }
@@ -190,8 +171,6 @@ void read_fixed_window(LimitReader& reader) {
 }
 void read_leases(LimitReader& reader) { reader.read_leases(); }
 void read_quota(LimitReader& reader) { reader.read_quota(); }
-
-std::span<const std::string_view> limit_fields() { return kLimitFields; }
 
 std::string_view only_one_of(json::Fields& fields, std::initializer_list<std::string_view> names) {
   std::string_view given;

@@ -1,22 +1,105 @@
-// The fields of one limit that depend on its algorithm, and the shorthands for them.
+// The fields of one limit, and how those are read that depend on its algorithm, with the shorthands for them.
 //
 // Thread safety: pure functions; all state is the caller's.
 #pragma once
 
+#include <array>
 #include <initializer_list>
 #include <optional>
-#include <span>
 #include <string_view>
 
+#include "common/domain/enum_text.hpp"
+#include "common/domain/identifiers.hpp"
+#include "common/domain/limit_numbers.hpp"
 #include "common/domain/plan.hpp"
 #include "common/domain/rate.hpp"
 #include "common/json/fields.hpp"
 
 namespace sluice {
 
-// Every field of a limit but `name`, `key_by`, `algorithm`, `strategy` and `unit`. Which algorithm takes which:
-// algorithm.hpp.
-std::span<const std::string_view> limit_fields();
+// The fields of a limit. Which algorithm takes which: algorithm.hpp.
+namespace limit_field {
+
+using json::Field;
+
+consteval Field amount(std::string_view name, std::string_view help, bool body_only) {
+  return {.name = name, .type = Field::Type::integer, .max = kMaxLimit, .body_only = body_only, .help = help};
+}
+consteval Field span_of_time(std::string_view name, Micros min, Micros max, std::string_view help) {
+  return {.name = name,
+          .type = Field::Type::duration,
+          .min = min.count(),
+          .max = max.count(),
+          .schema = "Duration",
+          .help = help};
+}
+consteval Field rate(std::string_view name, std::string_view help, bool body_only) {
+  return {.name = name, .schema = "Rate", .body_only = body_only, .help = help};
+}
+consteval Field per_second(std::string_view name, std::string_view help) {
+  return {.name = name, .schema = "RatePerSecond", .body_only = true, .help = help};
+}
+
+inline constexpr Field kName{.name = "name",
+                             .type = Field::Type::text,
+                             .max = kMaxIdBytes,
+                             .schema = "LimitName",
+                             .always = true,
+                             .help = "Unique in its list. A limit without a name gets its algorithm's."};
+inline constexpr Field kAlgorithm{.name = "algorithm", .schema = "AlgorithmName"};
+inline constexpr Field kStrategy{.name = "strategy",
+                                 .schema = "AlgorithmName",
+                                 .body_only = true,
+                                 .help = "Another name of algorithm: one of the two is enough."};
+inline constexpr Field kUnit{.name = "unit",
+                             .type = Field::Type::text,
+                             .max = kMaxIdBytes,
+                             .schema = "LimitName",
+                             .fallback = "requests",
+                             .help = "What is counted."};
+inline constexpr Field kKeyBy{.name = "key_by",
+                              .schema = "Dimensions",
+                              .body_schema = "KeyBy",
+                              .help = "Dimensions added to those of the plan or policy."};
+
+inline constexpr Field kCapacity = amount("capacity", "How much may be spent at once. 0 denies everything.", false);
+inline constexpr Field kBucketCapacity = amount("bucket_capacity", "Another name of capacity.", true);
+inline constexpr Field kRefill = rate("refill", "How fast the bucket fills again.", false);
+inline constexpr Field kRefillPerSec = per_second("refill_per_sec", "refill in units per second.");
+inline constexpr Field kRefillRatePerSec = per_second("refill_rate_per_sec", "Another name of refill_per_sec.");
+inline constexpr Field kLeak = rate("leak", "How fast the bucket runs empty.", false);
+inline constexpr Field kLeakPerSec = per_second("leak_per_sec", "leak in units per second.");
+inline constexpr Field kLeakRatePerSec = per_second("leak_rate_per_sec", "Another name of leak_per_sec.");
+inline constexpr Field kRate =
+    rate("rate", "A window's limit and window, or a bucket's capacity and rate, in one.", true);
+inline constexpr Field kLimit = amount(
+    "limit", "How much each window or period allows, or how many leases may be held at once. 0 denies everything.",
+    false);
+inline constexpr Field kWindow = span_of_time("window", kMinWindow, kMaxWindow, "How long the window is.");
+inline constexpr Field kAlign{
+    .name = "align", .type = Field::Type::text, .choices = kAlignNames, .schema = "Align", .fallback = "epoch"};
+inline constexpr Field kLeaseTtl = span_of_time("lease_ttl", kMinLeaseTtl, kMaxLeaseTtl,
+                                                "A lease that nobody releases or renews ends after this time.");
+inline constexpr Field kPeriod{
+    .name = "period", .type = Field::Type::text, .choices = kPeriodNames, .schema = "Period", .always = true};
+inline constexpr Field kAnchor{.name = "anchor",
+                               .type = Field::Type::timestamp,
+                               .schema = "Instant",
+                               .body_schema = "Time",
+                               .help = "Periods are counted from here; without it, by the UTC calendar."};
+inline constexpr Field kBurst =
+    amount("burst", "How many calls may come at once; the rate's count unless given.", true);
+
+}  // namespace limit_field
+
+// Those that depend on the algorithm, in the order in which their faults are listed.
+inline constexpr std::array kLimitFields{
+    limit_field::kCapacity,     limit_field::kBucketCapacity,   limit_field::kRefill,
+    limit_field::kRefillPerSec, limit_field::kRefillRatePerSec, limit_field::kLeak,
+    limit_field::kLeakPerSec,   limit_field::kLeakRatePerSec,   limit_field::kRate,
+    limit_field::kLimit,        limit_field::kWindow,           limit_field::kAlign,
+    limit_field::kLeaseTtl,     limit_field::kPeriod,           limit_field::kAnchor,
+    limit_field::kBurst};
 
 // Reads algorithm, unit and numbers from `fields` into `limit`; faults are left in `fields`. Checks all ranges.
 void read_limit_fields(json::Fields& fields, Limit& limit);

@@ -25,9 +25,10 @@ struct Tick {
 constexpr std::array<Tick, 3> kTicks{{{1, "microseconds"}, {1'000, "milliseconds"}, {1'000'000, "seconds"}}};
 
 std::optional<NumberFault> entries_fault(const Limit& limit, std::string_view advice) {
-  if (limit.limit <= kMaxLogLimit) return std::nullopt;
+  const std::int64_t most = traits_of(limit.algorithm).max_limit;
+  if (limit.limit <= most) return std::nullopt;
   return NumberFault{"limit", fmt::format("the limit of a {} is at most {}, as every entry is stored{}",
-                                          to_string(limit.algorithm), kMaxLogLimit, advice)};
+                                          to_string(limit.algorithm), most, advice)};
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include "common/base/clock.hpp"
 #include "common/base/error.hpp"
+#include "common/json/field.hpp"
 #include "common/json/tree.hpp"
 
 namespace sluice::json {
@@ -95,6 +96,23 @@ class Fields {
     const std::optional<Enum> found = from_text(*value);
     if (!found) not_a_choice(name, *value, names);
     return found;
+  }
+  // The same, with the name and the range of a row in a table of fields.
+  std::optional<std::string_view> text(const Field& field) {
+    return text(field.name, static_cast<std::size_t>(field.max));
+  }
+  std::optional<bool> boolean(const Field& field) { return boolean(field.name); }
+  std::optional<std::int64_t> integer(const Field& field) { return integer(field.name, field.min, field.max); }
+  std::optional<double> number(const Field& field) {
+    return number(field.name, static_cast<double>(field.min), static_cast<double>(field.max), field.places);
+  }
+  std::optional<Micros> duration(const Field& field) {
+    return duration(field.name, Micros(field.min), Micros(field.max));
+  }
+  std::optional<WallTime> timestamp(const Field& field) { return timestamp(field.name); }
+  template <class Enum>
+  std::optional<Enum> choice(const Field& field, std::optional<Enum> (*from_text)(std::string_view)) {
+    return choice(field.name, from_text, field.choices);
   }
   // Calls read(item, place) for each item of a list. A value that is not a list is a fault; with `or_one` it counts as
   // the only item.

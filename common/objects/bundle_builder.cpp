@@ -10,13 +10,13 @@
 #include "common/domain/identifiers.hpp"
 #include "common/objects/bundle_lists.hpp"
 #include "common/objects/enforcement_json.hpp"
+#include "common/objects/field_tables.hpp"
 #include "common/objects/override_json.hpp"
 #include "common/objects/policy_json.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t kMaxHashBytes = 256;
 constexpr std::size_t kMinSaltBytes = 16;
 
 }  // namespace
@@ -51,35 +51,35 @@ void BundleBuilder::add_id(Kind kind, json::Fields& fields, bool sound) {
 }
 
 void BundleBuilder::read_settings(json::Fields& fields) {
-  if (const auto mode = fields.choice("mode", &mode_from, kModeNames)) bundle_.mode = *mode;
+  if (const auto mode = fields.choice(tenant_field::kMode, &mode_from)) bundle_.mode = *mode;
   fields.reject_unknown();
 }
 
 void BundleBuilder::read_organization(json::Fields& fields, Organization& item) {
   item.id = read_id(fields, "organization");
-  if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
+  if (const auto name = fields.text(object_field::kName)) item.name = *name;
   add_id(Kind::organization, fields, true);
   fields.reject_unknown();
 }
 
 void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
   item.id = read_id(fields, "tenant");
-  if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
-  if (const auto id = fields.text("organization_id", kMaxNameBytes)) {
+  if (const auto name = fields.text(object_field::kName)) item.name = *name;
+  if (const auto id = fields.text(tenant_field::kOrganizationId)) {
     item.organization_id = *id;
     if (ids(Kind::organization).find("", *id) == nullptr) {
       fields.fault("organization_id",
                    fmt::format("organization {} does not exist: add it to organizations", quoted(*id)));
     }
   }
-  if (const auto mode = fields.choice("mode", &mode_from, kModeNames)) item.mode = *mode;
-  if (const auto answer = fields.text("default", kMaxNameBytes)) {
+  if (const auto mode = fields.choice(tenant_field::kMode, &mode_from)) item.mode = *mode;
+  if (const auto answer = fields.text(tenant_field::kDefault)) {
     item.default_deny = *answer == "deny";
     if (*answer != "deny" && *answer != "allow") {
       fields.fault("default", "default is what a request gets that no policy matches: allow or deny");
     }
   }
-  if (const auto plan_calls = fields.boolean("plan_calls")) item.plan_calls = *plan_calls;
+  if (const auto plan_calls = fields.boolean(tenant_field::kPlanCalls)) item.plan_calls = *plan_calls;
   tenants_.add(fields, item.id);
   fields.reject_unknown();
 }
@@ -112,11 +112,11 @@ void BundleBuilder::check_plan(json::Fields& fields, const Policy& policy, bool 
 void BundleBuilder::read_key(json::Fields& fields, ApiKey& item) {
   item.tenant_id = tenants_.read_tenant_id(fields);
   item.id = read_id(fields, "key");
-  if (const auto name = fields.text("name", kMaxNameBytes)) item.name = *name;
+  if (const auto name = fields.text(object_field::kName)) item.name = *name;
   static constexpr std::string_view kShape =
       "sha256:<32 to 64 hex digits of salt>:<64 hex digits>, as mint-key prints it; never the key itself";
   fields.require("key_hash", kShape);
-  if (const auto hash = fields.text("key_hash", kMaxHashBytes)) {
+  if (const auto hash = fields.text(key_field::kKeyHash)) {
     const auto parsed = parse_key_hash(*hash);
     if (!parsed || parsed->salt_size < kMinSaltBytes)
       fields.fault("key_hash", fmt::format("key_hash must be {}", kShape));
@@ -124,7 +124,7 @@ void BundleBuilder::read_key(json::Fields& fields, ApiKey& item) {
     std::ranges::transform(item.key_hash, item.key_hash.begin(),
                            [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
   }
-  item.expires_at = fields.timestamp("expires_at");
+  item.expires_at = fields.timestamp(object_field::kExpiresAt);
   add_id(Kind::key, fields, true);
   fields.reject_unknown();
 }

@@ -8,12 +8,11 @@
 #include "common/base/text.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/limit_numbers.hpp"
+#include "common/objects/field_tables.hpp"
 #include "common/objects/limit_json.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr std::size_t kMaxTextBytes = 256;
 
 // A parameter has to be there where `needed`, and to be absent elsewhere. `owner` says what it belongs to.
 void check_parameter(json::Fields& fields, std::string_view name, bool needed, std::string_view owner) {
@@ -23,17 +22,17 @@ void check_parameter(json::Fields& fields, std::string_view name, bool needed, s
 }
 
 void read_failure_mode(json::Fields& fields, Enforcement& out) {
-  const auto mode = fields.choice("failure_mode", &failure_mode_from, kFailureModeNames);
-  const auto open = fields.boolean("fail_open");  // of the shorthand rule
+  const auto mode = fields.choice(enforcement_field::kFailureMode, &failure_mode_from);
+  const auto open = fields.boolean(enforcement_field::kFailOpen);  // of the shorthand rule
   if (fields.present("failure_mode") && fields.present("fail_open")) {
     fields.fault("fail_open", "failure_mode and fail_open say the same: keep failure_mode");
   }
   if (mode) out.failure_mode = *mode;
   if (open) out.failure_mode = *open ? FailureMode::fail_open : FailureMode::fail_closed;
-  out.failure_mode_when_open = fields.choice("failure_mode_when_open", &failure_mode_from, kFailureModeNames);
+  out.failure_mode_when_open = fields.choice(enforcement_field::kFailureModeWhenOpen, &failure_mode_from);
 
-  out.degrade_share = fields.number("degrade_share", 0, 1);
-  if (const auto action = fields.choice("degrade_action", &degrade_action_from, kDegradeActionNames)) {
+  out.degrade_share = fields.number(enforcement_field::kDegradeShare);
+  if (const auto action = fields.choice(enforcement_field::kDegradeAction, &degrade_action_from)) {
     out.degrade_action = *action;
   }
   const bool degrades =
@@ -44,7 +43,7 @@ void read_failure_mode(json::Fields& fields, Enforcement& out) {
 }
 
 void read_action(json::Fields& fields, Enforcement& out) {
-  if (const auto action = fields.choice("action", &action_from, kActionNames)) {
+  if (const auto action = fields.choice(enforcement_field::kAction, &action_from)) {
     out.action = *action;
   } else if (fields.present("action")) {
     // Its parameters cannot be judged, but they are known.
@@ -56,9 +55,9 @@ void read_action(json::Fields& fields, Enforcement& out) {
   check_parameter(fields, "downgrade_to",
                   out.action == Action::downgrade || out.degrade_action == DegradeAction::downgrade,
                   "action downgrade or degrade_action downgrade");
-  out.sample_rate = fields.number("sample_rate", 0, 1).value_or(0);
-  out.max_delay = fields.duration("max_delay", kMinDelay, kMaxDelay).value_or(Micros(0));
-  if (const auto target = fields.text("downgrade_to", kMaxTextBytes)) {
+  out.sample_rate = fields.number(enforcement_field::kSampleRate).value_or(0);
+  out.max_delay = fields.duration(enforcement_field::kMaxDelay).value_or(Micros(0));
+  if (const auto target = fields.text(enforcement_field::kDowngradeTo)) {
     out.downgrade_to = *target;
     if (target->empty()) fields.fault("downgrade_to", "downgrade_to is empty: say what the caller falls back to");
   }
@@ -67,9 +66,9 @@ void read_action(json::Fields& fields, Enforcement& out) {
 }  // namespace
 
 void read_enforcement(json::Fields& fields, Enforcement& out) {
-  read_key_by(fields, "key_by", out.key_by);
-  if (const auto required = fields.boolean("require_key_by")) out.require_key_by = *required;
-  if (const auto mode = fields.choice("mode", &mode_from, kModeNames)) out.mode = *mode;
+  read_key_by(fields, out.key_by);
+  if (const auto required = fields.boolean(enforcement_field::kRequireKeyBy)) out.require_key_by = *required;
+  if (const auto mode = fields.choice(enforcement_field::kMode, &mode_from)) out.mode = *mode;
   read_failure_mode(fields, out);
   read_action(fields, out);
 }
@@ -97,7 +96,7 @@ void check_enforcement(json::Fields& fields, const Enforcement& enforcement, con
 
 void write_enforcement(json::Writer& out, const Enforcement& enforcement) {
   const Enforcement defaults;
-  if (enforcement.key_by != defaults.key_by) write_key_by(out, "key_by", enforcement.key_by);
+  if (enforcement.key_by != defaults.key_by) write_key_by(out, enforcement.key_by);
   if (enforcement.require_key_by) out.field("require_key_by", true);
   if (enforcement.action != defaults.action) out.field("action", to_string(enforcement.action));
   if (enforcement.action == Action::sample) out.field("sample_rate", enforcement.sample_rate);

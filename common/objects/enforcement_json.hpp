@@ -9,9 +9,6 @@
 
 namespace sluice {
 
-inline constexpr Micros kMinDelay = std::chrono::microseconds(1);
-inline constexpr Micros kMaxDelay = std::chrono::days(366);
-
 // Reads key_by, action and its parameters, mode and failure_mode; faults for parameters that are missing or do not go
 // with the action or failure mode.
 void read_enforcement(json::Fields& fields, Enforcement& out);

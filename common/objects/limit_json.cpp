@@ -3,15 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "common/base/duration.hpp"
 #include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/domain/algorithm.hpp"
-#include "common/domain/identifiers.hpp"
 #include "common/domain/limit_fields.hpp"
-#include "common/domain/limit_numbers.hpp"
 #include "common/domain/rate.hpp"
 
 namespace sluice {
@@ -19,18 +18,19 @@ namespace {
 
 constexpr std::size_t kMaxDimensionBytes = 256;
 constexpr std::size_t kMaxKeyBy = 32;
-constexpr std::array<std::string_view, 3> kCommonFields{"algorithm", "strategy", "unit"};
+constexpr std::array<std::string_view, 3> kCommonFields{limit_field::kAlgorithm.name, limit_field::kStrategy.name,
+                                                        limit_field::kUnit.name};
 
 void read_limit(const json::Value& value, const json::Place& at, json::FaultList& faults, Limit& limit) {
   json::Fields fields(value, at, faults);
   if (!fields.is_object()) return;
-  if (const auto name = fields.text("name", kMaxIdBytes)) {
+  if (const auto name = fields.text(limit_field::kName)) {
     limit.name = *name;
     if (!is_limit_name(*name)) {
       fields.fault("name", "the name of a limit is 1 to 63 of a-z 0-9 _ . -, starting with a letter, digit or _");
     }
   }
-  read_key_by(fields, "key_by", limit.key_by);
+  read_key_by(fields, limit.key_by);
   read_limit_fields(fields, limit);
   fields.reject_unknown();
 }
@@ -71,13 +71,14 @@ void reject_flat_fields(json::Fields& owner) {
     }
   };
   for (const std::string_view name : kCommonFields) reject(name);
-  for (const std::string_view field : limit_fields()) reject(field);
+  for (const json::Field& field : kLimitFields) reject(field.name);
 }
 
 // Faults for the fields of a limit that an override of `limit` cannot have.
 void reject_irreplaceable(json::Fields& fields, const Limit& limit) {
   const AlgorithmTraits& traits = traits_of(limit.algorithm);
-  for (const std::string_view field : limit_fields()) {
+  for (const json::Field& row : kLimitFields) {
+    const std::string_view field = row.name;
     const bool fits = takes(traits, field) && std::ranges::find(traits.fixed, field) == traits.fixed.end();
     if (!fields.present(field) || fits) continue;
     fields.fault(field, fmt::format("{} is not a number that an override can replace in limit {} ({}): those are {}",
@@ -89,7 +90,7 @@ LimitChange read_replaced(json::Fields& fields, Limit& limit) {
   LimitChange change;
   const bool bucket = is_bucket(limit.algorithm);
   const std::string_view number = bucket ? only_one_of(fields, {"capacity", "bucket_capacity"}) : "limit";
-  if (const auto value = fields.integer(number, 0, kMaxLimit)) {
+  if (const auto value = fields.integer(number, limit_field::kLimit.min, limit_field::kLimit.max)) {
     limit.limit = *value;
     change.limit = true;
   }
@@ -98,11 +99,11 @@ LimitChange read_replaced(json::Fields& fields, Limit& limit) {
     limit.rate = lowest_terms(written->units, written->per);
     change.rate = true;
   }
-  if (const auto window = fields.duration("window", kMinWindow, kMaxWindow)) {
+  if (const auto window = fields.duration(limit_field::kWindow)) {
     limit.window = *window;
     change.window = true;
   }
-  if (const auto lease_ttl = fields.duration("lease_ttl", kMinLeaseTtl, kMaxLeaseTtl)) {
+  if (const auto lease_ttl = fields.duration(limit_field::kLeaseTtl)) {
     limit.lease_ttl = *lease_ttl;
     change.lease_ttl = true;
   }
@@ -115,7 +116,7 @@ bool has_flat_limit(json::Fields& owner) {
   // All are asked for, so that all are known.
   bool found = false;
   for (const std::string_view name : kCommonFields) found |= owner.present(name);
-  for (const std::string_view field : limit_fields()) found |= owner.present(field);
+  for (const json::Field& field : kLimitFields) found |= owner.present(field.name);
   return found;
 }
 
@@ -147,7 +148,8 @@ LimitChange read_limit_change(json::Fields& fields, Limit& limit) {
   return change;
 }
 
-bool read_key_by(json::Fields& fields, std::string_view name, std::vector<DimensionRef>& out) {
+bool read_key_by(json::Fields& fields, std::vector<DimensionRef>& out) {
+  const std::string_view name = limit_field::kKeyBy.name;
   if (!fields.present(name)) return false;
   out.clear();
   fields.each(name, true, [&](const json::Value& value, const json::Place& at) {
@@ -169,10 +171,10 @@ bool read_key_by(json::Fields& fields, std::string_view name, std::vector<Dimens
   return true;
 }
 
-void write_key_by(json::Writer& out, std::string_view name, const std::vector<DimensionRef>& key_by) {
+void write_key_by(json::Writer& out, const std::vector<DimensionRef>& key_by) {
   std::vector<std::string> names;
   for (const DimensionRef& dimension : key_by) names.push_back(to_string(dimension));
-  out.key(name);
+  out.key(limit_field::kKeyBy.name);
   out.texts(names);
 }
 
@@ -189,7 +191,7 @@ void write_limit(json::Writer& out, const Limit& limit) {
   if (limit.lease_ttl != Micros(0)) out.field("lease_ttl", format_duration(limit.lease_ttl));
   if (takes(traits, "period")) out.field("period", to_string(limit.period));
   if (limit.anchor) out.field("anchor", format_timestamp(*limit.anchor));
-  if (!limit.key_by.empty()) write_key_by(out, "key_by", limit.key_by);
+  if (!limit.key_by.empty()) write_key_by(out, limit.key_by);
   out.end_object();
 }
 

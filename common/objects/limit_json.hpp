@@ -34,12 +34,12 @@ struct LimitChange {
 };
 LimitChange read_limit_change(json::Fields& fields, Limit& limit);
 
-// One dimension or a list of them: sorted, without duplicates. False where `name` is absent.
-bool read_key_by(json::Fields& fields, std::string_view name, std::vector<DimensionRef>& out);
+// Reads `key_by`, one dimension or a list of them: sorted, without duplicates. False where it is absent.
+bool read_key_by(json::Fields& fields, std::vector<DimensionRef>& out);
 
 // The canonical form. Every limit is written with its name.
 void write_limit(json::Writer& out, const Limit& limit);
 
-void write_key_by(json::Writer& out, std::string_view name, const std::vector<DimensionRef>& key_by);
+void write_key_by(json::Writer& out, const std::vector<DimensionRef>& key_by);
 
 }  // namespace sluice

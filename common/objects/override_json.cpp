@@ -12,6 +12,7 @@
 #include "common/domain/identifiers.hpp"
 #include "common/domain/limit_numbers.hpp"
 #include "common/domain/rate.hpp"
+#include "common/objects/field_tables.hpp"
 #include "common/objects/limit_json.hpp"
 
 namespace sluice {
@@ -62,8 +63,8 @@ Owner owner_plan(json::Fields& fields, const OverrideOwners& owners, const Overr
 }
 
 Owner read_owner(json::Fields& fields, const OverrideOwners& owners, Override& item) {
-  const auto policy_id = fields.text("policy_id", kMaxNameBytes);
-  const auto plan_id = fields.text("plan_id", kMaxNameBytes);
+  const auto policy_id = fields.text(override_field::kPolicyId);
+  const auto plan_id = fields.text(override_field::kPlanId);
   if (fields.present("policy_id") && fields.present("plan_id")) {
     fields.fault("plan_id", "policy_id and plan_id are both given: an override belongs to one of them");
     return {};
@@ -82,7 +83,7 @@ Owner read_owner(json::Fields& fields, const OverrideOwners& owners, Override& i
 // The owner's limit called `limit_name`; nullptr where it is not known.
 const Limit* read_limit_name(json::Fields& fields, const Owner& owner, Override& item) {
   fields.require("limit_name", "which limit of the plan is overridden");
-  const auto name = fields.text("limit_name", kMaxNameBytes);
+  const auto name = fields.text(override_field::kLimitName);
   if (!name) return nullptr;
   item.limit_name = *name;
   if (owner.limits == nullptr) return nullptr;
@@ -168,7 +169,7 @@ void read_override(json::Fields& fields, const TenantIndex& tenants, const Overr
   const Limit* const limit = read_limit_name(fields, owner, out);
   read_identity(fields, owner, limit, out);
   read_set(fields, owner, limit, out);
-  out.expires_at = fields.timestamp("expires_at");
+  out.expires_at = fields.timestamp(object_field::kExpiresAt);
   fields.reject_unknown();
 }
 

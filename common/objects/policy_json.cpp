@@ -2,25 +2,22 @@
 
 #include <fmt/core.h>
 
-#include <limits>
-
 #include "common/base/crypto.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/objects/enforcement_json.hpp"
+#include "common/objects/field_tables.hpp"
 #include "common/objects/limit_json.hpp"
 #include "common/objects/scope_json.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t kMaxExpressionBytes = 4096;
 constexpr std::size_t kMaxMetadata = 32;  // it comes back with every decision
 constexpr std::size_t kMaxMetadataName = 64;
 constexpr std::size_t kMaxMetadataValue = 512;
-constexpr std::int64_t kMaxVersion = (std::int64_t{1} << 53) - 1;  // what every JSON reader reads exactly
-constexpr std::size_t kMadeIdBytes = 8;                            // of the hash
+constexpr std::size_t kMadeIdBytes = 8;  // of the hash
 
 void read_metadata(json::Fields& policy, Metadata& out) {
   const json::Value* const metadata = policy.take("metadata");
@@ -44,7 +41,7 @@ void read_metadata(json::Fields& policy, Metadata& out) {
 bool read_what_is_allowed(json::Fields& fields, Policy& out) {
   const LimitsForm limits = read_limits(fields, out.limits);
   if (fields.present("plan_id")) {
-    if (const auto plan_id = fields.text("plan_id", kMaxNameBytes)) out.plan_id = *plan_id;
+    if (const auto plan_id = fields.text(policy_field::kPlanId)) out.plan_id = *plan_id;
     if (out.plan_id.empty()) fields.fault("plan_id", "plan_id is the id of a plan");
     if (limits != LimitsForm::none) {
       fields.fault("plan_id",
@@ -57,13 +54,13 @@ bool read_what_is_allowed(json::Fields& fields, Policy& out) {
 }
 
 void read_validity(json::Fields& fields, Policy& out) {
-  if (const auto enabled = fields.boolean("enabled")) out.enabled = *enabled;
-  out.valid_from = fields.timestamp("valid_from");
-  out.valid_to = fields.timestamp("valid_to");
+  if (const auto enabled = fields.boolean(policy_field::kEnabled)) out.enabled = *enabled;
+  out.valid_from = fields.timestamp(policy_field::kValidFrom);
+  out.valid_to = fields.timestamp(policy_field::kValidTo);
   if (out.valid_from && out.valid_to && *out.valid_from >= *out.valid_to) {
     fields.fault("valid_to", "valid_to must be after valid_from, else the policy is never valid");
   }
-  if (const auto percent = fields.number("rollout_percent", 0, 100, 2)) out.rollout_percent = *percent;
+  if (const auto percent = fields.number(policy_field::kRolloutPercent)) out.rollout_percent = *percent;
 }
 
 // The same content gets the same id, so that applying a rule twice does not make two.
@@ -80,7 +77,7 @@ void read_plan(json::Fields& fields, const TenantIndex& tenants, Plan& out) {
   const std::size_t faults_before = fields.faults().count();
   out.tenant_id = tenants.read_tenant_id(fields);
   out.id = read_id(fields, "plan");
-  if (const auto name = fields.text("name", kMaxNameBytes)) out.name = *name;
+  if (const auto name = fields.text(object_field::kName)) out.name = *name;
   read_enforcement(fields, out.enforcement);
   if (read_limits(fields, out.limits) == LimitsForm::none) fields.require("limits", "a plan has 1 to 16 limits");
   fields.reject_unknown();
@@ -90,17 +87,16 @@ void read_plan(json::Fields& fields, const TenantIndex& tenants, Plan& out) {
 void read_policy(json::Fields& fields, const TenantIndex& tenants, Policy& out) {
   const std::size_t faults_before = fields.faults().count();
   out.tenant_id = tenants.read_tenant_id(fields);
-  if (const auto name = fields.text("name", kMaxNameBytes)) out.name = *name;
+  if (const auto name = fields.text(object_field::kName)) out.name = *name;
   read_metadata(fields, out.metadata);
-  if (const auto expression = fields.text("match_expr", kMaxExpressionBytes)) out.match_expr = *expression;
+  if (const auto expression = fields.text(policy_field::kMatchExpr)) out.match_expr = *expression;
   read_enforcement(fields, out.enforcement);
   const bool flat = read_what_is_allowed(fields, out);
   out.report_subjects =
-      fields.choice("report_subjects", &report_subjects_from, kReportSubjectsNames).value_or(ReportSubjects::hashed);
+      fields.choice(policy_field::kReportSubjects, &report_subjects_from).value_or(ReportSubjects::hashed);
   read_validity(fields, out);
-  constexpr std::int64_t kMaxPriority = std::numeric_limits<std::int32_t>::max();
-  out.priority = fields.integer("priority", -kMaxPriority, kMaxPriority).value_or(0);
-  out.version = fields.integer("version", 1, kMaxVersion).value_or(1);
+  out.priority = fields.integer(policy_field::kPriority).value_or(0);
+  out.version = fields.integer(policy_field::kVersion).value_or(1);
   const bool makes_id = flat && !fields.present("id");
   if (!makes_id) out.id = read_id(fields, "policy");
   read_scope(fields, out.scope);

@@ -49,12 +49,6 @@ void read_term(json::Fields& object, json::Member& member, DimensionRef dimensio
   term.values.erase(std::ranges::unique(term.values).begin(), term.values.end());
 }
 
-// These would be read as something else than their writer meant: the owner of the policy, and its rank.
-bool is_shorthand(const DimensionRef& dimension) {
-  return dimension.dimension != Dimension::org && dimension.dimension != Dimension::tenant &&
-         dimension.dimension != Dimension::priority;
-}
-
 void read_scope_object(const json::Value& value, const json::Place& at, json::FaultList& faults,
                        std::vector<ScopeTerm>& out) {
   json::Fields fields(value, at, faults);
@@ -72,6 +66,10 @@ void read_scope_object(const json::Value& value, const json::Place& at, json::Fa
 
 }  // namespace
 
+bool is_scope_shorthand(Dimension dimension) {
+  return dimension != Dimension::org && dimension != Dimension::tenant && dimension != Dimension::priority;
+}
+
 void read_scope(json::Fields& policy, std::vector<ScopeTerm>& out) {
   if (const json::Value* const scope = policy.take("scope")) {
     const json::Place at = policy.at().member("scope");
@@ -80,7 +78,7 @@ void read_scope(json::Fields& policy, std::vector<ScopeTerm>& out) {
   for (json::Member& member : policy.members()) {
     if (member.taken) continue;
     auto dimension = parse_dimension(member.name);
-    if (dimension && is_shorthand(*dimension)) read_term(policy, member, std::move(*dimension), out);
+    if (dimension && is_scope_shorthand(dimension->dimension)) read_term(policy, member, std::move(*dimension), out);
   }
   std::ranges::sort(out, {}, &ScopeTerm::dimension);
 }

@@ -8,6 +8,7 @@
 #include "common/json/edit.hpp"
 #include "common/json/layout.hpp"
 #include "common/json/text.hpp"
+#include "common/openapi/schema.hpp"
 
 namespace sluice::openapi {
 namespace {
@@ -48,6 +49,17 @@ std::string key_of(std::string_view method, std::string_view path) { return fmt:
 void append_reference(std::string& out, std::string_view section, std::string_view name) {
   Members object(out);
   json::append_string(object["$ref"], fmt::format("#/components/{}/{}", section, name));
+}
+
+void append_frame_components(std::string& out, const Value& components, std::span<const json::FieldTable> tables) {
+  Members object(out);
+  for (const json::Member& section : components.members()) {
+    if (section.name == "schemas") {
+      object[section.name] += complete_schemas(section.value, tables);
+    } else {
+      object.copy(&section.value, section.name);
+    }
+  }
 }
 
 // A text is the name of a component; anything else stands as it is.
@@ -164,8 +176,9 @@ void append_operation(std::string& out, const Operation& operation, std::string_
 
 }  // namespace
 
-Description::Description(std::string_view frame, std::span<const std::string_view> fragments)
-    : frame_(parse(frame_tree_, frame)), trees_(fragments.size()) {
+Description::Description(std::string_view frame, std::span<const std::string_view> fragments,
+                         std::span<const json::FieldTable> tables)
+    : frame_(parse(frame_tree_, frame)), tables_(tables), trees_(fragments.size()) {
   for (std::size_t i = 0; i < fragments.size(); ++i) {
     const Value root = parse(trees_[i], fragments[i]);
     for (const json::Member& operation : root.find("operations")->members()) {
@@ -217,12 +230,14 @@ std::string Description::text() const {
   {
     Members document(text);
     for (const json::Member& member : frame_.members()) {
-      if (member.name != "paths") {
+      if (member.name == "paths") {
+        Members paths(document["paths"]);
+        for (const auto& [path, operations] : paths_) paths[path] += '{' + operations + '}';
+      } else if (member.name == "components") {
+        append_frame_components(document["components"], member.value, tables_);
+      } else {
         document.copy(&member.value, member.name);
-        continue;
       }
-      Members paths(document["paths"]);
-      for (const auto& [path, operations] : paths_) paths[path] += '{' + operations + '}';
     }
   }
   json::Tree tree;

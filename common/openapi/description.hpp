@@ -1,8 +1,9 @@
 // Assembles the OpenAPI document of a program from its route table and from fragments of JSON.
 //
-// The frame is an OpenAPI document without operations: info, servers, tags, components. A fragment has the prose and
-// the examples of the operations of one tag (README.md shows its members). What follows from a route's properties is
-// not written there: the program states it as a rule, in an Operation.
+// The frame is an OpenAPI document without operations: info, servers, tags, components. Its schemas may refer to tables
+// of fields (schema.hpp). A fragment has the prose and the examples of the operations of one tag (README.md shows its
+// members). What follows from a route's properties is not written there: the program states it as a rule, in an
+// Operation.
 //
 // Thread safety: none; the document is assembled once, and its text is read only.
 #pragma once
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/json/field.hpp"
 #include "common/json/tree.hpp"
 
 namespace sluice::openapi {
@@ -42,8 +44,10 @@ struct Operation {
 
 class Description {
  public:
-  // The texts must outlive the description. Throws std::logic_error where one of them is not JSON.
-  Description(std::string_view frame, std::span<const std::string_view> fragments);
+  // `tables`: those that the frame's schemas refer to (schema.hpp). Texts and tables must outlive the description.
+  // Throws std::logic_error where a text is not JSON.
+  Description(std::string_view frame, std::span<const std::string_view> fragments,
+              std::span<const json::FieldTable> tables);
 
   // What the fragments say of an operation. Throws std::logic_error where they say nothing.
   const json::Value& fragment(std::string_view method, std::string_view path) const;
@@ -66,6 +70,7 @@ class Description {
 
   json::Tree frame_tree_;
   json::Value frame_;
+  std::span<const json::FieldTable> tables_;
   std::vector<json::Tree> trees_;
   std::map<std::string, Prose, std::less<>> fragments_;          // by "GET /v1/admin/plans"
   std::vector<std::pair<std::string_view, std::string>> paths_;  // path -> its operations, in the order of the routes

@@ -2,12 +2,16 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "common/objects/field_tables.hpp"
 #include "common/openapi/description.hpp"
 #include "server/admin/embedded.hpp"
 #include "server/admin/routes.hpp"
+#include "server/auth/token_document.hpp"
+#include "server/identity/binding.hpp"
 
 namespace sluice::server::admin {
 namespace {
@@ -130,7 +134,11 @@ class Rules {
 };
 
 std::string assemble() {
-  openapi::Description description(embedded::openapi, kFragments);
+  std::vector<json::FieldTable> tables(field_tables().begin(), field_tables().end());
+  tables.insert(tables.end(), {{"agent-token", auth::token_field::kAll},
+                               {"token", auth::token_field::kOfAdmin},
+                               {"binding", identity::binding_field::kAll}});
+  openapi::Description description(embedded::openapi, kFragments, tables);
   for (const Route& route : routes()) description.add(Rules(description, route).operation());
   for (const std::string_view path : kOpenPaths) description.add(open_operation(path));
   return description.text();

@@ -15,7 +15,7 @@ constexpr std::size_t kMaxTenants = 1000;
 }  // namespace
 
 std::optional<std::string> read_organization_id(json::Fields& fields) {
-  const auto id = fields.text("organization_id", kMaxIdBytes);
+  const auto id = fields.text(scope_field::kOrganizationId);
   if (!id) return std::nullopt;
   if (!is_id(*id)) fields.fault("organization_id", fmt::format("{} is not the id of an organization", quoted(*id)));
   return std::string(*id);
@@ -23,7 +23,7 @@ std::optional<std::string> read_organization_id(json::Fields& fields) {
 
 std::vector<std::string> read_tenant_ids(json::Fields& fields, std::string_view holder) {
   std::vector<std::string> ids;
-  fields.each("tenant_ids", false, [&](const json::Value& value, const json::Place& at) {
+  fields.each(scope_field::kTenantIds.name, false, [&](const json::Value& value, const json::Place& at) {
     if (value.type() != json::Type::string) {
       fields.faults().add(at, json::wrong_type_text("an item of tenant_ids", value, "a tenant's id"));
     } else if (!is_id(value.text())) {

@@ -8,9 +8,21 @@
 #include <string_view>
 #include <vector>
 
+#include "common/domain/identifiers.hpp"
 #include "common/json/fields.hpp"
 
 namespace sluice::server::auth {
+
+namespace scope_field {
+inline constexpr json::Field kOrganizationId{
+    .name = "organization_id",
+    .type = json::Field::Type::text,
+    .max = kMaxIdBytes,
+    .schema = "Id",
+    .help = "Left out: the organization of the tenants. Neither: the platform."};
+inline constexpr json::Field kTenantIds{
+    .name = "tenant_ids", .schema = "TenantIds", .body_schema = "OptionalTenantIds", .always = true};
+}  // namespace scope_field
 
 // Returns nullopt if the field is absent. Adds all faults of form to the field's fault list. The caller checks that the
 // organization exists.

@@ -6,12 +6,9 @@
 #include "common/domain/identifiers.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/writer.hpp"
-#include "server/auth/scope_fields.hpp"
 
 namespace sluice::server::auth {
 namespace {
-
-constexpr std::size_t kMaxNameBytes = 256;
 
 class TokenReader {
  public:
@@ -19,15 +16,15 @@ class TokenReader {
       : fields_(body, root_, faults), type_(type) {}
 
   TokenDocument read(const Principal& giver) {
-    if (const auto id = fields_.text("id", kMaxIdBytes)) token_.id = *id;
+    if (const auto id = fields_.text(token_field::kId)) token_.id = *id;
     fields_.require("name", "it tells tokens apart, in lists and in the audit trail");
-    if (const auto name = fields_.text("name", kMaxNameBytes)) token_.name = *name;
+    if (const auto name = fields_.text(token_field::kName)) token_.name = *name;
     if (token_.name.empty() && fields_.present("name")) fields_.fault("name", "name is empty: say whose token it is");
     if (type_ == TokenType::admin) read_role();
     read_organization(giver);
     read_tenants(giver);
-    token_.expires_at = fields_.timestamp("expires_at");
-    token_.revoked = fields_.boolean("revoked").value_or(false);
+    token_.expires_at = fields_.timestamp(token_field::kExpiresAt);
+    token_.revoked = fields_.boolean(token_field::kRevoked).value_or(false);
     check_scope();
     return std::move(token_);
   }
@@ -36,7 +33,7 @@ class TokenReader {
  private:
   void read_role() {
     fields_.require("role", kRoleNames);
-    token_.role = fields_.choice("role", &role_from, kRoleNames);
+    token_.role = fields_.choice(token_field::kRole, &role_from);
   }
 
   void read_organization(const Principal& giver) {

@@ -4,6 +4,7 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "common/domain/plan.hpp"
 #include "common/json/tree.hpp"
 #include "server/auth/roles.hpp"
+#include "server/auth/scope_fields.hpp"
 
 namespace sluice::server::auth {
 
@@ -27,6 +29,30 @@ struct TokenDocument {
 
   bool operator==(const TokenDocument&) const = default;
 };
+
+// The fields of both types, and the one that only admin tokens have.
+namespace token_field {
+using json::Field;
+inline constexpr Field kId{.name = "id", .type = Field::Type::text, .max = kMaxIdBytes, .schema = "Id", .always = true};
+inline constexpr Field kName{.name = "name",
+                             .type = Field::Type::text,
+                             .min = 1,
+                             .max = kMaxNameBytes,
+                             .always = true,
+                             .help = "Tells tokens apart, in lists and in the audit trail: at most 256 bytes."};
+inline constexpr Field kRole{
+    .name = "role", .type = Field::Type::text, .choices = kRoleNames, .schema = "Role", .always = true};
+inline constexpr Field kExpiresAt{.name = "expires_at",
+                                  .type = Field::Type::timestamp,
+                                  .schema = "Instant",
+                                  .body_schema = "Time",
+                                  .help = "In the future. A token without it does not end."};
+inline constexpr Field kRevoked{
+    .name = "revoked", .type = Field::Type::boolean, .always = true, .help = "true ends the token for good."};
+inline constexpr std::array kAll{kId,        kName,   scope_field::kOrganizationId, scope_field::kTenantIds,
+                                 kExpiresAt, kRevoked};
+inline constexpr std::array kOfAdmin{kRole};
+}  // namespace token_field
 
 enum class TokenType : std::uint8_t { admin, agent };
 

@@ -8,18 +8,15 @@
 #include "common/domain/identifiers.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/writer.hpp"
-#include "server/auth/scope_fields.hpp"
 
 namespace sluice::server::identity {
 namespace {
 
-constexpr std::size_t kMaxLabel = 63;  // bytes; RFC 1123, as in Kubernetes
-constexpr std::size_t kMaxAccount = 253;
-
+// RFC 1123, as in Kubernetes.
 bool is_label(std::string_view text) {
   using identifiers::is_alnum;
-  return !text.empty() && text.size() <= kMaxLabel && is_alnum(text.front()) && is_alnum(text.back()) &&
-         std::ranges::all_of(text, [](char c) { return is_alnum(c) || c == '-'; });
+  return !text.empty() && std::ssize(text) <= binding_field::kNamespace.max && is_alnum(text.front()) &&
+         is_alnum(text.back()) && std::ranges::all_of(text, [](char c) { return is_alnum(c) || c == '-'; });
 }
 
 // RFC 1123 labels, separated by dots.
@@ -34,7 +31,7 @@ bool is_account(std::string_view text) {
 
 void read_namespace(json::Fields& fields, Binding& binding) {
   fields.require("namespace", "it names the Kubernetes namespace whose pods are meant");
-  const auto name = fields.text("namespace", kMaxLabel);
+  const auto name = fields.text(binding_field::kNamespace);
   if (!name) return;
   binding.namespace_ = *name;
   if (is_label(*name)) return;
@@ -45,7 +42,7 @@ void read_namespace(json::Fields& fields, Binding& binding) {
 
 void read_account(json::Fields& fields, Binding& binding) {
   binding.service_account = kAnyServiceAccount;
-  const auto name = fields.text("service_account", kMaxAccount);
+  const auto name = fields.text(binding_field::kServiceAccount);
   if (!name) return;
   binding.service_account = *name;
   if (*name == kAnyServiceAccount || is_account(*name)) return;
@@ -57,7 +54,7 @@ void read_account(json::Fields& fields, Binding& binding) {
 
 Binding read(json::Fields& fields) {
   Binding binding;
-  if (const auto id = fields.text("id", kMaxIdBytes)) {
+  if (const auto id = fields.text(binding_field::kId)) {
     binding.id = *id;
     if (!is_id(*id)) {
       fields.fault("id",

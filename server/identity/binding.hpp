@@ -4,6 +4,7 @@
 // Thread safety: values and pure functions.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,11 +15,37 @@
 #include <vector>
 
 #include "common/base/error.hpp"
+#include "common/domain/identifiers.hpp"
 #include "common/json/tree.hpp"
+#include "server/auth/scope_fields.hpp"
 
 namespace sluice::server::identity {
 
 inline constexpr std::string_view kAnyServiceAccount = "*";
+
+namespace binding_field {
+using json::Field;
+inline constexpr Field kId{.name = "id",
+                           .type = Field::Type::text,
+                           .max = kMaxIdBytes,
+                           .schema = "Id",
+                           .always = true,
+                           .help =
+                               "A body may leave it out: the server takes the id in the path, or makes one of the "
+                               "names."};
+inline constexpr Field kNamespace{
+    .name = "namespace", .type = Field::Type::text, .max = 63, .schema = "Namespace", .always = true};
+inline constexpr Field kServiceAccount{.name = "service_account",
+                                       .type = Field::Type::text,
+                                       .max = 253,
+                                       .schema = "ServiceAccount",
+                                       .always = true,
+                                       .help =
+                                           "A Kubernetes service account of that namespace; `*`, as where it is "
+                                           "left out: any that has no binding of its own."};
+inline constexpr std::array kAll{kId, kNamespace, kServiceAccount, auth::scope_field::kOrganizationId,
+                                 auth::scope_field::kTenantIds};
+}  // namespace binding_field
 
 struct Binding {
   std::string id;

@@ -57,7 +57,7 @@ std::string error_of(auto action) {
 }  // namespace
 
 TEST_CASE("An operation has what its fragment says and what its route implies; the fragment wins") {
-  openapi::Description description(kFrame, kFragments);
+  openapi::Description description(kFrame, kFragments, {});
   description.add(get_plans());
   description.add(post_plans());
   CHECK(
@@ -82,7 +82,7 @@ TEST_CASE("An operation has what its fragment says and what its route implies; t
 TEST_CASE("HEAD is described after GET, with the same problems and without a body") {
   constexpr std::array<std::string_view, 1> fragments{
       R"({"operations":{"GET /a":{"id":"a","summary":"A.","description":"All.","responses":{"200":{"schema":"A"}}}}})"};
-  openapi::Description description(R"({"paths":{}})", fragments);
+  openapi::Description description(R"({"paths":{}})", fragments, {});
   description.add({.method = "GET",
                    .path = "/a",
                    .open = true,
@@ -98,19 +98,19 @@ TEST_CASE("HEAD is described after GET, with the same problems and without a bod
 }
 
 TEST_CASE("A route without prose, prose without a route, and a body on one side only are errors") {
-  openapi::Description description(kFrame, kFragments);
+  openapi::Description description(kFrame, kFragments, {});
   CHECK(error_of([&] { description.add({.method = "PUT", .path = "/plans"}); }) ==
         "PUT /plans is not described: add it to a fragment");
   CHECK(error_of([&] { description.add({.method = "POST", .path = "/plans"}); }) ==
         "POST /plans: the route and its fragment do not agree whether there is a body");
-  openapi::Description partial(kFrame, kFragments);
+  openapi::Description partial(kFrame, kFragments, {});
   partial.add(get_plans());
   CHECK(error_of([&] { (void)partial.text(); }) == "POST /plans is described, and is no route");
-  CHECK(error_of([] { openapi::Description("{", {}); }).starts_with("a fragment of the API's description: "));
+  CHECK(error_of([] { openapi::Description("{", {}, {}); }).starts_with("a fragment of the API's description: "));
 }
 
 TEST_CASE("A program can ask which answers a fragment names") {
-  const openapi::Description description(kFrame, kFragments);
+  const openapi::Description description(kFrame, kFragments, {});
   CHECK(description.answers("POST", "/plans", "201"));
   CHECK_FALSE(description.answers("POST", "/plans", "500"));
 }

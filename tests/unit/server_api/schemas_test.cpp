@@ -75,8 +75,8 @@ TEST_CASE("A limit in a body is described for each algorithm, with the fields th
     CAPTURE(traits.name);
     const std::string schema = camel(traits.name) + "LimitBody";
     Names taken{"name", "algorithm", "unit", "key_by"};
-    for (const std::string_view field : limit_fields()) {
-      if (takes(traits, field)) taken.insert(std::string(field));
+    for (const json::Field& field : kLimitFields) {
+      if (takes(traits, field.name)) taken.insert(std::string(field.name));
     }
     CHECK(properties(document, schema) == taken);
     CHECK(mapping.text_of(traits.name) == "#/components/schemas/" + schema);
@@ -105,7 +105,7 @@ TEST_CASE("A limit in an answer is described for each algorithm, with fields tha
 TEST_CASE("A plan, a policy and their patches take the fields of one limit of any algorithm beside their own") {
   const Document document;
   Names taken{"algorithm", "strategy", "unit"};
-  for (const std::string_view field : limit_fields()) taken.insert(std::string(field));
+  for (const json::Field& field : kLimitFields) taken.insert(std::string(field.name));
   CHECK(properties(document, "LimitFields") == taken);
   for (const char* schema : {"PlanBody", "PolicyBody", "PlanPatch", "PolicyPatch"}) {
     CAPTURE(schema);
@@ -156,8 +156,12 @@ TEST_CASE("The description names every mode, action, dimension and role as the p
 
 TEST_CASE("The description has the program's bounds") {
   const Document document;
-  CHECK(number(document, "Amount", "maximum") == std::to_string(kMaxLimit));
-  CHECK(number(document, "EntryAmount", "maximum") == std::to_string(kMaxLogLimit));
+  const auto most = [&](const char* schema, const char* field) {
+    return document.get({"components", "schemas", schema, "properties", field, "maximum"}).text();
+  };
+  CHECK(most("TokenBucketLimitBody", "capacity") == std::to_string(kMaxLimit));
+  CHECK(most("ConcurrencyLimitBody", "limit") == std::to_string(kMaxLogLimit));
+  CHECK(most("SlidingWindowLogLimit", "limit") == std::to_string(kMaxLogLimit));
   CHECK(number(document, "LimitListBody", "maxItems") == std::to_string(kMaxLimitsPerPlan));
   CHECK(document.get({"components", "parameters", "Limit", "schema", "maximum"}).text() ==
         std::to_string(admin::kMaxPage));

@@ -1,0 +1,108 @@
+#include "common/objects/field_tables.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "common/domain/algorithm.hpp"
+#include "common/domain/check_fields.hpp"
+#include "common/domain/dimension.hpp"
+#include "common/domain/limit_fields.hpp"
+#include "common/objects/scope_json.hpp"
+
+namespace sluice {
+namespace {
+
+using json::Field;
+using Rows = std::vector<Field>;
+
+// Whether the canonical form of a limit has the field under this name.
+bool is_canonical(const AlgorithmTraits& traits, std::string_view field) {
+  if (field == traits.capacity || field == traits.rate) return true;
+  const bool is_bucket = !traits.rate.empty();
+  return !is_bucket && field != "rate" && takes(traits, field);
+}
+
+// The fields of a limit with one algorithm. The numbers a canonical limit cannot do without are always there.
+Rows limit_rows(const AlgorithmTraits& traits) {
+  Field algorithm = limit_field::kAlgorithm;
+  algorithm = {.name = algorithm.name, .type = Field::Type::text, .choices = traits.name, .always = true};
+  Rows rows{limit_field::kName, algorithm, limit_field::kUnit, limit_field::kKeyBy};
+  for (Field field : kLimitFields) {
+    if (!takes(traits, field.name)) continue;
+    field.body_only = traits.shorthand || !is_canonical(traits, field.name);
+    field.always = !field.body_only && field.fallback.empty() && field.name != limit_field::kAnchor.name;
+    if (field.name == traits.capacity) field.max = traits.max_limit;
+    rows.push_back(field);
+  }
+  return rows;
+}
+
+// A limit's fields beside those of its plan or policy.
+Rows flat_limit_rows() {
+  Rows rows{limit_field::kAlgorithm, limit_field::kStrategy, limit_field::kUnit};
+  rows.insert(rows.end(), kLimitFields.begin(), kLimitFields.end());
+  return rows;
+}
+
+// The numbers that an override of a limit of any algorithm can replace.
+Rows replaceable_rows() {
+  Rows rows;
+  for (const Field& field : kLimitFields) {
+    const bool replaceable = std::ranges::any_of(all_algorithms(), [&field](const AlgorithmTraits& traits) {
+      return takes(traits, field.name) && std::ranges::find(traits.fixed, field.name) == traits.fixed.end();
+    });
+    if (replaceable) rows.push_back(field);
+  }
+  return rows;
+}
+
+Rows scope_rows(bool shorthand) {
+  Rows rows;
+  for (std::size_t i = 0; i < kNamedDimensions; ++i) {
+    const auto dimension = static_cast<Dimension>(i);
+    if (shorthand && !is_scope_shorthand(dimension)) continue;
+    rows.push_back(
+        {.name = dimension_name(dimension), .schema = dimension == Dimension::source_ip ? "SourceIps" : "ScopeValues"});
+  }
+  return rows;
+}
+
+class Tables {
+ public:
+  Tables() {
+    add("check", check_field_rows());
+    add("limit", flat_limit_rows());
+    for (const AlgorithmTraits& traits : algorithm_names()) {
+      add(names_.emplace_back("limit.").append(traits.name), limit_rows(traits));
+    }
+    add("override.set", replaceable_rows());
+    add("scope", scope_rows(false));
+    add("scope.shorthand", scope_rows(true));
+  }
+
+  std::span<const json::FieldTable> all() const { return tables_; }
+
+ private:
+  void add(std::string_view name, Rows rows) { tables_.push_back({name, rows_.emplace_back(std::move(rows))}); }
+
+  std::deque<std::string> names_;  // the tables point into these two
+  std::deque<Rows> rows_;
+  std::vector<json::FieldTable> tables_{{"organization", organization_field::kAll},
+                                        {"tenant", tenant_field::kAll},
+                                        {"plan", plan_field::kAll},
+                                        {"policy", policy_field::kAll},
+                                        {"key", key_field::kAll},
+                                        {"override", override_field::kAll},
+                                        {"enforcement", enforcement_field::kAll}};
+};
+
+}  // namespace
+
+std::span<const json::FieldTable> field_tables() {
+  static const Tables tables;
+  return tables.all();
+}
+
+}  // namespace sluice

@@ -1,0 +1,252 @@
+// The fields of each object, as its codec reads them and as the OpenAPI document describes them. A limit's are in
+// common/domain/limit_fields.hpp, those of tokens and bindings beside their codecs in the server.
+//
+// Thread safety: constants.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <limits>
+#include <span>
+
+#include "common/domain/enum_text.hpp"
+#include "common/domain/identifiers.hpp"
+#include "common/json/field.hpp"
+
+namespace sluice {
+
+// Everything an OpenAPI document can say of objects: "organization", "tenant", "plan", "policy", "enforcement", "key",
+// "override"; "limit" (all fields of a limit that stands beside those of its owner), "limit.NAME" (those of one
+// algorithm or shorthand), "override.set"; "scope" and "scope.shorthand" (dimensions); "check" (of POST /v1/check).
+std::span<const json::FieldTable> field_tables();
+
+namespace object_field {
+
+using json::Field;
+
+inline constexpr Field kId{.name = "id",
+                           .schema = "Id",
+                           .always = true,
+                           .help = "A body may leave it out: the server takes the id in the path, or makes one."};
+inline constexpr Field kTenantId{
+    .name = "tenant_id",
+    .schema = "Id",
+    .always = true,
+    .help = "A body may leave it out where the query has it, or where the caller's token is limited to one tenant."};
+inline constexpr Field kName{
+    .name = "name", .type = Field::Type::text, .max = kMaxNameBytes, .help = "For people: at most 256 bytes."};
+inline constexpr Field kLimits{.name = "limits",
+                               .schema = "LimitList",
+                               .body_schema = "LimitListBody",
+                               .help = "They are judged together. Their names are unique."};
+inline constexpr Field kExpiresAt{.name = "expires_at",
+                                  .type = Field::Type::timestamp,
+                                  .schema = "Instant",
+                                  .body_schema = "Time",
+                                  .help = "It does not end where this is left out."};
+
+// 0 to 1.
+consteval Field share(std::string_view name, std::string_view help) {
+  return {.name = name, .type = Field::Type::number, .max = 1, .help = help};
+}
+consteval Field flag(std::string_view name, std::string_view fallback, std::string_view help) {
+  return {.name = name, .type = Field::Type::boolean, .fallback = fallback, .help = help};
+}
+consteval Field choice(std::string_view name, std::string_view choices, std::string_view schema,
+                       std::string_view fallback, std::string_view help) {
+  return {.name = name,
+          .type = Field::Type::text,
+          .choices = choices,
+          .schema = schema,
+          .fallback = fallback,
+          .help = help};
+}
+
+}  // namespace object_field
+
+namespace organization_field {
+inline constexpr std::array kAll{object_field::kId, object_field::kName};
+}
+
+namespace tenant_field {
+using json::Field;
+inline constexpr Field kOrganizationId{.name = "organization_id",
+                                       .type = Field::Type::text,
+                                       .max = kMaxNameBytes,
+                                       .schema = "Id",
+                                       .always = true,
+                                       .help = "The organization it belongs to."};
+inline constexpr Field kMode{.name = "mode",
+                             .type = Field::Type::text,
+                             .choices = kModeNames,
+                             .schema = "Mode",
+                             .body_schema = "ModeBody",
+                             .fallback = "enforce",
+                             .help = "The mode of the whole tenant."};
+inline constexpr Field kDefault{.name = "default",
+                                .type = Field::Type::text,
+                                .max = kMaxNameBytes,
+                                .choices = "allow, deny",
+                                .schema = "DefaultDecision",
+                                .fallback = "allow"};
+inline constexpr Field kPlanCalls =
+    object_field::flag("plan_calls", "true", "false: a check may not choose its plan with plan_id.");
+inline constexpr std::array kAll{object_field::kId, object_field::kName, kOrganizationId, kMode, kDefault, kPlanCalls};
+}  // namespace tenant_field
+
+namespace enforcement_field {
+using json::Field;
+inline constexpr Field kKeyBy{
+    .name = "key_by", .schema = "Dimensions", .body_schema = "KeyBy", .fallback = "[\"resource\", \"subject\"]"};
+inline constexpr Field kRequireKeyBy = object_field::flag(
+    "require_key_by", "false", "true: a check without one of the dimensions of key_by is refused with 422.");
+inline constexpr Field kMode{.name = "mode",
+                             .type = Field::Type::text,
+                             .choices = kModeNames,
+                             .schema = "Mode",
+                             .body_schema = "ModeBody",
+                             .fallback = "enforce"};
+inline constexpr Field kFailureMode =
+    object_field::choice("failure_mode", kFailureModeNames, "FailureMode", "fail_closed",
+                         "What a check gets while the counters cannot be reached.");
+inline constexpr Field kFailOpen{.name = "fail_open",
+                                 .type = Field::Type::boolean,
+                                 .body_only = true,
+                                 .help = "In the place of failure_mode: true is fail_open, false fail_closed."};
+inline constexpr Field kFailureModeWhenOpen =
+    object_field::choice("failure_mode_when_open", kFailureModeNames, "FailureMode", "",
+                         "Replaces failure_mode while the circuit breaker is open.");
+inline constexpr Field kAction =
+    object_field::choice("action", kActionNames, "Action", "deny", "What a check that is over the limit gets.");
+inline constexpr Field kSampleRate =
+    object_field::share("sample_rate", "The share that passes: with the action sample, and only with it.");
+inline constexpr Field kMaxDelay{
+    .name = "max_delay",
+    .type = Field::Type::duration,
+    .min = 1,
+    .max = std::chrono::microseconds(std::chrono::days(366)).count(),
+    .schema = "Duration",
+    .help =
+        "With the action delay, and only with it. capacity · (time of one unit in µs) + max_delay · units is at "
+        "most 2^51."};
+inline constexpr Field kDowngradeTo{
+    .name = "downgrade_to",
+    .type = Field::Type::text,
+    .min = 1,
+    .max = 256,
+    .help = "What the caller falls back to: with the action downgrade, and only with it."};
+inline constexpr std::array kAll{kKeyBy,  kRequireKeyBy, kMode,     kFailureMode, kFailOpen, kFailureModeWhenOpen,
+                                 kAction, kSampleRate,   kMaxDelay, kDowngradeTo};
+// Read, but not described: agents do not judge fail_degrade yet.
+inline constexpr Field kDegradeShare = object_field::share("degrade_share", "");
+inline constexpr Field kDegradeAction =
+    object_field::choice("degrade_action", kDegradeActionNames, "DegradeAction", "local_limit", "");
+}  // namespace enforcement_field
+
+namespace plan_field {
+inline constexpr json::Field kLimits = [] {
+  json::Field field = object_field::kLimits;
+  field.always = true;
+  return field;
+}();
+inline constexpr std::array kAll{object_field::kTenantId, object_field::kId, object_field::kName, kLimits};
+}  // namespace plan_field
+
+namespace policy_field {
+using json::Field;
+inline constexpr Field kMetadata{.name = "metadata", .schema = "CanonicalMetadata", .body_schema = "Metadata"};
+inline constexpr Field kScope{.name = "scope", .schema = "CanonicalScope", .body_schema = "Scope"};
+inline constexpr Field kMatchExpr{
+    .name = "match_expr",
+    .type = Field::Type::text,
+    .max = 4096,
+    .help =
+        "An expression over the dimensions: == != in !in =~ && || ! ( ), such as region==us-east-1 && "
+        "tag.env==production. At most 4096 bytes; a fault names its column."};
+inline constexpr Field kReportSubjects =
+    object_field::choice("report_subjects", kReportSubjectsNames, "ReportSubjects", "hashed", "");
+inline constexpr Field kRolloutPercent{.name = "rollout_percent",
+                                       .type = Field::Type::number,
+                                       .max = 100,
+                                       .places = 2,
+                                       .fallback = "100",
+                                       .help = "A stable share of the subjects, with at most 2 decimals."};
+inline constexpr Field kValidFrom{.name = "valid_from",
+                                  .type = Field::Type::timestamp,
+                                  .schema = "Instant",
+                                  .body_schema = "Time",
+                                  .help = "Inclusive."};
+inline constexpr Field kValidTo{.name = "valid_to",
+                                .type = Field::Type::timestamp,
+                                .schema = "Instant",
+                                .body_schema = "Time",
+                                .help = "Exclusive, and after valid_from."};
+inline constexpr Field kEnabled = object_field::flag("enabled", "true", "");
+inline constexpr Field kPriority{.name = "priority",
+                                 .type = Field::Type::integer,
+                                 .min = -std::int64_t{std::numeric_limits<std::int32_t>::max()},
+                                 .max = std::numeric_limits<std::int32_t>::max(),
+                                 .fallback = "0",
+                                 .help = "The higher wins among equally specific policies."};
+inline constexpr Field kPlanId{.name = "plan_id",
+                               .type = Field::Type::text,
+                               .max = kMaxNameBytes,
+                               .schema = "Id",
+                               .help =
+                                   "The id of the plan that the policy takes its limits from. Left out where the "
+                                   "policy has limits of its own."};
+inline constexpr std::array kAll{object_field::kTenantId,
+                                 object_field::kId,
+                                 object_field::kName,
+                                 kMetadata,
+                                 kScope,
+                                 kMatchExpr,
+                                 kReportSubjects,
+                                 kRolloutPercent,
+                                 kValidFrom,
+                                 kValidTo,
+                                 kEnabled,
+                                 kPriority,
+                                 kPlanId,
+                                 object_field::kLimits};
+// Read, but not described with the others: in bundles it is the policy's own, in bodies the server makes it.
+inline constexpr Field kVersion{.name = "version",
+                                .type = Field::Type::integer,
+                                .min = 1,
+                                .max = (std::int64_t{1} << 53) - 1,  // what every JSON reader reads exactly
+                                .fallback = "1"};
+}  // namespace policy_field
+
+namespace key_field {
+using json::Field;
+inline constexpr Field kKeyHash{.name = "key_hash",
+                                .type = Field::Type::text,
+                                .max = 256,
+                                .schema = "KeyHash",
+                                .always = true,
+                                .help =
+                                    "Of a key that was made elsewhere (`sluice-agent mint-key`): the answer then "
+                                    "has no key. Without it, a key that exists keeps its hash."};
+inline constexpr std::array kAll{object_field::kTenantId, object_field::kId, object_field::kName, kKeyHash,
+                                 object_field::kExpiresAt};
+}  // namespace key_field
+
+namespace override_field {
+using json::Field;
+inline constexpr Field kPolicyId{.name = "policy_id", .type = Field::Type::text, .max = kMaxNameBytes, .schema = "Id"};
+inline constexpr Field kPlanId{.name = "plan_id", .type = Field::Type::text, .max = kMaxNameBytes, .schema = "Id"};
+inline constexpr Field kLimitName{.name = "limit_name",
+                                  .type = Field::Type::text,
+                                  .max = kMaxNameBytes,
+                                  .schema = "LimitName",
+                                  .always = true,
+                                  .help = "The limit of the policy or plan whose numbers are replaced."};
+inline constexpr Field kIdentity{
+    .name = "identity", .schema = "CanonicalIdentity", .body_schema = "OverrideIdentity", .always = true};
+inline constexpr Field kSet{.name = "set", .schema = "OverrideNumbers", .body_schema = "OverrideSet", .always = true};
+inline constexpr std::array kAll{
+    object_field::kTenantId, object_field::kId, kPolicyId, kPlanId, kLimitName, kIdentity, kSet,
+    object_field::kExpiresAt};
+}  // namespace override_field
+
+}  // namespace sluice
