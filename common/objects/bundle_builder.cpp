@@ -137,7 +137,7 @@ void BundleBuilder::read_override(json::Fields& fields, Override& item) {
   if (faults_.count() == faults_before) check_single(fields, item);
 }
 
-// Two overrides of one limit for one identity would contradict each other.
+// A second override of the same limit for the same identity is a fault.
 void BundleBuilder::check_single(json::Fields& fields, const Override& item) {
   const auto [other, is_new] = targets_.try_emplace(target_of(item), item.id);
   if (is_new) return;

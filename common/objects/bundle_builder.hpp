@@ -1,12 +1,12 @@
-// Makes a Bundle of parsed documents, one object after the other: shapes, ranges, ids in use, references. Bundle files,
-// the admin API, the server's rules and the agent's synced objects are all read by it, so they all have the same rules.
+// Builds a Bundle from parsed documents, one object after the other. Checks shapes, ranges, unique ids and references.
+// It reads bundle files, the bodies of the admin API, the server's rules and the agent's synced objects, so the same
+// rules apply to all of them.
 //
-// What is referred to comes first: organizations, tenants, plans, policies, keys, overrides, the order of Kind. A value
-// is not needed any more once read() has returned: a caller with very many objects need not have all their trees at
-// once.
+// Objects must come in the order of Kind, so that each one comes after the objects it refers to. A JSON value is not
+// used after read() has returned, so a caller with many objects can free each tree before it parses the next.
 //
-// Thread safety: none; belongs to the one caller. Invariant: an object with faults is in the bundle and in the indexes
-// too, so that a reference to it is not reported as dangling.
+// Thread safety: none; belongs to one caller. Invariant: an object with faults is in the bundle and in the indexes too,
+// so that a reference to it is not reported as dangling.
 #pragma once
 
 #include <cstddef>
@@ -26,33 +26,33 @@ class BundleBuilder {
  public:
   explicit BundleBuilder(ExpressionCheck check);
 
-  // How many objects of a kind will come. For tenants it must be said before the first is read: a tenant that is not
-  // found may be one with a faulty id.
+  // Announces how many objects of a kind will come. REQUIRES for tenants: called before the first one is read, because
+  // a tenant that is not found may be one with a faulty id.
   void expect(Kind kind, std::size_t count);
 
   void set_mode(Mode mode) { bundle_.mode = mode; }
-  // Reads one object; `at` is its place in the document that the faults are about. The settings are {"mode":"shadow"},
-  // what a bundle has at its top. REQUIRES: the kind is in bundles, or the settings.
+  // Reads one object. `at`: its place in the document, for the JSON pointers of faults. The settings are written as
+  // {"mode":"shadow"}. REQUIRES: bundles have a list of this kind, or it is Kind::setting.
   void read(Kind kind, const json::Value& value, const json::Place& at);
-  // The id of the object of this kind that was read last. REQUIRES: there is one.
+  // The id of the newest object of this kind. REQUIRES: one was read.
   ObjectIdView last(Kind kind) const;
 
   json::FaultList& faults() { return faults_; }
-  const Bundle& bundle() const { return bundle_; }  // so far
+  const Bundle& bundle() const { return bundle_; }  // all objects read so far
   Bundle take() { return std::move(bundle_); }
 
  private:
-  friend struct BundleLists;  // its rows call the readers
+  friend struct BundleLists;  // its rows call the read functions below
 
   IdIndex& ids(Kind kind) { return ids_[static_cast<std::size_t>(kind)]; }
-  // An object that refers to nothing but its tenant.
+  // Reads an object that refers only to its tenant.
   template <class Item, class Read>
   void read_of_tenant(Kind kind, json::Fields& fields, Item& item, Read read) {
     const std::size_t faults_before = faults_.count();
     read(fields, tenants_, item);
     if (!item.tenant_id.empty()) add_id(kind, fields, faults_.count() == faults_before);
   }
-  // Adds the object read last to the ids in use. `sound`: it was read without a fault.
+  // Adds the id of the newest object to the ids in use. `sound`: the object was read without a fault.
   void add_id(Kind kind, json::Fields& fields, bool sound);
   void read_settings(json::Fields& fields);
   void read_organization(json::Fields& fields, Organization& item);
@@ -68,7 +68,7 @@ class BundleBuilder {
   json::FaultList faults_;
   TenantIndex tenants_;
   std::vector<IdIndex> ids_;                              // by kind
-  std::unordered_map<std::string, std::string> targets_;  // of an override → its id
+  std::unordered_map<std::string, std::string> targets_;  // target_of(override) → its id
 };
 
 }  // namespace sluice

@@ -1,5 +1,5 @@
-// Reading the top level of a bundle. Tenants come first, then what belongs to them, and overrides last: each part is
-// read when all it may refer to is known, whatever the order in the text.
+// Reads the top level of a bundle. Reads the lists in the order of Kind, whatever their order in the text, so that each
+// object comes after the objects it refers to.
 #include "common/objects/bundle_json.hpp"
 
 #include <fmt/core.h>

@@ -20,8 +20,8 @@ struct BundleLists {
     return {kind, "", item.id};
   }
 
-  // `list`: the member of Bundle. `read`: a reader of BundleBuilder, or for an object that refers to nothing but its
-  // tenant the reader of its fields.
+  // Adds the row of a kind. `list`: the member of Bundle. `read`: a member function of BundleBuilder; if the object
+  // refers only to its tenant, the function that reads its fields.
   template <Kind kind, auto list, auto read, auto write>
   static constexpr void add(Rows& rows) {
     rows[static_cast<std::size_t>(kind)] = {

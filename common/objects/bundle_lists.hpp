@@ -1,7 +1,7 @@
-// The lists of a bundle by kind, for code that treats all kinds alike: one row for each kind says how an object is read
-// into its list and written from it.
+// The lists of a bundle by kind, for code that treats all kinds alike. The row of a kind has the functions that read an
+// object into its list and write one from it.
 //
-// Thread safety: the rows are constant; they work on what their callers own.
+// Thread safety: the rows are constant; their functions use only the caller's arguments.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Writing the canonical form of a bundle: defaults are left out, durations, rates and times in their one text.
+// Writes the canonical form of a bundle. It leaves out defaults and writes each duration, rate and time in its one
+// canonical text.
 #include "common/json/writer.hpp"
 #include "common/objects/bundle_json.hpp"
 #include "common/objects/bundle_lists.hpp"

@@ -14,7 +14,8 @@
 namespace sluice {
 namespace {
 
-// A parameter has to be there where `needed`, and to be absent elsewhere. `owner` says what it belongs to.
+// Adds a fault unless the parameter is present exactly when it is `needed`. `owner`: the action or failure mode that it
+// belongs to, for the text.
 void check_parameter(json::Fields& fields, std::string_view name, bool needed, std::string_view owner) {
   if (fields.present(name) == needed) return;
   fields.fault(name, needed ? fmt::format("{} is missing: {} needs it", name, owner)
@@ -23,7 +24,7 @@ void check_parameter(json::Fields& fields, std::string_view name, bool needed, s
 
 void read_failure_mode(json::Fields& fields, Enforcement& out) {
   const auto mode = fields.choice(enforcement_field::kFailureMode, &failure_mode_from);
-  const auto open = fields.boolean(enforcement_field::kFailOpen);  // of the shorthand rule
+  const auto open = fields.boolean(enforcement_field::kFailOpen);  // only in the shorthand form of a policy
   if (fields.present("failure_mode") && fields.present("fail_open")) {
     fields.fault("fail_open", "failure_mode and fail_open say the same: keep failure_mode");
   }
@@ -46,7 +47,7 @@ void read_action(json::Fields& fields, Enforcement& out) {
   if (const auto action = fields.choice(enforcement_field::kAction, &action_from)) {
     out.action = *action;
   } else if (fields.present("action")) {
-    // Its parameters cannot be judged, but they are known.
+    // The action is invalid, so its parameters cannot be checked. Taking them keeps them from being unknown fields.
     for (const std::string_view name : {"sample_rate", "max_delay", "downgrade_to"}) fields.take(name);
     return;
   }

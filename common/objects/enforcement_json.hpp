@@ -1,4 +1,4 @@
-// How a plan or policy is enforced, in JSON: the fields both have.
+// Reads and writes the JSON fields of enforcement, which plans and policies share.
 //
 // Thread safety: pure functions; all state is the caller's.
 #pragma once
@@ -9,17 +9,17 @@
 
 namespace sluice {
 
-// Reads key_by, action and its parameters, mode and failure_mode; faults for parameters that are missing or do not go
-// with the action or failure mode.
+// Reads key_by, mode, action and failure_mode with their parameters. Adds a fault for each parameter that the action or
+// the failure mode needs and lacks, and for each one that it does not use.
 void read_enforcement(json::Fields& fields, Enforcement& out);
 
-// Does `enforcement` fit limits judged under it? Faults: a limit's key_by repeats a dimension of the policy's (it can
-// only add some), max_delay gives a bucket more debt than it can count. `own`: the limits stand in the same object as
-// the enforcement (else in the plan it names).
+// Checks that the limits fit the enforcement. Faults: a limit's key_by repeats a dimension of the enforcement's key_by;
+// max_delay allows a bucket more debt than it can count. `own`: the limits are in the same object as the enforcement;
+// false: they are in the plan that it names.
 void check_enforcement(json::Fields& fields, const Enforcement& enforcement, const std::vector<Limit>& limits,
                        bool own);
 
-// Writes the members that differ from the defaults into the open object.
+// Writes into the open object the members that differ from their defaults.
 void write_enforcement(json::Writer& out, const Enforcement& enforcement);
 
 }  // namespace sluice

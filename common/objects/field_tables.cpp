@@ -17,14 +17,14 @@ namespace {
 using json::Field;
 using Rows = std::vector<Field>;
 
-// Whether the canonical form of a limit has the field under this name.
+// Whether the canonical form of a limit uses this field name.
 bool is_canonical(const AlgorithmTraits& traits, std::string_view field) {
   if (field == traits.capacity || field == traits.rate) return true;
   const bool is_bucket = !traits.rate.empty();
   return !is_bucket && field != "rate" && takes(traits, field);
 }
 
-// The fields of a limit with one algorithm. The numbers a canonical limit cannot do without are always there.
+// The fields of a limit with one algorithm. A canonical limit always has the numbers without a default.
 Rows limit_rows(const AlgorithmTraits& traits) {
   Field algorithm = limit_field::kAlgorithm;
   algorithm = {.name = algorithm.name, .type = Field::Type::text, .choices = traits.name, .always = true};
@@ -39,14 +39,14 @@ Rows limit_rows(const AlgorithmTraits& traits) {
   return rows;
 }
 
-// A limit's fields beside those of its plan or policy.
+// The fields of a limit that is written into its plan or policy.
 Rows flat_limit_rows() {
   Rows rows{limit_field::kAlgorithm, limit_field::kStrategy, limit_field::kUnit};
   rows.insert(rows.end(), kLimitFields.begin(), kLimitFields.end());
   return rows;
 }
 
-// The numbers that an override of a limit of any algorithm can replace.
+// The numbers that an override can replace for at least one algorithm.
 Rows replaceable_rows() {
   Rows rows;
   for (const Field& field : kLimitFields) {
@@ -87,7 +87,7 @@ class Tables {
  private:
   void add(std::string_view name, Rows rows) { tables_.push_back({name, rows_.emplace_back(std::move(rows))}); }
 
-  std::deque<std::string> names_;  // the tables point into these two
+  std::deque<std::string> names_;  // tables_ points into names_ and rows_, so they are deques
   std::deque<Rows> rows_;
   std::vector<json::FieldTable> tables_{{"organization", organization_field::kAll},
                                         {"tenant", tenant_field::kAll},

@@ -1,5 +1,5 @@
-// The fields of each object, as its codec reads them and as the OpenAPI document describes them. A limit's are in
-// common/domain/limit_fields.hpp, those of tokens and bindings beside their codecs in the server.
+// The fields of each object: codecs read by these tables, and the OpenAPI documents are generated from them. The fields
+// of a limit are in common/domain/limit_fields.hpp; those of tokens and bindings are with their codecs in server/.
 //
 // Thread safety: constants.
 #pragma once
@@ -15,9 +15,12 @@
 
 namespace sluice {
 
-// Everything an OpenAPI document can say of objects: "organization", "tenant", "plan", "policy", "enforcement", "key",
-// "override"; "limit" (all fields of a limit that stands beside those of its owner), "limit.NAME" (those of one
-// algorithm or shorthand), "override.set"; "scope" and "scope.shorthand" (dimensions); "check" (of POST /v1/check).
+// All tables by name, for the OpenAPI documents:
+// - "organization", "tenant", "plan", "policy", "enforcement", "key", "override": the fields of that object;
+// - "limit": the fields of a limit that is written into its plan or policy; "limit.NAME": the fields of a limit with
+//   one algorithm or shorthand; "override.set": the numbers that an override can replace;
+// - "scope": the dimensions of a scope; "scope.shorthand": those that a shorthand policy may have as fields of its own;
+// - "check": the body of POST /v1/check.
 std::span<const json::FieldTable> field_tables();
 
 namespace object_field {
@@ -45,7 +48,7 @@ inline constexpr Field kExpiresAt{.name = "expires_at",
                                   .body_schema = "Time",
                                   .help = "It does not end where this is left out."};
 
-// 0 to 1.
+// A field with a number from 0 to 1.
 consteval Field share(std::string_view name, std::string_view help) {
   return {.name = name, .type = Field::Type::number, .max = 1, .help = help};
 }
@@ -137,7 +140,7 @@ inline constexpr Field kDowngradeTo{
     .help = "What the caller falls back to: with the action downgrade, and only with it."};
 inline constexpr std::array kAll{kKeyBy,  kRequireKeyBy, kMode,     kFailureMode, kFailOpen, kFailureModeWhenOpen,
                                  kAction, kSampleRate,   kMaxDelay, kDowngradeTo};
-// Read, but not described: agents do not judge fail_degrade yet.
+// Read, but not in the OpenAPI documents: agents do not support fail_degrade yet.
 inline constexpr Field kDegradeShare = object_field::share("degrade_share", "");
 inline constexpr Field kDegradeAction =
     object_field::choice("degrade_action", kDegradeActionNames, "DegradeAction", "local_limit", "");
@@ -209,7 +212,7 @@ inline constexpr std::array kAll{object_field::kTenantId,
                                  kPriority,
                                  kPlanId,
                                  object_field::kLimits};
-// Read, but not described with the others: in bundles it is the policy's own, in bodies the server makes it.
+// Read, but not part of kAll: a bundle states the version; in the admin API the server sets it.
 inline constexpr Field kVersion{.name = "version",
                                 .type = Field::Type::integer,
                                 .min = 1,

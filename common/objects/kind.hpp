@@ -1,4 +1,4 @@
-// The kinds of object: one table says of each what it is called, who may have it, and what it refers to.
+// The kinds of object, in one table: names, owner, references, order of locks, and whether agents get the kind.
 //
 // Thread safety: the table is constant.
 #pragma once
@@ -14,9 +14,9 @@
 
 namespace sluice {
 
-// An object comes behind what it refers to: so a bundle is read, and so objects are ordered on their way to agents.
-// `setting`: the settings of the whole platform, of which there is one object. A counter is in Redis and has no row;
-// each reset is an object of its own to versions, changes and audit.
+// In the order of references: an object comes after the objects it refers to. Bundles are read in this order, and
+// agents receive objects in it. `setting`: the one object with the settings of the platform. `counter`: counters are in
+// Redis and have no SQL table; for versions, changes and audit, each reset is an object of its own.
 enum class Kind : std::uint8_t {
   setting,
   organization,
@@ -31,7 +31,8 @@ enum class Kind : std::uint8_t {
   counter
 };
 
-// Whom an object belongs to. A holder's reach is the platform, an organization, or some of its tenants.
+// What an object belongs to. `holder`: a token or binding; its scope is the platform, an organization, or some of the
+// organization's tenants.
 enum class Ownership : std::uint8_t { platform, organization, tenant, holder };
 
 // A member that names objects of another kind: "plan_id", or the list "tenant_ids".
@@ -43,13 +44,13 @@ struct Reference {
 
 struct KindInfo {
   Kind kind;
-  std::string_view name;       // "policy": in versions, changes, audit and messages
-  std::string_view plural;     // "policies": the SQL table, and the list in a bundle; "" where there is neither
-  std::string_view sync_name;  // in snapshots for agents; "" where agents do not get it
+  std::string_view name;       // such as "policy": in versions, changes, audit and messages
+  std::string_view plural;     // such as "policies": the SQL table, and the list in a bundle; "": neither exists
+  std::string_view sync_name;  // in snapshots for agents; "": agents do not get this kind
   Ownership owner;
   bool local_id;       // its id is unique within its tenant only
   bool in_bundle;      // bundles have a list of it
-  unsigned lock_rank;  // a transaction locks rows in ascending order: what refers comes before what it refers to
+  unsigned lock_rank;  // a transaction locks rows in ascending order: an object before the objects it refers to
   std::span<const Reference> references;
 
   constexpr std::string_view table() const { return plural; }

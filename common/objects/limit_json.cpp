@@ -35,7 +35,7 @@ void read_limit(const json::Value& value, const json::Place& at, json::FaultList
   fields.reject_unknown();
 }
 
-// Gives nameless limits their algorithm's name; faults for names given twice.
+// Gives limits without a name the name of their algorithm. Adds a fault for each duplicate name.
 void settle_names(std::vector<Limit>& limits, json::Fields& owner) {
   std::unordered_set<std::string> taken;
   const json::Place list = owner.at().member("limits");
@@ -74,7 +74,7 @@ void reject_flat_fields(json::Fields& owner) {
   for (const json::Field& field : kLimitFields) reject(field.name);
 }
 
-// Faults for the fields of a limit that an override of `limit` cannot have.
+// Adds a fault for each field that an override of `limit` cannot replace.
 void reject_irreplaceable(json::Fields& fields, const Limit& limit) {
   const AlgorithmTraits& traits = traits_of(limit.algorithm);
   for (const json::Field& row : kLimitFields) {
@@ -113,7 +113,7 @@ LimitChange read_replaced(json::Fields& fields, Limit& limit) {
 }  // namespace
 
 bool has_flat_limit(json::Fields& owner) {
-  // All are asked for, so that all are known.
+  // No early return: present() also marks each field as known.
   bool found = false;
   for (const std::string_view name : kCommonFields) found |= owner.present(name);
   for (const json::Field& field : kLimitFields) found |= owner.present(field.name);

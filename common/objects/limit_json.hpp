@@ -1,4 +1,4 @@
-// Limits in JSON: canonical form and every shorthand.
+// Reads limits from JSON, in the canonical form and every shorthand, and writes the canonical form.
 //
 // Thread safety: pure functions; all state is the caller's.
 #pragma once
@@ -16,16 +16,16 @@ namespace sluice {
 
 enum class LimitsForm : std::uint8_t { none, list, flat };
 
-// Reads the limits of a plan or a policy: its list `limits`, or one limit whose fields stand flat in `owner` itself
-// (`name` and `key_by` are then the owner's). Takes all fields of both forms; says which was there.
-// Limits without a name get their algorithm's, made unique with "-2", "-3", ….
+// Reads the limits of a plan or policy: the list `limits`, or one limit whose fields are members of `owner` itself. In
+// that flat form `name` and `key_by` belong to the owner. Takes the fields of both forms and returns the form that it
+// found. A limit without a name gets the name of its algorithm, made unique with "-2", "-3", ….
 LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out);
 
-// Is one of a limit's own fields (not `name`, `key_by`) in `owner`?
+// Whether `owner` has a field of a limit in the flat form, other than `name` and `key_by`.
 bool has_flat_limit(json::Fields& owner);
 
-// Reads `fields` that replace numbers of `limit` (the `set` of an override) into it; faults for fields that do not fit
-// its algorithm. Returns which were given.
+// Reads the member `set` of an override: its fields replace numbers of `limit`. Adds a fault for each field that the
+// limit's algorithm does not have. Returns which numbers were given.
 struct LimitChange {
   bool limit = false;
   bool rate = false;
@@ -34,7 +34,7 @@ struct LimitChange {
 };
 LimitChange read_limit_change(json::Fields& fields, Limit& limit);
 
-// Reads `key_by`, one dimension or a list of them: sorted, without duplicates. False where it is absent.
+// Reads `key_by`, a dimension or a list of them. `out` is sorted and without duplicates. False: the field is absent.
 bool read_key_by(json::Fields& fields, std::vector<DimensionRef>& out);
 
 // The canonical form. Every limit is written with its name.

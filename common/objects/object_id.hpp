@@ -1,4 +1,4 @@
-// Which object: its kind, its tenant and its id.
+// Identifies an object by its kind, its tenant and its id.
 //
 // Thread safety: values.
 #pragma once
@@ -12,11 +12,11 @@
 
 namespace sluice {
 
-// Ordered by kind, tenant, id: objects of one tenant stand together within their kind.
+// Ordered by kind, tenant and id, so the objects of one tenant are adjacent within their kind.
 struct ObjectIdView {
   Kind kind = Kind::setting;
-  std::string_view tenant_id;  // of kinds that belong to a tenant; else ""
-  std::string_view id;         // "" of the settings
+  std::string_view tenant_id;  // "" if the kind does not belong to a tenant
+  std::string_view id;         // "" for the settings
 
   auto operator<=>(const ObjectIdView&) const = default;
   bool operator==(const ObjectIdView&) const = default;
@@ -31,7 +31,7 @@ struct ObjectId {
   bool operator==(const ObjectId&) const = default;
 };
 
-// What is wrong with an id as a whole, naming the member and the rule; nothing where it is sound.
+// The rule that an id breaks, and the member that breaks it.
 struct IdFault {
   std::string_view member;  // "tenant_id" or "id"
   std::string text;

@@ -18,11 +18,11 @@
 namespace sluice {
 namespace {
 
-// What an override belongs to, as far as it was found; limits is nullptr where it cannot be judged.
+// The plan or policy that an override belongs to. limits is nullptr if the owner is missing or has faults.
 struct Owner {
   const std::vector<Limit>* limits = nullptr;
   const std::vector<DimensionRef>* key_by = nullptr;
-  Micros longest_delay{0};  // of the actions it is judged under
+  Micros longest_delay{0};  // of the actions `delay` under which its limits are judged
 };
 
 Micros delay_of(const Enforcement& enforcement) {
@@ -74,13 +74,13 @@ Owner read_owner(json::Fields& fields, const OverrideOwners& owners, Override& i
   }
   if (policy_id) item.policy_id = *policy_id;
   if (plan_id) item.plan_id = *plan_id;
-  if (item.tenant_id.empty()) return {};  // the fault is known
+  if (item.tenant_id.empty()) return {};  // this fault is recorded already
   if (policy_id) return owner_policy(fields, owners, item);
   if (plan_id) return owner_plan(fields, owners, item);
   return {};
 }
 
-// The owner's limit called `limit_name`; nullptr where it is not known.
+// Reads `limit_name` and returns that limit of the owner; nullptr: no valid limit was found.
 const Limit* read_limit_name(json::Fields& fields, const Owner& owner, Override& item) {
   fields.require("limit_name", "which limit of the plan is overridden");
   const auto name = fields.text(override_field::kLimitName);
@@ -107,7 +107,7 @@ std::string list_of(const std::vector<DimensionRef>& dimensions) {
 
 void read_identity_members(json::Fields& identity, Override& item) {
   for (json::Member& member : identity.members()) {
-    if (member.taken) continue;  // given twice
+    if (member.taken) continue;  // a duplicate name, which is a fault already
     auto dimension = parse_dimension(member.name);
     if (!dimension) {
       member.taken = true;
@@ -121,7 +121,7 @@ void read_identity_members(json::Fields& identity, Override& item) {
   std::ranges::sort(item.identity);
 }
 
-// `limit` and owner.key_by: nullptr where they are not known.
+// `limit` and owner.key_by may be nullptr: then the dimensions are not checked.
 void read_identity(json::Fields& fields, const Owner& owner, const Limit* limit, Override& item) {
   fields.require("identity", "the value of each dimension of the counter's key, such as {\"subject\":\"user:42\"}");
   const json::Value* const value = fields.take("identity");
@@ -176,7 +176,7 @@ void read_override(json::Fields& fields, const TenantIndex& tenants, const Overr
 std::string target_of(const Override& item) {
   std::string target;
   const auto part = [&target](std::string_view text) {
-    target.append(std::to_string(text.size())).append(":").append(text);  // lengths keep the parts apart
+    target.append(std::to_string(text.size())).append(":").append(text);  // the lengths keep the parts apart
   };
   part(item.tenant_id);
   part(item.policy_id);

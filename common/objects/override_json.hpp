@@ -1,4 +1,4 @@
-// Overrides in JSON.
+// Reads and writes overrides as JSON.
 //
 // Thread safety: pure functions; all state is the caller's.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-// The plans and policies an override may belong to.
+// The plans and policies that an override may belong to: all that were read so far.
 struct OverrideOwners {
   const std::vector<Plan>& plans;
   const std::vector<Policy>& policies;
@@ -21,15 +21,15 @@ struct OverrideOwners {
   IdIndex& policy_ids;
 };
 
-// Reads all fields of an override and checks it against its owner: the limit exists, the identity has exactly the
-// dimensions of the counter's key, the numbers fit the limit's algorithm and its other numbers.
-// Where the owner has faults of its own, what depends on it is left unjudged.
+// Reads all fields of an override and checks it against its owner, a plan or policy: the limit exists, the identity has
+// exactly the dimensions of the counter key, and the numbers fit the limit's algorithm and its other numbers. If the
+// owner has faults, the checks that depend on it are left out.
 void read_override(json::Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out);
 
-// Names what an override replaces: the limit of one owner for one identity. There is at most one override of each.
+// A text that names what the override replaces: one limit of one owner for one identity. Only one override may have it.
 std::string target_of(const Override& item);
 
-// Its identity as a JSON object: part of what write_override() writes.
+// Writes only the identity, as the JSON object that write_override() writes too.
 void write_identity(json::Writer& out, const Override& item);
 
 void write_override(json::Writer& out, const Override& item);

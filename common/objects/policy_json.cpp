@@ -14,10 +14,10 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kMaxMetadata = 32;  // it comes back with every decision
+constexpr std::size_t kMaxMetadata = 32;  // entries; every decision repeats them
 constexpr std::size_t kMaxMetadataName = 64;
 constexpr std::size_t kMaxMetadataValue = 512;
-constexpr std::size_t kMadeIdBytes = 8;  // of the hash
+constexpr std::size_t kMadeIdBytes = 8;  // bytes of the content's hash in an id
 
 void read_metadata(json::Fields& policy, Metadata& out) {
   const json::Value* const metadata = policy.take("metadata");
@@ -37,7 +37,8 @@ void read_metadata(json::Fields& policy, Metadata& out) {
   }
 }
 
-// Exactly one of `plan_id`, `limits` and the fields of one limit; true for the last.
+// Reads `plan_id`, `limits` or the fields of one limit; a policy has exactly one of the three. True: the fields of one
+// limit.
 bool read_what_is_allowed(json::Fields& fields, Policy& out) {
   const LimitsForm limits = read_limits(fields, out.limits);
   if (fields.present("plan_id")) {
@@ -63,7 +64,7 @@ void read_validity(json::Fields& fields, Policy& out) {
   if (const auto percent = fields.number(policy_field::kRolloutPercent)) out.rollout_percent = *percent;
 }
 
-// The same content gets the same id, so that applying a rule twice does not make two.
+// The same content gets the same id, so that applying a shorthand policy twice does not create two policies.
 std::string made_id(const Policy& policy) {
   json::Writer content;
   write_policy(content, policy);
@@ -122,7 +123,7 @@ void write_plan(json::Writer& out, const Plan& plan) {
 void write_policy(json::Writer& out, const Policy& policy) {
   out.begin_object();
   out.field("tenant_id", policy.tenant_id);
-  out.optional_field("id", policy.id);  // empty only while its id is being made
+  out.optional_field("id", policy.id);  // "" only when made_id() writes the content
   out.optional_field("name", policy.name);
   if (!policy.metadata.empty()) {
     out.key("metadata");

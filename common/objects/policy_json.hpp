@@ -1,4 +1,4 @@
-// Plans and policies in JSON.
+// Reads and writes plans and policies as JSON.
 //
 // Thread safety: pure functions; all state is the caller's.
 #pragma once
@@ -10,12 +10,12 @@
 
 namespace sluice {
 
-// Reads all fields of a plan, whose single limit may stand in it without a list.
+// Reads all fields of a plan. If it has one limit, that limit's fields may be members of the plan itself.
 void read_plan(json::Fields& fields, const TenantIndex& tenants, Plan& out);
 
-// Reads all fields of a policy: canonical, or the shorthand rule, which has its limit's fields and its scope's
-// dimensions beside the others and may go without an id (it gets one made from its content, the same every time).
-// Whether `plan_id` exists is for the caller to check.
+// Reads all fields of a policy, in canonical or shorthand form. A shorthand policy has the fields of its limit and the
+// dimensions of its scope as members of its own. Without an id it gets one that is computed from its content. The
+// caller checks whether the plan of `plan_id` exists.
 void read_policy(json::Fields& fields, const TenantIndex& tenants, Policy& out);
 
 void write_plan(json::Writer& out, const Plan& plan);

@@ -31,7 +31,7 @@ std::string read_optional_id(json::Fields& fields, std::string_view name) {
 std::string IdIndex::key(std::string_view scope, std::string_view id) const {
   std::string key;
   key.reserve(scope.size() + 1 + id.size());
-  return key.append(scope).append("\n").append(id);  // no id holds a newline
+  return key.append(scope).append("\n").append(id);  // ids contain no newline
 }
 
 void IdIndex::add(json::Fields& fields, std::string_view scope, std::string_view id, const Entry& entry) {

@@ -1,6 +1,6 @@
-// What a bundle's objects are known by while it is read: ids in use, and what refers to what.
+// Indexes of the ids in a bundle, for BundleBuilder: they find duplicate ids and references to missing objects.
 //
-// Thread safety: none; belongs to the one reader.
+// Thread safety: none; belongs to one builder.
 // Invariant: an object with faults is indexed too, so that a reference to it is not reported as dangling.
 #pragma once
 
@@ -15,25 +15,26 @@
 
 namespace sluice {
 
-// Reads the required field `id` and checks its shape; "" where it is faulty.
+// Reads the required field `id` and checks its shape. Returns "" after a fault.
 std::string read_id(json::Fields& fields, std::string_view kind);
-// Reads a field that may hold an id, as read_id() does; "" where it is absent too. An empty text is no id.
+// As read_id() for an optional field. Returns "" if it is absent too. An empty text is a fault.
 std::string read_optional_id(json::Fields& fields, std::string_view name);
 
-// Ids of one kind, each known by a number the caller chooses. `scope` is the tenant, or "" for global ids.
+// The ids of one kind, with the position of each object. `scope`: the tenant, or "" for ids that are unique in the
+// whole bundle.
 class IdIndex {
  public:
   struct Entry {
-    std::size_t index = 0;    // into the caller's vector
-    bool sound = false;       // it was read without a fault
-    Micros longest_delay{0};  // plans: of the policies that delay by it
+    std::size_t index = 0;    // in the caller's vector
+    bool sound = false;       // the object was read without a fault
+    Micros longest_delay{0};  // for plans: the longest max_delay of the policies on it
   };
 
   explicit IdIndex(std::string_view kind) : kind_(kind) {}
 
-  void reserve(std::size_t ids) { entries_.reserve(ids); }  // so many are expected
+  void reserve(std::size_t ids) { entries_.reserve(ids); }  // expected number of ids
 
-  // Reports an id that is in use. Does nothing for "".
+  // Adds an id; a fault if it is in use. Does nothing for "".
   void add(json::Fields& fields, std::string_view scope, std::string_view id, const Entry& entry);
   Entry* find(std::string_view scope, std::string_view id);
 
@@ -47,18 +48,18 @@ class IdIndex {
 // The tenants of the bundle.
 class TenantIndex {
  public:
-  // REQUIRES: all tenants are added before the first read_tenant_id.
+  // REQUIRES: all tenants are added before read_tenant_id() is called.
   void add(json::Fields& fields, std::string_view id);
   void set_count(std::size_t tenants) { count_ = tenants; }
 
-  // Reads `tenant_id`; where it is absent and the bundle has exactly one tenant, it is that one.
-  // "" after a fault.
+  // Reads `tenant_id`. If it is absent and the bundle has exactly one tenant, returns that tenant. Returns "" after a
+  // fault.
   std::string read_tenant_id(json::Fields& fields) const;
 
  private:
   std::unordered_set<std::string> ids_;
-  std::size_t count_ =
-      0;  // also those whose id is faulty: while some are, a tenant that is not found may be one of them
+  // Counts tenants with a faulty id too: if there are some, a tenant that is not found may be one of them.
+  std::size_t count_ = 0;
 };
 
 }  // namespace sluice

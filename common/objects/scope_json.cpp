@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-// An address, a CIDR block, or a prefix of the text.
+// Whether the value is an address, a CIDR block, or a prefix that ends in `*`.
 bool is_source_ip(std::string_view value) { return value.ends_with('*') || parse_ip(value) || parse_cidr(value); }
 
 void read_value(const json::Value& value, const json::Place& at, json::FaultList& faults, ScopeTerm& term) {
@@ -53,7 +53,7 @@ void read_scope_object(const json::Value& value, const json::Place& at, json::Fa
                        std::vector<ScopeTerm>& out) {
   json::Fields fields(value, at, faults);
   for (json::Member& member : fields.members()) {
-    if (member.taken) continue;  // given twice
+    if (member.taken) continue;  // a duplicate name, which is a fault already
     if (auto dimension = parse_dimension(member.name)) {
       read_term(fields, member, std::move(*dimension), out);
     } else {

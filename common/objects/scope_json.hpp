@@ -1,4 +1,4 @@
-// A policy's scope in JSON.
+// Reads and writes the scope of a policy as JSON.
 //
 // Thread safety: pure functions; all state is the caller's.
 #pragma once
@@ -11,12 +11,12 @@
 
 namespace sluice {
 
-// May the shorthand rule have this dimension beside its other fields? Not where that name says something else there:
-// the owner of the policy, or its rank.
+// Whether a shorthand policy may have this dimension as a field of its own. False if the policy uses that field name
+// for something else, such as its owner or its priority.
 bool is_scope_shorthand(Dimension dimension);
 
-// Reads the object `scope`, and the dimensions that the shorthand rule writes beside it ("endpoint":"/v1/pay").
-// REQUIRES: all other fields of the policy are taken already. Sorted by dimension; values sorted, without duplicates.
+// Reads the object `scope`, and the dimensions that a shorthand policy has as fields of its own ("endpoint":"/v1/pay").
+// `out` is sorted by dimension; values are sorted, without duplicates. REQUIRES: all other fields are taken already.
 void read_scope(json::Fields& policy, std::vector<ScopeTerm>& out);
 
 // Writes the member `scope` unless it is empty.

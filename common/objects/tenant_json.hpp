@@ -1,4 +1,4 @@
-// Organizations, tenants and API keys in JSON, canonical.
+// Writes organizations, tenants and API keys as canonical JSON. BundleBuilder reads them.
 //
 // Thread safety: pure functions.
 #pragma once
