@@ -1,5 +1,5 @@
-// split_checks: the frame is read by hand, and each value in it by a RapidJSON reader that keeps nothing, so that an
-// element the reader gives up, although it is JSON, does not cost the others their answer.
+// split_checks() reads the object and its list by hand, and skips each value with a RapidJSON reader that stores
+// nothing. If that reader rejects a value that is still JSON (too deep, for example), only this check gets a fault.
 #include "common/domain/check_batch.hpp"
 
 #include <fmt/core.h>
@@ -18,10 +18,10 @@
 namespace sluice {
 namespace {
 
-constexpr unsigned kMaxCheckDepth = 16;  // as deep as a check may be; the reader recurses: this bounds its stack
+constexpr unsigned kMaxCheckDepth = 16;  // levels of a check; bounds the stack, because the reader recurses
 constexpr const char* kFrame = R"(a batch is {"checks":[…]}, a list of 1 to 256 checks)";
 
-// Lets the reader believe that it unescapes in place, while nothing is written or copied. Names: RapidJSON's Stream.
+// A RapidJSON Stream whose write functions do nothing: the reader unescapes "in place", but the text stays as it is.
 class SkimStream {
  public:
   using Ch = char;
@@ -35,7 +35,7 @@ class SkimStream {
   void Put(char) {}
   std::size_t PutEnd(const char*) const { return 1; }
 
-  // All bytes up to the first that ends the string, escapes or may not be in one.
+  // Skips to the first byte that ends the string, begins an escape, or is not allowed in a string.
   void take_text() {
     char* at = src_;
     while (at != end_ && static_cast<unsigned char>(*at) >= 0x20 && *at != '"' && *at != '\\') ++at;
@@ -48,7 +48,7 @@ class SkimStream {
   char* end_;
 };
 
-// Any byte above 0x7F will do here: parse_check tells each check's UTF-8.
+// Accepts all bytes above 0x7F. parse_check() validates the UTF-8 of each check.
 struct SkimUtf8 : rapidjson::UTF8<> {
   template <class In, class Out>
   static bool Validate(In& in, Out&) {
@@ -57,7 +57,7 @@ struct SkimUtf8 : rapidjson::UTF8<> {
   }
 };
 
-// Sees to the depth and to nothing else.
+// Checks only the depth.
 struct Skimmer : rapidjson::BaseReaderHandler<SkimUtf8, Skimmer> {
   bool RawNumber(const char*, rapidjson::SizeType, bool) { return true; }
   bool StartObject() { return ++depth <= kMaxCheckDepth; }
@@ -72,7 +72,7 @@ class Splitter {
   Splitter(std::span<char> body, std::vector<std::span<char>>& checks, CheckFaults& faults)
       : body_(body), text_(body.data(), body.size()), checks_(checks), faults_(faults) {}
 
-  // The functions that read return false after a fault behind which nothing can be read.
+  // The functions below return false after a fault that ends reading.
   void read() {
     if (!read_object()) return;
     skip_space();
@@ -114,10 +114,10 @@ class Splitter {
     return true;
   }
 
-  // `quoted`: a name as it was sent, with its quotes. Any other name is a fault.
+  // Whether the name is `checks`; another name is a fault. `quoted`: the name as it was sent, with its quotes.
   bool is_checks(std::string_view quoted) {
     if (quoted == R"("checks")") return true;
-    json::Tree tree;  // unescapes it
+    json::Tree tree;  // unescapes the name
     const auto name = tree.parse(quoted);
     if (!name) {
       faults_.add(400, "", "the name of a member is not UTF-8");
@@ -149,7 +149,7 @@ class Splitter {
     return true;
   }
 
-  // One value, which begins here, to behind its end.
+  // Moves from the first byte of a value to the byte after it.
   bool skim() {
     constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseValidateEncodingFlag |
                                 rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseStopWhenDoneFlag;
@@ -163,8 +163,8 @@ class Splitter {
     }
     switch (result.Code()) {
       case rapidjson::kParseErrorTermination:                    // nested too deep
-      case rapidjson::kParseErrorNumberTooBig:                   // beyond a double
-      case rapidjson::kParseErrorStringUnicodeSurrogateInvalid:  // half a pair
+      case rapidjson::kParseErrorNumberTooBig:                   // does not fit into a double
+      case rapidjson::kParseErrorStringUnicodeSurrogateInvalid:  // half of a surrogate pair
         at_ = std::min(json::end_of_value(text_, at_), text_.size());
         return at_ < text_.size() || broken(rapidjson::kParseErrorUnspecificSyntaxError);
       case rapidjson::kParseErrorDocumentEmpty:
@@ -193,7 +193,7 @@ class Splitter {
   std::vector<std::span<char>>& checks_;
   CheckFaults& faults_;
   std::size_t at_ = 0;
-  bool seen_ = false;  // the member `checks`
+  bool seen_ = false;  // the member `checks` was read
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The body of `POST /v1/check/batch`, {"checks":[…]}, cut into its checks.
+// Splits the body of `POST /v1/check/batch`, {"checks":[…]}, into its checks.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -11,17 +11,18 @@
 
 namespace sluice {
 
-inline constexpr std::size_t kMaxCheckBytes = std::size_t{16} << 10;  // of one check, alone or in a batch
+inline constexpr std::size_t kMaxCheckBytes = std::size_t{16} << 10;  // one check, alone or in a batch
 inline constexpr std::size_t kMaxBatchBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxBatchChecks = 256;
 
-// The spans of `body` that hold a check each, in their order, into `checks` (its memory is reused). `body` is not
-// changed: each span is then parse_check's, in place, which says what is wrong with that check alone: a value that is
-// no check, text that is not UTF-8, half a surrogate pair, nesting, numbers out of all bounds. How long a check may be
-// is for the caller to judge.
-// Faults, the gravest first as those of parse_check, refuse the whole: what is not JSON; another value than an object;
-// `checks` absent, twice, no list; any other member (400); no check at all, or more than 256 (422). With faults,
-// `checks` is not to be used. No allocation on the good path once `checks` has grown.
+// Fills `checks` with the spans of `body` that contain one check each, in order; its memory is reused. `body` does not
+// change. The caller checks the length of each span and passes it to parse_check(), which finds the faults of that
+// check alone: another value than an object, invalid UTF-8, half a surrogate pair, too deep nesting, numbers out of
+// range.
+//
+// Faults refuse the whole request, with status 400 before 422. 400: the body is not JSON or not an object; `checks` is
+// missing, duplicate or not a list; there is another member. 422: `checks` is empty or has more than 256 checks. After
+// a fault, do not use `checks`. A valid body needs no allocation once `checks` has grown.
 std::vector<RequestFault> split_checks(std::span<char> body, std::vector<std::span<char>>& checks);
 
 }  // namespace sluice

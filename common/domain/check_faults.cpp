@@ -47,7 +47,7 @@ void CheckFaults::add_unknown(std::string_view name) {
 void CheckFaults::add_syntax(rapidjson::ParseErrorCode code, std::size_t offset, std::span<const char> body) {
   switch (code) {
     case rapidjson::kParseErrorTermination:
-      return;  // our handler stopped it and said why
+      return;  // the handler stopped the reader and has added the fault
     case rapidjson::kParseErrorDocumentEmpty:
       return add(400, "", "the body is empty: send a JSON object");
     case rapidjson::kParseErrorStringInvalidEncoding:

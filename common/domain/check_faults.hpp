@@ -1,7 +1,8 @@
-// What is wrong with a check, collected while it is read.
+// Collects the faults of a check while it is read.
 //
-// Thread safety: one parse at a time. Invariant: at most kMaxFaults faults, so that a body full of nonsense does not
-// get an answer many times its size; the gravest come first, in the order they were found.
+// Thread safety: none; belongs to one parse. Invariants: at most kMaxFaults faults, so that the answer to an invalid
+// body is not many times its size. Faults with status 400 come before those with 422, each group in the order of the
+// body.
 #pragma once
 
 #include <rapidjson/error/error.h>
@@ -21,15 +22,16 @@ class CheckFaults {
  public:
   static constexpr std::size_t kMaxFaults = 32;
 
-  // "/" and the name as one reference token (RFC 6901); a name over 64 bytes is cut and ends in "…".
+  // The JSON pointer to a top-level member: "/" and the escaped name (RFC 6901). A name above 64 bytes is cut and ends
+  // in "…".
   static std::string pointer_to(std::string_view name);
 
   void add(unsigned status, std::string pointer, std::string text);
 
-  // A top-level name that is no field.
+  // Adds a fault for an unknown top-level member.
   void add_unknown(std::string_view name);
 
-  // The reader stopped at byte `offset` of `body`.
+  // Adds the fault for the error with which RapidJSON stopped at byte `offset` of `body`.
   void add_syntax(rapidjson::ParseErrorCode code, std::size_t offset, std::span<const char> body);
 
   std::vector<RequestFault> take() && { return std::move(faults_); }

@@ -16,7 +16,7 @@ consteval CheckField named(std::string_view name, Dimension dimension, std::stri
   return {name, Kind::dimension, dimension, help};
 }
 
-// Sorted by length, so that a name is compared with those of its own length only.
+// Sorted by length, so that a look-up compares a name only with names of the same length.
 constexpr std::array<CheckField, kCheckFields> kFields{{
     {.name = "cost",
      .kind = Kind::cost,
@@ -58,7 +58,7 @@ constexpr std::array<CheckField, kCheckFields> kFields{{
 constexpr std::size_t kLongestName = kFields.back().name.size();
 static_assert(std::ranges::is_sorted(kFields, {}, [](const CheckField& field) { return field.name.size(); }));
 
-// kFirst[n]: where the names of n or more bytes begin.
+// kFirst[n]: index of the first name with n or more bytes.
 constexpr std::array<std::uint8_t, kLongestName + 2> kFirst = [] {
   std::array<std::uint8_t, kLongestName + 2> first{};
   for (std::size_t length = 0; length < first.size(); ++length) {
@@ -71,8 +71,8 @@ constexpr std::array<std::uint8_t, kLongestName + 2> kFirst = [] {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// How many letters must change (insert, delete, replace, swap two neighbours), case aside. `name` is at most
-// kLongestName + 2 bytes long.
+// The number of letters to insert, delete, replace or swap with their neighbour, ignoring case. REQUIRES: `name` has at
+// most kLongestName + 2 bytes.
 std::size_t distance(std::string_view name, std::string_view field) {
   constexpr std::size_t kColumns = kLongestName + 1;
   std::array<std::array<std::size_t, kColumns>, kLongestName + 3> rows{};
@@ -115,7 +115,7 @@ std::vector<json::Field> check_field_rows() {
                     .max = is_cost ? kMaxCost : static_cast<std::int64_t>(kMaxValueBytes),
                     .help = field.help});
   }
-  // Dimensions in their own order, and what is no dimension behind them.
+  // Dimensions first, in the order of the enum; then the other fields.
   std::ranges::stable_sort(rows, {}, [](const json::Field& row) {
     const CheckField& field = *find_check_field(row.name);
     return field.kind == Kind::dimension ? static_cast<std::size_t>(field.dimension) : kNamedDimensions;
@@ -127,7 +127,7 @@ std::size_t check_field_index(const CheckField* field) { return static_cast<std:
 
 std::string_view nearest_check_field(std::string_view name) {
   if (name.size() > kLongestName + 2) return {};
-  // One letter in three may be wrong, two at most: "tag" is "tags", but "ip" is nothing.
+  // One letter in three may be wrong, and at most two: "tag" is near "tags", but "ip" is near nothing.
   std::size_t nearest = std::min<std::size_t>(name.size() / 3, 2) + 1;
   std::string_view hint;
   for (const CheckField& field : kFields) {

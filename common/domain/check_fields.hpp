@@ -1,4 +1,4 @@
-// The names a check may have at its top level.
+// The fields of a check: names, kinds, and the field that an unknown name most likely means.
 //
 // Thread safety: pure functions over constant tables.
 #pragma once
@@ -23,28 +23,29 @@ struct CheckField {
     tags,
     attributes,
     explain,
-    api_key,  // known, to be refused with a reason: it follows from the credential
+    api_key,  // callers may not send it, because it follows from the credential
   };
 
   std::string_view name;
   Kind kind = Kind::dimension;
-  Dimension dimension = Dimension::subject;  // of kind dimension
-  std::string_view help = {};                // for people
+  Dimension dimension = Dimension::subject;  // for the kind `dimension`
+  std::string_view help = {};                // for the OpenAPI document
 };
 
-inline constexpr std::size_t kCheckFields = 28;  // fits the bits of a 64-bit set
+inline constexpr std::size_t kCheckFields = 28;  // at most 64, the bits of CheckHandler::seen_
 
-// The fields that a caller may send, for the OpenAPI documents. costs, tags and attributes are objects, which a
-// document describes itself.
+// The fields that a caller may send, for the OpenAPI documents. The documents describe the objects costs, tags and
+// attributes themselves.
 std::vector<json::Field> check_field_rows();
 
-// nullptr for a name that is no field.
+// The field with this name; nullptr: there is none.
 const CheckField* find_check_field(std::string_view name);
 
-// 0 … kCheckFields − 1; `field` is one that find_check_field returned.
+// 0 to kCheckFields − 1. REQUIRES: find_check_field() returned `field`.
 std::size_t check_field_index(const CheckField* field);
 
-// The field a misspelt name most likely means (case, a letter missing, added, wrong, or two swapped); "" for none.
+// The name of the field that a misspelt name most likely means; "": none is similar. Finds errors in case, and letters
+// that are missing, added, wrong or swapped.
 std::string_view nearest_check_field(std::string_view name);
 
 }  // namespace sluice

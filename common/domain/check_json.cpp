@@ -1,5 +1,5 @@
-// parse_check: a RapidJSON SAX reader over the body itself; the handler is a small state machine over the one or two
-// levels a check has. Whatever is deeper is a fault, and only its end is looked for.
+// parse_check() runs a RapidJSON SAX reader on the body in place. Its handler is a state machine for the two levels of
+// a check. Anything deeper is a fault, and its content is skipped.
 #include <fmt/core.h>
 #include <rapidjson/reader.h>
 
@@ -17,10 +17,10 @@
 namespace sluice {
 namespace {
 
-constexpr unsigned kMaxDepth = 16;     // the reader recurses: this bounds its stack
+constexpr unsigned kMaxDepth = 16;     // levels; bounds the stack, because the reader recurses
 constexpr std::size_t kMaxText = 256;  // bytes of any string or name
 constexpr const char* kCostRule = "must be an integer, without fraction or exponent";
-constexpr std::size_t kMaxNamed = 64;  // entries of tags, attributes and costs, each
+constexpr std::size_t kMaxNamed = 64;  // entries in each of tags, attributes and costs
 
 using Kind = CheckField::Kind;
 
@@ -28,7 +28,7 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
  public:
   CheckHandler(CheckRequest& out, CheckFaults& faults) : out_(out), faults_(faults) {}
 
-  // The reader's events; false stops it, after a fault was recorded.
+  // Events of the reader. False stops the reader; a fault was added before.
   bool Null() {
     return scalar([&] { wrong_type(); });
   }
@@ -56,7 +56,7 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
   bool StartArray() { return open(false); }
   bool EndArray(rapidjson::SizeType) { return close(); }
 
-  // After the whole body was read: the rules between fields.
+  // Checks the rules between fields. REQUIRES: the whole body was read.
   void finish();
 
  private:
@@ -85,15 +85,15 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
   CheckRequest& out_;
   CheckFaults& faults_;
   unsigned depth_ = 0;
-  unsigned skip_from_ = 0;             // depth of the container whose content is skipped; 0: none is
-  Kind where_ = Kind::dimension;       // tags, attributes or costs inside of one; else the top level
-  const CheckField* field_ = nullptr;  // whose value comes or whose content is read; nullptr: of no known field
-  bool ignored_ = false;               // the value that comes belongs to a name that was refused already
+  unsigned skip_from_ = 0;             // depth of the object or list that is skipped; 0: none
+  Kind where_ = Kind::dimension;       // tags, attributes or costs while inside it; else the top level
+  const CheckField* field_ = nullptr;  // the field whose value is read; nullptr: an unknown field
+  bool ignored_ = false;               // the next value belongs to a name that was a fault
   std::string_view entry_;             // the name inside tags, attributes or costs
-  std::size_t entries_ = 0;            // names seen in there
+  std::size_t entries_ = 0;            // names in that object so far
   std::uint64_t seen_ = 0;             // fields seen, by check_field_index
   bool requests_named_ = false;        // costs.requests was given
-  bool identified_ = false;            // a dimension or a plan was given, be it a faulty one
+  bool identified_ = false;            // a dimension or a plan was given, valid or not
 };
 
 bool CheckHandler::open(bool object) {
@@ -151,7 +151,7 @@ void CheckHandler::begin_entry(std::string_view name) {
   if (name.size() > kMaxText) return faults_.add(422, pointer(), "a name is longer than 256 bytes");
   if (is_duplicate_entry(name)) return faults_.add(400, pointer(), "given twice");
   ignored_ = false;
-  // Entered before the value is known, so that a second one of this name is found whatever the value.
+  // Adds the entry before its value is read, so that a duplicate name is found even if the value is invalid.
   if (where_ == Kind::costs) {
     if (name == "requests") {
       requests_named_ = true;
@@ -183,7 +183,7 @@ void CheckHandler::take_number(std::string_view text) {
   wrong_type();
 }
 
-// `text` is a number as JSON writes it.
+// `text`: a number in JSON syntax.
 void CheckHandler::take_cost(std::string_view text, std::int64_t& cost) {
   if (text.find_first_of(".eE") != std::string_view::npos) return wrong_type();
   std::int64_t value = 0;
@@ -263,14 +263,14 @@ std::vector<RequestFault> parse_check(std::span<char> body, CheckRequest& out) {
   json::InsituReader reader;
   const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
   if (result.Code() == rapidjson::kParseErrorNumberTooBig) {
-    // Beyond a double, where the reader gives up: our own rules say what is wrong with it.
+    // The reader stops at a number that does not fit into a double. The handler adds the fault for that field.
     const std::string_view rest = std::string_view(body.data(), body.size()).substr(result.Offset());
     const std::string_view number = rest.substr(0, rest.find_first_not_of("+-.0123456789eE"));
     handler.RawNumber(number.data(), static_cast<rapidjson::SizeType>(number.size()), false);
   } else if (result.IsError()) {
     faults.add_syntax(result.Code(), result.Offset(), body);
   } else if (stream.Tell() != body.size()) {
-    // The reader takes a NUL for the end.
+    // The reader treats a NUL as the end of the text.
     faults.add(400, "", fmt::format("not JSON: a NUL at byte {}", stream.Tell()));
   } else {
     handler.finish();

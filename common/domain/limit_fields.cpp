@@ -32,7 +32,7 @@ void LimitReader::read() {
   if (!traits) return;
   limit_.algorithm = (*traits)->algorithm;
   (*traits)->read(*this);
-  if (fields_.faults().count() != faults_before) return;  // the numbers are not all there
+  if (fields_.faults().count() != faults_before) return;  // some numbers are missing or invalid
   if (auto fault = number_fault(limit_)) {
     fields_.fault(fault->field == "limit" ? limit_name_ : fault->field, std::move(fault->text));
   }
@@ -66,7 +66,8 @@ std::optional<const AlgorithmTraits*> LimitReader::read_algorithm() {
   return std::nullopt;
 }
 
-// Marks the field as known in any case. `traits`: nullptr where the algorithm is not known.
+// A fault if the algorithm does not have the field. Marks the field as known in any case. `traits`: nullptr if the
+// algorithm is invalid.
 void LimitReader::check_belongs(std::string_view field, const AlgorithmTraits* traits) {
   if (!fields_.present(field) || traits == nullptr || takes(*traits, field)) return;
   const bool is_burst =
@@ -127,7 +128,7 @@ void LimitReader::read_bucket() {
   }
 }
 
-// `limit` per `window`: all of it at once, then at that pace.
+// `limit` per `window`: a bucket with capacity `limit` that refills at this rate.
 void LimitReader::read_bucket_of_window() {
   read_limit("limit and window go together");
   fields_.require("window", "limit and window go together; or write capacity with a rate");

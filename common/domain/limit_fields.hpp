@@ -1,4 +1,4 @@
-// The fields of one limit, and how those are read that depend on its algorithm, with the shorthands for them.
+// The fields of a limit, and the functions that read those whose meaning depends on the algorithm, shorthands included.
 //
 // Thread safety: pure functions; all state is the caller's.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-// The fields of a limit. Which algorithm takes which: algorithm.hpp.
+// All fields of a limit. algorithm.hpp lists which algorithm has which.
 namespace limit_field {
 
 using json::Field;
@@ -92,7 +92,7 @@ inline constexpr Field kBurst =
 
 }  // namespace limit_field
 
-// Those that depend on the algorithm, in the order in which their faults are listed.
+// The fields that depend on the algorithm, in the order in which their faults are listed.
 inline constexpr std::array kLimitFields{
     limit_field::kCapacity,     limit_field::kBucketCapacity,   limit_field::kRefill,
     limit_field::kRefillPerSec, limit_field::kRefillRatePerSec, limit_field::kLeak,
@@ -101,16 +101,16 @@ inline constexpr std::array kLimitFields{
     limit_field::kLeaseTtl,     limit_field::kPeriod,           limit_field::kAnchor,
     limit_field::kBurst};
 
-// Reads algorithm, unit and numbers from `fields` into `limit`; faults are left in `fields`. Checks all ranges.
+// Reads algorithm, unit and numbers from `fields` into `limit`, and checks all ranges. Faults are added to `fields`.
 void read_limit_fields(json::Fields& fields, Limit& limit);
 
-// The one of `names` that is given, "" for none; a second one is a fault.
+// Which one of the fields `names` is given; "": none. A second one is a fault.
 std::string_view only_one_of(json::Fields& fields, std::initializer_list<std::string_view> names);
 
-// The names of a rate for a bucket.
+// Which field gives the rate of a bucket with this algorithm; "": none. A second one is a fault.
 std::string_view given_rate(json::Fields& fields, Algorithm algorithm);
 
-// The value of that field, as it was written.
+// Reads the rate in the field `name`, with the numbers as they were written.
 std::optional<WrittenRate> read_rate(json::Fields& fields, std::string_view name);
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
-// The ranges in which a limit's arithmetic is exact (all intermediate values are whole numbers that a double holds).
+// The ranges in which the arithmetic of a limit is exact: all intermediate values are integers that a double represents
+// exactly.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -18,22 +19,23 @@ inline constexpr Micros kMaxLeaseTtl = std::chrono::days(30);
 
 struct NumberFault {
   std::string_view field;  // "limit" (a bucket's capacity too) or "window"
-  std::string text;        // what is too large, why, and the way out
+  std::string text;        // what is too large, why, and how to correct it
 };
 
-// Do the numbers of one limit fit together?
+// Checks that the numbers of one limit fit together. nullopt: they do.
 // Buckets: capacity · rate.per_us ≤ 2^50. Sliding counter: limit · window ≤ 2^53 in ticks of 1 µs, else 1 ms, else 1 s,
-// the window being a whole number of ticks. Log and concurrency: limit ≤ kMaxLogLimit.
+// where the window is a whole number of ticks. Log and concurrency: limit ≤ kMaxLogLimit.
 // REQUIRES: each number in its own range (limit 0 to kMaxLimit, window kMinWindow to kMaxWindow, a rate by rate.hpp).
 std::optional<NumberFault> number_fault(const Limit& limit);
 
-// The same by algorithm: rows of its table point to them.
+// The same for one algorithm; the table in algorithm.cpp points to these functions.
 std::optional<NumberFault> bucket_fault(const Limit& limit);
 std::optional<NumberFault> sliding_fault(const Limit& limit);
 std::optional<NumberFault> log_fault(const Limit& limit);
 std::optional<NumberFault> lease_fault(const Limit& limit);
 
-// The same for action `delay`, where a bucket takes on debt: capacity · rate.per_us + max_delay · rate.units ≤ 2^51.
+// The same for the action `delay`, which lets a bucket go into debt: capacity · rate.per_us + max_delay · rate.units ≤
+// 2^51.
 std::optional<std::string> debt_fault(const Limit& limit, Micros max_delay);
 
 }  // namespace sluice

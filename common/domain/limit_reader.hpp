@@ -1,5 +1,7 @@
-// Reads the algorithm and the numbers of one limit. Internal to limit_fields.cpp and to the table of algorithms, whose
-// rows say how the numbers of each are read.
+// Reads the algorithm and the numbers of one limit. Used by limit_fields.cpp and by the table in algorithm.cpp, which
+// has a read function for each algorithm.
+//
+// Thread safety: none; belongs to one call of read_limit_fields().
 #pragma once
 
 #include <optional>
@@ -10,14 +12,14 @@
 
 namespace sluice {
 
-// Keeps the names of the fields that gave the numbers for faults in how the numbers fit together.
+// Remembers which field gave the limit, so that a fault of numbers that do not fit together can name it.
 class LimitReader {
  public:
   LimitReader(json::Fields& fields, Limit& limit) : fields_(fields), limit_(limit) {}
 
   void read();
 
-  // The numbers of limit_, whose algorithm is set.
+  // Each reads the numbers of one algorithm, or of several. REQUIRES: limit_.algorithm is set.
   void read_bucket();
   void read_gcra();
   void read_align();
@@ -38,7 +40,7 @@ class LimitReader {
 };
 
 void read_bucket(LimitReader& reader);
-void read_gcra(LimitReader& reader);  // stored as a token_bucket: burst is its capacity
+void read_gcra(LimitReader& reader);  // makes a token_bucket: burst is its capacity
 void read_window(LimitReader& reader);
 void read_fixed_window(LimitReader& reader);
 void read_leases(LimitReader& reader);
