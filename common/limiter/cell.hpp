@@ -1,4 +1,5 @@
-// What memory keeps under one state key: as the script's state, with the logs and leases of its limits beside it.
+// The counters of one state key in memory: what Redis has in the state of that key, and beside it the logs and leases
+// of the key's limits. CellTable keeps the cells.
 #pragma once
 
 #include <algorithm>
@@ -16,43 +17,43 @@
 
 namespace sluice::limiter {
 
-// The entries of one limit, beside the counters of its key.
+// The log or the leases of one limit.
 struct KeptEntries {
   Kind kind = Kind::log;
   std::string limit_name;
   std::unique_ptr<Entries> entries;
 };
 
-// What only some keys have.
+// The part of a cell that only some keys need.
 struct CellExtras {
-  std::vector<double> values;  // of more counters than the cell itself has room for
+  std::vector<double> values;  // values and ids of all counters, if the cell itself has no room for them
   std::vector<std::uint32_t> ids;
   std::vector<OverrideEntry> overrides;
   std::vector<KeptEntries> kept;
 
   bool empty() const { return ids.empty() && overrides.empty() && kept.empty(); }
 
-  // nullptr where the limit has none.
+  // Returns nullptr if the limit has no entries.
   Entries* find(Kind kind, std::string_view limit_name) const {
     const auto found = std::ranges::find_if(
         kept, [&](const KeptEntries& each) { return each.kind == kind && each.limit_name == limit_name; });
     return found == kept.end() ? nullptr : found->entries.get();
   }
-  // Makes them where there are none. REQUIRES: a kind that keeps entries.
+  // Makes empty entries if the limit has none. REQUIRES: a kind that keeps entries.
   Entries& entries(Kind kind, std::string_view limit_name) {
     if (Entries* const found = find(kind, limit_name)) return *found;
     return *kept.emplace_back(kind, std::string(limit_name), traits_of(kind).make_entries()).entries;
   }
 };
 
-// Of a million cells hardly one is in a cache: the counters of the usual key are in the cell itself, and a look at it
-// is a look at one cache line.
+// Among a million cells, almost none is in the CPU's cache. So the cell itself holds the counters of the usual key, and
+// reading them touches one cache line.
 class Cell {
  public:
-  double time = 0;  // of the last charge, µs
-  double expires_ms = std::numeric_limits<double>::infinity();
+  double time = 0;                                              // of the last charge, µs
+  double expires_ms = std::numeric_limits<double>::infinity();  // wall clock; infinity: never
 
-  // The counters' ids and their values, one or two each (the id's low two bits).
+  // The ids of the counters, and their values: one or two per counter, as the low two bits of its id say.
   std::span<const std::uint32_t> ids() const {
     if (inside()) return {ids_.data(), id_count_};
     return extras_->ids;
@@ -84,7 +85,7 @@ class Cell {
     return extras_->overrides;
   }
 
-  // Forgets all but the overrides.
+  // Forgets all counters, logs and leases. Overrides stay.
   void reset() {
     time = 0;
     layout = 0;
@@ -97,10 +98,10 @@ class Cell {
     id_count_ = value_count_ = 0;
   }
 
-  // Redis forgets a key in the millisecond after its expiry; here what is expired is forgotten when next touched or
-  // swept.
+  // Forgets what has expired. Redis deletes a key in the millisecond after its expiry; memory does that when the key is
+  // next used or swept.
   void forget_expired(double now_us) {
-    const double now_ms = now_us / 1000;  // a fraction is no harm: expiries are whole milliseconds
+    const double now_ms = now_us / 1000;  // a fraction makes no difference, because expiries are whole milliseconds
     if (now_ms >= expires_ms + 1) forget_counters();
     if (extras_) forget_extras(now_ms);
   }
@@ -134,13 +135,13 @@ class Cell {
   std::array<std::uint32_t, 2> ids_;
 
  public:
-  std::uint32_t layout = 0;
+  std::uint32_t layout = 0;  // the Group::layout of the counters; 0: no counters, or another layout than any group's
 
  private:
   static constexpr std::uint8_t kElsewhere = 255;
   bool inside() const { return id_count_ != kElsewhere; }
 
-  std::uint8_t id_count_ = 0;  // of those in ids_; kElsewhere: the counters are in extras_
+  std::uint8_t id_count_ = 0;  // counters in ids_; kElsewhere: all counters are in extras_
   std::uint8_t value_count_ = 0;
 };
 

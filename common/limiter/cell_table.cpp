@@ -17,10 +17,10 @@ HashedKey::HashedKey(std::string_view state_key) : text(state_key) {
   hash = tag_hash + hash_of(state_key.substr(tag.size()));
 }
 
-// The key's text stands behind it, in the same block.
-struct CellTable::Entry : Cell {  // not a member: the size stands in the cell's padding
+// A cell and its key. The key's text follows the object in the same block of memory.
+struct CellTable::Entry : Cell {  // derived, so that key_size uses the padding of the cell
   std::uint16_t key_size = 0;
-  Entry* next = nullptr;  // with the same hash: of 64 bits, so there is hardly ever one
+  Entry* next = nullptr;  // another entry with the same 64-bit hash; rare
 
   static Entry* make(std::string_view key) {
     void* memory = ::operator new(sizeof(Entry) + key.size());

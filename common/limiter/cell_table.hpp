@@ -1,10 +1,11 @@
-// The cells of one shard, by key.
+// The cells of one shard of MemoryCounters, by state key.
 //
-// Thread safety: none; its shard has a lock. Cells stay where they are until a sweep finds them empty.
+// Thread safety: none; the shard's lock guards it. Pointers to cells stay valid until a sweep removes an empty cell.
 //
-// With a million keys nothing is in a cache, and a look-up costs what it touches: a line of the index or two, which is
-// 16 bytes a key and knows hashes only, and the two lines of an entry, where the cell and its key are one block. The
-// index grows without touching an entry, so that no decision waits long for others' keys.
+// With a million keys almost nothing is in the CPU's cache, so a look-up costs as much as the cache lines that it
+// reads. It reads one or two lines of the index, which has 16 bytes per key and only hashes, and the two lines of an
+// entry: a block with the cell and the text of its key. The index grows without reading entries, so no decision waits
+// long.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,9 @@
 
 namespace sluice::limiter {
 
-// A state key, below 64 KiB (those there are are below 1 KiB), hashed once: the hash of what is before the first '}'
-// (the Cluster hash tag) chooses the shard, so that all keys of one decision share one; that of all of it finds the
-// cell.
+// A state key with its hashes, computed once. `tag_hash` covers the text before the first '}', the hash tag of Redis
+// Cluster. It chooses the shard, so that all keys of one decision are in one shard. `hash` covers the whole key and
+// finds the cell. REQUIRES: below 64 KiB; real keys are below 1 KiB.
 struct HashedKey {
   explicit HashedKey(std::string_view state_key);
 
@@ -38,8 +39,8 @@ class CellTable {
   CellTable(const CellTable&) = delete;
   CellTable& operator=(const CellTable&) = delete;
 
-  // Where a key's cell is, if it is there; what it needs is on its way from memory meanwhile. Valid until the next
-  // cell() or sweep().
+  // What the index knows of a key. Valid until the next cell() or sweep(). place_of() starts to load the cell from
+  // memory, so that the caller can do something else until find() or cell().
   class Place {
     friend class CellTable;
     Entry* first = nullptr;
@@ -47,18 +48,18 @@ class CellTable {
   Place place_of(const HashedKey& key) const;
 
   Cell* find(Place place, const HashedKey& key) const;
-  // A new, empty one where there is none.
+  // Makes an empty cell if there is none.
   Cell& cell(Place place, const HashedKey& key);
 
-  // Looks at two cells for each new key since the last sweep and forgets what is expired: garbage stays below half of
-  // what is kept, and nobody waits for a whole sweep.
+  // Checks two cells for each key that was added since the last sweep, and removes those that have expired. So at most
+  // half of the cells are expired, and no decision waits until all cells are checked.
   void sweep(double now_us);
   void sweep_all(double now_us);
 
   std::size_t size() const { return entries_.size(); }
 
  private:
-  struct Hashed {  // keys of the index are hashes
+  struct Hashed {  // the keys of the index are hashes already
     using is_avalanching = void;
     std::size_t operator()(std::uint64_t hash) const { return hash; }
   };
@@ -66,10 +67,10 @@ class CellTable {
   void look_at_next(double now_us);
   void remove_from_index(const Entry& entry);
 
-  boost::unordered_flat_map<std::uint64_t, Entry*, Hashed> index_;  // the first of those with this hash
+  boost::unordered_flat_map<std::uint64_t, Entry*, Hashed> index_;  // hash → the first entry with this hash
   std::vector<Entry*> entries_;                                     // all, in no order
-  std::size_t next_ = 0;                                            // where the sweep goes on in entries_
-  std::size_t looks_due_ = 0;
+  std::size_t next_ = 0;                                            // index in entries_ that the sweep checks next
+  std::size_t looks_due_ = 0;                                       // cells that the sweep has to check
 };
 
 }  // namespace sluice::limiter

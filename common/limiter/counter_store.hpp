@@ -1,4 +1,5 @@
-// Where counters live. Two implementations give the same answers: Redis (a script) and memory (C++).
+// The interface of a counter store. Its two implementations give the same answers: RedisStore runs scripts in Redis,
+// and MemoryStore does the same in C++.
 #pragma once
 
 #include <array>
@@ -14,28 +15,29 @@
 
 namespace sluice::limiter {
 
-using LeaseDraw = std::array<unsigned char, 16>;  // 128 random bits, drawn by the agent
+using LeaseDraw = std::array<unsigned char, 16>;  // 128 random bits from the agent, which identify a call's leases
 
-// One decision to make. Owned by the caller and alive until the outcome is delivered; reuse keeps its memory.
+// One rulebook to judge for one check. The caller owns it and keeps it until the outcome has arrived. Reusing it keeps
+// its memory.
 struct Call {
   const Program* program = nullptr;
-  std::vector<std::string> keys;  // one state key for each group (more are left unread); collections derive theirs
+  std::vector<std::string> keys;                         // one state key for each group; further elements are ignored
   std::array<std::uint32_t, kMaxLimitsPerPlan> costs{};  // by rule
   bool explain = false;
-  LeaseDraw draw{};  // REQUIRES: random where the program has leases and a cost of theirs is above 0
+  LeaseDraw draw{};  // REQUIRES: random, if a limit that takes leases has a cost above 0
 };
 
-// What the store found. `binding` is an index into Program::rules.
+// The store's verdict on all limits of a call.
 struct Outcome {
   bool allowed = true;
   std::int64_t now_us = 0;
-  std::uint8_t binding = 0;
-  LimitReport report;               // the binding limit; retry_after_us and delay_us are the decision's
-  std::vector<LimitReport> limits;  // by rule; only when explained
-  std::array<std::int64_t, kMaxLimitsPerPlan> lease_ttl_us{};  // by rule: of the leases this call took, else 0
+  std::uint8_t binding = 0;         // the binding limit, an index into Program::rules
+  LimitReport report;               // of the binding limit, but with the longest retry_after_us and delay_us of all
+  std::vector<LimitReport> limits;  // by rule; only with Call::explain
+  std::array<std::int64_t, kMaxLimitsPerPlan> lease_ttl_us{};  // by rule: ttl of the lease that this call took, or 0
 };
 
-// Why a store could not answer; the label of `sluice_redis_errors_total{class}`.
+// Why a store could not answer. The metric `sluice_redis_errors_total` has these names in its label `class`.
 enum class StoreFault : std::uint8_t {
   timeout,
   disconnected,
@@ -64,7 +66,7 @@ struct StoreError {
 template <class T>
 using StoreResult = std::expected<T, StoreError>;
 
-// One lease as its id describes it: under which collection key, and as which member.
+// One lease: the state key and the limit that it counts under, and its member in the collection of leases.
 struct LeaseRef {
   std::string state_key;  // the group's state key
   std::string limit_name;
@@ -72,14 +74,14 @@ struct LeaseRef {
 };
 
 struct LeaseOutcome {
-  bool live = false;               // at least one was live: released, or renewed
-  std::int64_t expires_at_us = 0;  // renew: the earliest of the renewed
+  bool live = false;               // at least one lease was live, and has been released or renewed
+  std::int64_t expires_at_us = 0;  // after a renewal: the earliest new expiry
 };
 
-// Replaces numbers of one limit in the state of one key. -1 leaves a number as it is.
+// The override of one limit under one state key. -1: this number is not overridden.
 struct OverrideEntry {
-  std::uint32_t name_id = 0;
-  std::uint32_t counter_id = 0;  // of the counter under the overridden window; 0: the window stays
+  std::uint32_t name_id = 0;     // the limit, as Rule::name_id
+  std::uint32_t counter_id = 0;  // the counter of the overridden window; 0: the window is not overridden
   double expires_us = 0;         // wall clock of the store; infinity: never
   double limit = -1;
   double p = -1;
@@ -119,7 +121,7 @@ class OverrideListener {
   ~OverrideListener() = default;
 };
 
-// Thread: each worker has its own store object; memory stores share their counters. Listeners are told exactly once,
+// Thread: each worker has its own store object; memory stores share their counters. Listeners are called exactly once,
 // on the worker's thread, possibly before the call returns.
 class CounterStore {
  public:
@@ -133,7 +135,7 @@ class CounterStore {
   virtual void judge_all(std::span<const RulebookCall> calls) = 0;
   virtual void release(std::span<const LeaseRef> leases, LeaseListener& listener) = 0;
   virtual void renew(std::span<const LeaseRef> leases, LeaseListener& listener) = 0;
-  // All overrides of one key; limits not named lose theirs.
+  // Replaces all overrides of one key. Limits without an entry lose theirs.
   virtual void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
                              OverrideListener& listener) = 0;
 };

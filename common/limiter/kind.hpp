@@ -15,8 +15,8 @@ enum class Kind : std::uint8_t {
   first_window = 5,  // fixed_window, align first
   sliding_window = 6,
   quota = 7,
-  log = 8,
-  lease = 9,
+  log = 8,    // sliding_window_log
+  lease = 9,  // concurrency
 };
 
 }  // namespace sluice::limiter

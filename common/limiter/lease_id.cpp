@@ -17,7 +17,7 @@ void put_text(Bytes& out, std::string_view text) {
   out.insert(out.end(), text.begin(), text.end());
 }
 
-// Reads from the front of what is left; fails once and for all at the first thing that is not there.
+// Reads the bytes from front to back. After a read beyond the end, failed() stays true.
 class Input {
  public:
   explicit Input(const Bytes& bytes) : left_(bytes) {}
@@ -47,6 +47,7 @@ class Input {
   bool failed_ = false;
 };
 
+// Whether the text has only letters, digits and these marks.
 bool only(std::string_view text, std::string_view marks) {
   return std::ranges::all_of(text, [&](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || marks.contains(c);

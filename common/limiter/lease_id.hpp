@@ -1,8 +1,8 @@
-// The lease id a caller gets: it describes itself, so any agent can release or renew the lease.
+// The lease id in a decision. It contains all that a release or renewal needs, so any agent can carry that out.
 //
-// base64url of: version, tenant, then for each lease the rest of its state key, its limit and its member (which holds
-// 128 random bits: whoever does not have the id cannot make it). The tenant in it tells whose it is; the key is built
-// from the tenant of the credential, never from the id, so an id can name nothing of another tenant.
+// Format: base64url of version, tenant, and for each lease the rest of its state key, the limit's name and the member.
+// A member contains 128 random bits, so nobody can guess an id. The state keys begin with the tenant in the id. So the
+// caller of decode_lease_id() must refuse an id with another tenant than that of the API key (Decider::find_leases).
 #pragma once
 
 #include <optional>
@@ -23,9 +23,9 @@ struct LeaseId {
 // REQUIRES: 1 to 32 leases, all of this tenant.
 std::string encode_lease_id(std::string_view tenant, std::span<const LeaseRef> leases);
 
-// Nothing where the text is not exactly what encode_lease_id can give.
+// Returns nullopt unless encode_lease_id() can have written the text.
 std::optional<LeaseId> decode_lease_id(std::string_view text);
 
-inline constexpr std::size_t kMaxLeaseId = 16'000;
+inline constexpr std::size_t kMaxLeaseId = 16'000;  // characters
 
 }  // namespace sluice::limiter

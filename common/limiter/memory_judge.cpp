@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxValues = 2 * kMaxLimitsPerPlan;
 
-// The work of one call. Values and numbers are brought into this scratch, judged and charged there, and written back to
-// the cells only when the call charges (or finds a clock that stepped back).
+// Judges one call. It copies values and numbers out of the cells, and judges and charges the copies. It writes them
+// back only if the call charges, or if the clock has stepped back.
 class Judging {
  public:
   Judging(const Call& call, std::span<Cell* const> cells, double now)
@@ -41,12 +41,12 @@ class Judging {
   boost::container::static_vector<Terms, kMaxLimitsPerPlan> terms_;
   std::array<std::uint32_t, kMaxLimitsPerPlan> ids_;
   std::array<double, kMaxValues> values_;
-  std::array<std::uint8_t, kMaxLimitsPerPlan> at_;     // rule → its first value
-  std::array<std::int64_t, kMaxLimitsPerPlan> waits_;  // 0 where it admits
-  std::array<Entries*, kMaxLimitsPerPlan> entries_;    // of the rules that keep some; none: nothing was ever charged
+  std::array<std::uint8_t, kMaxLimitsPerPlan> at_;     // rule → index of its first value in values_
+  std::array<std::int64_t, kMaxLimitsPerPlan> waits_;  // rule → µs until it admits the cost; 0: it admits now
+  std::array<Entries*, kMaxLimitsPerPlan> entries_;    // rule → its log or leases; nullptr: nothing was charged yet
   std::array<double, kMaxLimitsPerPlan> last_;         // group → time of the last charge, at most now
-  std::array<bool, kMaxLimitsPerPlan> overridden_{};   // group → its counter ids are not the layout's
-  bool back_ = false;
+  std::array<bool, kMaxLimitsPerPlan> overridden_{};   // group → an override has replaced a counter id
+  bool back_ = false;                                  // the clock has stepped back since the last charge of a cell
   bool allowed_ = true;
 };
 
@@ -59,7 +59,8 @@ void Judging::apply_override(const OverrideEntry& entry, std::size_t rule) {
   if (const auto derived_q = traits_of(terms.kind).derived_q) terms.q = derived_q(terms.limit, terms.p, ids_[rule]);
 }
 
-// Values by this program's layout: as they are, or carried over by counter id from another one.
+// Copies the values out of a group's cell and applies its overrides. From a cell with another layout, values are
+// carried over by their counter ids.
 void Judging::load(std::size_t g) {
   const Group& group = program_.groups[g];
   Cell& cell = *cells_[g];
@@ -70,7 +71,7 @@ void Judging::load(std::size_t g) {
     back_ = true;
   }
   for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
-    const OverrideEntry* found = nullptr;  // of two for one limit the later one
+    const OverrideEntry* found = nullptr;  // if two entries name one limit, the later one applies
     for (const OverrideEntry& entry : cell.overrides()) {
       if (entry.name_id == program_.rules[i].name_id && entry.expires_us > now_) found = &entry;
     }
@@ -197,7 +198,7 @@ void Judging::charge_and_report(bool charges, Outcome& outcome) {
 std::optional<Outcome> judge_in_memory(const Call& call, std::span<Cell* const> cells,
                                        std::span<const PeriodBounds> periods, std::int64_t now_us) {
   Judging judging(call, cells, static_cast<double>(now_us));
-  std::optional<Outcome> outcome;  // filled where it is returned: it is large
+  std::optional<Outcome> outcome;  // filled in place, because it is large
   if (judging.read_and_judge(periods)) judging.charge_and_report(judging.admits(), outcome.emplace());
   return outcome;
 }
@@ -217,7 +218,7 @@ bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t no
 
 std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports) {
   bool denied = std::ranges::any_of(reports, [](const LimitReport& r) { return !r.admitted; });
-  auto binds_more = [&](std::size_t a, std::size_t b) {  // a strictly before b
+  auto binds_more = [&](std::size_t a, std::size_t b) {  // whether a binds more than b
     const LimitReport &x = reports[a], &y = reports[b];
     if (denied) {
       if (x.admitted != y.admitted) return !x.admitted;

@@ -1,4 +1,4 @@
-// One decision in memory: what lua/check.lua does in Redis, on cells instead of keys.
+// Judges in memory: does with cells what lua/check/ does with keys in Redis.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@ namespace sluice::limiter {
 
 // Judges all limits of the call's program and, if all admit, charges all of them; a denial writes nothing.
 // `cells` are those of call.keys; `periods`, by rule, are the quotas' bounds.
-// Returns nothing where a quota's period does not hold now.
-// REQUIRES: the caller has the cells to itself.
+// Returns nullopt if `now_us` is outside the period of a quota.
+// REQUIRES: no other thread uses the cells.
 std::optional<Outcome> judge_in_memory(const Call& call, std::span<Cell* const> cells,
                                        std::span<const PeriodBounds> periods, std::int64_t now_us);
 
@@ -27,11 +27,11 @@ struct MemoryPart {
 // REQUIRES: no cell stands twice.
 bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t now_us, std::span<Outcome> out);
 
-// The limit a decision reports: of those that deny the one with the longest wait, else the one with the smallest share
-// left; the first in plan order on a tie. Index into `reports`, which are by rule.
+// Returns the binding limit, as an index into `reports`, which are by rule. If limits deny, it is the denying limit
+// with the longest wait, else the limit with the smallest remaining share. On a tie it is the first one in the plan.
 std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports);
 
-// The bounds of every quota of the program at `now_us`; others are left as they are.
+// Writes the bounds of each quota's period at `now_us` into `out`, by rule. Elements of other limits do not change.
 void quota_periods(const Program& program, std::int64_t now_us, std::span<PeriodBounds> out);
 
 }  // namespace sluice::limiter

@@ -9,10 +9,10 @@
 namespace sluice::limiter {
 namespace {
 
-// How long counters stay when an override that never ended is gone: as lua/overrides.lua.
+// How long counters stay after the removal of an override without expiry: 366 days, as in lua/overrides.lua.
 constexpr double kGarbageMs = 366 * 86400000.0;
 
-// Of the one that ends last; 0 where there are none.
+// Expiry of the longest-lived override in µs; 0 without overrides.
 double lives_until(std::span<const OverrideEntry> entries) {
   double latest = 0;
   for (const OverrideEntry& entry : entries) latest = std::max(latest, entry.expires_us);
@@ -32,7 +32,7 @@ Outcome MemoryCounters::judge(const Call& call) {
   const HashedKey first(call.keys[0]);
   Shard& shard = shard_of(first);
   std::lock_guard lock(shard.mutex);
-  const CellTable::Place place = shard.cells.place_of(first);  // it comes from memory while the clock is read
+  const CellTable::Place place = shard.cells.place_of(first);  // loads it from memory while the clock is read
   std::int64_t now = clock_.now_us();
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
   if (program.has_quotas) quota_periods(program, now, periods);
@@ -132,7 +132,7 @@ void MemoryCounters::put_overrides(std::string_view state_key, std::span<const O
   cell.extras().overrides.assign(entries.begin(), entries.end());
   const double now_ms = std::floor(now / 1000);
   double until = std::max(now_ms + std::ceil((lives_until(entries) - now) / 1000), 0.0);
-  if (!cell.ids().empty()) {  // counters stay as long as they would have
+  if (!cell.ids().empty()) {  // counters keep their own expiry
     const bool forever = std::isinf(cell.expires_ms);
     until = std::max(until, forever ? now_ms + kGarbageMs : std::max(cell.expires_ms, now_ms + 1));
   }

@@ -1,7 +1,8 @@
-// Counters in this process: for embedded mode, tests, and when Redis cannot be asked.
+// Counters in the memory of this process, for embedded agents and for tests.
 //
-// MemoryCounters: the counters themselves, one for the process (N would be N limits); safe from any thread, sharded by
-// key, one lock a decision. MemoryStore: a worker's view of them; answers before it returns.
+// MemoryCounters holds the counters. A process has one such object: each further one would admit every limit once more.
+// Any thread may use it; the keys are divided among shards, and a decision locks one shard. MemoryStore is a worker's
+// CounterStore on these counters; it calls listeners before it returns.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@ namespace sluice::limiter {
 
 class MemoryCounters {
  public:
-  // `shards`: a power of two; one for each few threads that judge at once.
+  // `shards`: a power of two. The more shards, the less threads wait for each other.
   explicit MemoryCounters(const Clock& clock, std::size_t shards = 64);
 
   Outcome judge(const Call& call);
@@ -29,8 +30,8 @@ class MemoryCounters {
   void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries);
   void reset(std::string_view state_key);  // as lua/reset.lua
 
-  void forget_expired();     // all at once; decisions do it bit by bit
-  std::size_t size() const;  // keys kept, expired ones too until they are swept
+  void forget_expired();     // in all cells; each decision checks a few cells anyway
+  std::size_t size() const;  // stored keys, including expired ones that were not swept yet
 
  private:
   struct alignas(64) Shard {

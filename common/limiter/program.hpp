@@ -1,5 +1,5 @@
-// A plan compiled for judging: what both implementations of the algorithms (lua/check/ in Redis, algorithms/ in memory)
-// read. Immutable and shared by all workers.
+// A plan compiled for judging. Both implementations of the algorithms read it: lua/check/ in Redis, and algorithms/ in
+// memory. Immutable; all workers share it.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,22 @@
 
 namespace sluice::limiter {
 
-// One limit with the numbers as the arithmetic uses them; all are integers below 2^53, kept in doubles as Lua does.
+// One limit with its numbers as the algorithms use them: whole numbers below 2^53, in doubles as in Lua.
 struct Rule {
   Kind kind = Kind::token_bucket;
   double limit = 0;  // capacity or limit, in units
-  // What p and q are depends on the kind (algorithms/): a rate, a window in µs, …
+  // Their meaning depends on the kind; times are in µs:
+  //   buckets         p units per q
+  //   windows         p: the window; for sliding_window q: the tick; for log q: the counter id
+  //   lease           p: lease_ttl
+  //   quota           0; each call brings the period [p, q)
   double p = 0;
   double q = 0;
-  // Names the counter: name, algorithm and window; another id is another counter. Low two bits: doubles in the state.
+  // Identifies the counter by name, algorithm and window. The low two bits: how many values it has in the state.
   std::uint32_t counter_id = 0;
-  std::uint32_t name_id = 0;   // the limit's name and algorithm: how an override finds it
+  std::uint32_t name_id = 0;   // identifies the limit for overrides by name and algorithm
   std::uint8_t group = 0;      // index into Program::groups
-  bool keeps_entries = false;  // these three as the kind's traits say
+  bool keeps_entries = false;  // these three are copies of the kind's traits
   bool takes_leases = false;
   bool periodic = false;
 };
@@ -35,10 +39,10 @@ struct Group {
   std::uint8_t first = 0;  // its rules are [first, first + count): rules are ordered by group
   std::uint8_t count = 0;
   std::vector<DimensionRef> added;  // dimensions beyond the policy's key_by
-  std::uint32_t layout = 0;         // names the order of counter ids; never 0
+  std::uint32_t layout = 0;         // hash of the counter ids in their order; never 0
   std::string state_format;         // struct format of <layout, header, time, values…>
-  std::string untouched;            // a packed state in which nothing is spent
-  std::string ids;                  // packed counter ids, the state's tail
+  std::string untouched;            // a packed state without charges
+  std::string ids;                  // packed counter ids, the end of a state
 };
 
 struct Program {
@@ -48,29 +52,30 @@ struct Program {
   std::vector<Group> groups;                // none is empty
   double max_delay_us = 0;                  // action delay, else 0
   std::uint8_t leases = 0;                  // how many rules take leases
-  std::uint8_t collections = 0;             // how many keep entries, leases too
+  std::uint8_t collections = 0;             // how many rules keep entries: logs and leases
   bool has_quotas = false;
 
-  // The script's parameters (lua/check.lua) packed for no cost and unexplained, their struct format, and where in them
-  // each rule's cost stands (4 bytes; its period's bounds follow 8 bytes behind, 8 bytes each).
+  // The script's parameters (lua/check/frame.lua), packed with costs of 0 and without `explain`, and their struct
+  // format. cost_offsets[i]: the position of rule i's cost, 4 bytes. The bounds of its period, 8 bytes each, are at
+  // kPeriodBehindCost after that position.
   std::string packed;
   std::string packed_format;
   std::vector<std::uint32_t> cost_offsets;
-  std::string script_tail;  // the arguments behind the parameters that no call changes, as RESP
+  std::string script_tail;  // the script's further arguments that are the same in every call, as RESP
 };
 inline constexpr std::size_t kExplainOffset = 1;
 inline constexpr std::size_t kPeriodBehindCost = 12;
 
+// `max_delay`: of action `delay`, under which buckets may go into debt; nullopt for every other action.
 // REQUIRES: limits validated by the domain (1 to 16, ranges, unique names).
-// `max_delay` is that of action `delay`, which lets buckets go into debt; absent for every other action.
 Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_delay);
 
-// Names the counter of a limit within its plan: another name, algorithm, window, alignment, period or anchor is another
-// counter. The low two bits say how many values it keeps in the state.
+// Identifies the counter of a limit within its plan. A limit with another name, algorithm, window, alignment, period or
+// anchor has another counter. The low two bits are the number of values in the state.
 std::uint32_t counter_id(const Limit& limit);
 
-// Names a limit to overrides: its name, algorithm and alignment, so that numbers and counters meant for one never reach
-// another.
+// Identifies a limit for overrides by name, algorithm and alignment, so that an override never applies to another
+// limit.
 std::uint32_t name_id(const Limit& limit);
 
 }  // namespace sluice::limiter

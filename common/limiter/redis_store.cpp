@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A server that refuses us on every connection must not make us reconnect with every call.
+// The least time between reconnects, so that a Redis that refuses every connection does not get one for every call.
 constexpr std::chrono::milliseconds kBetweenReconnects{200};
 
 StoreError error_of(redis::Failure failure) {
@@ -32,7 +32,7 @@ std::string_view tag_of(std::string_view state_key) { return state_key.substr(0,
 
 }  // namespace
 
-// One script call on its way: sends it, and sends it again where that is known to be safe.
+// One script call in flight. It sends the call again if that is known to be safe.
 class RedisStore::Pending : public redis::ReplyHandler {
  public:
   explicit Pending(RedisStore& store) : store_(store) {}
@@ -56,7 +56,7 @@ class RedisStore::Pending : public redis::ReplyHandler {
     StoreError error = classify_error(reply);
     if (error.fault == StoreFault::no_script) {
       if (store_.observer_.failed) store_.observer_.failed(error.fault);
-      // On one connection the load is executed before what is sent behind it.
+      // Redis executes the load before this call, because both use one connection.
       if (!missing_) store_.load(script_);
       send(missing_ ? CallBy::text : CallBy::hash);
       missing_ = true;
@@ -229,7 +229,8 @@ class RedisStore::JointJudgement final : public Pending {
   bool turned_ = false;                                               // was asked once more with other periods
 };
 
-// Leases of several counters (a policy's and its shadow's) may live in several slots: one call for each.
+// A release or renewal of leases. Leases of several counters (a policy's and its shadow's) may be in several slots of a
+// Redis Cluster: each slot gets one call.
 class RedisStore::LeaseChange final : public Pending {
  public:
   using Pending::Pending;
@@ -355,7 +356,7 @@ RedisStore::RedisStore(boost::asio::io_context& context, redis::Client& client, 
 
 RedisStore::~RedisStore() = default;
 
-// Calls in flight own themselves; idle ones wait here.
+// Returns an idle object, or a new one. An object owns itself while its call is in flight.
 template <class Kind>
 Kind& RedisStore::take(std::vector<std::unique_ptr<Kind>>& idle) {
   if (idle.empty()) return *new Kind(*this);
@@ -435,7 +436,8 @@ void RedisStore::load(Script script) {
 void RedisStore::retry_on_new_connection(Pending& pending) {
   retries_.push_back(&pending);
   if (retries_.size() > 1) return;
-  // After the replies that were read together with this one: theirs are read-only too, and all retry on one connection.
+  // Posted, so that the replies that arrived together with this one come first. They are READONLY too, and all their
+  // calls retry on one new connection.
   boost::asio::post(context_, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;
     if (steady_clock::now() >= next_reconnect_) {
@@ -446,7 +448,7 @@ void RedisStore::retry_on_new_connection(Pending& pending) {
   });
 }
 
-// Not from within a reply: its connection is reading it.
+// Posted, because the connection must not be closed while it reads a reply.
 void RedisStore::reconnect_soon() {
   auto now = steady_clock::now();
   if (now < next_reconnect_) return;

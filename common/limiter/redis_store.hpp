@@ -26,7 +26,7 @@ namespace sluice::limiter {
 
 struct RedisStoreObserver {
   std::function<void(std::chrono::nanoseconds)> answered;  // from begin to reply
-  std::function<void(StoreFault)> failed;                  // also those that healed
+  std::function<void(StoreFault)> failed;                  // also for failures that the store healed
 };
 
 class RedisStore final : public CounterStore {
@@ -35,7 +35,7 @@ class RedisStore final : public CounterStore {
              std::chrono::milliseconds deadline, RedisStoreObserver observer);
   ~RedisStore() override;
 
-  // Loads every script; to be called when the connection is made, so that no decision meets NOSCRIPT.
+  // Loads all scripts. To be called after each connect, so that no decision gets NOSCRIPT.
   void load_scripts();
 
   void judge(const Call& call, JudgeListener& listener) override;
@@ -47,7 +47,7 @@ class RedisStore final : public CounterStore {
   void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
                      OverrideListener& listener) override;
 
-  // Everything spent under one state key is as if it never was; overrides stay. `collections`: collection_keys().
+  // Forgets all that was charged under one state key. Overrides stay. `collections`: from collection_keys().
   void reset(std::string_view state_key, std::span<const std::string> collections, OverrideListener& listener);
 
  private:

@@ -43,7 +43,7 @@ void begin_bulk(redis::CommandWriter& out, std::size_t size) {
   out.raw({head, static_cast<std::size_t>(end - head)});
 }
 
-// A bulk of several parts, without joining them first.
+// Writes several parts as one bulk string, without joining them first.
 template <class... Parts>
 void bulk_of(redis::CommandWriter& out, Parts... parts) {
   begin_bulk(out, (parts.size() + ...));
@@ -56,7 +56,7 @@ void patch(char* at, Number number) {
   std::memcpy(at, &number, sizeof number);
 }
 
-// The packed parameters, with this call's costs and periods in their places.
+// Writes the packed parameters with this call's costs and periods.
 void write_parameters(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods,
                       bool explained) {
   const Program& program = *call.program;

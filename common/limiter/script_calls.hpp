@@ -1,4 +1,4 @@
-// The calls of the scripts in lua/ as RESP, and what their replies mean. Pure: no I/O.
+// Writes calls of the scripts in lua/ as RESP commands, and reads their replies. No I/O.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ inline constexpr std::size_t kScripts = 6;
 std::string_view script_text(Script script);
 std::string_view script_sha(Script script);  // SHA-1 in hex, as EVALSHA wants it
 
-// By hash, or with the whole text where the server keeps losing it.
+// By hash (EVALSHA). Or with the whole text (EVAL), if Redis has lost the script again right after it was loaded.
 enum class CallBy : std::uint8_t { hash, text };
 
 // `periods`, by rule, are the bounds of the program's quotas (quota_periods()).
@@ -39,29 +39,29 @@ void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> part
 void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by = CallBy::hash);
 void write_overrides(redis::CommandWriter& out, std::string_view state_key, std::span<const OverrideEntry> entries,
                      CallBy by = CallBy::hash);
-// `collections`: as collection_keys() gives them.
+// `collections`: from collection_keys().
 void write_reset(redis::CommandWriter& out, std::string_view state_key, std::span<const std::string> collections,
                  CallBy by = CallBy::hash);
 void write_load(redis::CommandWriter& out, Script script);
 
-// The keys of a group's logs and leases, beside its state key.
+// Returns the keys of a group's logs and leases.
 std::vector<std::string> collection_keys(const Program& program, std::size_t group, std::string_view state_key);
 
-// A quota's period does not hold: ask again with the periods at this time, in µs.
+// Redis' time is outside a quota's period: the caller sends the call again with the periods at now_us.
 struct WrongPeriod {
   std::int64_t now_us = 0;
 };
 struct CheckReply {
-  std::optional<Outcome> outcome;  // absent: wrong_period holds
+  std::optional<Outcome> outcome;  // nullopt: see wrong_period
   WrongPeriod wrong_period;
 };
 // `together`: the call was one of several enforced parts of a check_many; then Outcome::allowed says whether its own
 // limits admit.
-// Error: `protocol`, where the reply is not one of this script.
+// Error `protocol`: the reply is not a reply of this script.
 StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, bool together = false);
 StoreResult<LeaseOutcome> read_leases(const redis::Reply& reply, Script script);
 
-// What an error reply says, by its first token. `executed_unknown` is set where it may have run.
+// Classifies an error reply by its first word. Sets `executed_unknown` if the script may have run.
 StoreError classify_error(const redis::Reply& reply);
 
 }  // namespace sluice::limiter

@@ -90,7 +90,7 @@ constexpr std::array kAlgorithmRows{
     AlgorithmTraits{.algorithm = Algorithm::quota, .kind = Kind::quota, .counter_text = &period_text},
 };
 
-// A row's place by the number of its key; the rows may stand in any order.
+// Maps the number of an enumerator to the index of its row. The rows may stand in any order.
 template <auto& kRows, auto kKey>
 consteval auto places() {
   std::array<std::uint8_t, 64> out{};

@@ -1,5 +1,5 @@
-// What the algorithms are: a table with a row for each algorithm, and one with a row for each kind of limit. Nothing
-// else in this folder knows which algorithms there are; lua/check/ has the same ones as parts of the script.
+// The tables of algorithms: one row for each algorithm, and one row for each kind of limit. Nothing else in this folder
+// depends on which algorithms exist. lua/check/ has the same algorithms as parts of a script.
 #pragma once
 
 #include <memory>
@@ -12,26 +12,26 @@
 
 namespace sluice::limiter {
 
-// How limits of one kind are judged and charged. Their state is either a few values in the state key, or entries beside
-// it; then `make_entries` and `key_mark` are set, and `judge` and `charge` are not.
+// How limits of one kind are judged and charged. Their state is either a few values in the state key, or entries under
+// a key of their own. For a kind with entries, `make_entries` and `key_mark` are set, and `judge` and `charge` are not.
 struct KindTraits {
   Kind kind = Kind::token_bucket;
   std::string_view name{};    // for people
   std::uint32_t values = 0;   // doubles in the state, at most 3
-  bool periodic = false;      // p and q are a period's bounds, which each call brings along
+  bool periodic = false;      // p and q are the bounds of a period; each call brings them
   bool takes_leases = false;  // its entries are a LeaseSet: a charge takes a lease, which can be released and renewed
 
-  // Brings the values forward from `last`, the time of the last charge, to `now` ≥ last and judges.
+  // Updates the values from `last`, the time of the last charge, to `now` ≥ last, and judges.
   Judged (*judge)(const Terms& terms, double* values, double now, double last) = nullptr;
-  // Charges `charge` units (0: reports only) to values that `judge` brought forward. `allowed`: so is the whole call.
+  // Charges `charge` units (0: reports only) to values that `judge` has updated. `allowed`: the whole call is allowed.
   Charged (*charge)(const Terms& terms, double* values, double now, double charge, bool allowed) = nullptr;
-  // Whether a cost above the limit can still be admitted. None: never.
+  // Whether a cost above the limit can still be admitted. nullptr: never.
   bool (*exceeds)(const Terms& terms) = nullptr;
 
-  std::string_view key_mark{};  // between the state key and the limit's name in the key of the entries
+  std::string_view key_mark{};  // the key of the entries is: state key, this mark, the limit's name
   std::unique_ptr<Entries> (*make_entries)() = nullptr;
 
-  // q, where it follows from the limit, p and the counter id, which an override may replace.
+  // Computes q for kinds whose q follows from the limit, p and the counter id. An override may replace these three.
   double (*derived_q)(double limit, double p, std::uint32_t counter_id) = nullptr;
 
   bool keeps_entries() const { return make_entries != nullptr; }
@@ -44,12 +44,12 @@ struct AlgorithmTraits {
   Kind with_debt = kind;   // under action `delay`
   Kind from_first = kind;  // with align `first`
 
-  // p and q. None: 0, and a call or `derived_q` sets them.
+  // Compute p and q. nullptr: 0, and the call or `derived_q` sets them.
   double (*p)(const Limit& limit) = nullptr;
   double (*q)(const Limit& limit) = nullptr;
-  // What names its counter beside its name, algorithm and alignment.
+  // Further text that identifies the counter, beside the limit's name, algorithm and alignment.
   std::string (*counter_text)(const Limit& limit) = nullptr;
-  bool aligned = false;  // its alignment names the counter too
+  bool aligned = false;  // the alignment is part of the counter's identity
 };
 
 std::span<const KindTraits> all_kinds();

@@ -1,7 +1,7 @@
-// What every algorithm is given and what it answers.
+// The parameters and results that all algorithms share.
 //
-// All numbers are integers below 2^53 held in doubles and are combined in the very expressions the scripts use, so both
-// give the same answer to the microsecond.
+// All numbers are whole numbers below 2^53 in doubles. The expressions are the same as in the scripts, so both give the
+// same answer to the microsecond.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace sluice::limiter {
 
-// One limit in one call: a Rule with what the call and an override made of it.
+// One limit in one call: the numbers of its Rule after the call and the overrides have set theirs.
 struct Terms {
   Kind kind = Kind::token_bucket;
   double cost = 0;  // in the limit's unit; 0 reads
@@ -23,42 +23,42 @@ struct Terms {
 };
 
 struct Judged {
-  double over = 0;     // above 0: the cost does not fit, by how much in the algorithm's own measure
-  double wait_us = 0;  // meaningful when over > 0: until it would fit if nobody else called
+  double over = 0;     // above 0: the cost does not fit; by how much, in the algorithm's own measure
+  double wait_us = 0;  // valid if over > 0: until the cost fits, without further charges
 };
 
 struct Charged {
-  double left = 0;      // whole units; may be below 0 where a limit was lowered
-  double reset_us = 0;  // until the limit is untouched if nobody calls
-  double hold_us = 0;   // how long this call is to be delayed
+  double left = 0;      // whole units; may be below 0 after a limit was lowered
+  double reset_us = 0;  // until the full limit is available, without further charges
+  double hold_us = 0;   // how long the caller must delay this request
 };
 
-// The state of a limit that keeps every entry, beside the state key.
+// The state of a limit that keeps every entry: a log or leases, under a key of its own.
 class Entries {
  public:
   virtual ~Entries() = default;
 
-  // Brings the entries forward to `now`, judges, and remembers for charge() what it found. Charges nothing. Entries of
-  // another counter than `counter_id` count nothing.
+  // Judges at `now`, and remembers the result for charge(). Charges nothing. Entries of another counter than
+  // `counter_id` do not count.
   virtual Judged judge(const Terms& terms, double now, std::uint32_t counter_id) = 0;
   // Charges `charge` units (0: reports only). `member` names the lease that a charge takes; others ignore it.
   // REQUIRES: judge() with the same terms and now just before.
   virtual Charged charge(const Terms& terms, double now, double charge, std::string_view member) = 0;
 
-  virtual double expires_ms() const = 0;  // wall clock; the entries are garbage from then on
+  virtual double expires_ms() const = 0;  // wall clock; from then on the entries may be removed
   virtual bool empty() const = 0;
 };
 
 // Lua's %: the result has the divisor's sign.
 inline double modulo(double a, double b) { return a - std::floor(a / b) * b; }
 
-// Charges a count that is whole again in `until_end_us`.
+// Charges a count that starts again from 0 in `until_end_us`.
 inline Charged charge_count(double limit, double& count, double charge, double until_end_us) {
   count += charge;
   return {limit - count, count > 0 ? until_end_us : 0, 0};
 }
 
-// All numbers are whole and at most this, 2^53: doubles, which Lua has, hold them exactly.
+// 2^53, the largest of all numbers. Doubles, and so Lua, hold whole numbers up to it exactly.
 inline constexpr double kExact = 9007199254740992;
 
 }  // namespace sluice::limiter

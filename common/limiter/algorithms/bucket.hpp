@@ -1,7 +1,8 @@
-// Token bucket (as ATM's virtual scheduling, ITU-T I.371) and leaky bucket as a meter; lua/check/bucket.lua.
+// Token bucket (like ATM's virtual scheduling, ITU-T I.371) and leaky bucket as a meter. In Redis:
+// lua/check/bucket.lua.
 //
-// One value: what is spent. Between judge and charge it is in 1/q units, of which p leave in a microsecond; in the
-// state it is in units.
+// One value: the units used. The state has it in units. Between judge and charge it is in 1/q units, and p of these
+// leave the bucket per microsecond.
 #pragma once
 
 #include "common/domain/plan.hpp"
@@ -12,7 +13,7 @@ namespace sluice::limiter {
 Judged judge_bucket(const Terms& terms, double* values, double now, double last);
 Charged charge_bucket(const Terms& terms, double* values, double now, double charge, bool allowed);
 
-// Whether action `delay` lets the cost go into the debt of a bucket in which nothing is spent.
+// Whether the cost fits into an unused bucket together with the debt that action `delay` allows.
 bool fits_in_debt(const Terms& terms);
 
 inline double bucket_p(const Limit& limit) { return static_cast<double>(limit.rate.units); }

@@ -1,4 +1,4 @@
-// Sliding window log; lua/check/sliding_window_log.lua. Exact: it keeps every entry, at most 10,000 of them.
+// Sliding window log. In Redis: lua/check/sliding_window_log.lua. Exact: it keeps every entry, at most 10,000 of them.
 // p: the window in µs, q: the counter id.
 #pragma once
 
@@ -14,10 +14,9 @@ namespace sluice::limiter {
 
 class EntryLog final : public Entries {
  public:
-  // What counts at `now` under the counter `id` (another one's entries count nothing), and how long until the cost
-  // fits. Charges nothing; remembers for charge() what it found. A log whose last entry is more than a window ahead of
-  // a clock that stepped back is dead, and charge() removes it, so that it does not count again when the clock comes
-  // near it.
+  // Judges by the entries of the last window, if they belong to the counter `id`. After the clock has stepped back, a
+  // log whose last entry is more than a window ahead is dead: charge() removes it, so that it does not count again when
+  // the clock comes near it.
   Judged judge(const Terms& terms, double now, std::uint32_t id) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member = {}) override;
 
@@ -38,7 +37,7 @@ class EntryLog final : public Entries {
   std::uint32_t judged_id_ = 0;
   double sum_ = 0;
   std::size_t dead_ = 0;  // entries at the front that no longer count
-  bool ahead_ = false;    // all are dead, being too far ahead
+  bool ahead_ = false;    // all entries are dead, because they are too far ahead
 };
 
 inline std::unique_ptr<Entries> make_entry_log() { return std::make_unique<EntryLog>(); }

@@ -1,4 +1,4 @@
-// Fixed window; lua/check/fixed_window.lua. p: the window in µs.
+// Fixed window. In Redis: lua/check/fixed_window.lua. p: the window in µs.
 #pragma once
 
 #include "common/domain/plan.hpp"
@@ -6,15 +6,15 @@
 
 namespace sluice::limiter {
 
-// Aligned to the epoch. One value: the count.
+// Windows aligned to the Unix epoch. One value: the count.
 Judged judge_fixed_window(const Terms& terms, double* values, double now, double last);
 Charged charge_fixed_window(const Terms& terms, double* values, double now, double charge, bool allowed);
 
-// Opens at the first hit. Two values: the window's start and its count.
+// Windows that start with their first charge. Two values: the window's start and its count.
 Judged judge_first_window(const Terms& terms, double* values, double now, double last);
 Charged charge_first_window(const Terms& terms, double* values, double now, double charge, bool allowed);
 
-// Of every algorithm with a window.
+// Shared by all algorithms with a window.
 inline double window_p(const Limit& limit) { return static_cast<double>(limit.window.count()); }
 inline std::string window_text(const Limit& limit) { return std::to_string(limit.window.count()); }
 

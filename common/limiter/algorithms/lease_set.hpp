@@ -1,4 +1,4 @@
-// Concurrency; lua/check/concurrency.lua. Keeps every lease, at most 10,000 of them. p: lease_ttl in µs.
+// Concurrency. In Redis: lua/check/concurrency.lua. It keeps every lease, at most 10,000 of them. p: lease_ttl in µs.
 #pragma once
 
 #include <map>
@@ -15,15 +15,15 @@ namespace sluice::limiter {
 
 class LeaseSet final : public Entries {
  public:
-  // Sums the live leases (those that expire after now and at most 2 · ttl from now) and says how long until the cost
-  // fits. Leases further ahead of a clock that stepped back are dead, and charge() removes them, even where it charges
-  // nothing, so that they do not count again when the clock comes near them.
+  // Judges by the live leases: those that expire after `now`, and at most 2 · ttl after it. After the clock has stepped
+  // back, leases that expire later are dead. charge() removes them, even if it charges nothing, so that they do not
+  // count again when the clock comes near them.
   Judged judge(const Terms& terms, double now, std::uint32_t counter_id = 0) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member) override;
 
-  // Whether the lease was live; it is gone afterwards.
+  // Removes the lease. Returns whether it was live.
   bool release(std::string_view member, double now);
-  // The new expiry of a live lease, now + its own ttl; 0 where it is not live.
+  // Renews a live lease and returns its new expiry, now + its own ttl. Returns 0 if it is not live.
   double renew(std::string_view member, double now);
 
   double expires_ms() const override { return expires_ms_; }
@@ -39,12 +39,12 @@ class LeaseSet final : public Entries {
   std::map<std::string, double, std::less<>> expiry_;  // member → expiry
   ByExpiry by_expiry_;
   double expires_ms_ = 0;
-  double total_ = 0;    // all weights, of the dead too
-  double sum_ = 0;      // found by judge(): live weights
-  bool ahead_ = false;  // found by judge(): some are dead, being too far ahead
+  double total_ = 0;    // sum of all weights, including dead leases
+  double sum_ = 0;      // found by judge(): the sum of the live weights
+  bool ahead_ = false;  // found by judge(): some leases are dead, because they are too far ahead
 };
 
-// A lease's name in the store: its draw, weight and ttl.
+// A lease's name in the store: its random bits (LeaseDraw), its weight in units and its ttl.
 std::string lease_member(std::string_view draw, double weight, double ttl_us);
 inline constexpr std::size_t kLeaseMemberSize = 28;
 double lease_weight(std::string_view member);

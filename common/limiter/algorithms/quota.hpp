@@ -1,4 +1,4 @@
-// Quota of a calendar period; lua/check/quota.lua. One value: the count. The period is [p, q), given with each call.
+// Quota of a calendar period. In Redis: lua/check/quota.lua. One value: the count. Each call brings the period [p, q).
 #pragma once
 
 #include "common/domain/plan.hpp"
@@ -10,7 +10,7 @@ namespace sluice::limiter {
 Judged judge_quota(const Terms& terms, double* values, double now, double last);
 Charged charge_quota(const Terms& terms, double* values, double now, double charge, bool allowed);
 
-// Names the counter: its period and its anchor.
+// Identifies the counter: its period and its anchor (AlgorithmTraits::counter_text).
 std::string period_text(const Limit& limit);
 
 }  // namespace sluice::limiter
