@@ -1,6 +1,6 @@
 #!lua
 -- Releases leases. KEYS: the lease sets; ARGV: the member in each of them. Reply: how many of them were live.
--- lua/check.lua describes the sets.
+-- lua/check/concurrency.lua describes the sets.
 local call, unpack_ = redis.call, struct.unpack
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]

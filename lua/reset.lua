@@ -1,6 +1,6 @@
 #!lua
 -- Forgets everything that was charged to one state key; overrides stay. KEYS[1]: the state key; other KEYS: its logs and
--- lease sets. Reply: 1. lua/check.lua describes state, overrides, logs and sets.
+-- lease sets. Reply: 1. lua/check/frame.lua describes the state and its overrides.
 local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]

@@ -1,5 +1,5 @@
--- Token bucket and leaky bucket (common/limiter/algorithms/bucket.cpp). One value: what is spent, in units; the
--- arithmetic is in 1/q units, of which p leave in a us.
+-- Token bucket and leaky bucket (common/limiter/algorithms/bucket.cpp). One value: the units used. Between judge and
+-- charge it is in 1/q units, and p of these leave the bucket per us.
 --@judge token_bucket leaky_bucket bucket_with_debt
   local spent = floor(V[v] * q + 0.5) - elapsed * p
   if spent < 0 then spent = 0 end
@@ -18,6 +18,6 @@
     elseif kind == @bucket_with_debt@ and spent > limit * q then hold = ceil((spent - limit * q) / p) end
   end
   left, reset = limit - ceil(spent / q), ceil(spent / p)
-  if reset > exact then reset, hold = exact, math.min(hold, exact) end   -- spent before an edit, at another scale
+  if reset > exact then reset, hold = exact, math.min(hold, exact) end   -- units charged before the plan changed may exceed it
   V[v] = spent / q
   v = v + 1

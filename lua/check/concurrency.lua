@@ -1,7 +1,8 @@
 -- Concurrency (common/limiter/algorithms/lease_set.cpp). p: lease_ttl in us. Its leases are a sorted set of their own.
 --@entries read_leases
--- Leases are a sorted set: member = draw, weight (I4), ttl (d); score = expiry; the member '' has minus the sum of all
--- weights. Live are those that expire after now and at most 2 ttl from now.
+-- Leases are a sorted set. Each member is 16 random bytes, weight (I4) and ttl (d); its score is the expiry. The score of
+-- the member '' is minus the sum of all weights. A lease is live if it expires after now, and at most 2 ttl after it.
+-- Returns the leases, and how long until `cost` fits.
 function read_leases(key, cost, limit, ttl)
   local leases = {key = key, sum = -(call('ZSCORE', key, '') or 0), dead = false, last = 0}
   local horizon = now + 2 * ttl
@@ -18,7 +19,7 @@ function read_leases(key, cost, limit, ttl)
   end
   local need, offset = leases.sum + cost - limit, 0
   if need <= 0 or cost > limit then return leases, 0 end
-  local size = 1                            -- most often the first one to end frees enough
+  local size = 1                            -- usually the lease that ends first frees enough
   while true do
     local chunk = call('ZRANGEBYSCORE', key, now + 1, horizon, 'WITHSCORES', 'LIMIT', offset, size)
     for i = 1, #chunk, 2 do

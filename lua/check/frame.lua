@@ -30,10 +30,10 @@ local now = clock[1] * 1000000 + clock[2]
 local P = {unpack_(ARGV[2], ARGV[1])}
 local groups, explain = P[1], P[2] == 1
 
--- The state of a group whose stored form is not simply its present layout: another layout is carried over by counter id
--- (what is gone is dropped, what is new is untouched), and overrides in force replace numbers in P.
--- Returns the values, the state's tail and until when overrides live (0: there are none).
--- It captures no local of the script, so that making it costs next to nothing where it is not called.
+-- Reads the state of a group that has another layout or overrides. Values are carried over by counter id: those of removed
+-- limits are dropped, new limits start untouched. Overrides in force replace numbers in P.
+-- Returns the values, the state's tail, and when the last override expires (0: there are none).
+-- It uses no local of the script, so that creating it costs almost nothing if it is not called.
 local function carry_over(P, now, state, group, at, first)
   local pack, unpack_, floor, ceil = struct.pack, struct.unpack, math.floor, math.ceil
   local _, head = unpack_('<I4I2', state)
@@ -49,7 +49,7 @@ local function carry_over(P, now, state, group, at, first)
   for from = 15 + 8 * m + 4 * n, #state, 40 do
     local name, counter, expires, limit, p, q = unpack_('<I4I4dddd', state, from)
     if expires > now then
-      overrides[name] = {counter, limit, p, q}       -- of two for one limit the later one
+      overrides[name] = {counter, limit, p, q}       -- if two name one limit, the later one applies
       kept = kept .. string.sub(state, from, from + 39)
       if expires > lives_until then lives_until = expires end
     end
@@ -81,7 +81,8 @@ local function carry_over(P, now, state, group, at, first)
   return V, tail, lives_until
 end
 
--- What reads logs and leases, made only for the plans that have some: making a function costs what a limit costs.
+-- Functions that read logs and leases. Only plans with such limits create them, because creating a function costs as much
+-- as judging a limit.
 local ahead
 --@names
 if #KEYS > groups then
@@ -106,7 +107,7 @@ for g = 1, groups do
     V, tails[g], lives[g] = carry_over(P, now, state, g, at, rule)
   end
   local t = V[3]
-  if t > now then                                  -- the clock stepped back: what is stored counts as now's
+  if t > now then                                  -- the clock stepped back: the last charge counts as made now
     t, V[3], back = now, now, true
   end
   local elapsed, max_delay, v = now - t, P[at + 3], 4
@@ -130,8 +131,8 @@ for g = 1, groups do
 end
 
 --@second_pass
--- Second pass: charge what was admitted, report, and write each group that changed. A plain denial needs no more than the
--- binding limit's numbers (of several groups the caller wants all: their order is not the plan's).
+-- Second pass: charge what was admitted, report, and write each group that changed. A plain denial needs only the
+-- binding limit's numbers. With several groups the caller needs all of them, because groups are not in the plan's order.
 local everything = allowed or explain or back or ahead or groups > 1
 local reply = {allowed and 1 or 0, now, 0, 0, 0, 0, retry, 0}
 local explained, scarcest, delay = explain and {}, 2, 0
@@ -143,7 +144,7 @@ for g = 1, groups do
   for r = first, last, 5 do
     local kind, cost, limit, p, q = P[r], P[r + 1], P[r + 2], P[r + 3], P[r + 4]
     local charge = allowed and cost or 0
-    local left, reset, hold, entries = 0, 0, 0, false   -- entries: they are kept beside the state
+    local left, reset, hold, entries = 0, 0, 0, false   -- entries: the limit keeps entries beside the state
     --@charge
 
     if left < 0 then left = 0 end

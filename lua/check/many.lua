@@ -1,21 +1,21 @@
 #!lua
--- Judges several rulebooks in one call, each on its own keys. Those that are enforced together are charged all or not at
--- all. Each of the others is a shadow: it is judged and charged by itself, and neither its denial nor its error concerns
--- the rest.
--- The build assembles this script: lua/check/frame.lua is judge().
+-- Judges several rulebooks in one call, each on its own keys. If all enforced rulebooks admit, all of them are charged;
+-- otherwise none is. Each further rulebook is a shadow: it is judged and charged by itself, and its denial or error has no
+-- effect on the others.
+-- The build assembles this script: judge() consists of lua/check/frame.lua.
 --
 -- KEYS  for each rulebook the keys that check.lua has.
 -- ARGV  1 numbers, a byte each: how many rulebooks are enforced together (they come first), then for each rulebook its
 --       number of keys and its number of arguments · then for each rulebook the arguments that check.lua has.
 -- Reply: for each rulebook what check.lua replies, or the error it met. `allowed` of an enforced rulebook says whether
---       all of them admitted. All enforced ones have {-1, now} where a quota's period of one of them does not hold now.
---       Several enforced rulebooks have to be asked to explain: their limits' own reports say which of them admitted.
+--       all of them admitted. If the time is outside the period of a quota of one of them, all of them reply {-1, now}.
+--       Several enforced rulebooks need `explain`: the reports of their limits say which of the rulebooks admitted.
 
 --@head
 
--- First pass over one rulebook. Returns whether it admits, and a function that makes the second pass and returns the
--- reply. That function is told whether to charge.
--- Returns {-1, now} alone where a quota's period does not hold now.
+-- Makes the first pass over one rulebook. Returns whether the rulebook admits, and a function that makes the second pass
+-- and returns the reply. The function's parameter says whether to charge.
+-- Returns only {-1, now} if the time is outside the period of a quota.
 local function judge(KEYS, ARGV)
   --@first_pass
   return allowed, function(allowed)
@@ -25,7 +25,7 @@ local function judge(KEYS, ARGV)
 end
 
 local counts = {string.byte(ARGV[1], 1, -1)}
-local rulebooks = {}                            -- of each its KEYS and its ARGV
+local rulebooks = {}                            -- KEYS and ARGV of each
 local key, argument = 1, 2
 for i = 2, #counts, 2 do
   local keys, arguments = counts[i], counts[i + 1]
@@ -46,7 +46,7 @@ local function judge_together(first, last)
   for i = first, last do replies[i] = wrong_period or second_pass[i](admitted) end
 end
 
--- The same, where an error is the reply of these rulebooks only.
+-- The same, but an error becomes the reply of these rulebooks and does not end the script.
 local function reply_together(first, last)
   local done, failure = pcall(judge_together, first, last)   -- the failure is a text, also that of a command
   if done then return end

@@ -1,8 +1,8 @@
 -- Sliding window log (common/limiter/algorithms/entry_log.cpp). p: the window in us, q: the counter id. Its entries are a
 -- list of their own.
 --@entries read_log
--- A log is a list of (time, running sum, cost, counter id), oldest first. The index from `low` on of the first entry whose
--- time (field 1) or running sum (field 2) is above `bound`; the newest entry's is.
+-- A log is a list of (time, running sum, cost, counter id), oldest first. Returns the first entry from index `low` on whose
+-- time (field 1) or running sum (field 2) is above `bound`, and its index. REQUIRES: the newest entry is above it.
 local function first_above(key, low, field, bound)
   local high
   while true do
@@ -18,8 +18,8 @@ local function first_above(key, low, field, bound)
   end
 end
 
--- What of a log counts now: {key, live sum, dead entries (-1: the whole list), last time, its running sum}, and how long
--- until `cost` fits.
+-- Returns what of a log counts now: {key, live sum, dead entries (-1: the whole list), last time, its running sum}; and
+-- how long until `cost` fits.
 function read_log(key, cost, limit, window, id)
   local log = {key = key, sum = 0, dead = 0, last = now, running = 0}
   local newest = call('LINDEX', key, -1)
