@@ -1,4 +1,4 @@
-// How the agent's handlers answer: decisions, problems and small JSON documents.
+// Sends the replies of the check listener: decisions, problems and small JSON documents.
 #pragma once
 
 #include <span>

@@ -63,7 +63,7 @@ class Batch final : public decide::CheckListener {
   std::vector<Result> places_;          // one for each check
   std::string results_;
   std::string out_;
-  std::size_t open_ = 0;  // checks without a result, and one for start() itself
+  std::size_t open_ = 0;  // checks without a result; plus one until start() has begun all checks
 };
 
 }  // namespace sluice::agent::api

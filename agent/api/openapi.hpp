@@ -8,7 +8,7 @@
 
 namespace sluice::agent::api {
 
-// As the agent serves it at /openapi.json.
+// Returns the document that the agent serves at /openapi.json.
 std::string_view openapi_document();
 
 }  // namespace sluice::agent::api

@@ -10,7 +10,7 @@ struct Route {
   std::string_view path;
   std::string_view method;
 
-  // Whoever reaches the listener may read; a change needs an API key.
+  // Whether the route needs no API key. Only routes that read are open.
   bool is_open() const { return method == "GET"; }
 };
 
