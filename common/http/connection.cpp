@@ -17,7 +17,7 @@ using Step = RequestParser::Step;
 
 void Connection::on_read(IoResult result, std::size_t bytes) {
   reading_ = false;
-  if (closed_) return leave_stream();
+  if (closed_) return release_stream();
   const bool asked = std::exchange(cancelling_, false);
   if (result == IoResult::failed || (result == IoResult::cancelled && !asked)) return close();
   if (result == IoResult::end) peer_done_ = true;
@@ -32,10 +32,10 @@ void Connection::on_read(IoResult result, std::size_t bytes) {
 
 void Connection::on_written(IoResult result, std::size_t bytes) {
   writing_ = false;
-  if (closed_) return leave_stream();
+  if (closed_) return release_stream();
   if (result != IoResult::ok) return close();
   out_.consume(bytes);
-  if (bytes < asked_bytes_) return wait_to_write();
+  if (bytes < writing_bytes_) return wait_to_write();
   advance();
 }
 
@@ -45,9 +45,9 @@ void Connection::resume() {
 
 void Connection::answer(std::uint64_t slot, const Response& response) {
   if (closed_) return;
-  if (asked_ == slot) {  // the body will not be read, so no request behind it either
-    asked_.reset();
-    last_read_ = rude_end_ = true;
+  if (admission_slot_ == slot) {  // the body will not be read, so no request behind it either
+    admission_slot_.reset();
+    last_read_ = linger_at_end_ = true;
   }
   const bool last_closes = host_->draining() && between_requests();
   replies_.answer(slot, response, host_->date(), last_closes, out_);
@@ -55,8 +55,8 @@ void Connection::answer(std::uint64_t slot, const Response& response) {
 }
 
 void Connection::read_body(std::uint64_t slot) {
-  if (closed_ || asked_ != slot) return;
-  asked_.reset();
+  if (closed_ || admission_slot_ != slot) return;
+  admission_slot_.reset();
   replies_.withdraw();  // handle() gets a new slot
   if (!busy_) host_->mark_dirty(*this);
 }
@@ -73,20 +73,20 @@ void Connection::advance() {
   }
   busy_ = false;
   if (closed_) {
-    leave_stream();
+    release_stream();
   } else {
     settle();
   }
 }
 
 bool Connection::must_wait() const {
-  return asked_ || replies_.streams() > 0 || replies_.unanswered() >= host_->options().max_pipelined ||
+  return admission_slot_ || replies_.streams() > 0 || replies_.unanswered() >= host_->options().max_pipelined ||
          out_.size() > kMaxWaitingOutput;
 }
 
 void Connection::parse_input() {
   blocked_ = must_wait();
-  while (!closed_ && !blocked_ && !last_read_ && !hang_up_ && !replies_.closed() && !input_.empty()) {
+  while (!closed_ && !blocked_ && !last_read_ && !close_after_refusal_ && !replies_.closed() && !input_.empty()) {
     const Step step = parser_.feed(input_.data(), input_.size());
     input_.consume(parser_.consumed());  // moves nothing, so the request's views stay valid until the next read
     if (!take_step(step)) return;
@@ -111,10 +111,10 @@ bool Connection::take_step(Step step) {
       timed_ = Phase::idle;
       refuse(parser_.refusal());
       return true;
-    case Step::hang_up:
+    case Step::close_after_refusal:
       break;
   }
-  hang_up_ = true;
+  close_after_refusal_ = true;
   return false;
 }
 
@@ -125,8 +125,8 @@ void Connection::begin_body() {
   const auto length = parser_.body_length();
   const bool too_large = length && *length > limit;
   if (limit <= Handler::kUnaskedBody || too_large || (length && *length <= Handler::kUnaskedBody)) return;
-  asked_ = replies_.open({.close = true, .head = parser_.is_head(), .http10 = !parser_.http11()});
-  handler.admit(parser_.request(), Admission(Reply(this, *asked_)));
+  admission_slot_ = replies_.open({.close = true, .head = parser_.is_head(), .http10 = !parser_.http11()});
+  handler.admit(parser_.request(), Admission(Reply(this, *admission_slot_)));
 }
 
 void Connection::handle_request() {
@@ -139,7 +139,7 @@ void Connection::handle_request() {
 
 void Connection::refuse(const Refusal& refusal) {
   ++host_->stats_.bad_requests;
-  if (refusal.close) last_read_ = rude_end_ = true;
+  if (refusal.close) last_read_ = linger_at_end_ = true;
   const std::uint64_t slot =
       replies_.open({.close = refusal.close, .head = parser_.is_head(), .http10 = !refusal.close && !parser_.http11()});
   std::string detail(refusal.detail);
@@ -168,15 +168,15 @@ void Connection::write_output() {
     const std::string_view text = out_.next();
     std::size_t sent = 0;
     if (write_now(text, sent) != IoResult::ok) return close();
-    const bool went_on = sent == text.size() && sent < Output::kSlice;
+    const bool sent_all = sent == text.size() && sent < Output::kSlice;
     out_.consume(sent);
-    if (!went_on && !out_.empty()) wait_to_write();
+    if (!sent_all && !out_.empty()) wait_to_write();
   }
 }
 
 void Connection::wait_to_write() {
   const std::string_view text = out_.next();
-  asked_bytes_ = text.size();
+  writing_bytes_ = text.size();
   writing_ = true;
   write_deadline_ = host_->tick_ + host_->timeouts_.write;
   start_write(text);
@@ -188,15 +188,15 @@ bool Connection::is_idle() const { return replies_.unanswered() == 0 && out_.emp
 void Connection::settle() {
   if (out_.empty() && settle_flushed()) return;
   if (is_idle()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
-  const bool wants_more = !last_read_ && !hang_up_ && !replies_.closed() && !blocked_;
+  const bool wants_more = !last_read_ && !close_after_refusal_ && !replies_.closed() && !blocked_;
   if (!peer_done_ && (wants_more || watches_peer())) read_more();
-  if (!writing_ && replies_.room_wanted())
+  if (!writing_ && replies_.stream_waits())
     host_->mark_dirty(*this);  // calls on_room() in a later turn of the loop: others first
 }
 
 // To be called when all output is sent. True: the connection has ended.
 bool Connection::settle_flushed() {
-  if (replies_.closed() || (hang_up_ && replies_.unanswered() == 0)) {
+  if (replies_.closed() || (close_after_refusal_ && replies_.unanswered() == 0)) {
     finish();
     return true;
   }
@@ -211,7 +211,7 @@ bool Connection::settle_flushed() {
 // Ends the connection after the last reply. Closing a socket with unread input makes the kernel send a reset, which may
 // reach the client before the reply. So with such input only the output is shut, and the connection lingers.
 void Connection::finish() {
-  const bool unread = rude_end_ || hang_up_ || !input_.empty() || input_waiting();
+  const bool unread = linger_at_end_ || close_after_refusal_ || !input_.empty() || input_waiting();
   if (!unread || peer_done_) return close();
   shut_output();
   lingering_ = true;

@@ -47,7 +47,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
 
   // Events from the driver.
   void start();
-  void on_opened(IoResult result);  // end: the peer left before it sent anything
+  void on_handshake(IoResult result);  // end: the peer left before it sent anything
   void on_read(IoResult result, std::size_t bytes);
   void on_written(IoResult result, std::size_t bytes);
 
@@ -74,10 +74,10 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
  private:
   friend class ConnectionHost;
 
-  // Implemented by the driver. start_open(), start_read() and start_write() are completed by calls to on_opened(),
-  // on_read() and on_written(), never before they return.
-  virtual bool start_open() { return false; }  // starts the TLS handshake; false: there is none
-  virtual bool open_begun() { return true; }   // the client has sent part of its handshake
+  // Implemented by the driver. start_handshake(), start_read() and start_write() are completed by calls to
+  // on_handshake(), on_read() and on_written(), never before they return.
+  virtual bool start_handshake() { return false; }  // starts the TLS handshake; false: there is none
+  virtual bool handshake_begun() { return true; }   // the client has sent part of its handshake
   virtual void start_read(std::span<char> space) = 0;
   virtual void start_write(std::string_view text) = 0;
   // Sends as much as possible without waiting. Fewer bytes than given may be sent with the result `ok`.
@@ -88,7 +88,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   virtual void close_stream() = 0;    // closes the socket and cancels operations in flight
   virtual void destroy_stream() = 0;  // after close_stream(), nothing is in flight
 
-  void end_opening();
+  void end_handshake();
   void advance();
   void parse_input();
   bool take_step(RequestParser::Step step);
@@ -106,11 +106,11 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void finish();
   void read_more();
   void time_out_read();
-  void trim_when_rested();
-  bool is_fat() const;
+  void trim_when_idle();
+  bool holds_spare_memory() const;
   void trim();
   void release_memory();
-  void leave_stream();
+  void release_stream();
   bool must_wait() const;
   bool is_idle() const;
   bool between_requests() const { return input_.empty() && parser_.phase() == RequestParser::Phase::idle; }
@@ -121,22 +121,22 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   ReplyQueue replies_;
   std::string peer_;
   Output out_;
-  std::size_t asked_bytes_ = 0;         // size of the write in flight
-  std::size_t lingered_ = 0;            // bytes dropped while lingering
-  std::optional<std::uint64_t> asked_;  // slot of the request that waits for the handler's Admission
+  std::size_t writing_bytes_ = 0;                // size of the write in flight
+  std::size_t lingered_ = 0;                     // bytes dropped while lingering
+  std::optional<std::uint64_t> admission_slot_;  // slot of the request that waits for the handler's Admission
   Ticks read_deadline_ = 0;
   Ticks write_deadline_ = 0;
   RequestParser::Phase timed_ = RequestParser::Phase::idle;  // the phase that read_deadline_ limits
 
-  bool opening_ = false;  // the handshake is under way; counts as a read in flight
+  bool handshaking_ = false;  // the handshake is under way; counts as a read in flight
   bool reading_ = false;
   bool writing_ = false;
-  bool busy_ = false;        // advance() is on the stack
-  bool blocked_ = false;     // too much output waits: neither parse nor read
-  bool last_read_ = false;   // the last request of the connection was parsed: ignore all bytes after it
-  bool rude_end_ = false;    // the client may still be sending: linger, so that no reset overtakes the reply
-  bool hang_up_ = false;     // close once the refusal is sent
-  bool peer_done_ = false;   // the client has closed its side
+  bool busy_ = false;                 // advance() is on the stack
+  bool blocked_ = false;              // too much output waits: neither parse nor read
+  bool last_read_ = false;            // the last request of the connection was parsed: ignore all bytes after it
+  bool linger_at_end_ = false;        // the client may still be sending: linger, so that no reset overtakes the reply
+  bool close_after_refusal_ = false;  // close once the refusal is sent
+  bool peer_done_ = false;            // the client has closed its side
   bool lingering_ = false;   // output is shut; input is dropped until the client closes, kLingerTicks or kMaxLinger
   bool cancelling_ = false;  // cancel_read() was called; on_read() follows
   bool dirty_ = false;       // in the host's list of connections to resume

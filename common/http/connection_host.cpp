@@ -26,9 +26,9 @@ ConnectionHost::ConnectionHost(ServerOptions options, Handler& handler)
 
 ConnectionHost::~ConnectionHost() = default;
 
-void ConnectionHost::adopt(Connection& connection) {
+void ConnectionHost::add(Connection& connection) {
   connection.retain();
-  if (connections_.empty()) occupied();
+  if (connections_.empty()) first_opened();
   connections_.push_back(connection);
   ++stats_.accepted;
   ++stats_.open_connections;
@@ -40,7 +40,7 @@ void ConnectionHost::adopt(Connection& connection) {
 void ConnectionHost::detach(Connection& connection) {
   connections_.erase(connections_.iterator_to(connection));
   --stats_.open_connections;
-  if (connections_.empty()) emptied();
+  if (connections_.empty()) last_closed();
   connection.release();
 }
 

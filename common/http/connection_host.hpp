@@ -37,7 +37,7 @@ class ConnectionHost {
 
   bool has_room() const { return !shut_ && stats_.open_connections < options_.max_connections; }
   bool has_room_for_handshake() const { return has_room() && stats_.handshakes < options_.max_handshakes; }
-  void adopt(Connection& connection);  // adds and starts it. REQUIRES: has_room(); the caller holds a reference
+  void add(Connection& connection);  // adds and starts it. REQUIRES: has_room(); the caller holds a reference
 
   void sweep();         // one tick has passed
   void resume_dirty();  // the call that wake() requested
@@ -52,8 +52,8 @@ class ConnectionHost {
  protected:
   // Requests one call of resume_dirty(), posted behind the work that is already queued on the loop.
   virtual void wake() = 0;
-  virtual void occupied() = 0;  // the first connection has opened: call sweep() every kTick
-  virtual void emptied() = 0;   // the last connection has closed
+  virtual void first_opened() = 0;  // the first connection has opened: call sweep() every kTick
+  virtual void last_closed() = 0;   // the last connection has closed
   virtual std::time_t now() { return std::time(nullptr); }
 
  private:

@@ -22,8 +22,8 @@ Connection::Connection(std::shared_ptr<ConnectionHost> host, std::string peer)
 }
 
 void Connection::start() {
-  opening_ = start_open();
-  if (opening_) {
+  handshaking_ = start_handshake();
+  if (handshaking_) {
     reading_ = true;
     ++host_->stats_.handshakes;
     read_deadline_ = host_->tick_ + host_->timeouts_.handshake;
@@ -33,10 +33,10 @@ void Connection::start() {
   read_more();
 }
 
-void Connection::on_opened(IoResult result) {
+void Connection::on_handshake(IoResult result) {
   reading_ = false;
-  if (closed_) return leave_stream();
-  end_opening();
+  if (closed_) return release_stream();
+  end_handshake();
   if (result != IoResult::ok) {
     if (result != IoResult::end) ++host_->stats_.tls_failures;
     return close();
@@ -46,14 +46,14 @@ void Connection::on_opened(IoResult result) {
   read_more();
 }
 
-void Connection::end_opening() {
-  if (std::exchange(opening_, false)) --host_->stats_.handshakes;
+void Connection::end_handshake() {
+  if (std::exchange(handshaking_, false)) --host_->stats_.handshakes;
 }
 
 void Connection::tick() {
   if (closed_) return;
   const auto past = [now = host_->tick_](Ticks deadline) { return static_cast<std::int32_t>(now - deadline) >= 0; };
-  if (opening_) {
+  if (handshaking_) {
     if (!past(read_deadline_)) return;
     ++host_->stats_.tls_failures;
     return close();
@@ -61,24 +61,26 @@ void Connection::tick() {
   if (writing_ && past(write_deadline_)) return close();
   if (lingering_) {
     if (past(read_deadline_)) close();
-  } else if (blocked_ || last_read_ || hang_up_ || replies_.closed()) {
+  } else if (blocked_ || last_read_ || close_after_refusal_ || replies_.closed()) {
     ++read_deadline_;  // while the server does not read, the client cannot be late
-    if (replies_.streaming() && out_.empty() && between_requests() && is_fat()) trim();
+    if (replies_.streaming() && out_.empty() && between_requests() && holds_spare_memory()) trim();
   } else if (is_idle()) {
     if (past(read_deadline_)) return close();
-    trim_when_rested();
+    trim_when_idle();
   } else if (timed_ != Phase::idle && past(read_deadline_)) {
     time_out_read();
   }
 }
 
-void Connection::trim_when_rested() {
+void Connection::trim_when_idle() {
   const Ticks idle_since = read_deadline_ - host_->timeouts_.idle;
-  if (!is_fat() || host_->tick_ - idle_since < ConnectionHost::kTrimTicks) return;
+  if (!holds_spare_memory() || host_->tick_ - idle_since < ConnectionHost::kTrimTicks) return;
   trim();
 }
 
-bool Connection::is_fat() const { return input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() > kIdleOutput; }
+bool Connection::holds_spare_memory() const {
+  return input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() > kIdleOutput;
+}
 
 // Frees memory of an idle connection. A read in flight uses the buffer, so it is cancelled first; on_read() then frees
 // the memory and reads again.
@@ -90,7 +92,7 @@ void Connection::trim() {
 
 void Connection::time_out_read() {
   if (parser_.phase() == Phase::skip) {
-    hang_up_ = true;  // the refusal is sent or being sent
+    close_after_refusal_ = true;  // the refusal is sent or being sent
     host_->mark_dirty(*this);
   } else {
     refuse(timed_ == Phase::head ? kHeadTimeout : kBodyTimeout);
@@ -101,7 +103,7 @@ void Connection::time_out_read() {
 void Connection::drain() {
   if (closed_ || lingering_ || busy_) return;
   if (replies_.streams() > 0) return host_->mark_dirty(*this);
-  if (opening_) return open_begun() ? void() : close();
+  if (handshaking_) return handshake_begun() ? void() : close();
   if (!reading_ || !is_idle()) return settle();
   cancelling_ = true;
   cancel_read();
@@ -110,15 +112,15 @@ void Connection::drain() {
 void Connection::close() {
   if (closed_) return;
   closed_ = true;
-  end_opening();
+  end_handshake();
   close_stream();
   host_->detach(*this);
   notify_ended_streams();
-  leave_stream();
+  release_stream();
 }
 
 // Destroys the socket as soon as no operation uses it, even while references to the connection remain.
-void Connection::leave_stream() {
+void Connection::release_stream() {
   if (reading_ || writing_ || busy_) return;
   destroy_stream();
   release_memory();

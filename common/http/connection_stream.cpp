@@ -16,7 +16,7 @@ bool Connection::begin_stream(std::uint64_t slot, const Response& head, StreamEv
 bool Connection::write_stream(std::uint64_t slot, std::string_view piece) {
   if (!stream_open(slot)) return false;
   if (writing_ || !replies_.in_turn(slot) || out_.size() >= kMaxWaitingPieces) {
-    replies_.want_room(slot);
+    replies_.request_room(slot);
     return false;
   }
   replies_.write(slot, piece, out_);
@@ -43,12 +43,12 @@ void Connection::serve_streams() {
     return;
   }
   if (writing_ || !out_.empty()) return;
-  if (StreamEvents* events = replies_.take_room()) events->on_room();
+  if (StreamEvents* events = replies_.take_waiting_stream()) events->on_room();
 }
 
 // Requests behind a stream wait for its end, but the connection reads on, to notice that the peer has closed.
 bool Connection::watches_peer() const {
-  return replies_.streams() > 0 && !hang_up_ && input_.size() < ReadBuffer::kIdleSize;
+  return replies_.streams() > 0 && !close_after_refusal_ && input_.size() < ReadBuffer::kIdleSize;
 }
 
 void Connection::notify_ended_streams() {

@@ -87,7 +87,7 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
     boost::intrusive_ptr<Connection> connection;
     if (certificates_ ? host_->has_room_for_handshake() : host_->has_room()) connection = connect(std::move(socket));
     if (connection) {
-      host_->adopt(*connection);
+      host_->add(*connection);
     } else {
       ++host_->stats().refused_connections;
     }

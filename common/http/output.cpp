@@ -20,22 +20,22 @@ void empty_out(std::string& text) {
 
 void Output::append(const SharedBody& body) {
   if (body->size() <= kCopied) {
-    tail_ += *body;
+    appended_ += *body;
     return;
   }
-  shared_ += tail_.size() + body->size();
-  if (!tail_.empty()) queue_.push_back({std::exchange(tail_, {}), nullptr});
+  queued_bytes_ += appended_.size() + body->size();
+  if (!appended_.empty()) queue_.push_back({std::exchange(appended_, {}), nullptr});
   queue_.push_back({{}, body});
 }
 
 std::string_view Output::next() {
   if (sending_.size() == 0) {
     if (queue_.empty()) {
-      sending_.text.swap(tail_);
+      sending_.text.swap(appended_);
     } else {
       sending_ = std::move(queue_.front());
       queue_.erase(queue_.begin());
-      shared_ -= sending_.size();
+      queued_bytes_ -= sending_.size();
     }
   }
   return sending_.view().substr(sent_, sending_.body ? kSlice : std::string_view::npos);
@@ -47,11 +47,11 @@ void Output::consume(std::size_t bytes) {
   sent_ = 0;
   sending_.body.reset();
   empty_out(sending_.text);
-  if (tail_.empty()) tail_.swap(sending_.text);  // reuse the memory of the text that was sent
+  if (appended_.empty()) appended_.swap(sending_.text);  // reuse the memory of the text that was sent
 }
 
 std::size_t Output::capacity() const {
-  std::size_t total = tail_.capacity() + sending_.text.capacity() + queue_.capacity() * sizeof(Piece);
+  std::size_t total = appended_.capacity() + sending_.text.capacity() + queue_.capacity() * sizeof(Piece);
   for (const Piece& piece : queue_) total += piece.text.capacity();
   return total;
 }

@@ -21,14 +21,14 @@ class Output {
   static constexpr std::size_t kCopied = 16UL * 1024;  // shared bodies up to this size are copied, to save a write
 
   // The end of the output, for the caller to append to. REQUIRES: the reference is not kept.
-  std::string& text() { return tail_; }
+  std::string& text() { return appended_; }
   void append(const SharedBody& body);
 
   // The next bytes to send. REQUIRES: not empty().
   std::string_view next();
   void consume(std::size_t bytes);  // that many bytes of next() were sent
 
-  std::size_t size() const { return shared_ + tail_.size() + sending_.size() - sent_; }
+  std::size_t size() const { return queued_bytes_ + appended_.size() + sending_.size() - sent_; }
   bool empty() const { return size() == 0; }
   std::size_t capacity() const;  // bytes of memory, without shared bodies
   void release_memory();         // drops all output and frees memory. REQUIRES: no write is under way
@@ -42,11 +42,11 @@ class Output {
     std::size_t size() const { return view().size(); }
   };
 
-  std::vector<Piece> queue_;  // between sending_ and tail_; empty unless there are shared bodies
+  std::vector<Piece> queue_;  // between sending_ and appended_; empty unless there are shared bodies
   Piece sending_;             // from sent_ on
   std::size_t sent_ = 0;
-  std::size_t shared_ = 0;  // bytes in queue_
-  std::string tail_;
+  std::size_t queued_bytes_ = 0;  // bytes in queue_
+  std::string appended_;
 };
 
 }  // namespace sluice::http

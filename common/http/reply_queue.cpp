@@ -15,7 +15,7 @@ std::uint64_t ReplyQueue::open(ReplyShape shape) {
   Slot& opened = slot(next_);
   opened.shape = shape;
   opened.state = State::open;
-  opened.wants_room = false;
+  opened.waits = false;
   opened.events = nullptr;
   opened.text.clear();
   opened.body.reset();
@@ -44,7 +44,7 @@ void ReplyQueue::answer(std::uint64_t number, const Response& response, std::str
   if (answered == nullptr) return;
   answered->state = State::ready;
   if (write_response(response, answered->shape, date, text_of(number, out))) answered->body = response.shared_body;
-  if (number == first_) pop_ready(out);
+  if (number == first_) output_ready(out);
 }
 
 bool ReplyQueue::begin_stream(std::uint64_t number, const Response& head, std::string_view date, bool last_closes,
@@ -55,7 +55,7 @@ bool ReplyQueue::begin_stream(std::uint64_t number, const Response& head, std::s
   std::string& text = text_of(number, out);
   if (!write_stream_head(head, begun->shape, date, text)) {
     begun->state = State::ready;
-    if (number == first_) pop_ready(out);
+    if (number == first_) output_ready(out);
     return false;
   }
   begun->state = State::streaming;
@@ -82,14 +82,14 @@ void ReplyQueue::end_stream(std::uint64_t number, bool whole, Output& out) {
 void ReplyQueue::end(std::uint64_t number, bool whole, Output& out) {
   Slot& ended = slot(number);
   ended.state = State::ready;
-  ended.wants_room = false;
+  ended.waits = false;
   --streams_;
   if (whole) {
     write_last_piece(ended.shape, text_of(number, out));
   } else {
     ended.shape.close = true;
   }
-  if (number == first_) pop_ready(out);
+  if (number == first_) output_ready(out);
 }
 
 StreamEvents* ReplyQueue::finish_next(Output& out) {
@@ -114,12 +114,12 @@ StreamEvents* ReplyQueue::abandon_next() {
   return nullptr;
 }
 
-void ReplyQueue::want_room(std::uint64_t number) {
-  if (stream_open(number)) slot(number).wants_room = true;
+void ReplyQueue::request_room(std::uint64_t number) {
+  if (stream_open(number)) slot(number).waits = true;
 }
 
-StreamEvents* ReplyQueue::take_room() {
-  return streaming() && std::exchange(slot(first_).wants_room, false) ? slot(first_).events : nullptr;
+StreamEvents* ReplyQueue::take_waiting_stream() {
+  return streaming() && std::exchange(slot(first_).waits, false) ? slot(first_).events : nullptr;
 }
 
 void ReplyQueue::announce_continue(Output& out) {
@@ -133,7 +133,7 @@ void ReplyQueue::announce_continue(Output& out) {
   interim.text = kContinue;
 }
 
-void ReplyQueue::pop_ready(Output& out) {
+void ReplyQueue::output_ready(Output& out) {
   while (!closed_ && first_ != next_ && slot(first_).state != State::open) {
     Slot& done = slot(first_);
     out.text() += done.text;

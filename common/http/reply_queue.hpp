@@ -42,10 +42,11 @@ class ReplyQueue {
   // dropped.
   StreamEvents* abandon_next();
 
-  // A write to this stream was refused: take_room() returns its StreamEvents once, when it is this stream's turn.
-  void want_room(std::uint64_t slot);
-  StreamEvents* take_room();
-  bool room_wanted() const { return streaming() && ring_[first_ & (ring_.size() - 1)].wants_room; }
+  // A write to this stream was refused: take_waiting_stream() returns its StreamEvents once, when it is this stream's
+  // turn.
+  void request_room(std::uint64_t slot);
+  StreamEvents* take_waiting_stream();
+  bool stream_waits() const { return streaming() && ring_[first_ & (ring_.size() - 1)].waits; }
 
   // Removes the newest slot. REQUIRES: it was not answered.
   void withdraw() { --next_; }
@@ -64,7 +65,7 @@ class ReplyQueue {
   struct Slot {
     ReplyShape shape;
     State state = State::open;
-    bool wants_room = false;
+    bool waits = false;
     StreamEvents* events = nullptr;
     std::string text;  // a reply that waits for its turn
     SharedBody body;   // follows `text`
@@ -76,7 +77,7 @@ class ReplyQueue {
   std::string& text_of(std::uint64_t number, Output& out) { return number == first_ ? out.text() : slot(number).text; }
   void end(std::uint64_t number, bool whole, Output& out);
   void grow();
-  void pop_ready(Output& out);
+  void output_ready(Output& out);
 
   std::vector<Slot> ring_;  // size: 0 or a power of two
   std::uint64_t first_ = 0;

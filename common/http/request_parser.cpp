@@ -90,8 +90,8 @@ std::optional<RequestParser::Step> RequestParser::advance(char* data, std::size_
       return read_start(data, size);
     case State::head:
       return read_head(data, size);
-    case State::judge:
-      return judge_body(data);
+    case State::decide_body:
+      return decide_body(data);
     case State::body:
       return read_body(data, size);
     case State::chunks:
@@ -103,7 +103,7 @@ std::optional<RequestParser::Step> RequestParser::advance(char* data, std::size_
     case State::ended:
       break;
   }
-  return Step::hang_up;
+  return Step::close_after_refusal;
 }
 
 std::optional<RequestParser::Step> RequestParser::read_start(const char* data, std::size_t size) {
@@ -135,7 +135,7 @@ std::optional<RequestParser::Step> RequestParser::read_head(char* data, std::siz
   request_.bind(head_, data);
   is_head_ = request_.method == "HEAD";
   if (head_.has_body()) {
-    state_ = State::judge;
+    state_ = State::decide_body;
     return Step::head;
   }
   consumed_ += head_size_;
@@ -154,7 +154,7 @@ bool RequestParser::needs_length() const {
 }
 
 // Decides about the body, now that the head and the handler's limit are known: read, skip or refuse it.
-std::optional<RequestParser::Step> RequestParser::judge_body(char* data) {
+std::optional<RequestParser::Step> RequestParser::decide_body(char* data) {
   if (head_.chunked) {
     assembled_.assign(data, head_size_);
     chunks_ = {};
@@ -228,7 +228,7 @@ std::optional<RequestParser::Step> RequestParser::skip_chunks(const char* data, 
   }
   if (status == ChunkDecoder::Status::need_more && skip_left_ > 0) return Step::need_more;
   state_ = State::ended;
-  return Step::hang_up;
+  return Step::close_after_refusal;
 }
 
 RequestParser::Step RequestParser::refuse(const Refusal& refusal) {

@@ -26,14 +26,14 @@ class RequestParser {
     head,       // request() has everything but the body: call set_body_limit(), then feed() again
     complete,   // request() is whole; feeding again starts the next one
     refused,    // answer with refusal(); unless it closes, feed again: the body of the refused request is skipped
-    hang_up,    // a refused body is too long to skip: close once the refusal is sent
+    close_after_refusal,  // a refused body is too long to skip: close once the refusal is sent
   };
   enum class Phase : std::uint8_t { idle, head, body, skip };  // what the next byte belongs to
 
   // `max_head_bytes`: request line and headers with the blank line; at most kMaxHeadBytes.
   explicit RequestParser(std::size_t max_head_bytes);
 
-  // `data` may be written to. After `refused` with close, and after `hang_up`, feed no more.
+  // `data` may be written to. After `refused` with close, and after `close_after_refusal`, feed no more.
   Step feed(char* data, std::size_t size);
 
   std::size_t consumed() const { return consumed_; }  // of the last feed()
@@ -58,7 +58,7 @@ class RequestParser {
   void release_memory();
 
  private:
-  enum class State : std::uint8_t { start, head, judge, body, chunks, skip_length, skip_chunks, ended };
+  enum class State : std::uint8_t { start, head, decide_body, body, chunks, skip_length, skip_chunks, ended };
 
   class HeadView final : public Request {
    public:
@@ -75,7 +75,7 @@ class RequestParser {
   std::optional<Step> advance(char* data, std::size_t size);
   std::optional<Step> read_start(const char* data, std::size_t size);
   std::optional<Step> read_head(char* data, std::size_t size);
-  std::optional<Step> judge_body(char* data);
+  std::optional<Step> decide_body(char* data);
   std::optional<Step> read_body(char* data, std::size_t size);
   std::optional<Step> read_chunks(const char* data, std::size_t size);
   std::optional<Step> skip_length(std::size_t size);

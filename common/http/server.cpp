@@ -24,7 +24,7 @@ class AsioHost final : public ConnectionHost, public std::enable_shared_from_thi
   void drain_then(std::function<void()> drained) {
     drained_ = std::move(drained);
     drain();
-    if (empty()) emptied();
+    if (empty()) last_closed();
   }
 
   void forget_drained() { drained_ = nullptr; }
@@ -37,11 +37,11 @@ class AsioHost final : public ConnectionHost, public std::enable_shared_from_thi
     asio::post(executor_, [self = shared_from_this()] { self->resume_dirty(); });
   }
 
-  void occupied() override {
+  void first_opened() override {
     if (!std::exchange(ticking_, true)) wait_tick();
   }
 
-  void emptied() override {
+  void last_closed() override {
     timer_.cancel();
     if (draining() && drained_) asio::post(executor_, std::exchange(drained_, nullptr));
   }
@@ -52,7 +52,7 @@ class AsioHost final : public ConnectionHost, public std::enable_shared_from_thi
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code&) {
       self->ticking_ = false;
       if (self->empty()) return;
-      self->occupied();
+      self->first_opened();
       self->sweep();
     });
   }

@@ -49,12 +49,12 @@ class StreamConnection final : public Connection {
     return ec == boost::asio::error::would_block || ec == boost::asio::error::try_again;
   }
 
-  bool start_open() override {
+  bool start_handshake() override {
     if constexpr (kOpens) wait_to_open(Wait::wait_read);
     return kOpens;
   }
 
-  bool open_begun() override {
+  bool handshake_begun() override {
     if constexpr (kOpens) return stream_->handshake_begun();
     return true;
   }
@@ -64,17 +64,17 @@ class StreamConnection final : public Connection {
   }
 
   void open_now(const Error& waited) {
-    if (waited || !stream_) return on_opened(waited ? result_of(waited) : IoResult::cancelled);
+    if (waited || !stream_) return on_handshake(waited ? result_of(waited) : IoResult::cancelled);
     using Handshake = typename Stream::Handshake;
     switch (stream_->handshake()) {
       case Handshake::done:
-        return on_opened(IoResult::ok);
+        return on_handshake(IoResult::ok);
       case Handshake::wants_read:
         return wait_to_open(Wait::wait_read);
       case Handshake::wants_write:
         return wait_to_open(Wait::wait_write);
       case Handshake::failed:
-        return on_opened(stream_->handshake_begun() ? IoResult::failed : IoResult::end);
+        return on_handshake(stream_->handshake_begun() ? IoResult::failed : IoResult::end);
     }
   }
 

@@ -72,28 +72,28 @@ Result<Secret> read_file(const std::string& path) {
   return read;
 }
 
-std::string in_short(const Result<Secret>& file) { return file ? to_hex(sha256(file->text())) : file.error().text; }
+std::string summary_of(const Result<Secret>& file) { return file ? to_hex(sha256(file->text())) : file.error().text; }
 
 }  // namespace
 
 // One reading of both files. `summary` changes whenever the content of a file, or the error of reading it, changes.
-struct Certificates::Look {
+struct Certificates::FileContents {
   Result<Secret> chain;
   Result<Secret> key;
   std::string summary;
 };
 
-Certificates::Look Certificates::look() const {
-  Look seen{read_file(files_.chain), read_file(files_.key), {}};
-  seen.summary = in_short(seen.chain) + " " + in_short(seen.key);
-  return seen;
+Certificates::FileContents Certificates::read_files() const {
+  FileContents contents{read_file(files_.chain), read_file(files_.key), {}};
+  contents.summary = summary_of(contents.chain) + " " + summary_of(contents.key);
+  return contents;
 }
 
-Result<> Certificates::take(const Look& seen) {
-  tried_ = seen.summary;
-  if (!seen.chain) return std::unexpected(seen.chain.error());
-  if (!seen.key) return std::unexpected(seen.key.error());
-  return renew({files_.chain, seen.chain->text()}, {files_.key, seen.key->text()});
+Result<> Certificates::put_in_force(const FileContents& contents) {
+  last_summary_ = contents.summary;
+  if (!contents.chain) return std::unexpected(contents.chain.error());
+  if (!contents.key) return std::unexpected(contents.key.error());
+  return renew({files_.chain, contents.chain->text()}, {files_.key, contents.key->text()});
 }
 
 Result<> Certificates::renew(const PemFile& chain, const PemFile& key) {
@@ -114,12 +114,12 @@ std::shared_ptr<Certificates> Certificates::without_files() {
   return std::shared_ptr<Certificates>(new Certificates(CertificateFiles{}));
 }
 
-Result<> Certificates::reload() { return take(look()); }
+Result<> Certificates::reload() { return put_in_force(read_files()); }
 
 Result<bool> Certificates::reload_if_changed() {
-  const Look seen = look();
-  if (seen.summary == tried_) return false;
-  if (Result<> taken = take(seen); !taken) return std::unexpected(std::move(taken.error()));
+  const FileContents contents = read_files();
+  if (contents.summary == last_summary_) return false;
+  if (Result<> taken = put_in_force(contents); !taken) return std::unexpected(std::move(taken.error()));
   return true;
 }
 

@@ -49,14 +49,14 @@ class Certificates {
   SessionPtr new_session() const;
 
  private:
-  struct Look;
+  struct FileContents;
 
   explicit Certificates(CertificateFiles files) : files_(std::move(files)) {}
-  Look look() const;
-  Result<> take(const Look& look);
+  FileContents read_files() const;
+  Result<> put_in_force(const FileContents& contents);
 
   CertificateFiles files_;
-  std::string tried_;  // digest of the files' content at the last check
+  std::string last_summary_;  // digest of the files' content at the last check
   mutable std::mutex mutex_;
   TlsContext current_{};  // under mutex_
 };

@@ -108,7 +108,7 @@ TlsSocket::Handshake TlsSocket::handshake() {
   ERR_clear_error();
   const int result = SSL_accept(session_.get());
   if (result == 1) {
-    starved_ = false;  // the first request may have arrived together with the end of the handshake
+    needs_socket_data_ = false;  // the first request may have arrived together with the end of the handshake
     return Handshake::done;
   }
   const int error = SSL_get_error(session_.get(), result);
@@ -142,8 +142,8 @@ std::size_t TlsSocket::read_some(asio::mutable_buffer space, Error& ec) {
         SSL_read_ex(session_.get(), static_cast<char*>(space.data()) + total, space.size() - total, &got);
     total += got;
     const int error = SSL_get_error(session_.get(), result);
-    starved_ = error == SSL_ERROR_WANT_READ;
-    judge(error, SSL_ERROR_WANT_READ, ec);
+    needs_socket_data_ = error == SSL_ERROR_WANT_READ;
+    translate_error(error, SSL_ERROR_WANT_READ, ec);
   }
   if (total > 0) ec = {};
   return total;
@@ -160,15 +160,15 @@ std::size_t TlsSocket::write_some(asio::const_buffer bytes, Error& ec) {
         SSL_write_ex(session_.get(), static_cast<const char*>(bytes.data()) + total, bytes.size() - total, &sent);
     total += sent;
     const int error = SSL_get_error(session_.get(), result);
-    stuck_ = error == SSL_ERROR_WANT_WRITE;
-    judge(error, SSL_ERROR_WANT_WRITE, ec);
+    partial_record_sent_ = error == SSL_ERROR_WANT_WRITE;
+    translate_error(error, SSL_ERROR_WANT_WRITE, ec);
   }
   if (total > 0) ec = {};
   return total;
 }
 
 // Translates OpenSSL's error. Renegotiation is off, so a read can only wait for input and a write only for room.
-void TlsSocket::judge(int error, int worth_waiting, Error& ec) {
+void TlsSocket::translate_error(int error, int worth_waiting, Error& ec) {
   if (error == SSL_ERROR_NONE) return;
   if (error == worth_waiting) {
     ec = asio::error::would_block;
@@ -186,22 +186,22 @@ std::size_t TlsSocket::available(Error& ec) {
 }
 
 void TlsSocket::shutdown(Wait::shutdown_type what, Error& ec) {
-  say_goodbye();
+  send_close_notify();
   socket_.shutdown(what, ec);
 }
 
 void TlsSocket::close(Error& ec) {
-  say_goodbye();
+  send_close_notify();
   failed_ = true;
   link_.descriptor = -1;  // the kernel may give the number to another connection
   socket_.close(ec);
 }
 
 // Sends close_notify once, if that does not block, and does not wait for the client's.
-void TlsSocket::say_goodbye() {
+void TlsSocket::send_close_notify() {
   SSL* session = session_.get();
   const bool said = (SSL_get_shutdown(session) & SSL_SENT_SHUTDOWN) != 0;
-  if (failed_ || stuck_ || said || SSL_is_init_finished(session) == 0) return;
+  if (failed_ || partial_record_sent_ || said || SSL_is_init_finished(session) == 0) return;
   ERR_clear_error();
   SSL_shutdown(session);
 }

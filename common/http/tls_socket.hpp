@@ -38,7 +38,7 @@ class TlsSocket {
   // Waits until a read or write is likely to succeed.
   template <class Handler>
   void async_wait(Wait::wait_type what, Handler handler) {
-    if (what == Wait::wait_read && !starved_) {
+    if (what == Wait::wait_read && !needs_socket_data_) {
       boost::asio::post(socket_.get_executor(), [handler = std::move(handler)]() mutable { handler(Error()); });
     } else {
       socket_.async_wait(what, std::move(handler));
@@ -68,15 +68,15 @@ class TlsSocket {
     std::size_t budget = 0;  // bytes that the read under way may still take from the socket
   };
 
-  void judge(int error, int worth_waiting, Error& ec);
-  void say_goodbye();
+  void translate_error(int error, int worth_waiting, Error& ec);
+  void send_close_notify();
 
   Socket socket_;
   Link link_;
   SessionPtr session_;
-  bool starved_ = true;  // OpenSSL holds no data: a read needs bytes from the socket
-  bool failed_ = false;  // after a fatal error: OpenSSL must not send anything more
-  bool stuck_ = false;   // part of a record is sent; the rest must be sent before anything else
+  bool needs_socket_data_ = true;     // OpenSSL holds no data: a read needs bytes from the socket
+  bool failed_ = false;               // after a fatal error: OpenSSL must not send anything more
+  bool partial_record_sent_ = false;  // part of a record is sent; the rest must be sent before anything else
 };
 
 }  // namespace sluice::http

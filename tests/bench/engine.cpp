@@ -113,8 +113,8 @@ class Wire final : public http::Connection {
 struct Host final : http::ConnectionHost {
   using ConnectionHost::ConnectionHost;
   void wake() override {}
-  void occupied() override {}
-  void emptied() override {}
+  void first_opened() override {}
+  void last_closed() override {}
 };
 
 class World {
@@ -132,7 +132,7 @@ class World {
     host = std::make_shared<Host>(http::ServerOptions{}, api);
     wire = std::make_unique<Wire>(host);
     wire->retain();
-    host->adopt(*wire);
+    host->add(*wire);
     request_bytes = fmt::format(
         "POST /v1/check HTTP/1.1\r\nhost: localhost:8088\r\nx-api-key: {}\r\ncontent-type: application/json\r\n"
         "content-length: {}\r\n\r\n{}",

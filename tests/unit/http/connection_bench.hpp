@@ -23,8 +23,8 @@ namespace sluice::http {
 struct TestHost final : ConnectionHost {
   using ConnectionHost::ConnectionHost;
   void wake() override { ++wakes; }
-  void occupied() override {}
-  void emptied() override { ++empties; }
+  void first_opened() override {}
+  void last_closed() override { ++empties; }
   std::time_t now() override { return 784111777; }
   void sweep_for(std::chrono::milliseconds time) {
     for (auto ticks = time / kTick; ticks > 0; --ticks) sweep();
@@ -96,8 +96,8 @@ class TestConnection final : public Connection {
       : Connection(std::move(host), std::move(peer)), wire_(wire) {}
 
  private:
-  bool start_open() override { return wire_.opening = wire_.handshakes; }
-  bool open_begun() override { return wire_.begun; }
+  bool start_handshake() override { return wire_.opening = wire_.handshakes; }
+  bool handshake_begun() override { return wire_.begun; }
   void start_read(std::span<char> space) override {
     REQUIRE_FALSE(wire_.reading);
     REQUIRE_FALSE(space.empty());
@@ -134,7 +134,7 @@ struct Bench {
       : host(std::make_shared<TestHost>(options, handler)) {
     wire.handshakes = handshakes;
     connection = boost::intrusive_ptr<Connection>(new TestConnection(host, wire, "10.0.0.7"));
-    host->adopt(*connection);
+    host->add(*connection);
   }
   ~Bench() {
     handler.waiting.clear();
@@ -146,7 +146,7 @@ struct Bench {
   void end_open(IoResult result) {
     REQUIRE(wire.opening);
     wire.opening = false;
-    connection->on_opened(result);
+    connection->on_handshake(result);
   }
   void receive(std::string_view bytes) {
     while (!bytes.empty()) {

@@ -176,7 +176,7 @@ TEST_CASE("a host takes connections up to its limit, and none after close_all") 
   Wire wire;
   boost::intrusive_ptr<Connection> connection(new TestConnection(host, wire, ""));
   CHECK(host->has_room());
-  host->adopt(*connection);
+  host->add(*connection);
   CHECK_FALSE(host->has_room());
   CHECK(host->stats().open_connections == 1);
   host->close_all();

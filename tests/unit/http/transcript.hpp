@@ -53,7 +53,7 @@ class Transcript {
       lines_.push_back("refused " + std::to_string(refusal.status) + (refusal.close ? " close: " : ": ") +
                        std::string(refusal.detail));
       ended_ = refusal.close;
-    } else if (step == Step::hang_up) {
+    } else if (step == Step::close_after_refusal) {
       lines_.emplace_back("hang up");
       ended_ = true;
     }
