@@ -66,16 +66,16 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
   void connect();
   void back_off();
   void connect_failed(Error error);
-  void lost(Error error, FailureKind kind);
+  void on_connection_lost(Error error, FailureKind kind);
   void replace_connection();
   void drop_connection();
-  void wait_link(Clock::duration duration, void (Impl::*then)());
+  void start_link_timer(Clock::duration duration, void (Impl::*then)());
   void connect_timed_out();
   void schedule_turn();
   void end_turn();
   void flush(TimePoint now);
   void expire(TimePoint now);
-  void arm(TimePoint now);
+  void arm_deadline_timer(TimePoint now);
 
   asio::io_context& context_;
   const Options options_;
@@ -141,7 +141,7 @@ void Client::Impl::end_turn() {
   // Expire before sending: a command that was not sent can still fail as "has not run".
   if (pipeline_.next_event() <= now) expire(now);
   flush(now);
-  arm(now);
+  arm_deadline_timer(now);
   pipeline_.report_failures();
   if (pipeline_.has_failures()) schedule_turn();
 }
@@ -151,7 +151,7 @@ void Client::Impl::flush(TimePoint now) {
   if (pipeline_.take_output(connection_->out(), now)) connection_->write();
 }
 
-void Client::Impl::arm(TimePoint now) {
+void Client::Impl::arm_deadline_timer(TimePoint now) {
   const TimePoint next = std::max(pipeline_.next_event(), now + kTick);
   if (next >= armed_for_) return;  // the timer may fire too early; it is then armed again
   armed_for_ = next;
@@ -161,7 +161,7 @@ void Client::Impl::arm(TimePoint now) {
     self->armed_for_ = TimePoint::max();
     const TimePoint fired = Clock::now();
     self->expire(fired);
-    self->arm(fired);
+    self->arm_deadline_timer(fired);
     self->pipeline_.report_failures();
     if (self->pipeline_.has_failures()) self->schedule_turn();
   });
@@ -169,8 +169,9 @@ void Client::Impl::arm(TimePoint now) {
 
 void Client::Impl::expire(TimePoint now) {
   if (pipeline_.expire(now)) return;
-  lost({"timeout", fmt::format("{}: no reply for {} ms", to_string(options_.endpoint), 2 * options_.deadline.count())},
-       FailureKind::disconnected);
+  on_connection_lost(
+      {"timeout", fmt::format("{}: no reply for {} ms", to_string(options_.endpoint), 2 * options_.deadline.count())},
+      FailureKind::disconnected);
 }
 
 // ---- the connection
@@ -179,7 +180,7 @@ void Client::Impl::connect() {
   state_ = State::connecting;
   connection_ = std::make_shared<Connection>(context_, options_, static_cast<Connection::Owner&>(*this), attempts_++);
   connection_->open();
-  wait_link(options_.connect_timeout, &Impl::connect_timed_out);
+  start_link_timer(options_.connect_timeout, &Impl::connect_timed_out);
 }
 
 void Client::Impl::drop_connection() {
@@ -188,7 +189,7 @@ void Client::Impl::drop_connection() {
   connection_.reset();
 }
 
-void Client::Impl::wait_link(Clock::duration duration, void (Impl::*then)()) {
+void Client::Impl::start_link_timer(Clock::duration duration, void (Impl::*then)()) {
   link_timer_.expires_after(duration);
   link_timer_.async_wait(
       [self = shared_from_this(), then, wait = ++link_wait_](const boost::system::error_code& error) {
@@ -214,7 +215,7 @@ void Client::Impl::back_off() {
   pipeline_.fail_waiting(FailureKind::unavailable);
   const double random = static_cast<double>(random_() - std::minstd_rand::min()) /
                         (static_cast<double>(std::minstd_rand::max() - std::minstd_rand::min()) + 1);
-  wait_link(backoff_.next(random), &Impl::connect);
+  start_link_timer(backoff_.next(random), &Impl::connect);
 }
 
 // Replaces a lost connection at once; commands begun meanwhile wait for the new one. If the last replacement was less
@@ -229,7 +230,7 @@ void Client::Impl::replace_connection() {
   connect();
 }
 
-void Client::Impl::lost(Error error, FailureKind kind) {
+void Client::Impl::on_connection_lost(Error error, FailureKind kind) {
   pipeline_.disconnect(kind);
   replace_connection();
   if (observer_.disconnected) observer_.disconnected(error);
@@ -258,19 +259,20 @@ void Client::Impl::on_ready(ServerInfo info) {
 void Client::Impl::on_bytes(std::string_view bytes) {
   Result<> fed = pipeline_.feed(bytes);
   if (fed) return;
-  lost({"protocol", fmt::format("{}: {}", to_string(options_.endpoint), fed.error().text)}, FailureKind::protocol);
+  on_connection_lost({"protocol", fmt::format("{}: {}", to_string(options_.endpoint), fed.error().text)},
+                     FailureKind::protocol);
 }
 
 void Client::Impl::on_written() {
   const TimePoint now = Clock::now();
   flush(now);
-  arm(now);
+  arm_deadline_timer(now);
 }
 
 void Client::Impl::on_lost(Error error, bool nothing_written) {
   if (state_ == State::connecting) return connect_failed(std::move(error));
   if (nothing_written) pipeline_.put_back_output(connection_->out());
-  lost(std::move(error), FailureKind::disconnected);
+  on_connection_lost(std::move(error), FailureKind::disconnected);
 }
 
 // ----
