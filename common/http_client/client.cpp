@@ -27,7 +27,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
       });
       return;
     }
-    exchange_->kept = connection_ != nullptr;
+    exchange_->on_kept_connection = connection_ != nullptr;
     if (connection_) {
       write();
     } else {
@@ -98,7 +98,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
     if (!exchange_) return;
     ++attempt_;
     // A server closes idle connections. It may have done so while the request was on its way.
-    if (exchange_->kept && !exchange_->begun() && !exchange_->retried && exchange_->repeatable()) {
+    if (exchange_->on_kept_connection && !exchange_->begun() && !exchange_->retried && exchange_->repeatable()) {
       exchange_->retried = true;
       return connect();
     }

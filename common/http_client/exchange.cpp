@@ -71,11 +71,11 @@ Result<> Exchange::begin_body() {
   const ResponseHead& head = reader_.head();
   in_body_ = true;
   keep_alive_ = head.keep_alive;
-  by_lines_ = request_.on_line && head.status == 200;
-  if (by_lines_ && head.gzip)
+  delivers_lines_ = request_.on_line && head.status == 200;
+  if (delivers_lines_ && head.gzip)
     return failure("encoding", "the body is in gzip, although the request asked for no content coding");
   // Lines are delivered as they arrive, so the reader never holds more than one read and a part of a line.
-  reader_.set_body_limit(by_lines_ ? std::numeric_limits<std::size_t>::max() : request_.max_body);
+  reader_.set_body_limit(delivers_lines_ ? std::numeric_limits<std::size_t>::max() : request_.max_body);
   return {};
 }
 
@@ -94,7 +94,7 @@ Result<bool> Exchange::next_line(bool at_end, std::string_view& line) {
   return true;
 }
 
-void Exchange::drop_delivered() {
+void Exchange::drop_delivered_bytes() {
   reader_.body().erase(0, delivered_);
   scanned_ -= delivered_;
   delivered_ = 0;

@@ -41,21 +41,21 @@ class Exchange {
   Response take_response();
   void finish(Result<Response> result) { done_(std::move(result)); }
 
-  bool kept = false;     // sent on a connection that had served a request before
-  bool retried = false;  // sent a second time
+  bool on_kept_connection = false;  // sent on a connection that had served a request before
+  bool retried = false;             // sent a second time
 
  private:
   Result<> begin_body();
   // Finds the next complete line, or the incomplete last line if `at_end`. False: there is none.
   Result<bool> next_line(bool at_end, std::string_view& line);
-  void drop_delivered();
+  void drop_delivered_bytes();
 
   Request request_;
   Done done_;
   ResponseReader reader_;
   bool in_body_ = false;
   bool keep_alive_ = false;
-  bool by_lines_ = false;
+  bool delivers_lines_ = false;
   std::size_t delivered_ = 0;  // bytes of the reader's body that were delivered as lines
   std::size_t scanned_ = 0;    // bytes of it that were searched for a line end
 };
@@ -69,7 +69,7 @@ Result<bool> Exchange::feed(std::string_view& bytes, Stop stop) {
   }
   if (!step) return std::unexpected(std::move(step).error());
   const bool done = *step == ResponseReader::Step::done;
-  if (!by_lines_) return done;
+  if (!delivers_lines_) return done;
   std::string_view line;
   Result<bool> found = false;
   while ((found = next_line(done, line)) && *found) {
@@ -77,7 +77,7 @@ Result<bool> Exchange::feed(std::string_view& bytes, Stop stop) {
     if (stop()) return false;
   }
   if (!found) return found;
-  drop_delivered();
+  drop_delivered_bytes();
   return done;
 }
 
