@@ -43,7 +43,7 @@ class WantedTree {
   }
 
   // Values that were not found get the position of their parent.
-  void settle() {
+  void fill_in_parents() {
     for (Wanted& node : nodes_) {  // parents first
       if (node.position.line == 0 && node.parent != nullptr) node.position = node.parent->position;
     }
@@ -63,11 +63,11 @@ class WantedTree {
 };
 
 // Walks through the text once. Enters only the objects and lists that contain a wanted value, and skips the others.
-class Walk {
+class PointerSearch {
  public:
-  Walk(std::string_view text, WantedTree& wanted) : text_(text), counter_(text), missing_(wanted.size()) {
+  PointerSearch(std::string_view text, WantedTree& wanted) : text_(text), counter_(text), missing_(wanted.size()) {
     skip_space();
-    meet(wanted.root());
+    enter(wanted.root());
     while (!open_.empty() && missing_ > 0) {
       skip_space();
       if (at_end()) return;
@@ -76,7 +76,7 @@ class Walk {
   }
 
  private:
-  // An object or list that the walk is inside.
+  // An object or list that the search is inside.
   struct Open {
     Wanted* wanted;
     bool is_list;
@@ -94,11 +94,11 @@ class Walk {
       ++at_;
       open_.pop_back();
     } else {
-      Wanted* const wanted = open_.back().is_list ? item() : member();
+      Wanted* const wanted = open_.back().is_list ? next_item() : next_member();
       skip_space();
       // A position that is set already means a duplicate name. Readers take the first member.
       if (wanted != nullptr && wanted->position.line == 0) {
-        meet(*wanted);
+        enter(*wanted);
       } else {
         skip_value();
       }
@@ -106,7 +106,7 @@ class Walk {
   }
 
   // The value of `wanted` begins here: notes its position and enters it if it contains wanted values.
-  void meet(Wanted& wanted) {
+  void enter(Wanted& wanted) {
     wanted.position = counter_.at(at_);
     --missing_;
     if (at_end() || wanted.members.empty() || (text_[at_] != '{' && text_[at_] != '[')) return skip_value();
@@ -123,20 +123,20 @@ class Walk {
     std::ranges::sort(open.items);
   }
 
-  Wanted* item() {
+  Wanted* next_item() {
     Open& list = open_.back();
     const std::size_t index = list.index++;
     if (list.next_item == list.items.size() || list.items[list.next_item].first != index) return nullptr;
     return list.items[list.next_item++].second;
   }
 
-  Wanted* member() {
+  Wanted* next_member() {
     const std::size_t begin = at_;
-    if (text_[at_] != '"') return give_up();
+    if (text_[at_] != '"') return stop();
     at_ = std::min(end_of_string(text_, at_), text_.size());
     const std::string_view quoted = text_.substr(begin, at_ - begin);
     skip_space();
-    if (at_end() || text_[at_] != ':') return give_up();
+    if (at_end() || text_[at_] != ':') return stop();
     ++at_;
     const auto& members = open_.back().wanted->members;
     const auto found = members.find(unquoted(quoted));
@@ -158,7 +158,7 @@ class Walk {
 
   bool at_end() const { return at_ >= text_.size(); }
 
-  Wanted* give_up() {
+  Wanted* stop() {
     at_ = text_.size();
     return nullptr;
   }
@@ -181,8 +181,8 @@ void locate_faults(std::string_view json_text, Faults& faults) {
     if (fault.line == 0) places.emplace_back(&fault, wanted.add(fault.pointer));
   }
   if (places.empty()) return;
-  Walk(json_text, wanted);
-  wanted.settle();
+  PointerSearch(json_text, wanted);
+  wanted.fill_in_parents();
   for (const auto& [fault, place] : places) {
     fault->line = place->position.line;
     fault->column = place->position.column;

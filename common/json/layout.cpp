@@ -59,7 +59,7 @@ void append_lines(std::string& out, const Value& value, std::size_t depth, std::
 
 }  // namespace
 
-std::string laid_out(const Value& value, std::size_t width) {
+std::string indented(const Value& value, std::size_t width) {
   std::string out;
   append_lines(out, value, 0, width);
   return out;

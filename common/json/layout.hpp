@@ -13,6 +13,6 @@ namespace sluice::json {
 
 // `width`: the greatest length of a line in bytes. Only a string, number or name that is too long by itself exceeds it.
 // The text does not end with a newline.
-std::string laid_out(const Value& value, std::size_t width);
+std::string indented(const Value& value, std::size_t width);
 
 }  // namespace sluice::json

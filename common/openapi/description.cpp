@@ -241,7 +241,7 @@ std::string Description::text() const {
     }
   }
   json::Tree tree;
-  return json::laid_out(parse(tree, text), kWidth) + '\n';
+  return json::indented(parse(tree, text), kWidth) + '\n';
 }
 
 }  // namespace sluice::openapi
