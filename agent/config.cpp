@@ -27,7 +27,7 @@ constexpr std::size_t kMaxKeyName = 256;  // bytes
 void read_policies(ConfigReader& reader, Config& config) {
   config.policies_file = reader.file("policies");
   if (config.command == Config::Command::check_config && config.policies_file.empty()) {
-    reader.fault_of_secret("policies", "is missing; --check-config needs the bundle to check");
+    reader.fault_without_value("policies", "is missing; --check-config needs the bundle to check");
   }
   const std::string& answer = reader.value("no-snapshot").text;
   config.allow_without_snapshot = answer == "allow";
@@ -35,9 +35,9 @@ void read_policies(ConfigReader& reader, Config& config) {
 }
 
 void read_counters(ConfigReader& reader, Config& config) {
-  config.redis = program::read_redis(reader, {.value = "memory",
-                                              .rule = "must be memory or the URL of a Redis",
-                                              .use = "has no use with --counters memory; leave it out"});
+  config.redis = program::read_redis(reader, {.flag_value = "memory",
+                                              .invalid_text = "must be memory or the URL of a Redis",
+                                              .useless_text = "has no use with --counters memory; leave it out"});
 }
 
 // The login is stored beside the last good state: an agent that starts without its server needs both.

@@ -52,7 +52,7 @@ void read_url(ConfigReader& reader, policies::ServerOptions& options) {
   const auto url = http_client::parse_url(reader.value("server").text);
   if (!url || url->transport == Transport::unix_socket) {
     // The error text leaves the value out, because a user may have put a password into the URL.
-    return reader.fault_of_secret("server", "must be https://HOST[:PORT] or http://HOST[:PORT], without a path");
+    return reader.fault_without_value("server", "must be https://HOST[:PORT] or http://HOST[:PORT], without a path");
   }
   options.sync.server = *url;
   if (url->transport == Transport::tls || reader.boolean("insecure-server")) return;
@@ -79,7 +79,7 @@ void read_tls(ConfigReader& reader, policies::ServerOptions& options) {
 
 void read_token(ConfigReader& reader, policies::ServerOptions& options) {
   if (!reader.value("agent-token-file").given) {
-    return reader.fault_of_secret("agent-token-file", "is missing; --server needs a file with the agent's token");
+    return reader.fault_without_value("agent-token-file", "is missing; --server needs a file with the agent's token");
   }
   options.token_file = reader.file("agent-token-file");
   struct stat found{};

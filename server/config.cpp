@@ -31,14 +31,14 @@ bool is_placeholder(std::string_view password) {
 std::string read_url(ConfigReader& reader, std::string_view flag, bool required) {
   const program::FlagValue& given = reader.value(flag);
   if (!given.given) {
-    if (required) reader.fault_of_secret(flag, "is missing; name PostgreSQL: postgresql://ROLE@HOST/NAME");
+    if (required) reader.fault_without_value(flag, "is missing; name PostgreSQL: postgresql://ROLE@HOST/NAME");
     return {};
   }
-  if (const auto wrong = postgres::url_fault(given.text)) reader.fault_of_secret(flag, *wrong);
+  if (const auto wrong = postgres::url_fault(given.text)) reader.fault_without_value(flag, *wrong);
   if (postgres::url_user(given.text).empty())
-    reader.fault_of_secret(flag, "names no role; write postgresql://ROLE@HOST/NAME");
+    reader.fault_without_value(flag, "names no role; write postgresql://ROLE@HOST/NAME");
   if (is_placeholder(postgres::url_password(given.text))) {
-    reader.fault_of_secret(flag, "has a placeholder for a password; choose a real one");
+    reader.fault_without_value(flag, "has a placeholder for a password; choose a real one");
   }
   return given.text;
 }
@@ -70,13 +70,14 @@ void read_tuning(ConfigReader& reader, Config& config) {
 }
 
 void read_counters(ConfigReader& reader, Config& config) {
-  config.redis = program::read_redis(reader, {.value = "",
-                                              .rule = "must be the URL of the Redis that the agents count in",
-                                              .use = "has no use without --counters; name the Redis, or leave it out"});
+  config.redis =
+      program::read_redis(reader, {.flag_value = "",
+                                   .invalid_text = "must be the URL of the Redis that the agents count in",
+                                   .useless_text = "has no use without --counters; name the Redis, or leave it out"});
   config.allow_evicting = reader.boolean("allow-evicting-redis");
   reader.require_use("allow-evicting-redis", config.redis.has_value(), "has no use without --counters; leave it out");
   if (config.redis && is_placeholder(config.redis->endpoint.password)) {
-    reader.fault_of_secret("counters", "has a placeholder for a password; choose a real one");
+    reader.fault_without_value("counters", "has a placeholder for a password; choose a real one");
   }
 }
 

@@ -88,7 +88,7 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
 }
 
 // A word after an unknown flag is most likely the flag's value, so it is not reported as well.
-void CommandFlags::take_strays(Flags& out) const {
+void CommandFlags::report_unknown(Flags& out) const {
   bool behind_flag = false;
   for (const std::string& argument : app_.remaining()) {
     const bool flag = argument.starts_with("-") && argument.size() > 1;

@@ -26,7 +26,7 @@ class CommandFlags {
 
   // After CLI11 has parsed the arguments:
   bool given() const { return app_.parsed(); }
-  void take_strays(Flags& out) const;  // reports arguments that CLI11 did not recognise
+  void report_unknown(Flags& out) const;  // reports arguments that CLI11 did not recognise
   void take_values(const Environment& environment, Flags& out) const;
 
  private:

@@ -27,7 +27,7 @@ void ConfigReader::fault(std::string_view flag, std::string_view rule) {
   faults_.push_back({given.source, fmt::format("{} {}", in_quotes(given.text), rule)});
 }
 
-void ConfigReader::fault_of_secret(std::string_view flag, std::string_view rule) {
+void ConfigReader::fault_without_value(std::string_view flag, std::string_view rule) {
   faults_.push_back({value(flag).source, std::string(rule)});
 }
 

@@ -36,7 +36,7 @@ class ConfigReader {
   // Records a fault. `rule` completes the sentence that begins with the flag and its value: "must be …".
   void fault(std::string_view flag, std::string_view rule);
   // The same without showing the value.
-  void fault_of_secret(std::string_view flag, std::string_view rule);
+  void fault_without_value(std::string_view flag, std::string_view rule);
 
   Faults take_faults() && { return std::move(faults_); }
   bool faultless() const { return faults_.empty(); }

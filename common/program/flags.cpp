@@ -50,7 +50,7 @@ const CommandFlags& likely_command(const Commands& commands, const Texts& argume
 
 // Removes and reports arguments at which CLI11 would stop: `--flag=` without a value, and a last flag without its
 // value.
-void take_valueless(Texts& arguments, const CommandFlags& command, Flags& out) {
+void take_missing_values(Texts& arguments, const CommandFlags& command, Flags& out) {
   const auto report = [&out](std::string_view flag) {
     out.faults.push_back({std::string(flag), "needs a value; leave the flag out for its default"});
   };
@@ -126,7 +126,7 @@ Flags read_flags(const Program& program, int argc, const char* const* argv, cons
   for (const Command& command : program.commands) commands.emplace_back(add_subcommand(command, app), program, command);
 
   Texts arguments(argv + std::min(argc, 1), argv + argc);
-  take_valueless(arguments, likely_command(commands, arguments), out);
+  take_missing_values(arguments, likely_command(commands, arguments), out);
   std::ranges::reverse(arguments);  // CLI11 reads them from the back
   try {
     app.parse(arguments);
@@ -136,7 +136,7 @@ Flags read_flags(const Program& program, int argc, const char* const* argv, cons
   for (const CommandFlags& command : commands) {
     if (!command.given()) continue;
     out.command = command.name();
-    command.take_strays(out);
+    command.report_unknown(out);
     command.take_values(environment, out);
   }
   report_incomplete(program, out);

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedis& without) {
   const std::string& url = reader.value("counters").text;
-  const bool none = url == without.value;
+  const bool none = url == without.flag_value;
   const bool tls = url.starts_with("rediss://");
   redis::Options options;
   if (!none) {
@@ -18,7 +18,7 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
     if (endpoint) options.endpoint = *std::move(endpoint);
     // The URL may contain a password, so it is not shown.
     else
-      reader.fault_of_secret("counters", fmt::format("{}: {}", without.rule, endpoint.error().text));
+      reader.fault_without_value("counters", fmt::format("{}: {}", without.invalid_text, endpoint.error().text));
   }
   options.password_file = reader.file("redis-password-file");
   options.tls_ca_file = reader.file("redis-tls-ca");
@@ -26,7 +26,7 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
   options.tls_key_file = reader.file("redis-tls-key");
   options.deadline = reader.duration("redis-deadline", 1ms, 10s, "1ms to 10s");
 
-  reader.require_use("redis-password-file", !none, without.use);
+  reader.require_use("redis-password-file", !none, without.useless_text);
   for (const std::string_view flag : {"redis-tls-ca", "redis-tls-cert", "redis-tls-key"}) {
     reader.require_use(flag, tls, "has no use without TLS; write --counters rediss://… or leave it out");
   }

@@ -23,12 +23,12 @@ inline constexpr FlagSpec kRedisTlsKey{"redis-tls-key", "Counters", "FILE", "",
 
 // The value of --counters with which a program works without Redis, and the error texts about it.
 struct WithoutRedis {
-  std::string_view value;  // "memory"; "": the flag is left out
-  std::string_view rule;   // "must be memory or the URL of a Redis"; the reason why the URL is invalid is appended
-  std::string_view use;    // for a needless password file: "has no use with --counters memory; leave it out"
+  std::string_view flag_value;    // "memory"; "": the flag is left out
+  std::string_view invalid_text;  // "must be memory or the URL of a Redis"; followed by what is wrong with the URL
+  std::string_view useless_text;  // for a needless password file: "has no use with --counters memory; leave it out"
 };
 
-// Reads all Redis flags. nullopt if --counters has the value without.value. Faults are recorded in `reader`.
+// Reads all Redis flags. nullopt if --counters has the value without.flag_value. Faults are recorded in `reader`.
 std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedis& without);
 
 }  // namespace sluice::program

@@ -21,7 +21,7 @@ void Shutdown::await_signal(std::size_t workers, std::function<void()> drain) {
 void Shutdown::wait() {
   signals_.async_wait([this](const error_code& stopped, int signal) {
     if (stopped) return;
-    if (asked_to_stop_) {
+    if (draining_) {
       log_.warn("stopping_now", "A second signal: stopping without waiting for requests in flight.");
       return loop_.stop();
     }
@@ -32,7 +32,7 @@ void Shutdown::wait() {
 
 void Shutdown::begin(int signal) {
   log_.info("draining", "Finishing requests in flight, then stopping.", {{"signal", signal}});
-  asked_to_stop_ = true;
+  draining_ = true;
   drain_();
   timer_.expires_after(drain_timeout_);
   timer_.async_wait([this](const error_code& stopped) {

@@ -43,7 +43,7 @@ class Shutdown {
   boost::asio::steady_timer timer_;
   std::function<void()> drain_;
   std::size_t working_ = 0;  // workers that have not drained yet
-  bool asked_to_stop_ = false;
+  bool draining_ = false;
 };
 
 }  // namespace sluice::program

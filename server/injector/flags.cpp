@@ -41,7 +41,7 @@ void read_image(ConfigReader& reader, InjectorSettings& settings) {
   const bool good = !settings.image.empty() && settings.image.size() <= 1'024 &&
                     std::ranges::all_of(settings.image, [](char c) { return c > ' ' && c < '\x7f'; });
   if (settings.image.empty()) {
-    reader.fault_of_secret(kInjectImage.name, "is missing; --webhook needs the image of the agent");
+    reader.fault_without_value(kInjectImage.name, "is missing; --webhook needs the image of the agent");
   } else if (!good) {
     reader.fault(kInjectImage.name, "must be the name of an image: visible ASCII, at most 1024 characters");
   }
@@ -55,8 +55,8 @@ void read_server(ConfigReader& reader, InjectorSettings& settings) {
   settings.server_url = reader.value(kInjectServerUrl.name).text;
   const auto url = http_client::parse_url(settings.server_url);
   if (!url || url->transport != http_client::Url::Transport::tls) {
-    reader.fault_of_secret(kInjectServerUrl.name,
-                           "must be https://HOST[:PORT] without a path: agents send their tokens there");
+    reader.fault_without_value(kInjectServerUrl.name,
+                               "must be https://HOST[:PORT] without a path: agents send their tokens there");
   }
 }
 
@@ -65,15 +65,16 @@ void read_counters(ConfigReader& reader, InjectorOptions& options) {
   constexpr std::string_view kRule = "must be memory, redis://HOST[:PORT][/DB] or rediss://…";
   bool tls = false;
   if (text.empty()) {
-    reader.fault_of_secret(kInjectCounters.name, fmt::format("is missing; it {}", kRule));
+    reader.fault_without_value(kInjectCounters.name, fmt::format("is missing; it {}", kRule));
   } else if (text != "memory") {
     const auto endpoint = redis::parse_endpoint(text);
     if (!endpoint || endpoint->transport == redis::Endpoint::Transport::unix_socket) {
-      reader.fault_of_secret(kInjectCounters.name, kRule);
+      reader.fault_without_value(kInjectCounters.name, kRule);
     } else if (!endpoint->password.empty()) {
-      reader.fault_of_secret(kInjectCounters.name,
-                             "holds a password, which every pod would show; leave it out: agents get theirs from the "
-                             "server");
+      reader.fault_without_value(
+          kInjectCounters.name,
+          "holds a password, which every pod would show; leave it out: agents get theirs from the "
+          "server");
     }
     tls = text.starts_with("rediss://");
   }

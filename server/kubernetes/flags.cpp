@@ -46,11 +46,11 @@ std::string read_object_name(ConfigReader& reader, std::string_view flag) {
 std::optional<ApiOptions> read_by_url(ConfigReader& reader) {
   const auto url = http_client::parse_url(reader.value("kubernetes").text);
   if (!url || url->transport != http_client::Url::Transport::tls) {
-    reader.fault_of_secret("kubernetes", "must be off, in-cluster or https://HOST[:PORT], without a path");
+    reader.fault_without_value("kubernetes", "must be off, in-cluster or https://HOST[:PORT], without a path");
     return std::nullopt;
   }
   if (!reader.value("kubernetes-token-file").given) {
-    reader.fault_of_secret("kubernetes-token-file", "is missing; --kubernetes URL needs a file with a token");
+    reader.fault_without_value("kubernetes-token-file", "is missing; --kubernetes URL needs a file with a token");
   }
   return ApiOptions{
       .server = *url, .ca_file = reader.file("kubernetes-ca"), .token_file = reader.file("kubernetes-token-file")};
@@ -82,7 +82,7 @@ std::optional<ApiOptions> read_api(ConfigReader& reader, const program::Environm
   }
   if (api && !name.empty()) api->namespace_ = name;
   if (api && api->namespace_.empty()) {
-    reader.fault_of_secret("kubernetes-namespace", "is missing; --kubernetes URL needs the server's own namespace");
+    reader.fault_without_value("kubernetes-namespace", "is missing; --kubernetes URL needs the server's own namespace");
   }
   return api;
 }

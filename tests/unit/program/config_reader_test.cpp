@@ -129,7 +129,7 @@ TEST_CASE("What may hold a password is not shown") {
   read_with({"--workers", "user:hunter2@host"}, kWorkers, faults);
   CHECK_FALSE(mentions(the_fault(faults, "--workers"), "hunter2"));
   const auto secret = [](ConfigReader& reader) {
-    reader.fault_of_secret("owner-url", "is wrong");
+    reader.fault_without_value("owner-url", "is wrong");
     return 0;
   };
   read_with({"--owner-url", "hunter2"}, secret, faults);
