@@ -202,9 +202,9 @@ void App::start_sync() {
     sync_.review_through(*reviewer_);
   }
   sync_.start();
-  const auto asked = std::make_shared<std::promise<void>>();
-  feed_.look([asked](bool) { asked->set_value(); });
-  asked->get_future().wait_for(kFirstState);
+  const auto read = std::make_shared<std::promise<void>>();
+  feed_.poll([read](bool) { read->set_value(); });
+  read->get_future().wait_for(kFirstState);
 }
 
 bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,

@@ -16,7 +16,7 @@
 namespace sluice::server {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{500};  // between two attempts to reach PostgreSQL
+constexpr std::chrono::milliseconds kRetryEvery{500};  // between two attempts to reach PostgreSQL
 
 }  // namespace
 
@@ -28,9 +28,9 @@ int run_migrate(const Config& config) {
   const auto until = std::chrono::steady_clock::now() + config.wait;
   auto report = postgres::migrate(options);
   for (bool told = false; !report && report.error().code == "database_away"; told = true) {
-    if (std::chrono::steady_clock::now() + kLookEvery > until) break;
+    if (std::chrono::steady_clock::now() + kRetryEvery > until) break;
     if (!told) fmt::print(stderr, "sluice-server migrate: waiting for PostgreSQL: {}\n", report.error().text);
-    std::this_thread::sleep_for(kLookEvery);
+    std::this_thread::sleep_for(kRetryEvery);
     report = postgres::migrate(options);
   }
   if (!report) {

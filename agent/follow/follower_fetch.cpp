@@ -53,12 +53,12 @@ void SyncClient::Impl::fetch(bool whole) {
   if (!request) return retry(FetchResult::failed, request.error());
   char separator = '?';
   if (asked_since_) request->target += std::exchange(separator, '&') + query_of(*asked_since_);
-  if (announced_at_begin_) request->target += separator + query_of(*announced_at_begin_, sync::kHeard);
+  if (announced_at_begin_) request->target += separator + query_of(*announced_at_begin_, sync::kAnnounced);
   asked_as_ = link_.token_id();
   request->max_body = options_.max_snapshot;
   snapshots_.send(*std::move(request), [this](const Result<http_client::Response>& answer) {
     static const sync::ScopeState kNone;
-    announced_is_foreign_ = answer && answer->header(sync::kHeardField) == sync::kForeign;
+    announced_is_foreign_ = answer && answer->header(sync::kAnnouncedField) == sync::kForeign;
     on_reply(read_reply(state_ ? *state_ : kNone, asked_since_.has_value(), answer));
   });
 }

@@ -31,11 +31,11 @@ struct PositionParameters {
 };
 inline constexpr PositionParameters kSince{"since", "chain"};  // the agent's snapshot in force
 // The position that the agent's watch announced and that the agent has not fetched yet.
-inline constexpr PositionParameters kHeard{"heard", "heard_chain"};
+inline constexpr PositionParameters kAnnounced{"heard", "heard_chain"};
 
 // The response header (in lower case) and its value that mean: the announced position is not part of
 // PostgreSQL's history.
-inline constexpr std::string_view kHeardField = "sluice-heard";
+inline constexpr std::string_view kAnnouncedField = "sluice-heard";
 inline constexpr std::string_view kForeign = "foreign";
 
 // Reads a position from the two parameters' values as they are in the query; valid ones need no unescaping.

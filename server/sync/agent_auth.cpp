@@ -5,7 +5,7 @@
 
 namespace sluice::server::sync {
 
-Proof prove(const AgentTokens& tokens, std::string_view authorization, std::int64_t now_us) {
+TokenMatch match_token(const AgentTokens& tokens, std::string_view authorization, std::int64_t now_us) {
   const auto presented = parse_key(auth::bearer(authorization), CredentialKind::agent_token);
   if (!presented) return {};
   const auto found = tokens.find(presented->id);
@@ -16,22 +16,22 @@ Proof prove(const AgentTokens& tokens, std::string_view authorization, std::int6
   return {.token = found->second, .unknown_id = false};
 }
 
-std::shared_ptr<const AgentToken> pass_of(const identity::Bindings& bindings, const identity::PodIdentity& pod,
-                                          std::string_view bearer) {
+std::shared_ptr<const AgentToken> token_of_pod(const identity::Bindings& bindings, const identity::PodIdentity& pod,
+                                               std::string_view bearer) {
   const identity::Binding* const binding = bindings.find(pod.namespace_, pod.service_account);
   if (binding == nullptr) return nullptr;
-  auto pass = std::make_shared<AgentToken>();
-  pass->caller = {.token_id = "binding:" + binding->id,
-                  .organization_id = binding->organization_id,
-                  .tenant_ids = binding->tenant_ids,
-                  .namespace_ = pod.namespace_,
-                  .pod = pod.pod};
-  pass->document.id = pass->caller.token_id;
-  pass->document.expires_at = pod.expires_at;
-  pass->pod = pod;
-  pass->bearer = bearer;
-  pass->scope_since = bindings.changed_at(pod.namespace_);
-  return pass;
+  auto token = std::make_shared<AgentToken>();
+  token->caller = {.token_id = "binding:" + binding->id,
+                   .organization_id = binding->organization_id,
+                   .tenant_ids = binding->tenant_ids,
+                   .namespace_ = pod.namespace_,
+                   .pod = pod.pod};
+  token->document.id = token->caller.token_id;
+  token->document.expires_at = pod.expires_at;
+  token->pod = pod;
+  token->bearer = bearer;
+  token->scope_since = bindings.changed_at(pod.namespace_);
+  return token;
 }
 
 }  // namespace sluice::server::sync

@@ -1,4 +1,4 @@
-// Finds the agent token or the binding that a bearer token belongs to, in memory. Callers and watches use it.
+// Finds the agent token or the binding that a bearer token belongs to, in memory. The authenticator and watches use it.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -7,21 +7,21 @@
 #include <memory>
 #include <string_view>
 
-#include "server/sync/world.hpp"
+#include "server/sync/sync_state.hpp"
 
 namespace sluice::server::sync {
 
-struct Proof {
+struct TokenMatch {
   std::shared_ptr<const AgentToken> token;  // nullptr: no valid token
   bool unknown_id = false;                  // well-formed but unknown: it may be newer than the state in memory
 };
 
 // Matches `Authorization: Bearer slg_…`. Compares in constant time, and takes equally long whether or not the id
 // exists.
-Proof prove(const AgentTokens& tokens, std::string_view authorization, std::int64_t now_us);
+TokenMatch match_token(const AgentTokens& tokens, std::string_view authorization, std::int64_t now_us);
 
 // Returns the access that a binding gives a pod whose token Kubernetes has verified; nullptr: no binding matches.
-std::shared_ptr<const AgentToken> pass_of(const identity::Bindings& bindings, const identity::PodIdentity& pod,
-                                          std::string_view bearer);
+std::shared_ptr<const AgentToken> token_of_pod(const identity::Bindings& bindings, const identity::PodIdentity& pod,
+                                               std::string_view bearer);
 
 }  // namespace sluice::server::sync

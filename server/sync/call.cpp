@@ -7,14 +7,14 @@ namespace sluice::server::sync {
 
 void SyncCall::read(const sluice::http::Request& request) {
   request_id = http::request_id_of(request.header("x-request-id"));
-  shown.source = request.peer;
+  credentials.source = request.peer;
   route = sync_route_of(request.method, request.path);
   if (route == SyncRoute::snapshot || route == SyncRoute::watch) positions = positions_of(route, request.query);
   agent_id = agent_id_of(request.header("sluice-agent"));
   if (agent_id.empty() && route == SyncRoute::watch) {
     http::refuse_fault(400, "Sluice-Agent", "a watch names its agent: Sluice-Agent: <agent_id>");
   }
-  shown.authorization = request.header("authorization");
+  credentials.authorization = request.header("authorization");
   gzip = takes_gzip(request.header("accept-encoding"));
 }
 

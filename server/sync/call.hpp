@@ -12,13 +12,13 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/http/server.hpp"
-#include "server/sync/callers.hpp"
+#include "server/sync/agent_authenticator.hpp"
 #include "server/sync/request.hpp"
 
 namespace sluice::server::sync {
 
 struct SyncCall {
-  enum class Asked : std::uint8_t { no, waiting, yes, failed };
+  enum class DatabaseQuery : std::uint8_t { not_sent, pending, done, failed };
   using Where =
       std::variant<sluice::http::Reply, sluice::http::Admission>;  // Admission: the body has not been read yet
 
@@ -29,15 +29,15 @@ struct SyncCall {
 
   Where answer;
   SyncRoute route = SyncRoute::snapshot;
-  bool heard_is_foreign = false;  // the announced position is not part of PostgreSQL's history
+  bool announced_is_foreign = false;  // the announced position is not part of PostgreSQL's history
   Positions positions;
-  Callers::Shown shown;
+  AgentAuthenticator::Credentials credentials;
   std::string agent_id;
   std::string request_id;
   std::string body;
   bool gzip = false;
-  Asked asked = Asked::no;          // whether this request has queried PostgreSQL
-  boost::asio::steady_timer timer;  // ends the wait for that query
+  DatabaseQuery query = DatabaseQuery::not_sent;  // whether this request has queried PostgreSQL
+  boost::asio::steady_timer timer;                // ends the wait for that query
 };
 
 }  // namespace sluice::server::sync

@@ -20,16 +20,16 @@ sluice::sync::ObjectChange change_of(const sluice::sync::Edit& edit) {
 }  // namespace
 
 // Builds the set without holding the lock, because that may take long.
-sluice::sync::ObjectSet ScopeSets::at(const World& world, const SyncScope& scope, Time now) {
-  if (scope.whole()) return world.objects;
+sluice::sync::ObjectSet ScopeSets::at(const SyncState& state, const SyncScope& scope, Time now) {
+  if (scope.is_platform()) return state.objects;
   const std::optional<Known> known = find(scope, now);
-  const std::int64_t head = world.head().revision;
-  const bool follows =
-      known && known->line == world.line && known->revision <= head && world.history.base().revision <= known->revision;
+  const std::int64_t head = state.head().revision;
+  const bool follows = known && known->epoch == state.epoch && known->revision <= head &&
+                       state.history.base().revision <= known->revision;
   if (follows && known->revision == head) return known->objects;
   sluice::sync::ObjectSet objects =
-      follows ? known->objects.with(edits_since(world, scope, known->revision)) : objects_of(world, scope);
-  keep(scope, {.line = world.line, .revision = head, .objects = objects, .used = now});
+      follows ? known->objects.with(edits_since(state, scope, known->revision)) : objects_of(state, scope);
+  keep(scope, {.epoch = state.epoch, .revision = head, .objects = objects, .used = now});
   return objects;
 }
 
@@ -44,7 +44,7 @@ std::optional<ScopeSets::Known> ScopeSets::find(const SyncScope& scope, Time now
 void ScopeSets::keep(const SyncScope& scope, Known known) {
   const std::lock_guard lock(mutex_);
   Known& kept = sets_[scope];
-  if (std::tie(kept.line, kept.revision) <= std::tie(known.line, known.revision)) kept = std::move(known);
+  if (std::tie(kept.epoch, kept.revision) <= std::tie(known.epoch, known.revision)) kept = std::move(known);
 }
 
 void ScopeSets::drop_unused(Time now) {
@@ -57,20 +57,20 @@ std::size_t ScopeSets::size() const {
   return sets_.size();
 }
 
-Document make_document(const World& world, const SyncScope& scope, const sluice::sync::ObjectSet& objects,
+Document make_document(const SyncState& state, const SyncScope& scope, const sluice::sync::ObjectSet& objects,
                        std::optional<std::int64_t> since) {
-  if (since && *since >= world.history.base().revision && *since < world.head().revision) {
+  if (since && *since >= state.history.base().revision && *since < state.head().revision) {
     std::vector<sluice::sync::ObjectChange> changes;
     std::size_t bytes = 0;
-    for (const sluice::sync::Edit& edit : edits_since(world, scope, *since)) {
+    for (const sluice::sync::Edit& edit : edits_since(state, scope, *since)) {
       changes.push_back(change_of(edit));
       bytes += kMemberBytes + (edit.object ? edit.object->document().size() : 0);
     }
     if (changes.empty() || bytes < objects.document_bytes() + objects.size() * kMemberBytes) {
-      return {.text = sluice::sync::write_delta(*since, world.head(), objects, changes), .whole = false};
+      return {.text = sluice::sync::write_delta(*since, state.head(), objects, changes), .is_full = false};
     }
   }
-  return {.text = sluice::sync::write_snapshot(world.head(), objects), .whole = true};
+  return {.text = sluice::sync::write_snapshot(state.head(), objects), .is_full = true};
 }
 
 }  // namespace sluice::server::sync

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "common/sync/object_set.hpp"
-#include "server/sync/world.hpp"
+#include "server/sync/sync_state.hpp"
 
 namespace sluice::server::sync {
 
@@ -21,16 +21,16 @@ class ScopeSets {
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::minutes kKept{5};  // after its last use
 
-  // The objects of a scope in `world`. The time it takes grows with the changes since the scope's last use; the first
+  // The objects of a scope in `state`. The time it takes grows with the changes since the scope's last use; the first
   // time, or for an older state, with all objects of the scope.
-  sluice::sync::ObjectSet at(const World& world, const SyncScope& scope, Time now);
+  sluice::sync::ObjectSet at(const SyncState& state, const SyncScope& scope, Time now);
 
   void drop_unused(Time now);
   std::size_t size() const;
 
  private:
   struct Known {
-    std::uint64_t line = 0;
+    std::uint64_t epoch = 0;
     std::int64_t revision = 0;
     sluice::sync::ObjectSet objects;
     Time used;
@@ -44,13 +44,13 @@ class ScopeSets {
 
 struct Document {
   std::string text;
-  bool whole = true;  // a full snapshot; false: a delta
+  bool is_full = true;  // a full snapshot; false: a delta
 };
 
-// Builds the delta from revision `since` to `world`. Builds a full snapshot if `since` is absent or older than the
-// history, or if the delta would be as large. REQUIRES: `objects` are the scope's objects in `world`; `since` is part
+// Builds the delta from revision `since` to `state`. Builds a full snapshot if `since` is absent or older than the
+// history, or if the delta would be as large. REQUIRES: `objects` are the scope's objects in `state`; `since` is part
 // of its history, or older.
-Document make_document(const World& world, const SyncScope& scope, const sluice::sync::ObjectSet& objects,
+Document make_document(const SyncState& state, const SyncScope& scope, const sluice::sync::ObjectSet& objects,
                        std::optional<std::int64_t> since);
 
 }  // namespace sluice::server::sync

@@ -21,20 +21,20 @@ Documents::Documents(boost::asio::io_context& loop, SyncStatistics& statistics)
 
 Documents::~Documents() { stop(); }
 
-void Documents::get(const WorldPtr& world, const SyncScope& scope, std::optional<std::int64_t> since, bool packed,
-                    Taken taken) {
-  if (world->number > newest_) forget_older(world->number);
-  const Key key{world->number, scope, since.value_or(-1), packed};
+void Documents::get(const SyncStatePtr& state, const SyncScope& scope, std::optional<std::int64_t> since, bool gzipped,
+                    Done done) {
+  if (state->sequence > newest_) drop_older(state->sequence);
+  const Key key{state->sequence, scope, since.value_or(-1), gzipped};
   const auto [found, is_new] = entries_.try_emplace(key);
   Entry& entry = found->second;
-  if (entry.ready) return taken(entry.answer);
-  entry.waiting.push_back(std::move(taken));
+  if (entry.ready) return done(entry.answer);
+  entry.waiting.push_back(std::move(done));
   if (!is_new) return;
-  JobThread& thread = since ? quick_ : slow_;
-  thread.run([this, key, world, scope, since, packed] {
+  JobThread& thread = since ? deltas_ : snapshots_;
+  thread.run([this, key, state, scope, since, gzipped] {
     Answer answer;
     try {
-      build(*world, scope, since, packed, answer);
+      build(*state, scope, since, gzipped, answer);
     } catch (const std::exception&) {
       answer.body = nullptr;  // out of memory; waiting requests get an error
     }
@@ -42,26 +42,26 @@ void Documents::get(const WorldPtr& world, const SyncScope& scope, std::optional
   });
 }
 
-void Documents::build(const World& world, const SyncScope& scope, std::optional<std::int64_t> since, bool packed,
+void Documents::build(const SyncState& state, const SyncScope& scope, std::optional<std::int64_t> since, bool gzipped,
                       Answer& answer) {
-  Document document = make_document(world, scope, sets_.at(world, scope, steady_clock::now()), since);
-  answer.whole = document.whole;
-  answer.packed = packed && document.text.size() >= kLeastPacked;
-  answer.body = std::make_shared<const std::string>(answer.packed ? sluice::http::gzip(document.text, kGzipLevel)
-                                                                  : std::move(document.text));
+  Document document = make_document(state, scope, sets_.at(state, scope, steady_clock::now()), since);
+  answer.is_full = document.is_full;
+  answer.gzipped = gzipped && document.text.size() >= kMinGzipBytes;
+  answer.body = std::make_shared<const std::string>(answer.gzipped ? sluice::http::gzip(document.text, kGzipLevel)
+                                                                   : std::move(document.text));
   ++statistics_.built;
   statistics_.built_bytes += answer.body->size();
 }
 
 void Documents::finish(const Key& key, Answer answer) {
   const auto found = entries_.find(key);
-  std::vector<Taken> waiting = std::exchange(found->second.waiting, {});
+  std::vector<Done> waiting = std::exchange(found->second.waiting, {});
   const bool keep = std::get<0>(key) == newest_ && answer.body != nullptr;
   if (keep) {
     bytes_ += answer.body->size();
     found->second.answer = answer;
     found->second.ready = true;
-    for (auto at = entries_.begin(); bytes_ > kMostBytes && at != entries_.end();) {
+    for (auto at = entries_.begin(); bytes_ > kMaxBytes && at != entries_.end();) {
       if (at == found || !at->second.ready) {
         ++at;
         continue;
@@ -72,13 +72,13 @@ void Documents::finish(const Key& key, Answer answer) {
   } else {
     entries_.erase(found);
   }
-  for (Taken& taken : waiting) taken(answer);
+  for (Done& done : waiting) done(answer);
 }
 
 // Drops answers of older states, which no request needs any more. Answers being built stay, because requests wait for
 // them.
-void Documents::forget_older(std::uint64_t number) {
-  newest_ = number;
+void Documents::drop_older(std::uint64_t sequence) {
+  newest_ = sequence;
   std::erase_if(entries_, [this](const auto& entry) {
     if (!entry.second.ready) return false;
     bytes_ -= entry.second.answer.body->size();
@@ -89,8 +89,8 @@ void Documents::forget_older(std::uint64_t number) {
 void Documents::tidy() { sets_.drop_unused(steady_clock::now()); }
 
 void Documents::stop() {
-  quick_.stop();
-  slow_.stop();
+  deltas_.stop();
+  snapshots_.stop();
 }
 
 void JobThread::run(Job job) {

@@ -1,7 +1,7 @@
 // Builds and compresses the answers to fetches on two threads, and shares equal answers. Deltas have a thread of their
 // own, so they do not wait behind full snapshots of large scopes.
 //
-// Answers are cached while their state is the newest, up to kMostBytes. A request for an answer that is being built
+// Answers are cached while their state is the newest, up to kMaxBytes. A request for an answer that is being built
 // waits for it. run() executes other long work on the thread for full snapshots.
 //
 // Thread: the loop; callbacks run there too.
@@ -53,27 +53,28 @@ class JobThread {
 
 class Documents {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-  static constexpr std::size_t kLeastPacked = 1024;  // bytes; smaller documents are not compressed
+  static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kMinGzipBytes = 1024;  // bytes; smaller documents are not compressed
 
   struct Answer {
     sluice::http::SharedBody body;  // nullptr: building it failed
-    bool packed = false;            // compressed with gzip
-    bool whole = true;              // a full snapshot; false: a delta
+    bool gzipped = false;           // compressed with gzip
+    bool is_full = true;            // a full snapshot; false: a delta
   };
-  using Taken = std::move_only_function<void(const Answer&)>;
+  using Done = std::move_only_function<void(const Answer&)>;
 
   Documents(boost::asio::io_context& loop, SyncStatistics& statistics);
   ~Documents();  // calls stop()
   Documents(const Documents&) = delete;
   Documents& operator=(const Documents&) = delete;
 
-  // Passes the answer to `taken`, possibly before this returns. `packed`: the agent accepts gzip. REQUIRES: no call
+  // Passes the answer to `done`, possibly before this returns. `gzipped`: the agent accepts gzip. REQUIRES: no call
   // passes an older state than the call before; `since` as for make_document().
-  void get(const WorldPtr& world, const SyncScope& scope, std::optional<std::int64_t> since, bool packed, Taken taken);
+  void get(const SyncStatePtr& state, const SyncScope& scope, std::optional<std::int64_t> since, bool gzipped,
+           Done done);
 
   // Runs a job on the thread for full snapshots, in order.
-  void run(std::move_only_function<void()> job) { slow_.run(std::move(job)); }
+  void run(std::move_only_function<void()> job) { snapshots_.run(std::move(job)); }
 
   // Frees the object sets of scopes that were not used for 5 min.
   void tidy();
@@ -82,17 +83,17 @@ class Documents {
 
  private:
   using Key = std::tuple<std::uint64_t, SyncScope, std::int64_t,
-                         bool>;  // number of the state, scope, `since` (−1: none), packed
+                         bool>;  // sequence of the state, scope, `since` (−1: none), gzipped
   struct Entry {
     Answer answer;
     bool ready = false;
-    std::vector<Taken> waiting;
+    std::vector<Done> waiting;
   };
 
-  void build(const World& world, const SyncScope& scope, std::optional<std::int64_t> since, bool packed,
+  void build(const SyncState& state, const SyncScope& scope, std::optional<std::int64_t> since, bool gzipped,
              Answer& answer);
   void finish(const Key& key, Answer answer);
-  void forget_older(std::uint64_t number);
+  void drop_older(std::uint64_t sequence);
 
   boost::asio::io_context& loop_;
   SyncStatistics& statistics_;
@@ -103,8 +104,8 @@ class Documents {
   std::size_t bytes_ = 0;
 
   ScopeSets sets_;
-  JobThread quick_;
-  JobThread slow_;
+  JobThread deltas_;
+  JobThread snapshots_;
 };
 
 }  // namespace sluice::server::sync

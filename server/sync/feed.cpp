@@ -33,27 +33,27 @@ std::int64_t now_ms() {
 // A connection that receives notifications of new revisions. Its constructor executes LISTEN.
 class Feed::Connection {
  public:
-  Connection(const postgres::DatabaseOptions& database, std::function<void()> heard)
-      : connection_(postgres::connect(database)), hearing_(*connection_, std::move(heard)) {}
+  Connection(const postgres::DatabaseOptions& database, std::function<void()> received)
+      : connection_(postgres::connect(database)), receiver_(*connection_, std::move(received)) {}
 
   pqxx::connection& connection() { return *connection_; }
   int socket() const { return connection_->sock(); }
   // Processes the notifications that have arrived. Throws if the connection is lost.
-  void hear() { connection_->get_notifs(); }
+  void receive() { connection_->get_notifs(); }
 
  private:
-  class Hearing final : public pqxx::notification_receiver {
+  class Receiver final : public pqxx::notification_receiver {
    public:
-    Hearing(pqxx::connection& connection, std::function<void()> heard)
-        : notification_receiver(connection, "sluice_revision"), heard_(std::move(heard)) {}
-    void operator()(const std::string& /*revision*/, int /*backend*/) override { heard_(); }
+    Receiver(pqxx::connection& connection, std::function<void()> received)
+        : notification_receiver(connection, "sluice_revision"), received_(std::move(received)) {}
+    void operator()(const std::string& /*revision*/, int /*backend*/) override { received_(); }
 
    private:
-    std::function<void()> heard_;
+    std::function<void()> received_;
   };
 
   std::unique_ptr<pqxx::connection> connection_;
-  Hearing hearing_;
+  Receiver receiver_;
 };
 
 Feed::Feed(Options options, telemetry::Log& log)
@@ -68,23 +68,23 @@ void Feed::start(Listener listener) {
   listener_ = std::move(listener);
   thread_.start([this] {
     run();
-    answer(false);
+    finish_polls(false);
   });
 }
 
 bool Feed::stop_within(std::chrono::milliseconds patience) {
-  tell_to_stop();
+  request_stop();
   if (!thread_.finished_within(patience)) return false;
   thread_.join();
   return true;
 }
 
 void Feed::stop() {
-  tell_to_stop();
+  request_stop();
   thread_.join();
 }
 
-void Feed::tell_to_stop() {
+void Feed::request_stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -92,15 +92,15 @@ void Feed::tell_to_stop() {
   wake();
 }
 
-void Feed::look(std::function<void(bool asked)> told) {
+void Feed::poll(std::function<void(bool succeeded)> done) {
   {
     const std::lock_guard lock(mutex_);
-    if (!away_ && !stopping_) {
-      asking_.push_back(std::move(told));
-      told = nullptr;
+    if (!unreachable_ && !stopping_) {
+      waiting_.push_back(std::move(done));
+      done = nullptr;
     }
   }
-  if (told) return told(false);
+  if (done) return done(false);
   wake();
 }
 
@@ -109,7 +109,7 @@ void Feed::wake() {
   [[maybe_unused]] const auto written = write(wake_, &one, sizeof one);  // a full counter wakes as well
 }
 
-void Feed::forget_wake() {
+void Feed::clear_wake() {
   std::uint64_t count = 0;
   [[maybe_unused]] const auto got = read(wake_, &count, sizeof count);
 }
@@ -119,14 +119,14 @@ bool Feed::stopping() const {
   return stopping_;
 }
 
-// Calls the callbacks of all look() calls that wait.
-void Feed::answer(bool asked) {
-  std::vector<std::function<void(bool)>> asking;
+// Calls the callbacks of all poll() calls that wait.
+void Feed::finish_polls(bool succeeded) {
+  std::vector<std::function<void(bool)>> waiting;
   {
     const std::lock_guard lock(mutex_);
-    asking.swap(asking_);
+    waiting.swap(waiting_);
   }
-  for (const auto& told : asking) told(asked);
+  for (const auto& done : waiting) done(succeeded);
 }
 
 void Feed::run() {
@@ -134,31 +134,31 @@ void Feed::run() {
   std::uniform_real_distribution<double> share(0, 1);
   Backoff retry(200ms, 4s);
   while (!stopping()) {
-    if (round()) {
+    if (run_round()) {
       retry.reset();
       await_next_round();
     } else {
-      stay_away(retry.next(share(random)));
+      back_off(retry.next(share(random)));
     }
   }
 }
 
-// Runs one round, and calls the callbacks of the look() calls before it. Returns false if PostgreSQL could not be
+// Runs one round, and calls the callbacks of the poll() calls before it. Returns false if PostgreSQL could not be
 // queried.
-bool Feed::round() {
-  rounds_.requested(steady_clock::now());
-  const bool paced = rounds_.begin(steady_clock::now());
+bool Feed::run_round() {
+  pace_.requested(steady_clock::now());
+  const bool paced = pace_.begin(steady_clock::now());
   // Requests that arrive from now on are answered by the next round.
-  std::vector<std::function<void(bool)>> asking;
+  std::vector<std::function<void(bool)>> waiting;
   {
     const std::lock_guard lock(mutex_);
-    asking.swap(asking_);
+    waiting.swap(waiting_);
   }
   const bool first = !loaded_;
   busy_since_ms_ = now_ms();
   const bool good = advance();
   busy_since_ms_ = 0;
-  if (paced) rounds_.succeeded();
+  if (paced) pace_.succeeded();
   if (good) ++statistics_.rounds;
   if (statistics_.following.exchange(good) != good && !first) {
     if (good) {
@@ -169,14 +169,14 @@ bool Feed::round() {
   }
   {
     const std::lock_guard lock(mutex_);
-    away_ = !good;
+    unreachable_ = !good;
     // While PostgreSQL is away, no request keeps waiting.
     if (!good) {
-      std::ranges::move(asking_, std::back_inserter(asking));
-      asking_.clear();
+      std::ranges::move(waiting_, std::back_inserter(waiting));
+      waiting_.clear();
     }
   }
-  for (const auto& told : asking) told(good);
+  for (const auto& done : waiting) done(good);
   return good;
 }
 
@@ -184,29 +184,28 @@ bool Feed::round() {
 bool Feed::advance() {
   try {
     if (!connection_) {
-      connection_ =
-          std::make_unique<Connection>(options_.database, [this] { rounds_.invalidated(steady_clock::now()); });
+      connection_ = std::make_unique<Connection>(options_.database, [this] { pace_.invalidated(steady_clock::now()); });
     }
     postgres::Transaction tx(connection_->connection());
     tx.see_one_state();
     tx.enter(postgres::Scope::everything("sluice-server"));
-    if (world_) {
-      Followed followed = follow(tx, *world_);
-      if (followed.course == Course::same) return true;
-      if (followed.course == Course::moved) {
-        statistics_.revisions += static_cast<std::uint64_t>(followed.revisions);
-        publish(std::move(followed.world));
+    if (state_) {
+      Advance advance = read_next(tx, *state_);
+      if (advance.progress == Progress::unchanged) return true;
+      if (advance.progress == Progress::advanced) {
+        statistics_.revisions += static_cast<std::uint64_t>(advance.revisions);
+        publish(std::move(advance.state));
         return true;
       }
       log_.warn("history_changed", "PostgreSQL is not where it was: everything is read again.",
-                {{"revision", world_->head().revision}});
+                {{"revision", state_->head().revision}});
     }
-    World whole = read_world(tx);
-    whole.line = world_ ? world_->line + 1 : 1;
-    ++statistics_.wholes;
+    SyncState full = read_full(tx);
+    full.epoch = state_ ? state_->epoch + 1 : 1;
+    ++statistics_.full_reads;
     log_.info("feed_loaded", "Policy sync has read everything.",
-              {{"revision", whole.head().revision}, {"objects", whole.objects.size()}});
-    publish(std::move(whole));
+              {{"revision", full.head().revision}, {"objects", full.objects.size()}});
+    publish(std::move(full));
     return true;
   } catch (const std::exception& error) {
     ++statistics_.failures;
@@ -221,35 +220,35 @@ bool Feed::advance() {
 }
 
 // Makes this the newest state and passes it to the listener.
-void Feed::publish(World next) {
-  next.number = world_ ? world_->number + 1 : 1;
-  world_ = std::make_shared<const World>(std::move(next));
-  statistics_.revision = world_->head().revision;
+void Feed::publish(SyncState next) {
+  next.sequence = state_ ? state_->sequence + 1 : 1;
+  state_ = std::make_shared<const SyncState>(std::move(next));
+  statistics_.revision = state_->head().revision;
   loaded_ = true;
-  listener_(world_);
+  listener_(state_);
 }
 
 // Waits for a notification, a request or the next periodic round. Returns at the earliest kPace after the last round.
 void Feed::await_next_round() {
-  const Time look_at = steady_clock::now() + options_.look_every;
+  const Time poll_at = steady_clock::now() + options_.poll_every;
   try {
     for (;;) {
-      connection_->hear();
+      connection_->receive();
       {
         const std::lock_guard lock(mutex_);
         if (stopping_) return;
-        if (!asking_.empty()) rounds_.requested(steady_clock::now());
+        if (!waiting_.empty()) pace_.requested(steady_clock::now());
       }
       const Time now = steady_clock::now();
-      const Time next = std::min(look_at, rounds_.due().value_or(look_at));
+      const Time next = std::min(poll_at, pace_.due().value_or(poll_at));
       if (next <= now) return;
       std::array<pollfd, 2> waiting{{{.fd = connection_->socket(), .events = POLLIN, .revents = 0},
                                      {.fd = wake_, .events = POLLIN, .revents = 0}}};
       const auto time = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
       // While a round is due, notifications need not wake the thread: that round will read their revisions.
-      const bool owed = rounds_.due().has_value();
-      poll(owed ? &waiting[1] : waiting.data(), owed ? 1 : 2, static_cast<int>(time));
-      forget_wake();
+      const bool owed = pace_.due().has_value();
+      ::poll(owed ? &waiting[1] : waiting.data(), owed ? 1 : 2, static_cast<int>(time));
+      clear_wake();
     }
   } catch (const std::exception&) {
     connection_.reset();  // the next round makes a new one
@@ -257,13 +256,13 @@ void Feed::await_next_round() {
 }
 
 // Waits before the next attempt to reach PostgreSQL; ends early when the feed stops.
-void Feed::stay_away(std::chrono::nanoseconds time) {
+void Feed::back_off(std::chrono::nanoseconds time) {
   const Time end = steady_clock::now() + time;
   while (!stopping() && steady_clock::now() < end) {
     pollfd waiting{.fd = wake_, .events = POLLIN, .revents = 0};
-    poll(&waiting, 1,
-         static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now()).count()));
-    forget_wake();
+    ::poll(&waiting, 1,
+           static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now()).count()));
+    clear_wake();
   }
 }
 

@@ -1,7 +1,7 @@
 // Follows PostgreSQL and keeps the state that agents fetch in memory, also while PostgreSQL cannot be reached.
 //
 // A round reads all new revisions in one transaction of a few statements, however many agents there are. A round starts
-// when PostgreSQL sends a notification (which may get lost), every look_every, and on look(). The first round after a
+// when PostgreSQL sends a notification (which may get lost), every poll_every, and on poll(). The first round after a
 // quiet time starts at once; after that there is at most one round per kPace. After a lost connection the feed
 // reconnects, executes LISTEN, and then reads, so no change is missed. If its position is no longer part of
 // PostgreSQL's history (a backup was restored, or a failover lost commits), it reads everything again.
@@ -26,7 +26,7 @@
 #include "common/sync/coalescer.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/postgres/pool.hpp"
-#include "server/sync/world.hpp"
+#include "server/sync/sync_state.hpp"
 
 namespace sluice::server::sync {
 
@@ -34,9 +34,9 @@ class Feed {
  public:
   struct Options {
     postgres::DatabaseOptions database;
-    std::chrono::milliseconds look_every{2'000};
+    std::chrono::milliseconds poll_every{2'000};
   };
-  using Listener = std::function<void(WorldPtr)>;  // each new state, in order
+  using Listener = std::function<void(SyncStatePtr)>;  // each new state, in order
 
   static constexpr std::chrono::milliseconds kPace{20};
 
@@ -51,20 +51,20 @@ class Feed {
   bool stop_within(std::chrono::milliseconds patience);
   void stop();
 
-  // Requests a round that starts after this call. When the round has ended, calls told(succeeded), after the listener
-  // got the new state. If the last round failed, calls told(false) at once, on this thread. There is no time limit.
-  void look(std::function<void(bool asked)> told);
+  // Requests a round that starts after this call. When the round has ended, calls done(succeeded), after the listener
+  // got the new state. If the last round failed, calls done(false) at once, on this thread. There is no time limit.
+  void poll(std::function<void(bool succeeded)> done);
 
   // Reasons for /readyz.
   std::vector<std::string> degraded() const;
 
   struct Statistics {
-    std::atomic<std::uint64_t> revisions{0};  // read
-    std::atomic<std::uint64_t> rounds{0};     // that succeeded
-    std::atomic<std::uint64_t> wholes{0};     // full reads
-    std::atomic<std::uint64_t> failures{0};   // rounds that failed
-    std::atomic<std::int64_t> revision{0};    // the newest one read
-    std::atomic<bool> following{false};       // the last round succeeded
+    std::atomic<std::uint64_t> revisions{0};   // read
+    std::atomic<std::uint64_t> rounds{0};      // that succeeded
+    std::atomic<std::uint64_t> full_reads{0};  // of all objects
+    std::atomic<std::uint64_t> failures{0};    // rounds that failed
+    std::atomic<std::int64_t> revision{0};     // the newest one read
+    std::atomic<bool> following{false};        // the last round succeeded
   };
   const Statistics& statistics() const { return statistics_; }
 
@@ -73,16 +73,16 @@ class Feed {
   using Time = std::chrono::steady_clock::time_point;
 
   void run();
-  bool round();
+  bool run_round();
   bool advance();
-  void publish(World next);
+  void publish(SyncState next);
   void await_next_round();
-  void stay_away(std::chrono::nanoseconds time);
-  void answer(bool asked);
-  void tell_to_stop();
+  void back_off(std::chrono::nanoseconds time);
+  void finish_polls(bool succeeded);
+  void request_stop();
   bool stopping() const;
   void wake();
-  void forget_wake();
+  void clear_wake();
 
   const Options options_;
   telemetry::Log& log_;
@@ -92,16 +92,16 @@ class Feed {
 
   // Only the feed's thread uses these.
   std::unique_ptr<Connection> connection_;
-  WorldPtr world_;
-  sluice::sync::Coalescer rounds_{kPace};
+  SyncStatePtr state_;
+  sluice::sync::Coalescer pace_{kPace};
 
   std::atomic<std::int64_t> busy_since_ms_{0};  // when the running round began (steady clock); 0: no round runs
   std::atomic<bool> loaded_{false};
 
   mutable std::mutex mutex_;  // guards the members below
   bool stopping_ = false;
-  bool away_ = false;
-  std::vector<std::function<void(bool)>> asking_;
+  bool unreachable_ = false;
+  std::vector<std::function<void(bool)>> waiting_;
   TimedJoinThread thread_;
 };
 

@@ -1,10 +1,10 @@
 // The recent revisions with their positions and the objects that each one changed. Deltas are built from it.
 //
-// A history holds at most kMostSteps revisions and kMostTouched changed objects; it drops the oldest revisions first.
+// A history holds at most kMaxRevisions revisions and kMaxObjects changed objects; it drops the oldest revisions first.
 // Copies share their chunks, so copying is cheap however long the history is.
 //
 // Thread safety: values; any number of threads may read one at the same time.
-// Invariant: the steps are those of the revisions after base(), without a gap.
+// Invariant: it holds the revisions after base(), without a gap.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace sluice::server::sync {
 
 // An object that a revision wrote or removed.
-struct Touched {
+struct ChangedObject {
   ObjectId id;
   std::string organization_id;  // the owner at that revision; "" for the settings
 
@@ -28,72 +28,72 @@ struct Touched {
 };
 
 // One revision and what it changed.
-struct Step {
+struct RevisionChanges {
   sluice::sync::Position at;  // of this revision; its chain is "" if unknown
-  std::vector<Touched> touched;
+  std::vector<ChangedObject> objects;
 };
 
 class History {
  public:
-  static constexpr std::size_t kMostSteps = 10'000;
-  static constexpr std::size_t kMostTouched = 200'000;
+  static constexpr std::size_t kMaxRevisions = 10'000;
+  static constexpr std::size_t kMaxObjects = 200'000;
 
-  explicit History(sluice::sync::Position base, std::size_t most_steps = kMostSteps,
-                   std::size_t most_touched = kMostTouched);
+  explicit History(sluice::sync::Position base, std::size_t max_revisions = kMaxRevisions,
+                   std::size_t max_objects = kMaxObjects);
 
-  // REQUIRES: the step's revision is head().revision + 1.
-  void append(Step step);
+  // REQUIRES: it is the revision head().revision + 1.
+  void append(RevisionChanges changes);
 
   const sluice::sync::Position& base() const { return base_; }
   const sluice::sync::Position& head() const { return head_; }
-  std::size_t steps() const { return steps_; }
-  std::size_t touched() const { return touched_; }
+  std::size_t revisions() const { return revisions_; }
+  std::size_t objects() const { return objects_; }
 
   // The relation of a position to this history.
-  enum class Place : std::uint8_t {
-    head,       // the newest revision
-    within,     // an older one; all changes after it are known
-    forgotten,  // older than base(), so it may belong to another history too
-    above,      // later than head()
-    foreign,    // a revision of this history, but with another chain
+  enum class Relation : std::uint8_t {
+    head,     // the newest revision
+    within,   // an older one; all changes after it are known
+    too_old,  // older than base(), so it may belong to another history too
+    ahead,    // later than head()
+    foreign,  // a revision of this history, but with another chain
   };
-  Place find(const sluice::sync::Position& position) const;
-  bool denies(const sluice::sync::Position& position) const;  // above or foreign
+  Relation locate(const sluice::sync::Position& position) const;
+  bool excludes(const sluice::sync::Position& position) const;  // ahead or foreign
 
-  // Calls visit(step) for the steps after a revision, oldest first, until it returns false. REQUIRES: base().revision ≤
-  // revision.
+  // Calls visit(step) for the revisions after a revision, oldest first, until it returns false. REQUIRES:
+  // base().revision ≤ revision.
   template <class Visit>
   void for_each_since(std::int64_t revision, Visit visit) const {
     for (const auto& chunk : chunks_) {
-      if (chunk->steps.back()->at.revision <= revision) continue;
-      for (const auto& step : chunk->steps) {
-        if (step->at.revision > revision && !visit(*step)) return;
+      if (chunk->revisions.back()->at.revision <= revision) continue;
+      for (const auto& changes : chunk->revisions) {
+        if (changes->at.revision > revision && !visit(*changes)) return;
       }
     }
   }
 
   // Whether anything in the scope changed after a revision. REQUIRES: base().revision ≤ revision.
-  bool touches(const SyncScope& scope, std::int64_t revision) const;
+  bool changed_since(const SyncScope& scope, std::int64_t revision) const;
 
  private:
-  static constexpr std::size_t kStepsInChunk = 256;
-  static constexpr std::size_t kTouchedInChunk = 4096;
+  static constexpr std::size_t kRevisionsInChunk = 256;
+  static constexpr std::size_t kObjectsInChunk = 4096;
 
   struct Chunk {
-    std::vector<std::shared_ptr<const Step>> steps;  // not empty
-    std::size_t touched = 0;
+    std::vector<std::shared_ptr<const RevisionChanges>> revisions;  // not empty
+    std::size_t objects = 0;
   };
 
-  const Step* step_at(std::int64_t revision) const;
-  void forget_oldest();
+  const RevisionChanges* changes_at(std::int64_t revision) const;
+  void drop_oldest();
 
-  std::size_t most_steps_;
-  std::size_t most_touched_;
+  std::size_t max_revisions_;
+  std::size_t max_objects_;
   sluice::sync::Position base_;
   sluice::sync::Position head_;
   std::vector<std::shared_ptr<const Chunk>> chunks_;
-  std::size_t steps_ = 0;
-  std::size_t touched_ = 0;
+  std::size_t revisions_ = 0;
+  std::size_t objects_ = 0;
 };
 
 }  // namespace sluice::server::sync

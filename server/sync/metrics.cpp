@@ -21,7 +21,7 @@ const telemetry::MetricTable<Feed::Statistics>& feed_metrics() {
        {{"ok", &Counted::rounds}, {"error", &Counted::failures}}},
       {"sluice_feed_full_reads_total", kCounter,
        "How often the server read all objects: at its start, and where PostgreSQL has another history.",
-       &Counted::wholes},
+       &Counted::full_reads},
   };
   return table;
 }
@@ -31,20 +31,21 @@ const telemetry::MetricTable<SyncStatistics>& metrics() {
   static const telemetry::MetricTable<Counted> table{
       {"sluice_sync_watches", kGauge, "Open watches.", &Counted::watches},
       {"sluice_sync_watch_changes_total", kCounter, "Changes in the scope of an open watch, counted for each watch.",
-       &Counted::invalidations},
-      {"sluice_sync_announcements_total", kCounter, "Announcements that the server wrote to watches.", &Counted::lines},
+       &Counted::changes},
+      {"sluice_sync_announcements_total", kCounter, "Announcements that the server wrote to watches.",
+       &Counted::announcements},
       {"sluice_sync_merged_changes_total", kCounter,
        "Changes that needed no announcement of their own, because another announcement covered them.",
-       &Counted::folded},
+       &Counted::merged_changes},
       {"sluice_sync_heartbeats_total", kCounter, "Heartbeats that the server wrote to watches.", &Counted::heartbeats},
       {"sluice_sync_fetches_total",
        kCounter,
        "Fetches that the server answered: with a full snapshot, with a delta, with 304 (unchanged), or with 410 "
        "(resync), because the agent's revision is not part of this server's history.",
        "result",
-       {{"full", &Counted::fetched_whole},
+       {{"full", &Counted::fetched_full},
         {"delta", &Counted::fetched_delta},
-        {"unchanged", &Counted::fetched_nothing},
+        {"unchanged", &Counted::fetched_unchanged},
         {"resync", &Counted::fetched_resync}}},
       {"sluice_sync_fetched_bytes_total", kCounter, "Bytes of snapshots and deltas that the server sent.",
        &Counted::document_bytes},
@@ -56,8 +57,9 @@ const telemetry::MetricTable<SyncStatistics>& metrics() {
       {"sluice_sync_delayed_requests_total", kCounter,
        "Requests of agents that waited for a read of PostgreSQL, because the server did not know their token or "
        "revision.",
-       &Counted::asked},
-      {"sluice_sync_auth_failures_total", kCounter, "Requests of agents without a valid token.", &Counted::refused},
+       &Counted::delayed},
+      {"sluice_sync_auth_failures_total", kCounter, "Requests of agents without a valid token.",
+       &Counted::auth_failures},
   };
   return table;
 }

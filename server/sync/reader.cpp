@@ -53,24 +53,24 @@ std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
   return token;
 }
 
-// Returns one step for each revision after `from` up to `head`: with its chain, still without objects.
-std::vector<Step> read_steps(postgres::Transaction& tx, const sluice::sync::Position& from,
-                             const sluice::sync::Position& head) {
-  std::vector<Step> steps;
+// Returns the changes of each revision after `from` up to `head`: with its chain, still without objects.
+std::vector<RevisionChanges> read_revisions(postgres::Transaction& tx, const sluice::sync::Position& from,
+                                            const sluice::sync::Position& head) {
+  std::vector<RevisionChanges> by_revision;
   for (std::int64_t revision = from.revision + 1; revision <= head.revision; ++revision) {
-    steps.push_back({.at = {.revision = revision, .chain = {}}, .touched = {}});
+    by_revision.push_back({.at = {.revision = revision, .chain = {}}, .objects = {}});
   }
-  const auto step_of = [&](const pqxx::field& revision) -> Step& {
-    return steps[static_cast<std::size_t>(revision.as<std::int64_t>() - from.revision - 1)];
+  const auto changes_of = [&](const pqxx::field& revision) -> RevisionChanges& {
+    return by_revision[static_cast<std::size_t>(revision.as<std::int64_t>() - from.revision - 1)];
   };
   for (const auto& row :
        tx.exec("SELECT revision, encode(chain, 'hex') FROM revisions WHERE revision > $1", from.revision)) {
-    step_of(row[0]).at.chain = row[1].c_str();
+    changes_of(row[0]).at.chain = row[1].c_str();
   }
   // Servers of an earlier schema write no row into `revisions`. Without a row a revision has no chain, so it matches no
   // agent's position. The newest revision always has one.
-  if (!steps.empty()) steps.back().at.chain = head.chain;
-  return steps;
+  if (!by_revision.empty()) by_revision.back().at.chain = head.chain;
+  return by_revision;
 }
 
 // A change of an object that agents follow.
@@ -97,10 +97,10 @@ std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t afte
   return changes;
 }
 
-// Adds a change to the step of its revision. `from`: the revision before the first step.
-void note(const ChangeRow& change, std::vector<Step>& steps, std::int64_t from) {
+// Adds a change to its revision. `from`: the revision before the first one.
+void note(const ChangeRow& change, std::vector<RevisionChanges>& by_revision, std::int64_t from) {
   if (!info(change.kind).to_agents()) return;
-  steps[static_cast<std::size_t>(change.revision - from - 1)].touched.push_back(
+  by_revision[static_cast<std::size_t>(change.revision - from - 1)].objects.push_back(
       {.id = wire_id(change.kind, change.key.tenant_id.c_str(), change.key.id.c_str()),
        .organization_id = change.key.organization_id});
 }
@@ -108,9 +108,9 @@ void note(const ChangeRow& change, std::vector<Step>& steps, std::int64_t from) 
 // Reads the recent revisions, back to the first gap in the table `revisions` or to the bounds of a history.
 History read_history(postgres::Transaction& tx, const sluice::sync::Position& head) {
   std::int64_t from = std::max<std::int64_t>(0, head.revision - kRecentRevisions);
-  const std::vector<ChangeRow> changes = read_changes(tx, from, History::kMostTouched);
+  const std::vector<ChangeRow> changes = read_changes(tx, from, History::kMaxObjects);
   // The oldest revision may be incomplete.
-  if (changes.size() == History::kMostTouched) from = changes.front().revision;
+  if (changes.size() == History::kMaxObjects) from = changes.front().revision;
   const pqxx::result rows =
       tx.exec("SELECT revision, encode(chain, 'hex') FROM revisions WHERE revision >= $1 ORDER BY revision", from);
   sluice::sync::Position base = head;
@@ -119,12 +119,12 @@ History read_history(postgres::Transaction& tx, const sluice::sync::Position& he
     while (first > 0 && rows[first - 1][0].as<std::int64_t>() + 1 == rows[first][0].as<std::int64_t>()) --first;
     base = {.revision = rows[first][0].as<std::int64_t>(), .chain = rows[first][1].c_str()};
   }
-  std::vector<Step> steps = read_steps(tx, base, head);
+  std::vector<RevisionChanges> by_revision = read_revisions(tx, base, head);
   for (const ChangeRow& change : changes) {
-    if (change.revision > base.revision) note(change, steps, base.revision);
+    if (change.revision > base.revision) note(change, by_revision, base.revision);
   }
   History history(base);
-  for (Step& step : steps) history.append(std::move(step));
+  for (RevisionChanges& revision : by_revision) history.append(std::move(revision));
   return history;
 }
 
@@ -145,15 +145,15 @@ pqxx::result read_rows(postgres::Transaction& tx, Kind kind, const std::vector<c
 using KeysOfKind = std::map<Kind, std::vector<const store::ObjectKey*>>;
 
 // Reads the changed agent tokens into the state.
-void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, World& world) {
+void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, SyncState& state) {
   const auto touched = keys.find(Kind::agent_token);
   if (touched == keys.end()) return;
-  auto tokens = std::make_shared<AgentTokens>(*world.tokens);
+  auto tokens = std::make_shared<AgentTokens>(*state.tokens);
   for (const store::ObjectKey* key : touched->second) tokens->erase(key->id);
   for (const auto& row : read_rows(tx, Kind::agent_token, touched->second)) {
     if (auto token = read_token(row)) tokens->insert_or_assign(row[2].c_str(), std::move(token));
   }
-  world.tokens = std::move(tokens);
+  state.tokens = std::move(tokens);
 }
 
 // The last revision that changed the bindings of each namespace, including removals and moves to another namespace.
@@ -176,7 +176,7 @@ std::shared_ptr<const identity::Bindings> read_bindings(postgres::Transaction& t
 }
 
 // Reads the changed objects into the state, and the owners of changed tenants.
-void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, World& world) {
+void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, SyncState& state) {
   std::vector<sluice::sync::Edit> edits;
   std::vector<ObjectId> ids;  // ids of removals; must not reallocate, because edits point into it
   std::size_t most = 0;
@@ -191,23 +191,23 @@ void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, World& wor
     }
     std::shared_ptr<TenantOwners> owners;
     if (kind == Kind::tenant) {
-      owners = std::make_shared<TenantOwners>(*world.owners);
+      owners = std::make_shared<TenantOwners>(*state.owners);
       for (const store::ObjectKey* key : touched) owners->erase(key->id);
     }
     for (const auto& row : read_rows(tx, kind, touched)) {
       edits.emplace_back(read_object(kind, row));
       if (owners) owners->insert_or_assign(row[2].c_str(), row[0].c_str());
     }
-    if (owners) world.owners = std::move(owners);
+    if (owners) state.owners = std::move(owners);
   }
-  world.objects = world.objects.with(std::move(edits));
+  state.objects = state.objects.with(std::move(edits));
 }
 
 }  // namespace
 
-World read_world(postgres::Transaction& tx) {
+SyncState read_full(postgres::Transaction& tx) {
   const pqxx::result at = tx.exec_text("SELECT revision, encode(chain, 'hex') FROM revision");
-  World world(read_history(tx, {.revision = at[0][0].as<std::int64_t>(), .chain = at[0][1].c_str()}));
+  SyncState state(read_history(tx, {.revision = at[0][0].as<std::int64_t>(), .chain = at[0][1].c_str()}));
   std::vector<sluice::sync::Edit> edits;
   auto owners = std::make_shared<TenantOwners>();
   for (const Kind kind : kAllKinds) {
@@ -221,14 +221,14 @@ World read_world(postgres::Transaction& tx) {
   for (const auto& row : tx.exec_text(columns(Kind::agent_token))) {
     if (auto token = read_token(row)) tokens->emplace(row[2].c_str(), std::move(token));
   }
-  world.objects = sluice::sync::ObjectSet().with(std::move(edits));
-  world.owners = std::move(owners);
-  world.tokens = std::move(tokens);
-  world.bindings = read_bindings(tx);
-  return world;
+  state.objects = sluice::sync::ObjectSet().with(std::move(edits));
+  state.owners = std::move(owners);
+  state.tokens = std::move(tokens);
+  state.bindings = read_bindings(tx);
+  return state;
 }
 
-Followed follow(postgres::Transaction& tx, const World& before) {
+Advance read_next(postgres::Transaction& tx, const SyncState& before) {
   const sluice::sync::Position& from = before.head();
   const pqxx::result rows = tx.exec(
       "SELECT r.revision, encode(r.chain, 'hex'), encode(mine.chain, 'hex') FROM revision r LEFT JOIN revisions mine "
@@ -236,27 +236,27 @@ Followed follow(postgres::Transaction& tx, const World& before) {
       "mine.revision = $1",
       from.revision);
   const sluice::sync::Position head{.revision = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str()};
-  if (head == from) return {.course = Course::same, .world = before, .revisions = 0};
+  if (head == from) return {.progress = Progress::unchanged, .state = before, .revisions = 0};
   const std::int64_t revisions = head.revision - from.revision;
   // The chain shows whether the database was set back, even if it has grown past the old revision since.
   const bool ours = revisions > 0 && !rows[0][2].is_null() && from.chain == rows[0][2].c_str();
-  if (!ours || revisions > static_cast<std::int64_t>(History::kMostSteps)) {
-    return {.course = Course::broken, .world = before, .revisions = 0};
+  if (!ours || revisions > static_cast<std::int64_t>(History::kMaxRevisions)) {
+    return {.progress = Progress::diverged, .state = before, .revisions = 0};
   }
-  std::vector<Step> steps = read_steps(tx, from, head);
-  const std::vector<ChangeRow> changes = read_changes(tx, from.revision, History::kMostTouched);
-  if (changes.size() == History::kMostTouched) return {.course = Course::broken, .world = before, .revisions = 0};
+  std::vector<RevisionChanges> by_revision = read_revisions(tx, from, head);
+  const std::vector<ChangeRow> changes = read_changes(tx, from.revision, History::kMaxObjects);
+  if (changes.size() == History::kMaxObjects) return {.progress = Progress::diverged, .state = before, .revisions = 0};
   KeysOfKind keys;
   for (const ChangeRow& change : changes) {
-    note(change, steps, from.revision);
+    note(change, by_revision, from.revision);
     keys[change.kind].push_back(&change.key);
   }
-  Followed followed{.course = Course::moved, .world = before, .revisions = revisions};
-  renew_tokens(tx, keys, followed.world);
-  if (keys.contains(Kind::binding)) followed.world.bindings = read_bindings(tx);
-  renew_objects(tx, keys, followed.world);
-  for (Step& step : steps) followed.world.history.append(std::move(step));
-  return followed;
+  Advance advance{.progress = Progress::advanced, .state = before, .revisions = revisions};
+  renew_tokens(tx, keys, advance.state);
+  if (keys.contains(Kind::binding)) advance.state.bindings = read_bindings(tx);
+  renew_objects(tx, keys, advance.state);
+  for (RevisionChanges& revision : by_revision) advance.state.history.append(std::move(revision));
+  return advance;
 }
 
 }  // namespace sluice::server::sync

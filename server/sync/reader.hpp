@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "server/postgres/transaction.hpp"
-#include "server/sync/world.hpp"
+#include "server/sync/sync_state.hpp"
 
 namespace sluice::server::sync {
 
@@ -15,21 +15,21 @@ namespace sluice::server::sync {
 
 // Reads a full state, with up to kRecentRevisions revisions as its history.
 inline constexpr std::int64_t kRecentRevisions = 1000;
-World read_world(postgres::Transaction& tx);
+SyncState read_full(postgres::Transaction& tx);
 
-enum class Course : std::uint8_t {
-  same,   // no new revision
-  moved,  // there is a next state
-  broken  // the known state is of another history, or too much changed since: read a full state
+enum class Progress : std::uint8_t {
+  unchanged,  // no new revision
+  advanced,   // there is a next state
+  diverged    // the known state is of another history, or too much changed since: read a full state
 };
 
-struct Followed {
-  Course course = Course::same;
-  World world;                 // the next state, if `moved`
+struct Advance {
+  Progress progress = Progress::unchanged;
+  SyncState state;             // the next state, if `advanced`
   std::int64_t revisions = 0;  // between the two states
 };
 
 // Reads the next state with a few statements, however many revisions are new.
-Followed follow(postgres::Transaction& tx, const World& before);
+Advance read_next(postgres::Transaction& tx, const SyncState& before);
 
 }  // namespace sluice::server::sync

@@ -92,18 +92,19 @@ SyncRoute sync_route_of(std::string_view method, std::string_view path) {
 Positions positions_of(SyncRoute route, std::string_view query) {
   const auto parameters = sluice::http::parse_query(query);
   if (!parameters) throw http::Refusal(400, "invalid", parameters.error().text);
-  const bool hears = route == SyncRoute::snapshot;
+  const bool allows_announced = route == SyncRoute::snapshot;
   std::map<std::string_view, std::string_view> given;
   for (const auto& [name, value] : *parameters) {
-    const bool known = is_one_of(sluice::sync::kSince, name) || (hears && is_one_of(sluice::sync::kHeard, name));
+    const bool known =
+        is_one_of(sluice::sync::kSince, name) || (allows_announced && is_one_of(sluice::sync::kAnnounced, name));
     if (!known) {
       http::refuse_fault(400, "?" + name,
                          fmt::format("there is no parameter {}; there are {}", quoted(name),
-                                     hears ? "since,chain,heard,heard_chain" : "since,chain"));
+                                     allows_announced ? "since,chain,heard,heard_chain" : "since,chain"));
     }
     if (!given.emplace(name, value).second) http::refuse_fault(400, "?" + name, "is given more than once");
   }
-  return {.since = position_of(given, sluice::sync::kSince), .heard = position_of(given, sluice::sync::kHeard)};
+  return {.since = position_of(given, sluice::sync::kSince), .announced = position_of(given, sluice::sync::kAnnounced)};
 }
 
 std::string agent_id_of(std::string_view header) {

@@ -20,7 +20,8 @@ SyncRoute sync_route_of(std::string_view method, std::string_view path);
 // The positions in a query. Each is complete (revision and chain) or absent.
 struct Positions {
   std::optional<sluice::sync::Position> since;
-  std::optional<sluice::sync::Position> heard;  // only for the route snapshot: the position that the watch announced
+  std::optional<sluice::sync::Position>
+      announced;  // only for the route snapshot: the position that the watch announced
 
   bool operator==(const Positions&) const = default;
 };

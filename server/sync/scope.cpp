@@ -4,8 +4,8 @@
 
 namespace sluice::server::sync {
 
-bool SyncScope::reaches(std::string_view organization, std::string_view tenant) const {
-  if (whole()) return true;
+bool SyncScope::contains(std::string_view organization, std::string_view tenant) const {
+  if (is_platform()) return true;
   if (organization.empty()) return tenant.empty();
   // A tenant's id may move to another organization; this scope must not see the new owner's objects.
   if (organization != organization_id) return false;

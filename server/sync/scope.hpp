@@ -22,9 +22,9 @@ struct SyncScope {
   static SyncScope of(const AgentCaller& caller) { return {caller.organization_id, caller.tenant_ids}; }
 
   // Whether it is the whole platform.
-  bool whole() const { return organization_id.empty() && tenant_ids.empty(); }
+  bool is_platform() const { return organization_id.empty() && tenant_ids.empty(); }
   // Whether objects of this pair are in the scope. The settings are in every scope.
-  bool reaches(std::string_view organization, std::string_view tenant) const;
+  bool contains(std::string_view organization, std::string_view tenant) const;
 
   auto operator<=>(const SyncScope&) const = default;
   bool operator==(const SyncScope&) const = default;

@@ -19,8 +19,9 @@ constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // bytes; larger re
 constexpr std::size_t kNoBody = 1024;                        // bytes allowed for routes without a body
 constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
 
-std::string heard_field(const SyncCall& call) {
-  return call.heard_is_foreign ? fmt::format("{}: {}\r\n", sluice::sync::kHeardField, sluice::sync::kForeign) : "";
+std::string announced_field(const SyncCall& call) {
+  return call.announced_is_foreign ? fmt::format("{}: {}\r\n", sluice::sync::kAnnouncedField, sluice::sync::kForeign)
+                                   : "";
 }
 
 http::Refusal unavailable(std::string detail) {
@@ -36,20 +37,20 @@ SyncService::SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& f
       fleet_(fleet),
       log_(log),
       options_(std::move(options)),
-      callers_(throttle, clock, statistics_),
+      authenticator_(throttle, clock, statistics_),
       documents_(loop, statistics_),
       watches_(loop, fleet, statistics_, clock, options_.watch) {}
 
 void SyncService::review_through(identity::Reviewer& reviewer) {
-  callers_.review_through(reviewer);
+  authenticator_.review_through(reviewer);
   watches_.review_through(reviewer);
 }
 
 void SyncService::start() {
-  feed_.start([this](const WorldPtr& world) {
-    boost::asio::post(loop_, [this, world] {
-      world_ = world;
-      watches_.news(world);
+  feed_.start([this](const SyncStatePtr& state) {
+    boost::asio::post(loop_, [this, state] {
+      state_ = state;
+      watches_.announce(state);
     });
   });
 }
@@ -71,7 +72,7 @@ void SyncService::handle(sluice::http::Request& request, sluice::http::Reply rep
   } catch (const http::Refusal& refusal) {
     return refuse(*call, refusal);
   }
-  go_on(call);
+  resume(call);
 }
 
 void SyncService::admit(sluice::http::Request& head, sluice::http::Admission admission) {
@@ -81,10 +82,10 @@ void SyncService::admit(sluice::http::Request& head, sluice::http::Admission adm
   } catch (const http::Refusal& refusal) {
     return refuse(*call, refusal);
   }
-  go_on(call);
+  resume(call);
 }
 
-void SyncService::go_on(const CallPtr& call) {
+void SyncService::resume(const CallPtr& call) {
   try {
     answer_call(call);
   } catch (const http::Refusal& refusal) {
@@ -93,11 +94,11 @@ void SyncService::go_on(const CallPtr& call) {
 }
 
 void SyncService::answer_call(const CallPtr& call) {
-  if (!world_) {
-    if (ask_first(call)) return;  // the feed's first round is running
+  if (!state_) {
+    if (query_first(call)) return;  // the feed's first round is running
     throw unavailable("This server could not read anything from PostgreSQL yet.");
   }
-  auto token = caller_of(call);
+  auto token = authenticate(call);
   if (!token) return;  // the call continues after the query to PostgreSQL or Kubernetes
   if (auto* const admission = std::get_if<sluice::http::Admission>(&call->answer)) return admission->read_body();
   switch (call->route) {
@@ -113,72 +114,74 @@ void SyncService::answer_call(const CallPtr& call) {
 }
 
 // Returns the token of the call's agent. nullptr: a query is running, and the call continues after it.
-std::shared_ptr<const AgentToken> SyncService::caller_of(const CallPtr& call) {
-  call->shown.asked_postgres = call->asked != SyncCall::Asked::no;
-  Callers::Found found = callers_.find(*world_, call->shown);
-  if (found.ask == Callers::Ask::postgres) ask_first(call);
-  if (found.ask == Callers::Ask::kubernetes) {
-    callers_.review(call->shown, [this, call](identity::KnownReviewPtr review) {
-      call->shown.review = std::move(review);
-      go_on(call);
+std::shared_ptr<const AgentToken> SyncService::authenticate(const CallPtr& call) {
+  call->credentials.queried_postgres = call->query != SyncCall::DatabaseQuery::not_sent;
+  AgentAuthenticator::AuthResult result = authenticator_.authenticate(*state_, call->credentials);
+  if (result.query == AgentAuthenticator::Query::postgres) query_first(call);
+  if (result.query == AgentAuthenticator::Query::kubernetes) {
+    authenticator_.review(call->credentials, [this, call](identity::KnownReviewPtr review) {
+      call->credentials.review = std::move(review);
+      resume(call);
     });
   }
-  return std::move(found.token);
+  return std::move(result.token);
 }
 
-// Requests a round of the feed and continues the call afterwards, at the latest after ask_timeout. Returns false if
+// Requests a round of the feed and continues the call afterwards, at the latest after query_timeout. Returns false if
 // this call has done that before.
-bool SyncService::ask_first(const CallPtr& call) {
-  if (call->asked != SyncCall::Asked::no) return false;
-  call->asked = SyncCall::Asked::waiting;
-  ++statistics_.asked;
-  const auto told = [this](const CallPtr& waiting, bool asked) {
-    if (waiting->asked != SyncCall::Asked::waiting) return;  // the call has timed out
-    waiting->asked = asked ? SyncCall::Asked::yes : SyncCall::Asked::failed;
+bool SyncService::query_first(const CallPtr& call) {
+  if (call->query != SyncCall::DatabaseQuery::not_sent) return false;
+  call->query = SyncCall::DatabaseQuery::pending;
+  ++statistics_.delayed;
+  const auto done = [this](const CallPtr& waiting, bool succeeded) {
+    if (waiting->query != SyncCall::DatabaseQuery::pending) return;  // the call has timed out
+    waiting->query = succeeded ? SyncCall::DatabaseQuery::done : SyncCall::DatabaseQuery::failed;
     waiting->timer.cancel();
-    go_on(waiting);
+    resume(waiting);
   };
-  call->timer.expires_after(options_.ask_timeout);
-  call->timer.async_wait([told, call](const boost::system::error_code& stopped) {
-    if (!stopped) told(call, false);
+  call->timer.expires_after(options_.query_timeout);
+  call->timer.async_wait([done, call](const boost::system::error_code& stopped) {
+    if (!stopped) done(call, false);
   });
-  feed_.look([this, told, call](bool asked) { boost::asio::post(loop_, [told, call, asked] { told(call, asked); }); });
+  feed_.poll([this, done, call](bool succeeded) {
+    boost::asio::post(loop_, [done, call, succeeded] { done(call, succeeded); });
+  });
   return true;
 }
 
 void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) {
   // The agent's watch may run on another server that is ahead of this one.
-  const auto& heard = call->positions.heard;
-  call->heard_is_foreign = heard && world_->history.denies(*heard);
-  if (call->heard_is_foreign && must_ask_of_history(call)) return;
+  const auto& announced = call->positions.announced;
+  call->announced_is_foreign = announced && state_->history.excludes(*announced);
+  if (call->announced_is_foreign && query_history(call)) return;
   std::optional<std::int64_t> since;
   if (call->positions.since) {
-    switch (world_->history.find(*call->positions.since)) {
-      case History::Place::head:
-        ++statistics_.fetched_nothing;
-        return send(*call, {.status = 304, .headers = heard_field(*call)});
-      case History::Place::within:
+    switch (state_->history.locate(*call->positions.since)) {
+      case History::Relation::head:
+        ++statistics_.fetched_unchanged;
+        return send(*call, {.status = 304, .headers = announced_field(*call)});
+      case History::Relation::within:
         if (call->positions.since->revision >= token.scope_since) since = call->positions.since->revision;
         break;
-      case History::Place::forgotten:  // a full snapshot is right for any position
+      case History::Relation::too_old:  // a full snapshot is right for any position
         break;
-      case History::Place::above:
-      case History::Place::foreign:
-        if (must_ask_of_history(call)) return;
+      case History::Relation::ahead:
+      case History::Relation::foreign:
+        if (query_history(call)) return;
         ++statistics_.fetched_resync;
         throw http::Refusal(410, "resync",
                             "This revision is not of PostgreSQL's history: fetch the whole, without since.");
     }
   }
-  documents_.get(world_, SyncScope::of(token.caller), since, call->gzip,
+  documents_.get(state_, SyncScope::of(token.caller), since, call->gzip,
                  [this, call](const Documents::Answer& document) { send_document(*call, document); });
 }
 
 // Queries PostgreSQL once, because its history may have a position that this server does not know. Returns true while
 // the query runs; the call continues after it. Returns false once the query is done. Throws if it failed.
-bool SyncService::must_ask_of_history(const CallPtr& call) {
-  if (ask_first(call)) return true;
-  if (call->asked == SyncCall::Asked::failed) {
+bool SyncService::query_history(const CallPtr& call) {
+  if (query_first(call)) return true;
+  if (call->query == SyncCall::DatabaseQuery::failed) {
     throw unavailable("PostgreSQL could not be asked whether its history has the revision that was named.");
   }
   return false;
@@ -186,10 +189,10 @@ bool SyncService::must_ask_of_history(const CallPtr& call) {
 
 void SyncService::send_document(SyncCall& call, const Documents::Answer& document) {
   if (!document.body) return refuse(call, unavailable("The snapshot could not be built."));
-  ++(document.whole ? statistics_.fetched_whole : statistics_.fetched_delta);
+  ++(document.is_full ? statistics_.fetched_full : statistics_.fetched_delta);
   statistics_.document_bytes += document.body->size();
-  const std::string headers = http::answer_headers(fmt::format("{}{}Vary: Accept-Encoding\r\n", heard_field(call),
-                                                               document.packed ? "Content-Encoding: gzip\r\n" : ""),
+  const std::string headers = http::answer_headers(fmt::format("{}{}Vary: Accept-Encoding\r\n", announced_field(call),
+                                                               document.gzipped ? "Content-Encoding: gzip\r\n" : ""),
                                                    call.request_id);
   std::get<sluice::http::Reply>(call.answer)
       .send({.status = 200, .headers = headers, .body = {}, .shared_body = document.body});
@@ -198,26 +201,26 @@ void SyncService::send_document(SyncCall& call, const Documents::Answer& documen
 void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token) {
   bool changed = true;
   if (call->positions.since) {
-    switch (world_->history.find(*call->positions.since)) {
-      case History::Place::head:
+    switch (state_->history.locate(*call->positions.since)) {
+      case History::Relation::head:
         changed = false;
         break;
-      case History::Place::within:
+      case History::Relation::within:
         changed = call->positions.since->revision < token->scope_since ||
-                  world_->history.touches(SyncScope::of(token->caller), call->positions.since->revision);
+                  state_->history.changed_since(SyncScope::of(token->caller), call->positions.since->revision);
         break;
-      case History::Place::forgotten:
+      case History::Relation::too_old:
         break;
-      case History::Place::above:
-      case History::Place::foreign:
-        if (must_ask_of_history(call)) return;
+      case History::Relation::ahead:
+      case History::Relation::foreign:
+        if (query_history(call)) return;
         break;
     }
   }
   const std::string headers = http::answer_headers("", call->request_id);
   watches_.open(std::move(std::get<sluice::http::Reply>(call->answer)),
                 {.status = 200, .content_type = "application/x-ndjson", .headers = headers}, std::move(token),
-                call->agent_id, call->positions.since, world_, changed);
+                call->agent_id, call->positions.since, state_, changed);
 }
 
 void SyncService::answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token) {
@@ -241,7 +244,7 @@ void SyncService::take_report(SyncCall& call, const AgentToken& token,
   ++statistics_.reports;
   if (!token.caller.pod.empty()) report->agent.pod = token.caller.pod;  // the name from Kubernetes
   const std::string body =
-      sluice::sync::write_report_reply(fleet_.report(token.caller, call.shown.source, std::move(*report)));
+      sluice::sync::write_report_reply(fleet_.report(token.caller, call.credentials.source, std::move(*report)));
   send(call, {.status = 200, .body = body});
 }
 
@@ -262,10 +265,10 @@ void SyncService::answer_counters(const CallPtr& call) {
 
 void SyncService::send(SyncCall& call, const sluice::http::Response& response) {
   const std::string headers = http::answer_headers(response.headers, call.request_id);
-  sluice::http::Response whole = response;
-  whole.headers = headers;
-  if (auto* const admission = std::get_if<sluice::http::Admission>(&call.answer)) return admission->refuse(whole);
-  std::get<sluice::http::Reply>(call.answer).send(whole);
+  sluice::http::Response complete = response;
+  complete.headers = headers;
+  if (auto* const admission = std::get_if<sluice::http::Admission>(&call.answer)) return admission->refuse(complete);
+  std::get<sluice::http::Reply>(call.answer).send(complete);
 }
 
 void SyncService::refuse(SyncCall& call, const http::Refusal& why) {

@@ -21,8 +21,8 @@
 #include "common/telemetry/log.hpp"
 #include "server/auth/throttle.hpp"
 #include "server/http/refusal.hpp"
+#include "server/sync/agent_authenticator.hpp"
 #include "server/sync/call.hpp"
-#include "server/sync/callers.hpp"
 #include "server/sync/counters_login.hpp"
 #include "server/sync/documents.hpp"
 #include "server/sync/feed.hpp"
@@ -38,8 +38,8 @@ class SyncService final : public sluice::http::Handler {
 
   struct Options {
     WatchOptions watch;
-    std::chrono::milliseconds ask_timeout{2'000};  // for a query to PostgreSQL; then 503
-    CountersLogin counters{"", ""};                // the login for agents
+    std::chrono::milliseconds query_timeout{2'000};  // for a query to PostgreSQL; then 503
+    CountersLogin counters{"", ""};                  // the login for agents
   };
 
   SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, auth::FailureThrottle& throttle,
@@ -63,11 +63,11 @@ class SyncService final : public sluice::http::Handler {
  private:
   using CallPtr = std::shared_ptr<SyncCall>;
 
-  void go_on(const CallPtr& call);
+  void resume(const CallPtr& call);
   void answer_call(const CallPtr& call);
-  std::shared_ptr<const AgentToken> caller_of(const CallPtr& call);
-  bool ask_first(const CallPtr& call);
-  bool must_ask_of_history(const CallPtr& call);
+  std::shared_ptr<const AgentToken> authenticate(const CallPtr& call);
+  bool query_first(const CallPtr& call);
+  bool query_history(const CallPtr& call);
   void answer_snapshot(const CallPtr& call, const AgentToken& token);
   void answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token);
   void answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token);
@@ -83,10 +83,10 @@ class SyncService final : public sluice::http::Handler {
   telemetry::Log& log_;
   const Options options_;
   SyncStatistics statistics_;
-  Callers callers_;
+  AgentAuthenticator authenticator_;
   Documents documents_;
   Watches watches_;
-  WorldPtr world_;  // nullptr: PostgreSQL was not read yet
+  SyncStatePtr state_;  // nullptr: PostgreSQL was not read yet
 };
 
 }  // namespace sluice::server::sync

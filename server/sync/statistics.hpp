@@ -10,21 +10,21 @@ struct SyncStatistics {
   using Counter = std::atomic<std::uint64_t>;
 
   // Fetches by their answers.
-  Counter fetched_whole{0};  // full snapshots
+  Counter fetched_full{0};  // full snapshots
   Counter fetched_delta{0};
-  Counter fetched_nothing{0};  // 304
-  Counter fetched_resync{0};   // 410
-  Counter document_bytes{0};   // of the snapshots and deltas sent, after compression
-  Counter built{0};            // snapshots and deltas built; fetches that share one count it once
-  Counter built_bytes{0};      // after compression
+  Counter fetched_unchanged{0};  // 304
+  Counter fetched_resync{0};     // 410
+  Counter document_bytes{0};     // of the snapshots and deltas sent, after compression
+  Counter built{0};              // snapshots and deltas built; fetches that share one count it once
+  Counter built_bytes{0};        // after compression
 
-  Counter invalidations{0};  // changes in the scope of an open watch, counted for each watch
-  Counter lines{0};          // announcements written
-  Counter folded{0};         // changes without an announcement of their own, because another one covered them
+  Counter changes{0};         // changes in the scope of an open watch, counted for each watch
+  Counter announcements{0};   // announcements written
+  Counter merged_changes{0};  // changes without an announcement of their own, because another one covered them
   Counter heartbeats{0};
   Counter reports{0};
-  Counter asked{0};                      // requests that waited for a read of PostgreSQL
-  Counter refused{0};                    // 401, 429
+  Counter delayed{0};                    // requests that waited for a read of PostgreSQL
+  Counter auth_failures{0};              // 401, 429
   std::atomic<std::int64_t> watches{0};  // open now
 };
 

@@ -21,20 +21,20 @@ constexpr std::chrono::milliseconds kReconnect{4'000};  // the limit that agents
 constexpr std::chrono::seconds kLiveKept{1};            // maximum age of the number of live agents
 
 // The pairs (organization, tenant) with changes: far fewer than the changed objects.
-using Places = std::set<std::pair<std::string_view, std::string_view>>;
+using ChangedPairs = std::set<std::pair<std::string_view, std::string_view>>;
 
-Places places_since(const History& history, std::int64_t since) {
-  Places places;
+ChangedPairs changed_pairs_since(const History& history, std::int64_t since) {
+  ChangedPairs pairs;
   std::pair<std::string_view, std::string_view> last{"-", "-"};  // matches no pair
-  history.for_each_since(since, [&](const Step& step) {
-    for (const Touched& touched : step.touched) {
-      const std::pair<std::string_view, std::string_view> place{touched.organization_id, touched.tenant()};
-      if (place != last) places.insert(place);
-      last = place;
+  history.for_each_since(since, [&](const RevisionChanges& changes) {
+    for (const ChangedObject& object : changes.objects) {
+      const std::pair<std::string_view, std::string_view> pair{object.organization_id, object.tenant()};
+      if (pair != last) pairs.insert(pair);
+      last = pair;
     }
     return true;
   });
-  return places;
+  return pairs;
 }
 
 }  // namespace
@@ -62,16 +62,16 @@ struct Watches::ScopeWatches {
 class Watches::Watch final : public sluice::http::StreamEvents {
  public:
   Watch(Watches& all, std::shared_ptr<const AgentToken> its_token, std::string its_agent_id,
-        const WatchCourse& its_course)
+        const WatchSchedule& its_schedule)
       : token(std::move(its_token)),
         agent_id(std::move(its_agent_id)),
-        course(its_course),
+        schedule(its_schedule),
         timer(all.loop_),
         all_(all) {}
 
   void on_room() override {
-    course.room();
-    all_.pump(*this);
+    schedule.unblocked();
+    all_.send_due(*this);
   }
   void on_ended() override { all_.remove(*this); }
 
@@ -79,13 +79,13 @@ class Watches::Watch final : public sluice::http::StreamEvents {
   const std::string agent_id;
   sluice::http::Stream stream;
   bool open = false;  // it is in the list of its scope
-  WatchCourse course;
+  WatchSchedule schedule;
   boost::asio::steady_timer timer;
-  Time armed = Time::max();
-  std::uint64_t folded = 0;                                   // already added to the statistics
-  std::shared_ptr<const sluice::sync::LiveAgents> told_live;  // in the last heartbeat
+  Time timer_set_to = Time::max();
+  std::uint64_t merged = 0;                                   // already added to the statistics
+  std::shared_ptr<const sluice::sync::LiveAgents> sent_live;  // in the last heartbeat
   std::map<SyncScope, ScopeWatches>::iterator scope;
-  std::list<std::shared_ptr<Watch>>::iterator place;
+  std::list<std::shared_ptr<Watch>>::iterator entry;
 
  private:
   Watches& all_;
@@ -98,7 +98,7 @@ Watches::Watches(boost::asio::io_context& loop, FleetPort& fleet, SyncStatistics
 Watches::~Watches() = default;
 
 // A random time between life_min and life_max from now, but not after the token's expiry.
-Watches::Time Watches::end_of(const AgentToken& token, Time now) {
+Watches::Time Watches::end_time(const AgentToken& token, Time now) {
   std::uniform_int_distribution<std::int64_t> life(options_.life_min.count(), options_.life_max.count());
   Time end = now + std::chrono::milliseconds(life(random_));
   if (token.document.expires_at) {
@@ -110,52 +110,52 @@ Watches::Time Watches::end_of(const AgentToken& token, Time now) {
 
 void Watches::open(sluice::http::Reply reply, const sluice::http::Response& head,
                    std::shared_ptr<const AgentToken> token, std::string agent_id,
-                   const std::optional<sluice::sync::Position>& held, const WorldPtr& world, bool changed) {
-  world_ = world;
+                   const std::optional<sluice::sync::Position>& held, const SyncStatePtr& state, bool changed) {
+  state_ = state;
   const Time now = steady_clock::now();
   std::uniform_int_distribution<std::int64_t> phase(0, options_.heartbeat_every.count() - 1);
-  const WatchCourse course(now, changed,
-                           {.heartbeat_every = options_.heartbeat_every,
-                            .heartbeat_phase = std::chrono::milliseconds(phase(random_)),
-                            .end = end_of(*token, now)});
+  const WatchSchedule schedule(now, changed,
+                               {.heartbeat_every = options_.heartbeat_every,
+                                .heartbeat_phase = std::chrono::milliseconds(phase(random_)),
+                                .end = end_time(*token, now)});
   const SyncScope scope = SyncScope::of(token->caller);
-  auto watch = std::make_shared<Watch>(*this, std::move(token), std::move(agent_id), course);
+  auto watch = std::make_shared<Watch>(*this, std::move(token), std::move(agent_id), schedule);
   watch->stream = reply.stream(head, *watch);
   if (!watch->stream.open()) return;  // the peer is gone, and no callback will follow
   watch->scope = scopes_.try_emplace(scope).first;
   auto& watches = watch->scope->second.watches;
-  watch->place = watches.insert(watches.end(), watch);
+  watch->entry = watches.insert(watches.end(), watch);
   watch->open = true;
   statistics_.watches = static_cast<std::int64_t>(++count_);
   fleet_.watch_began(watch->token->caller, watch->agent_id, held);
-  pump(*watch);
+  send_due(*watch);
 }
 
 void Watches::remove(Watch& watch) {
-  const std::shared_ptr<Watch> held = *watch.place;
-  count(watch);
+  const std::shared_ptr<Watch> held = *watch.entry;
+  count_merged(watch);
   fleet_.watch_ended(watch.token->caller, watch.agent_id);
   watch.timer.cancel();
   watch.open = false;
-  watch.scope->second.watches.erase(watch.place);
+  watch.scope->second.watches.erase(watch.entry);
   if (watch.scope->second.watches.empty()) scopes_.erase(watch.scope);
   statistics_.watches = static_cast<std::int64_t>(--count_);
   watch.stream.finish();
 }
 
-void Watches::news(const WorldPtr& world) {
-  const WorldPtr before = std::exchange(world_, world);
+void Watches::announce(const SyncStatePtr& state) {
+  const SyncStatePtr before = std::exchange(state_, state);
   if (!before || count_ == 0) return;
-  if (before->line != world->line) return end_all();
-  if (before->tokens != world->tokens || before->bindings != world->bindings) {
+  if (before->epoch != state->epoch) return end_all();
+  if (before->tokens != state->tokens || before->bindings != state->bindings) {
     std::vector<std::shared_ptr<Watch>> over;
-    for (auto& [scope, its] : scopes_) {
-      std::ranges::copy_if(its.watches, std::back_inserter(over),
+    for (auto& [scope, group] : scopes_) {
+      std::ranges::copy_if(group.watches, std::back_inserter(over),
                            [this](const auto& watch) { return !still_open(*watch); });
     }
     for (const auto& watch : over) remove(*watch);
   }
-  wake(before);
+  wake_changed(before);
 }
 
 void Watches::review_through(identity::Reviewer& reviewer) {
@@ -165,8 +165,8 @@ void Watches::review_through(identity::Reviewer& reviewer) {
 
 void Watches::review_pods() {
   std::vector<std::shared_ptr<Watch>> pods;
-  for (const auto& [scope, its] : scopes_) {
-    std::ranges::copy_if(its.watches, std::back_inserter(pods),
+  for (const auto& [scope, group] : scopes_) {
+    std::ranges::copy_if(group.watches, std::back_inserter(pods),
                          [](const auto& watch) { return watch->token->pod.has_value(); });
   }
   for (const auto& watch : pods) {
@@ -190,74 +190,74 @@ void Watches::reviewed(const std::weak_ptr<Watch>& of, const identity::KnownRevi
 
 // Announces the newest state to every watch with a change in its scope since `before`. If the history does not reach
 // back that far, every scope may have changed.
-void Watches::wake(const WorldPtr& before) {
+void Watches::wake_changed(const SyncStatePtr& before) {
   const Time now = steady_clock::now();
   const std::int64_t since = before->head().revision;
-  const bool known = world_->history.base().revision <= since;
-  const Places places = known ? places_since(world_->history, since) : Places();
+  const bool known = state_->history.base().revision <= since;
+  const ChangedPairs pairs = known ? changed_pairs_since(state_->history, since) : ChangedPairs();
   std::vector<std::shared_ptr<Watch>> woken;
-  std::vector<ScopeWatches*> touched;
-  for (auto& [scope, its] : scopes_) {
-    const auto reached = [&scope](const auto& place) { return scope.reaches(place.first, place.second); };
-    if (known && !std::ranges::any_of(places, reached)) continue;
-    woken.insert(woken.end(), its.watches.begin(), its.watches.end());
-    touched.push_back(&its);
+  std::vector<ScopeWatches*> changed;
+  for (auto& [scope, group] : scopes_) {
+    const auto in_scope = [&scope](const auto& pair) { return scope.contains(pair.first, pair.second); };
+    if (known && !std::ranges::any_of(pairs, in_scope)) continue;
+    woken.insert(woken.end(), group.watches.begin(), group.watches.end());
+    changed.push_back(&group);
   }
-  for (ScopeWatches* its : touched) its->spread = spread_for(woken.size());
+  for (ScopeWatches* group : changed) group->spread = spread_for(woken.size());
   for (const auto& watch : woken) {
-    ++statistics_.invalidations;
-    watch->course.changed(now);
-    pump(*watch);
+    ++statistics_.changes;
+    watch->schedule.changed(now);
+    send_due(*watch);
   }
 }
 
 void Watches::end_all() {
   std::vector<std::shared_ptr<Watch>> all;
-  for (auto& [scope, its] : scopes_) all.insert(all.end(), its.watches.begin(), its.watches.end());
+  for (auto& [scope, group] : scopes_) all.insert(all.end(), group.watches.begin(), group.watches.end());
   for (const auto& watch : all) remove(*watch);
 }
 
 // Updates the watch's token. Returns false if the token is no longer valid or has another scope.
 bool Watches::still_open(Watch& watch) const {
   if (watch.token->pod) {
-    const auto pass = pass_of(*world_->bindings, *watch.token->pod, watch.token->bearer);
-    return pass && pass->caller == watch.token->caller;
+    const auto token = token_of_pod(*state_->bindings, *watch.token->pod, watch.token->bearer);
+    return token && token->caller == watch.token->caller;
   }
-  const auto found = world_->tokens->find(watch.token->caller.token_id);
-  if (found == world_->tokens->end() || !auth::is_live(found->second->document, clock_.now_us())) return false;
+  const auto found = state_->tokens->find(watch.token->caller.token_id);
+  if (found == state_->tokens->end() || !auth::is_live(found->second->document, clock_.now_us())) return false;
   if (found->second->caller != watch.token->caller || found->second->hash != watch.token->hash) return false;
   watch.token = found->second;
   return true;
 }
 
 // Sends all lines that are due. The watch may be destroyed afterwards.
-void Watches::pump(Watch& watch) {
+void Watches::send_due(Watch& watch) {
   for (;;) {
     const Time now = steady_clock::now();
-    const WatchCourse::Say say = watch.course.next(now);
-    if (say == WatchCourse::Say::end) return remove(watch);
-    if (say == WatchCourse::Say::nothing) break;
-    if (!watch.stream.write(line_of(watch, say))) {
-      watch.course.refused(now);
-      watch.told_live = nullptr;  // the heartbeat with the numbers was not sent
+    const WatchSchedule::Action action = watch.schedule.next(now);
+    if (action == WatchSchedule::Action::end) return remove(watch);
+    if (action == WatchSchedule::Action::nothing) break;
+    if (!watch.stream.write(line_for(watch, action))) {
+      watch.schedule.blocked(now);
+      watch.sent_live = nullptr;  // the heartbeat with the numbers was not sent
       continue;
     }
-    ++(say == WatchCourse::Say::invalidation ? statistics_.lines : statistics_.heartbeats);
-    watch.course.said(now);
+    ++(action == WatchSchedule::Action::announce ? statistics_.announcements : statistics_.heartbeats);
+    watch.schedule.sent(now);
   }
-  count(watch);
-  arm(watch);
+  count_merged(watch);
+  set_timer(watch);
 }
 
-std::string Watches::line_of(Watch& watch, WatchCourse::Say say) {
-  if (say == WatchCourse::Say::invalidation)
-    return write_line(sluice::sync::Invalidation{world_->head(), watch.scope->second.spread});
+std::string Watches::line_for(Watch& watch, WatchSchedule::Action action) {
+  if (action == WatchSchedule::Action::announce)
+    return write_line(sluice::sync::Invalidation{state_->head(), watch.scope->second.spread});
   ScopeWatches& scope = watch.scope->second;
   refresh_live(scope, steady_clock::now());
-  sluice::sync::Heartbeat line{.head = world_->head(), .live_agents = {}, .reconnect_max = {}};
+  sluice::sync::Heartbeat line{.head = state_->head(), .live_agents = {}, .reconnect_max = {}};
   line.reconnect_max = reconnect_max_for(std::max(count_, fleet_.live()));
-  if (watch.told_live != scope.live) line.live_agents = *scope.live;
-  watch.told_live = scope.live;
+  if (watch.sent_live != scope.live) line.live_agents = *scope.live;
+  watch.sent_live = scope.live;
   return write_line(line);
 }
 
@@ -271,23 +271,23 @@ void Watches::refresh_live(ScopeWatches& scope, Time now) {
 }
 
 // Sets the watch's timer to the time when its next line is due.
-void Watches::arm(Watch& watch) {
-  const Time due = watch.course.due();
-  if (due == watch.armed) return;
-  watch.armed = due;
+void Watches::set_timer(Watch& watch) {
+  const Time due = watch.schedule.due();
+  if (due == watch.timer_set_to) return;
+  watch.timer_set_to = due;
   watch.timer.expires_at(due);
-  watch.timer.async_wait([this, watched = std::weak_ptr(*watch.place)](const boost::system::error_code& stopped) {
+  watch.timer.async_wait([this, watched = std::weak_ptr(*watch.entry)](const boost::system::error_code& stopped) {
     const auto still = watched.lock();
     if (stopped || !still) return;
-    still->armed = Time::max();
-    pump(*still);
+    still->timer_set_to = Time::max();
+    send_due(*still);
   });
 }
 
 // Adds the watch's merged changes since the last call to the statistics.
-void Watches::count(Watch& watch) {
-  const std::uint64_t folded = watch.course.counters().folded;
-  statistics_.folded += folded - std::exchange(watch.folded, folded);
+void Watches::count_merged(Watch& watch) {
+  const std::uint64_t merged = watch.schedule.counters().folded;
+  statistics_.merged_changes += merged - std::exchange(watch.merged, merged);
 }
 
 }  // namespace sluice::server::sync

@@ -1,9 +1,10 @@
 // The open watch streams of all agents.
 //
-// Only changes in its scope wake a watch; WatchCourse decides what it sends and when. A stream ends after 5 to 10 min,
-// when its token becomes invalid, and when PostgreSQL's history has changed, because revisions on one stream only grow.
-// Kubernetes reviews a pod's token again while its stream is open; the stream ends when Kubernetes refuses the token.
-// The stream stays open while Kubernetes cannot be reached. That is safe, because a fetch needs a reviewed token.
+// Only changes in its scope wake a watch; WatchSchedule decides what it sends and when. A stream ends after 5 to 10
+// min, when its token becomes invalid, and when PostgreSQL's history has changed, because revisions on one stream only
+// grow. Kubernetes reviews a pod's token again while its stream is open; the stream ends when Kubernetes refuses the
+// token. The stream stays open while Kubernetes cannot be reached. That is safe, because a fetch needs a reviewed
+// token.
 //
 // Thread: the loop.
 #pragma once
@@ -26,8 +27,8 @@
 #include "common/sync/watch_line.hpp"
 #include "server/identity/reviewer.hpp"
 #include "server/sync/statistics.hpp"
-#include "server/sync/watch_course.hpp"
-#include "server/sync/world.hpp"
+#include "server/sync/sync_state.hpp"
+#include "server/sync/watch_schedule.hpp"
 
 namespace sluice::server::sync {
 
@@ -54,17 +55,17 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Answers with a stream. `held`: the agent's position. `world`: the newest state. `changed`: the agent's state may
+  // Answers with a stream. `held`: the agent's position. `state`: the newest state. `changed`: the agent's state may
   // differ from it.
   void open(sluice::http::Reply reply, const sluice::http::Response& head, std::shared_ptr<const AgentToken> token,
-            std::string agent_id, const std::optional<sluice::sync::Position>& held, const WorldPtr& world,
+            std::string agent_id, const std::optional<sluice::sync::Position>& held, const SyncStatePtr& state,
             bool changed);
 
   // REQUIRES: called before the first stream opens. Reviews the tokens of pods with `reviewer`.
   void review_through(identity::Reviewer& reviewer);
 
   // Announces a new state to all watches whose scope it changes.
-  void news(const WorldPtr& world);
+  void announce(const SyncStatePtr& state);
 
   // Ends all streams.
   void end_all();
@@ -74,19 +75,19 @@ class Watches {
  private:
   class Watch;
   struct ScopeWatches;
-  using Time = WatchCourse::Time;
+  using Time = WatchSchedule::Time;
 
   void review_pods();
   void reviewed(const std::weak_ptr<Watch>& of, const identity::KnownReviewPtr& known);
-  void wake(const WorldPtr& before);
+  void wake_changed(const SyncStatePtr& before);
   bool still_open(Watch& watch) const;
-  void pump(Watch& watch);
-  std::string line_of(Watch& watch, WatchCourse::Say say);
+  void send_due(Watch& watch);
+  std::string line_for(Watch& watch, WatchSchedule::Action action);
   void refresh_live(ScopeWatches& scope, Time now);
-  void arm(Watch& watch);
-  void count(Watch& watch);
+  void set_timer(Watch& watch);
+  void count_merged(Watch& watch);
   void remove(Watch& watch);
-  Time end_of(const AgentToken& token, Time now);
+  Time end_time(const AgentToken& token, Time now);
 
   boost::asio::io_context& loop_;
   FleetPort& fleet_;
@@ -96,7 +97,7 @@ class Watches {
   std::minstd_rand random_{std::random_device{}()};
   identity::Reviewer* reviewer_ = nullptr;
   boost::asio::steady_timer review_timer_;
-  WorldPtr world_;
+  SyncStatePtr state_;
   std::map<SyncScope, ScopeWatches> scopes_;
   std::size_t count_ = 0;
 };

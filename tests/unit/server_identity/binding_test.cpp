@@ -63,15 +63,15 @@ TEST_CASE("a pod's pass is its binding's reach, and ends with its token") {
                                   .pod = "checkout-5",
                                   .pod_uid = "u",
                                   .expires_at = WallTime(std::chrono::seconds(100))};
-  const auto pass = sync::pass_of(made(), pod, "token");
-  REQUIRE(pass);
-  CHECK(pass->caller.token_id == "binding:one");
-  CHECK(pass->caller.tenant_ids == std::vector<std::string>{"pay"});
-  CHECK(pass->caller.namespace_ == "shop");
-  CHECK(pass->caller.pod == "checkout-5");
-  CHECK(pass->document.expires_at == pod.expires_at);
-  CHECK(pass->scope_since == 7);
-  CHECK(sync::pass_of(identity::Bindings(), pod, "token") == nullptr);
+  const auto token = sync::token_of_pod(made(), pod, "token");
+  REQUIRE(token);
+  CHECK(token->caller.token_id == "binding:one");
+  CHECK(token->caller.tenant_ids == std::vector<std::string>{"pay"});
+  CHECK(token->caller.namespace_ == "shop");
+  CHECK(token->caller.pod == "checkout-5");
+  CHECK(token->document.expires_at == pod.expires_at);
+  CHECK(token->scope_since == 7);
+  CHECK(sync::token_of_pod(identity::Bindings(), pod, "token") == nullptr);
 }
 
 }  // namespace sluice::server

@@ -8,7 +8,7 @@
 
 #include "common/base/clock.hpp"
 #include "common/http/reply_sink.hpp"
-#include "tests/unit/server_sync/worlds.hpp"
+#include "tests/unit/server_sync/state_writer.hpp"
 
 namespace sluice::server::test {
 namespace {
@@ -102,9 +102,9 @@ struct Rig {
     publish_tokens();
   }
 
-  void publish_tokens() { worlds.world.tokens = std::make_shared<const sync::AgentTokens>(tokens); }
-  sync::WorldPtr now() const { return std::make_shared<const sync::World>(worlds.world); }
-  void news() { watches.news(now()); }
+  void publish_tokens() { writer.state.tokens = std::make_shared<const sync::AgentTokens>(tokens); }
+  sync::SyncStatePtr now() const { return std::make_shared<const sync::SyncState>(writer.state); }
+  void announce() { watches.announce(now()); }
 
   Peer& watch(const std::string& token, bool changed = false, bool room = true) {
     Peer& peer = peers.emplace_back();
@@ -113,7 +113,7 @@ struct Rig {
     return peer;
   }
 
-  Worlds worlds;
+  StateWriter writer;
   sync::AgentTokens tokens;
   SystemClock clock;
   boost::asio::io_context loop;
@@ -134,7 +134,7 @@ TEST_CASE_FIXTURE(Rig, "the first line says at once whether the agent's state is
   CHECK(watches.open_count() == 2);
   CHECK(statistics.watches == 2);
   CHECK(statistics.heartbeats == 1);
-  CHECK(statistics.lines == 1);
+  CHECK(statistics.announcements == 1);
   CHECK(fleet.watching == 2);
 }
 
@@ -144,22 +144,22 @@ TEST_CASE_FIXTURE(Rig, "a change wakes the watches whose scope it is in, and no 
   Peer& globex = watch("t-globex");
   Peer& shop = watch("t-shop");
   for (Peer& peer : peers) peer.heard();
-  worlds.write("acme", policy_of("lab", "p"), "{}");
-  news();
+  writer.write("acme", policy_of("lab", "p"), "{}");
+  announce();
   CHECK(platform.heard() == "i1");
   CHECK(acme.heard() == "i1");
   CHECK(globex.heard() == "");
   CHECK(shop.heard() == "");
-  CHECK(statistics.invalidations == 2);
+  CHECK(statistics.changes == 2);
 }
 
 TEST_CASE_FIXTURE(Rig, "a change to objects of several tenants wakes the watches of each") {
   Peer& globex = watch("t-globex");
   Peer& shop = watch("t-shop");
   for (Peer& peer : peers) peer.heard();
-  worlds.write("acme", policy_of("shop", "p"), "{}").write("acme", policy_of("shop", "q"), "{}");
-  worlds.write("globex", policy_of("mill", "p"), "{}").write("acme", policy_of("lab", "p"), "{}");
-  news();
+  writer.write("acme", policy_of("shop", "p"), "{}").write("acme", policy_of("shop", "q"), "{}");
+  writer.write("globex", policy_of("mill", "p"), "{}").write("acme", policy_of("lab", "p"), "{}");
+  announce();
   CHECK(globex.heard() == "i4");
   CHECK(shop.heard() == "i4");
 }
@@ -167,19 +167,19 @@ TEST_CASE_FIXTURE(Rig, "a change to objects of several tenants wakes the watches
 TEST_CASE_FIXTURE(Rig, "changes that agents are not told of wake nobody") {
   Peer& acme = watch("t-acme");
   acme.heard();
-  worlds.pass();
-  news();
+  writer.write_unsynced();
+  announce();
   CHECK(acme.heard() == "");
 }
 
 TEST_CASE_FIXTURE(Rig, "where the history does not reach back to what was told, every watch is woken") {
-  worlds.world.history = sync::History(at(0), 1);
+  writer.state.history = sync::History(at(0), 1);
   Peer& acme = watch("t-acme");
   Peer& globex = watch("t-globex");
   for (Peer& peer : peers) peer.heard();
-  worlds.write("acme", policy_of("shop", "p"), "{}").write("acme", policy_of("lab", "p"), "{}");
-  REQUIRE(worlds.world.history.base().revision > 0);
-  news();
+  writer.write("acme", policy_of("shop", "p"), "{}").write("acme", policy_of("lab", "p"), "{}");
+  REQUIRE(writer.state.history.base().revision > 0);
+  announce();
   CHECK(acme.heard() == "i2");
   CHECK(globex.heard() == "i2");
 }
@@ -189,8 +189,8 @@ TEST_CASE_FIXTURE(Rig, "an agent that reads slowly is told of the newest state o
   acme.heard();
   acme.room = false;
   for (int i = 0; i < 3; ++i) {
-    worlds.write("acme", policy_of("shop", "p"), fmt::format(R"({{"v":{}}})", i));
-    news();
+    writer.write("acme", policy_of("shop", "p"), fmt::format(R"({{"v":{}}})", i));
+    announce();
   }
   CHECK(acme.heard() == "");
   acme.make_room();
@@ -227,11 +227,11 @@ TEST_CASE_FIXTURE(Rig, "heartbeats of a large fleet tell agents to come back lat
 TEST_CASE_FIXTURE(Rig, "the agents that one change wakes are told over which time to fetch") {
   for (int i = 0; i < 200; ++i) watch("t-acme");
   Peer& globex = watch("t-globex");
-  worlds.write("acme", policy_of("shop", "p"), "{}");
-  news();
+  writer.write("acme", policy_of("shop", "p"), "{}");
+  announce();
   CHECK(std::get<sluice::sync::Invalidation>(peers.front().lines.at(1)).spread == 100ms);
-  worlds.write("globex", policy_of("mill", "p"), "{}");
-  news();
+  writer.write("globex", policy_of("mill", "p"), "{}");
+  announce();
   CHECK(std::get<sluice::sync::Invalidation>(globex.lines.at(1)).spread == 0ms);
 }
 
@@ -240,8 +240,8 @@ TEST_CASE_FIXTURE(Rig, "a stream ends in order when its token is gone, and the o
   Peer& shop = watch("t-shop");
   tokens.erase("t-acme");
   publish_tokens();
-  worlds.pass();
-  news();
+  writer.write_unsynced();
+  announce();
   CHECK_FALSE(acme.open);
   CHECK(acme.whole);
   CHECK(shop.open);
@@ -262,7 +262,7 @@ TEST_CASE_FIXTURE(Rig, "a stream ends when its token reaches elsewhere, has anot
   tokens["t-shop"] = std::make_shared<const sync::AgentToken>(over);
   Peer& platform = watch("t-platform");
   publish_tokens();
-  news();
+  announce();
   CHECK_FALSE(acme.open);
   CHECK_FALSE(globex.open);
   CHECK_FALSE(shop.open);
@@ -280,8 +280,8 @@ TEST_CASE_FIXTURE(Rig, "a stream lasts no longer than its token") {
 TEST_CASE_FIXTURE(Rig, "all streams end when PostgreSQL's history was replaced") {
   Peer& acme = watch("t-acme");
   Peer& globex = watch("t-globex");
-  ++worlds.world.line;
-  news();
+  ++writer.state.epoch;
+  announce();
   CHECK_FALSE(acme.open);
   CHECK_FALSE(globex.open);
   CHECK(watches.open_count() == 0);

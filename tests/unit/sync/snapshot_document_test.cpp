@@ -159,10 +159,10 @@ TEST_CASE("a position in a query is read strictly and written back the same") {
   REQUIRE(position);
   CHECK(*position == kHead);
   CHECK(query_of(*position) == "since=7&chain=" + kChainA);
-  CHECK(query_of(*position, kHeard) == "heard=7&heard_chain=" + kChainA);
-  CHECK(parse_position("x", kChainA, kHeard).error().text ==
+  CHECK(query_of(*position, kAnnounced) == "heard=7&heard_chain=" + kChainA);
+  CHECK(parse_position("x", kChainA, kAnnounced).error().text ==
         "heard must be a revision, a whole number from 0 on, not \"x\"");
-  CHECK(parse_position("7", "x", kHeard).error().text.starts_with("heard_chain must be the 64 hex digits"));
+  CHECK(parse_position("7", "x", kAnnounced).error().text.starts_with("heard_chain must be the 64 hex digits"));
   for (const std::string_view since : {"", "-1", "+1", " 1", "1 ", "1.0", "9223372036854775808", "0x1"}) {
     CAPTURE(since);
     REQUIRE(!parse_position(since, kChainA));

@@ -84,7 +84,7 @@ class FakeServer final : public http::Handler {
     const auto since = position_of(request.query, sync::kSince);
     if (request.path == "/v1/sync/watch") return watch(since, std::move(reply));
     asked.push_back(since);
-    heard.push_back(position_of(request.query, sync::kHeard));
+    heard.push_back(position_of(request.query, sync::kAnnounced));
     if (hold) {
       held.emplace_back(since, std::move(reply));
     } else {

@@ -1,4 +1,4 @@
-// Worlds for tests: a history of edits, written down as the feed would.
+// StateWriter for tests: a history of edits, written down as the feed would.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "server/sync/world.hpp"
+#include "server/sync/sync_state.hpp"
 
 namespace sluice::server::test {
 
@@ -21,9 +21,9 @@ inline ObjectId policy_of(std::string_view tenant, std::string_view id) {
 }
 
 // Organization acme has the tenants shop and lab, globex has mill; each tenant has a policy p.
-class Worlds {
+class StateWriter {
  public:
-  Worlds() {
+  StateWriter() {
     std::vector<sluice::sync::Edit> edits;
     const auto add = [&edits](Kind kind, std::string_view tenant, std::string_view id) {
       edits.emplace_back(sluice::sync::make_object({kind, tenant, id}, fmt::format(R"({{"id":"{}"}})", id)));
@@ -38,39 +38,39 @@ class Worlds {
       add(Kind::policy, tenant, "p");
       owners->emplace(tenant, owner);
     }
-    world.objects = world.objects.with(std::move(edits));
-    world.owners = std::move(owners);
-    world.line = world.number = 1;
+    state.objects = state.objects.with(std::move(edits));
+    state.owners = std::move(owners);
+    state.epoch = state.sequence = 1;
   }
 
   // One revision that writes an object, or removes it where there is no document.
-  Worlds& write(std::string_view organization, const ObjectId& id, std::string_view document) {
+  StateWriter& write(std::string_view organization, const ObjectId& id, std::string_view document) {
     std::vector<sluice::sync::Edit> edits;
     if (document.empty()) {
       edits.push_back(sluice::sync::Edit::removal(id.view()));
     } else {
       edits.emplace_back(sluice::sync::make_object(id.view(), document));
     }
-    world.objects = world.objects.with(std::move(edits));
-    world.history.append({.at = at(world.head().revision + 1), .touched = {{id, std::string(organization)}}});
-    ++world.number;
+    state.objects = state.objects.with(std::move(edits));
+    state.history.append({.at = at(state.head().revision + 1), .objects = {{id, std::string(organization)}}});
+    ++state.sequence;
     return *this;
   }
 
   // Nothing that agents are told of: a token, an override.
-  Worlds& pass() {
-    world.history.append({.at = at(world.head().revision + 1), .touched = {}});
-    ++world.number;
+  StateWriter& write_unsynced() {
+    state.history.append({.at = at(state.head().revision + 1), .objects = {}});
+    ++state.sequence;
     return *this;
   }
 
   void give(std::string_view tenant, std::string_view organization) {
-    auto owners = std::make_shared<sync::TenantOwners>(*world.owners);
+    auto owners = std::make_shared<sync::TenantOwners>(*state.owners);
     owners->insert_or_assign(std::string(tenant), std::string(organization));
-    world.owners = std::move(owners);
+    state.owners = std::move(owners);
   }
 
-  sync::World world{sync::History(at(0))};
+  sync::SyncState state{sync::History(at(0))};
 };
 
 inline const sync::SyncScope kPlatform{};

@@ -35,13 +35,13 @@ struct AgentToken {
 using AgentTokens = std::map<std::string, std::shared_ptr<const AgentToken>, std::less<>>;
 using TenantOwners = std::map<std::string, std::string, std::less<>>;  // key: tenant, value: its organization
 
-struct World {
-  explicit World(History its_history) : history(std::move(its_history)) {}
+struct SyncState {
+  explicit SyncState(History its_history) : history(std::move(its_history)) {}
 
   const sluice::sync::Position& head() const { return history.head(); }
 
-  std::uint64_t number = 0;  // counts the states that this process has built, from 1
-  std::uint64_t line = 0;    // counts full reads, from 1; two states with the same `line` are of one history
+  std::uint64_t sequence = 0;  // counts the states that this process has built, from 1
+  std::uint64_t epoch = 0;     // counts full reads, from 1; two states with the same `epoch` are of one history
   History history;
   sluice::sync::ObjectSet objects;
   std::shared_ptr<const TenantOwners> owners = std::make_shared<TenantOwners>();
@@ -49,17 +49,17 @@ struct World {
   std::shared_ptr<const identity::Bindings> bindings = std::make_shared<identity::Bindings>();
 };
 
-using WorldPtr = std::shared_ptr<const World>;
+using SyncStatePtr = std::shared_ptr<const SyncState>;
 
 // Whether an object is in the scope, by its present owner.
-bool reaches(const World& world, const SyncScope& scope, const ObjectIdView& id);
+bool is_in_scope(const SyncState& state, const SyncScope& scope, const ObjectIdView& id);
 
 // All objects of a scope. The time it takes grows with their number.
-sluice::sync::ObjectSet objects_of(const World& world, const SyncScope& scope);
+sluice::sync::ObjectSet objects_of(const SyncState& state, const SyncScope& scope);
 
 // The edits that bring a scope from revision `since` to this state. Each object that changed after `since` has one
-// edit: its present form, or its removal. Some edits may change nothing. REQUIRES: world.history.base() ≤ since;
-// `world` outlives the edits.
-std::vector<sluice::sync::Edit> edits_since(const World& world, const SyncScope& scope, std::int64_t since);
+// edit: its present form, or its removal. Some edits may change nothing. REQUIRES: state.history.base() ≤ since;
+// `state` outlives the edits.
+std::vector<sluice::sync::Edit> edits_since(const SyncState& state, const SyncScope& scope, std::int64_t since);
 
 }  // namespace sluice::server::sync

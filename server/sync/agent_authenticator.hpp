@@ -1,5 +1,5 @@
-// Authenticates agents from memory, for the sync routes. If memory does not suffice, find() returns what to query
-// first: PostgreSQL (for a new token or binding) or Kubernetes (a TokenReview, for the identity of a pod).
+// Authenticates agents from memory, for the sync routes. If memory does not suffice, authenticate() returns what to
+// query first: PostgreSQL (for a new token or binding) or Kubernetes (a TokenReview, for the identity of a pod).
 //
 // A valid token is accepted from any address, also after failures. An address that has failed too often has at most one
 // review by Kubernetes in flight, so it cannot use up the reviews that others need.
@@ -19,39 +19,40 @@
 #include "server/identity/reviewer.hpp"
 #include "server/identity/token_claims.hpp"
 #include "server/sync/statistics.hpp"
-#include "server/sync/world.hpp"
+#include "server/sync/sync_state.hpp"
 
 namespace sluice::server::sync {
 
-class Callers {
+class AgentAuthenticator {
  public:
-  Callers(auth::FailureThrottle& throttle, const Clock& clock, SyncStatistics& statistics)
+  AgentAuthenticator(auth::FailureThrottle& throttle, const Clock& clock, SyncStatistics& statistics)
       : throttle_(throttle), clock_(clock), statistics_(statistics) {}
 
   // REQUIRES: called before the first request. Accepts tokens of service accounts from now on.
   void review_through(identity::Reviewer& reviewer) { reviewer_ = &reviewer; }
 
   // The credentials of a request, and which queries were made for it already.
-  struct Shown {
+  struct Credentials {
     std::string authorization;
     std::string source;                         // the sender's address
     identity::KnownReviewPtr review = nullptr;  // from Kubernetes; nullptr: not queried
-    bool asked_postgres = false;
+    bool queried_postgres = false;
   };
-  enum class Ask : std::uint8_t { nothing, postgres, kubernetes };
-  struct Found {
-    std::shared_ptr<const AgentToken> token;  // nullptr: query `ask` first, then call find() again
-    Ask ask = Ask::nothing;
+  enum class Query : std::uint8_t { none, postgres, kubernetes };
+  struct AuthResult {
+    std::shared_ptr<const AgentToken> token;  // nullptr: query `query` first, then call authenticate() again
+    Query query = Query::none;
   };
   // Throws Refusal: 401, 403 (no binding matches the pod), 429, 503 (Kubernetes does not answer).
-  Found find(const World& world, const Shown& shown);
+  AuthResult authenticate(const SyncState& state, const Credentials& credentials);
 
-  // Starts the review that Ask::kubernetes calls for. Throws Refusal: 429.
-  void review(const Shown& shown, identity::Reviewer::Told told);
+  // Starts the review that Query::kubernetes calls for. Throws Refusal: 429.
+  void review(const Credentials& credentials, identity::Reviewer::Told told);
 
  private:
-  Found find_pod(const World& world, const Shown& shown, std::string_view token, const identity::TokenClaims& claims);
-  [[noreturn]] void refuse(const Shown& shown, std::string why);
+  AuthResult authenticate_pod(const SyncState& state, const Credentials& credentials, std::string_view token,
+                              const identity::TokenClaims& claims);
+  [[noreturn]] void refuse(const Credentials& credentials, std::string why);
 
   auth::FailureThrottle& throttle_;
   const Clock& clock_;

@@ -3,21 +3,21 @@
 
 #include "server/http/refusal.hpp"
 #include "server/sync/request.hpp"
-#include "server/sync/watch_course.hpp"
+#include "server/sync/watch_schedule.hpp"
 #include "server/sync/watches.hpp"
 
 namespace sluice::server {
 namespace {
 
 using namespace std::chrono_literals;
-using Say = sync::WatchCourse::Say;
-using Time = sync::WatchCourse::Time;
+using Action = sync::WatchSchedule::Action;
+using Time = sync::WatchSchedule::Time;
 
 constexpr Time kStart{};
 
 // A stream whose lines are kept as letters with their milliseconds: "i0 h700 i800 …".
 struct Stream {
-  sync::WatchCourse course;
+  sync::WatchSchedule schedule;
   Time now = kStart;
   bool room = true;
   bool ended = false;
@@ -25,47 +25,47 @@ struct Stream {
 
   void pump() {
     while (!ended) {
-      const Say say = course.next(now);
-      if (say == Say::nothing) return;
-      if (say == Say::end) {
+      const Action action = schedule.next(now);
+      if (action == Action::nothing) return;
+      if (action == Action::end) {
         ended = true;
         return;
       }
       if (!room) {
-        course.refused(now);
+        schedule.blocked(now);
         continue;
       }
-      lines.push_back((say == Say::invalidation ? "i" : "h") +
+      lines.push_back((action == Action::announce ? "i" : "h") +
                       std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now - kStart).count()));
-      course.said(now);
+      schedule.sent(now);
     }
   }
   void run_until(Time end) {
-    while (!ended && course.due() <= end) {
-      now = std::max(now, course.due());
+    while (!ended && schedule.due() <= end) {
+      now = std::max(now, schedule.due());
       pump();
     }
     now = end;
   }
   void change() {
-    course.changed(now);
+    schedule.changed(now);
     pump();
   }
 };
 
-const sync::WatchCourse::Plan kPlan{.heartbeat_every = 2s, .heartbeat_phase = 700ms, .end = kStart + 5min};
+const sync::WatchSchedule::Options kOptions{.heartbeat_every = 2s, .heartbeat_phase = 700ms, .end = kStart + 5min};
 
 TEST_CASE("the first line comes at once, and heartbeats stand on their grid") {
-  Stream told{.course = sync::WatchCourse(kStart, true, kPlan)};
+  Stream told{.schedule = sync::WatchSchedule(kStart, true, kOptions)};
   told.run_until(kStart + 5s);
   CHECK(told.lines == std::vector<std::string>{"i0", "h700", "h2700", "h4700"});
-  Stream level{.course = sync::WatchCourse(kStart, false, kPlan)};
+  Stream level{.schedule = sync::WatchSchedule(kStart, false, kOptions)};
   level.run_until(kStart + 3s);
   CHECK(level.lines == std::vector<std::string>{"h0", "h700", "h2700"});
 }
 
 TEST_CASE("a change is told at once when idle, then once a window, and the last one always") {
-  Stream stream{.course = sync::WatchCourse(kStart, false, kPlan)};
+  Stream stream{.schedule = sync::WatchSchedule(kStart, false, kOptions)};
   stream.run_until(kStart + 1s);
   stream.lines.clear();
   for (int i = 0; i < 1000; ++i) {
@@ -78,11 +78,11 @@ TEST_CASE("a change is told at once when idle, then once a window, and the last 
   CHECK(stream.lines.size() == 11);  // 1 + ⌈999 ms / 100 ms⌉
   CHECK(stream.lines.back() == "i2000");
   CHECK(last < kStart + 2000ms);
-  CHECK(stream.course.counters().received == stream.course.counters().begun + stream.course.counters().folded);
+  CHECK(stream.schedule.counters().received == stream.schedule.counters().begun + stream.schedule.counters().folded);
 }
 
 TEST_CASE("a heartbeat does not overtake a change that is yet to be told") {
-  Stream stream{.course = sync::WatchCourse(kStart, true, kPlan)};
+  Stream stream{.schedule = sync::WatchSchedule(kStart, true, kOptions)};
   stream.run_until(kStart + 650ms);
   stream.change();
   stream.run_until(kStart + 660ms);
@@ -95,20 +95,20 @@ TEST_CASE("a heartbeat does not overtake a change that is yet to be told") {
 }
 
 TEST_CASE("a change that a slow reader did not take is told when there is room") {
-  Stream stream{.course = sync::WatchCourse(kStart, true, kPlan)};
+  Stream stream{.schedule = sync::WatchSchedule(kStart, true, kOptions)};
   stream.run_until(kStart + 200ms);
   stream.room = false;
   stream.change();
   stream.run_until(kStart + 400ms);
   stream.room = true;
-  stream.course.room();
+  stream.schedule.unblocked();
   stream.run_until(kStart + 600ms);
   CHECK(stream.lines.size() == 2);
   CHECK(stream.lines.back().starts_with("i"));
 }
 
-TEST_CASE("a slow reader has nothing queued: when there is room it hears once, of the newest") {
-  Stream stream{.course = sync::WatchCourse(kStart, true, kPlan)};
+TEST_CASE("a slow reader has nothing queued: when there is room it allows_announced once, of the newest") {
+  Stream stream{.schedule = sync::WatchSchedule(kStart, true, kOptions)};
   stream.run_until(kStart + 100ms);
   stream.room = false;
   for (int i = 0; i < 50; ++i) {
@@ -117,13 +117,13 @@ TEST_CASE("a slow reader has nothing queued: when there is room it hears once, o
   }
   CHECK(stream.lines == std::vector<std::string>{"i0"});
   stream.room = true;
-  stream.course.room();
+  stream.schedule.unblocked();
   stream.pump();
   CHECK(stream.lines == std::vector<std::string>{"i0", "i5100", "h5100"});
 }
 
 TEST_CASE("a watch ends at its time, also while its reader does not read") {
-  Stream stream{.course = sync::WatchCourse(kStart, false, kPlan)};
+  Stream stream{.schedule = sync::WatchSchedule(kStart, false, kOptions)};
   stream.run_until(kStart + 1s);
   stream.room = false;
   stream.change();
@@ -153,11 +153,12 @@ TEST_CASE("a position is given whole or not at all, and nothing else is") {
   const sluice::sync::Position nine{9, chain};
   CHECK(sync::positions_of(sync::SyncRoute::watch, "") == sync::Positions{});
   CHECK(sync::positions_of(sync::SyncRoute::watch, query_of(seven)) == sync::Positions{seven, {}});
-  CHECK(sync::positions_of(sync::SyncRoute::snapshot, query_of(seven) + '&' + query_of(nine, sluice::sync::kHeard)) ==
-        sync::Positions{seven, nine});
-  CHECK(sync::positions_of(sync::SyncRoute::snapshot, query_of(nine, sluice::sync::kHeard)) ==
+  CHECK(
+      sync::positions_of(sync::SyncRoute::snapshot, query_of(seven) + '&' + query_of(nine, sluice::sync::kAnnounced)) ==
+      sync::Positions{seven, nine});
+  CHECK(sync::positions_of(sync::SyncRoute::snapshot, query_of(nine, sluice::sync::kAnnounced)) ==
         sync::Positions{{}, nine});
-  CHECK_THROWS_AS(sync::positions_of(sync::SyncRoute::watch, query_of(nine, sluice::sync::kHeard)), http::Refusal);
+  CHECK_THROWS_AS(sync::positions_of(sync::SyncRoute::watch, query_of(nine, sluice::sync::kAnnounced)), http::Refusal);
   for (const std::string& bad :
        {std::string("since=7"), "chain=" + chain, "since=-1&chain=" + chain, std::string("since=7&chain=x"),
         "since=7&since=7&chain=" + chain, std::string("a=1"), std::string("heard=7"), "heard=7&chain=" + chain,

@@ -1,0 +1,101 @@
+#include "server/sync/agent_authenticator.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "common/base/text.hpp"
+#include "common/json/fields.hpp"
+#include "server/auth/authenticate.hpp"
+#include "server/http/refusal.hpp"
+#include "server/sync/agent_auth.hpp"
+
+namespace sluice::server::sync {
+namespace {
+
+constexpr std::string_view kNeeded = "A valid agent token is needed: Authorization: Bearer slg_….";
+
+http::Refusal too_many(std::int64_t seconds) {
+  return {429,
+          "too-many-failures",
+          "Too many failed authentications from this address; a good token still works.",
+          {},
+          fmt::format("Retry-After: {}\r\n", seconds)};
+}
+
+http::Refusal unbound(const identity::PodIdentity& pod) {
+  return {
+      403, "unbound",
+      fmt::format("No binding says whose policies service account {} of namespace {} gets. A platform_admin makes "
+                  "one: POST /v1/admin/bindings with {{\"namespace\":{},\"service_account\":{},\"tenant_ids\":[…]}}; "
+                  "service_account \"*\" is for all of the namespace.",
+                  quoted(pod.service_account), quoted(pod.namespace_), quoted(pod.namespace_),
+                  quoted(pod.service_account))};
+}
+
+}  // namespace
+
+AgentAuthenticator::AuthResult AgentAuthenticator::authenticate(const SyncState& state,
+                                                                const Credentials& credentials) {
+  const std::string_view token = auth::bearer(credentials.authorization);
+  if (!token.starts_with("sl")) {
+    if (const auto claims = identity::read_claims(token)) return authenticate_pod(state, credentials, token, *claims);
+  }
+  TokenMatch match = match_token(*state.tokens, credentials.authorization, clock_.now_us());
+  if (match.token) return {.token = std::move(match.token), .query = Query::none};
+  // The binding may be newer than the state in memory.
+  if (match.unknown_id && !credentials.queried_postgres) return {.token = nullptr, .query = Query::postgres};
+  refuse(credentials, std::string(kNeeded));
+}
+
+AgentAuthenticator::AuthResult AgentAuthenticator::authenticate_pod(const SyncState& state,
+                                                                    const Credentials& credentials,
+                                                                    std::string_view token,
+                                                                    const identity::TokenClaims& claims) {
+  if (reviewer_ == nullptr) {
+    refuse(credentials,
+           fmt::format("{} This server was started without --kubernetes, and cannot tell who has the token of a "
+                       "service account.",
+                       kNeeded));
+  }
+  const std::string& audience = reviewer_->options().audience;
+  if (!claims.is_for(audience)) {
+    refuse(credentials,
+           fmt::format("This token is not for the audience {}, but for [{}]: give the agent a projected token "
+                       "with that audience.",
+                       quoted(audience), fmt::join(claims.audiences, ", ")));
+  }
+  const identity::KnownReviewPtr known = credentials.review ? credentials.review : reviewer_->known(token);
+  if (!known) return {.token = nullptr, .query = Query::kubernetes};
+  const identity::Review& review = known->review;
+  if (review.outcome == identity::Review::Outcome::away) {
+    throw http::Refusal(503, "unavailable", fmt::format("Who has this token cannot be told now. {}.", review.why), {},
+                        "Retry-After: 1\r\n");
+  }
+  if (review.outcome == identity::Review::Outcome::bad) refuse(credentials, fmt::format("{}.", review.why));
+  auto access = token_of_pod(*state.bindings, review.pod, token);
+  if (access) return {.token = std::move(access), .query = Query::none};
+  if (!credentials.queried_postgres) return {.token = nullptr, .query = Query::postgres};
+  ++statistics_.auth_failures;
+  throw unbound(review.pod);
+}
+
+void AgentAuthenticator::review(const Credentials& credentials, identity::Reviewer::Told told) {
+  const bool suspect = throttle_.is_suspect(credentials.source, clock_.now_us());
+  if (suspect && !suspects_.insert(credentials.source).second) throw too_many(1);
+  reviewer_->ask(auth::bearer(credentials.authorization),
+                 [this, suspect, source = credentials.source, told = std::move(told)](identity::KnownReviewPtr known) {
+                   if (suspect) suspects_.erase(source);
+                   told(std::move(known));
+                 });
+}
+
+void AgentAuthenticator::refuse(const Credentials& credentials, std::string why) {
+  ++statistics_.auth_failures;
+  const auto wait = throttle_.failed(credentials.source, clock_.now_us());
+  if (wait.count() > 0) throw too_many(wait.count());
+  throw http::Refusal(401, "unauthorized", std::move(why), {}, "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
+}
+
+}  // namespace sluice::server::sync

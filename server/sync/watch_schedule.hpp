@@ -1,0 +1,87 @@
+// Decides what one watch sends, and when. It announces the first change after a quiet time at once, and later ones at
+// most once per window of the Coalescer, always with the newest position. It sends heartbeats in between. It queues
+// nothing for a slow reader: once the reader reads again, it gets the newest position.
+//
+// Time is a parameter; no I/O. Thread safety: none; one thread at a time.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "common/sync/coalescer.hpp"
+
+namespace sluice::server::sync {
+
+class WatchSchedule {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Duration = std::chrono::nanoseconds;
+
+  struct Options {
+    Duration heartbeat_every{std::chrono::seconds(2)};
+    Duration heartbeat_phase{0};  // offset within heartbeat_every; spreads the heartbeats of many watches
+    Time end = Time::max();
+  };
+  enum class Action : std::uint8_t { nothing, announce, heartbeat, end };
+
+  // The first line is due at once: an announcement if `changed` (the agent's state is not the newest), else a
+  // heartbeat.
+  WatchSchedule(Time now, bool changed, const Options& options)
+      : options_(options), heartbeat_grid_(now + options.heartbeat_phase), next_heartbeat_(now) {
+    if (!changed) return;
+    announcements_.invalidated(now);
+    set_next_heartbeat(now);
+  }
+
+  // Something in the scope changed.
+  void changed(Time now) { announcements_.invalidated(now); }
+  void end_now() { options_.end = Time::min(); }
+
+  // What to send now. The caller tries to write an announcement or heartbeat, then calls sent() or blocked().
+  Action next(Time now) {
+    if (now >= options_.end) return Action::end;
+    if (blocked_) return Action::nothing;
+    if (announcements_.begin(now)) return action_ = Action::announce;
+    // A heartbeat states that nothing changed since the last announcement, so none may be due.
+    if (now >= next_heartbeat_ && announcements_.idle()) return action_ = Action::heartbeat;
+    return Action::nothing;
+  }
+
+  void sent(Time now) {
+    if (action_ == Action::announce) return announcements_.succeeded();
+    set_next_heartbeat(now);
+  }
+
+  // The connection had no room for the line.
+  void blocked(Time now) {
+    blocked_ = true;
+    if (action_ == Action::announce) announcements_.failed(now, {});
+  }
+  // The connection has room again.
+  void unblocked() { blocked_ = false; }
+
+  // When to call next() again, unless changed(), unblocked() or end_now() is called before.
+  Time due() const {
+    if (blocked_) return options_.end;
+    return std::min(options_.end, announcements_.due().value_or(announcements_.idle() ? next_heartbeat_ : Time::max()));
+  }
+
+  const sluice::sync::Coalescer::Counters& counters() const { return announcements_.counters(); }
+
+ private:
+  // Sets the next heartbeat: on a fixed grid of heartbeat_every that starts at the phase.
+  void set_next_heartbeat(Time now) {
+    while (heartbeat_grid_ <= now) heartbeat_grid_ += options_.heartbeat_every;
+    next_heartbeat_ = heartbeat_grid_;
+  }
+
+  Options options_;
+  sluice::sync::Coalescer announcements_;
+  Time heartbeat_grid_;
+  Time next_heartbeat_;
+  bool blocked_ = false;
+  Action action_ = Action::nothing;
+};
+
+}  // namespace sluice::server::sync
