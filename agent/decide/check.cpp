@@ -36,8 +36,9 @@ void Check::send_to_store() {
     Judgement& judgement = judgements_[i];
     judgement.rulebook = selection_.rulebooks[i].rulebook;
     judgement.role = selection_.rulebooks[i].role;
-    judgement.call.explain = request_->explain && i == 0;  // a decision lists the limits of the first rulebook only
     calls_[i].enforced = judgement.role == policy::Role::decides;
+    // A decision lists the limits of one rulebook: of one that decides, or of the first shadow if none decides.
+    judgement.call.explain = request_->explain && (i == 0 || calls_[i].enforced);
     prepare_call(*caller_->tenant, *request_, judgement);
   }
   if (judgement_count_ == 1) return decider_.store().judge(judgements_[0].call, answers_[0]);
@@ -62,6 +63,7 @@ void Check::StoreAnswer::judged(const limiter::StoreResult<limiter::Outcome>& ou
 }
 
 void Check::on_all_outcomes() {
+  if (judgement_count_ > 1) put_binding_first({judgements_.data(), judgement_count_});
   Decision decision = make_decision(selection_, *request_, judgements());
   const std::string lease_id = lease_id_of(*caller_->tenant, judgements(), decision);
   decision.lease_id = lease_id;
@@ -73,7 +75,7 @@ void Check::answer(const Decision& decision) {
   decider_.observer().decided({.decision = decision,
                                .tenant = *caller_->tenant,
                                .request = *request_,
-                               .rulebook = selection_.first(),
+                               .rulebook = judgement_count_ > 0 ? judgements_[0].rulebook : selection_.first(),
                                .judgements = judgements(),
                                .traceparent = traceparent_,
                                .took = std::chrono::steady_clock::now() - started_});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "common/base/crypto.hpp"
@@ -113,6 +114,42 @@ void name_rulebook(const Rulebook& rulebook, Decision& decision) {
   if (!rulebook.metadata.empty()) decision.metadata = &rulebook.metadata;
 }
 
+// How strict a judgement is about the request. The store charges rulebooks that are enforced together all or not at
+// all, so the strictest one has to answer.
+int strictness(const Judgement& judgement) {
+  const Enforcement& enforcement = judgement.rulebook->enforcement;
+  if (!judgement.outcome) return enforcement.failure_mode == FailureMode::fail_open ? 2 : 4;
+  if (judgement.outcome->allowed) return 0;
+  switch (enforcement.action) {
+    case Action::downgrade:
+    case Action::shadow_only:
+    case Action::allow:
+      return 1;
+    case Action::sample:
+    case Action::drop_low_priority:
+      return 3;  // refuses some requests
+    case Action::deny:
+    case Action::drop:
+    case Action::delay:
+      break;
+  }
+  return 4;
+}
+
+bool binds_more(const Judgement& a, const Judgement& b) {
+  const int by_strictness = strictness(a) - strictness(b);
+  if (by_strictness != 0) return by_strictness > 0;
+  if (!a.outcome || !b.outcome) return !a.outcome && b.outcome;
+  const LimitReport &x = a.outcome->report, &y = b.outcome->report;
+  if (x.retry_after_us != y.retry_after_us) {
+    return y.retry_after_us != kNever && (x.retry_after_us == kNever || x.retry_after_us > y.retry_after_us);
+  }
+  const auto share = [](const LimitReport& report) {
+    return report.limit > 0 ? static_cast<double>(report.remaining) / static_cast<double>(report.limit) : 0.0;
+  };
+  return share(x) < share(y);
+}
+
 void append_leases(const Judgement& judgement, std::vector<limiter::LeaseRef>& out) {
   const limiter::Program& program = *judgement.rulebook->program;
   const limiter::Call& call = judgement.call;
@@ -148,6 +185,14 @@ void prepare_call(const policy::TenantView& tenant, const CheckRequest& request,
 }
 
 // Decision
+void put_binding_first(std::span<Judgement> judgements) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < judgements.size() && judgements[i].role == Role::decides; ++i) {
+    if (binds_more(judgements[i], judgements[best])) best = i;
+  }
+  if (best > 0) std::swap(judgements[0], judgements[best]);
+}
+
 Decision make_decision(const Selection& selection, const CheckRequest& request, std::span<const Judgement> judgements) {
   const Judgement& first = judgements.front();
   const Rulebook& rulebook = *first.rulebook;
@@ -174,7 +219,8 @@ Decision make_decision(const Selection& selection, const CheckRequest& request, 
     decision.action = delayed ? Action::delay : Action::allow;
   }
   for (const Judgement& shadow : judgements.subspan(1)) {
-    if (shadow.outcome) decision.shadow_result = shadow_result(*shadow.rulebook, *shadow.outcome);
+    if (shadow.role == Role::shadow && shadow.outcome)
+      decision.shadow_result = shadow_result(*shadow.rulebook, *shadow.outcome);
   }
   return decision;
 }

@@ -34,8 +34,14 @@ const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::strin
 // Counter keys. Fills judgement.call with the counter keys and costs of its rulebook for this request.
 void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement);
 
-// Decision. The first judgement decides: its action applies over the limit, its failure mode if the store failed. The
-// judgements after it are shadows; they are reported and change nothing.
+// Swaps the judgement that binds most to the front of those that decide. A judgement that refuses the request binds
+// more than one that lets it pass. Of those that refuse, the one with the longest wait binds most; of those that admit,
+// the one with the smallest share left. The first one wins a tie. REQUIRES: all outcomes are there; the judgements that
+// decide come first.
+void put_binding_first(std::span<Judgement> judgements);
+
+// Decision. The first judgement decides: its action applies over the limit, its failure mode if the store failed.
+// Shadows after it are reported and change nothing.
 Decision make_decision(const policy::Selection& selection, const CheckRequest& request,
                        std::span<const Judgement> judgements);
 
