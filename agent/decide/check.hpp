@@ -1,5 +1,5 @@
-// Takes one check from its request to its decision. It knows no protocol: a front end reads the request and writes the
-// answer.
+// Takes one check from its request to its decision. It knows no protocol: a front end (agent/api) reads the request and
+// writes the answer.
 //
 // Thread: one worker's. A Check object is reused and keeps its memory: in the steady state a decision allocates nothing
 // here.
@@ -66,7 +66,7 @@ class Check {
   std::vector<Judgement> judgements_;
   std::vector<StoreAnswer> answers_;
   std::vector<limiter::RulebookCall> calls_;
-  std::size_t judgement_count_ = 0;  // how many elements the running check uses
+  std::size_t judgement_count_ = 0;  // elements that the running check uses
   std::size_t open_ = 0;             // outcomes that the store still owes
 };
 

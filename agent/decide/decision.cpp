@@ -20,7 +20,7 @@ using policy::Role;
 using policy::Rulebook;
 using policy::Selection;
 
-// A random number in [0, 1). The same request id always gives the same number, so a retried request is sampled the same
+// A number in [0, 1): random, or derived from the request id. So a retried request with the same id is sampled the same
 // way.
 double sample_point(std::string_view request_id) {
   std::uint64_t number = 0;
@@ -114,8 +114,9 @@ void name_rulebook(const Rulebook& rulebook, Decision& decision) {
   if (!rulebook.metadata.empty()) decision.metadata = &rulebook.metadata;
 }
 
-// How strict a judgement is about the request. The store charges rulebooks that are enforced together all or not at
-// all, so the strictest one has to answer.
+// How strict a judgement is about the request: 0 admits; 1 is over a limit, but its action lets the request pass; 2
+// fails open; 3 refuses some requests; 4 refuses. The strictest one must answer, because the store charges all
+// rulebooks that are enforced together, or none.
 int strictness(const Judgement& judgement) {
   const Enforcement& enforcement = judgement.rulebook->enforcement;
   if (!judgement.outcome) return enforcement.failure_mode == FailureMode::fail_open ? 2 : 4;
@@ -136,6 +137,8 @@ int strictness(const Judgement& judgement) {
   return 4;
 }
 
+// Whether `a` is stricter than `b`. Equally strict judgements compare by their longest wait, then by the smallest share
+// left. A judgement that the store has not answered counts as stricter than an equally strict answer.
 bool binds_more(const Judgement& a, const Judgement& b) {
   const int by_strictness = strictness(a) - strictness(b);
   if (by_strictness != 0) return by_strictness > 0;

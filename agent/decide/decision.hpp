@@ -25,8 +25,8 @@ struct Judgement {
   limiter::StoreResult<limiter::Outcome> outcome;
 };
 
-// API key. Returns nullptr if the key is missing, malformed, unknown, expired or wrong. It takes equally long whether
-// or not the id exists, so that response times do not reveal ids.
+// API key. Returns nullptr if the key is missing, malformed, unknown, expired or wrong. Unknown ids take as long as
+// known ones, so that response times do not reveal ids.
 const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us);
 
 // Selection is policy::select().
