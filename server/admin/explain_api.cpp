@@ -125,8 +125,8 @@ void append_rulebook(std::string& out, const Selection& selection, const policy:
 std::string answer_of(const Selection& selection, const policy::TenantView& tenant, const ExplainQuestion& question,
                       const store::Revision& revision) {
   std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
-                                json::string_literal(question.tenant_id), revision.number,
-                                allowed_text(selection), reason_of(selection), selection.mode == Mode::shadow);
+                                json::string_literal(question.tenant_id), revision.number, allowed_text(selection),
+                                reason_of(selection), selection.mode == Mode::shadow);
   if (selection.first() != nullptr) append_rulebook(out, selection, tenant, question.request);
   out += ',';
   write_candidates(selection.candidates, out);
