@@ -51,8 +51,7 @@ void read_counters_login(ConfigReader& reader, Config& config) {
                      "needs a place to keep it; add --snapshot-cache");
   if (!config.redis) return;
   if (!config.redis->password_file.empty() || !config.redis->endpoint.password.empty()) {
-    reader.fault(kFlag,
-                 "is a second password beside the one in --counters or --redis-password-file; take that one out");
+    reader.fault(kFlag, "conflicts with the password in --counters or --redis-password-file; remove that password");
   }
   if (!config.server || config.server->cache.empty()) return;
   config.server->login_file = config.redis->login_file = config.server->cache + ".redis";
@@ -88,7 +87,7 @@ void read_unix_path(ConfigReader& reader, Config& config) {
   std::error_code error;
   const auto there = std::filesystem::symlink_status(path.text, error).type();
   if (there != std::filesystem::file_type::socket && there != std::filesystem::file_type::not_found) {
-    reader.fault("listen-unix", "is there and is no socket; it is not replaced: name another path");
+    reader.fault("listen-unix", "exists and is not a socket, so the agent does not replace it; name another path");
   }
 }
 

@@ -85,10 +85,10 @@ void read_token(ConfigReader& reader, policies::ServerOptions& options) {
   struct stat found{};
   if (::access(options.token_file.c_str(), R_OK) != 0 || ::stat(options.token_file.c_str(), &found) != 0) return;
   if ((found.st_mode & S_IWOTH) != 0) {
-    return reader.fault("agent-token-file", "may be written by everybody; take that right away (chmod o-w)");
+    return reader.fault("agent-token-file", "can be written by every user; remove that permission (chmod o-w)");
   }
   if (const auto token = policies::TokenFile(options.token_file).read(); !token) {
-    reader.fault("agent-token-file", fmt::format("is of no use: {}", token.error().text));
+    reader.fault("agent-token-file", fmt::format("cannot be used: {}", token.error().text));
   }
 }
 

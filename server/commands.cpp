@@ -37,7 +37,7 @@ int run_migrate(const Config& config) {
     fmt::print(stderr, "sluice-server migrate: {}: {}\n", report.error().code, report.error().text);
     return 1;
   }
-  fmt::print("schema {} → {}{}\n", report->before, report->after, config.dry_run ? " (dry run: undone)" : "");
+  fmt::print("schema {} → {}{}\n", report->before, report->after, config.dry_run ? " (dry run: rolled back)" : "");
   for (const std::string& name : report->applied) fmt::print("  {}\n", name);
   return 0;
 }

@@ -47,7 +47,7 @@ FetchReply read_reply(const sync::ScopeState& before, bool since_given, const Re
       return read_document(before, since_given, answer->body);
     case 304:
       if (since_given) return NotModified{};
-      return FailedFetch{{"status", "the server answers 304 to a request for the whole state"}};
+      return FailedFetch{{"status", "the server answers 304 to a request for a full snapshot"}};
     case 410:
       if (since_given) return NeedFullSnapshot{"the server does not know the position (410)"};
       [[fallthrough]];

@@ -123,8 +123,8 @@ std::vector<std::string> SyncClient::Impl::degraded() const {
   }
   if (fetch_error_) found.push_back("policies cannot be fetched: " + fetch_error_->text);
   if (refusal_) {
-    const std::string kept =
-        state_ ? fmt::format("those of revision {} decide", state_->head.revision) : "there are none";
+    const std::string kept = state_ ? fmt::format("the policies of revision {} stay in force", state_->head.revision)
+                                    : "no policies are in force";
     found.push_back(fmt::format("the policies of revision {} are refused ({}: {}): {}", refusal_->refused.revision,
                                 refusal_->code, refusal_->text, kept));
   }

@@ -131,7 +131,7 @@ void SyncClient::Impl::on_accepted(FetchResult result) {
   if (!newest && coalescer_.idle()) coalescer_.requested(Clock::now());
   host_.on_confirmed(state_->head);
   open_stream();
-  if (foreign) stream_.drop({"foreign", "the watch stream is of another history than the server's database"});
+  if (foreign) stream_.drop({"foreign", "the watch stream belongs to another history than the server's database"});
   schedule_fetch();
   if (changed) reporter_.send_soon();
 }

@@ -71,7 +71,7 @@ void Reporter::on_reply(const Result<http_client::Response>& result) {
   const auto stored = sync::parse_report_reply(result->body);
   if (!stored) return fail({"reply", "the answer to a report cannot be read: " + stored.error().front().text});
   const std::int64_t before = queue_.last_stored();
-  if (!queue_.stored(*stored)) return fail({"reply", "the answer to a report names one that was never sent"});
+  if (!queue_.stored(*stored)) return fail({"reply", "the answer to a report confirms a report that was never sent"});
   error_.reset();
   backoff_.reset();
   coalescer_.succeeded();

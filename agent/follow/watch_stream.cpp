@@ -75,7 +75,7 @@ void WatchStream::expect_line(milliseconds within) {
   const auto when = Clock::now() + within;
   silence_timer_.set(when, [this, when, within] {
     if (Clock::now() - when > kLate) return expect_line(kAfterLate);
-    drop({"silent", fmt::format("the watch stream has said nothing for {} ms: it is taken for dead", within.count())});
+    drop({"silent", fmt::format("the watch stream was silent for {} ms; the agent opens it again", within.count())});
   });
 }
 

@@ -28,7 +28,7 @@ std::string describe_refusal(const std::string& path, const Faults& faults, std:
                              std::uint64_t revision) {
   std::chrono::sys_time<std::chrono::microseconds> when{std::chrono::microseconds(since_us)};
   return fmt::format(
-      "the bundle {} is refused since {} ({} fault{}; the first: {}): the policies of revision {} decide", path,
+      "the bundle {} is refused since {} ({} fault{}; the first: {}): the policies of revision {} stay in force", path,
       format_timestamp(std::chrono::floor<std::chrono::seconds>(when)), faults.size(), faults.size() == 1 ? "" : "s",
       describe(faults.front()), revision);
 }

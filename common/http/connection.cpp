@@ -143,7 +143,7 @@ void Connection::refuse(const Refusal& refusal) {
   const std::uint64_t slot =
       replies_.open({.close = refusal.close, .head = parser_.is_head(), .http10 = !refusal.close && !parser_.http11()});
   std::string detail(refusal.detail);
-  if (refusal.status == 413) detail += fmt::format(" It takes {} bytes.", parser_.body_limit());
+  if (refusal.status == 413) detail += fmt::format(" The limit is {} bytes.", parser_.body_limit());
   std::string& body = host_->scratch_;
   body.clear();
   write_problem({.status = refusal.status, .type = refusal.type, .detail = detail}, body);

@@ -14,7 +14,7 @@ constexpr std::size_t kKeptStorage = 64UL * 1024;
 
 constexpr Refusal kLengthRequired{411, "/problems/length-required",
                                   "Requests of this method carry Content-Length or Transfer-Encoding: chunked.", false};
-constexpr Refusal kBodyTooLarge{413, "/problems/body-too-large", "The body is larger than this path takes.", false};
+constexpr Refusal kBodyTooLarge{413, "/problems/body-too-large", "The body is too large for this path.", false};
 constexpr Refusal kBadChunks = bad_framing("The body is not the chunked coding, or has trailers.");
 
 }  // namespace

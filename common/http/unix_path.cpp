@@ -41,10 +41,11 @@ Result<> remove_stale(const std::string& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) return errno == ENOENT ? Result<>() : failed(path, errno);
   if (!S_ISSOCK(status.st_mode)) {
-    return failure("address_in_use", fmt::format("cannot listen on {}: a file that is no socket is there", path));
+    return failure("address_in_use", fmt::format("cannot listen on {}: the file exists and is not a socket", path));
   }
   const int error = try_connect(path);
-  if (error == 0) return failure("address_in_use", fmt::format("cannot listen on {}: a process answers there", path));
+  if (error == 0)
+    return failure("address_in_use", fmt::format("cannot listen on {}: another process listens there", path));
   if (error == ENOENT) return {};
   if (error != ECONNREFUSED) return failed(path, error);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed(path, errno);

@@ -15,7 +15,7 @@ bool has_nul(std::string_view text) { return text.find('\0') != std::string_view
 void find_nul(const Value& value, const Place& at, FaultList& faults) {
   switch (value.type()) {
     case Type::string:
-      if (has_nul(value.text())) faults.add(at, "holds the character NUL, which cannot be stored: remove it");
+      if (has_nul(value.text())) faults.add(at, "contains the character NUL, which cannot be stored: remove it");
       return;
     case Type::array:
       for (std::size_t i = 0; i < value.items().size(); ++i) find_nul(value.items()[i], at.item(i), faults);

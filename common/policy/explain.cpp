@@ -28,7 +28,7 @@ std::string narrowness_text(const Term& term) {
 std::string narrower_text(const CompiledPolicy& loser, const Term& term) {
   const auto same = std::ranges::find(loser.scope, term.dimension, &Term::dimension);
   const std::string name = to_string(term.dimension);
-  if (same == loser.scope.end()) return fmt::format("names {}, which this one does not", name);
+  if (same == loser.scope.end()) return fmt::format("names {}, and this policy does not", name);
   const std::string there = narrowness_text(term), here = narrowness_text(*same);
   return fmt::format("is narrower in {}: {}, here {}", name, there, there == here ? "a wider one" : here);
 }
@@ -53,7 +53,7 @@ std::string outranked_text(const CompiledPolicy& winner, const CompiledPolicy& l
       return fmt::format("{} has the higher version: {}, this one {}", winner.id(), winner.rulebook.version,
                          loser.rulebook.version);
     case Criterion::id:
-      return fmt::format("only the ids tell them apart, and {} comes first: give one of the two a priority",
+      return fmt::format("the two differ only in their ids, and {} sorts first: give one of them a priority",
                          winner.id());
   }
   return {};
@@ -78,13 +78,15 @@ std::string decides_text(const Candidate& candidate, bool alone) {
     case Mode::enforce:
       break;
   }
-  return alone ? "the only policy that applies and is no shadow" : "ranks first of those that apply and are no shadow";
+  return alone ? "the only policy that applies and is not in shadow mode"
+               : "ranks first among the policies that apply and are not in shadow mode";
 }
 
 // Why a shadow is not judged: the deciding policy is off, or another shadow or the deciding policy ranks above it.
 std::string shadow_text(const Situation& situation, const CompiledPolicy& policy) {
   const Match& match = situation.match;
-  if (situation.off) return fmt::format("a shadow, not judged: {} decides, and is off", match.decides->id());
+  if (situation.off)
+    return fmt::format("in shadow mode and not judged: the deciding policy {} is off", match.decides->id());
   if (match.shadow) return "a shadow behind another, not judged: " + outranked_text(*match.shadow, policy);
   return "a shadow below the deciding policy, not judged: " + outranked_text(*match.decides, policy);
 }
@@ -101,10 +103,10 @@ std::pair<CandidateOutcome, std::string> outcome_of(const Situation& situation, 
     case Applicability::expired:
       return {CandidateOutcome::expired, "valid_to was " + time_text(policy.valid_to_us)};
     case Applicability::expression_false:
-      return {CandidateOutcome::expression_false, "its match_expr is not true of this request"};
+      return {CandidateOutcome::expression_false, "its match_expr is false for this request"};
     case Applicability::outside_rollout:
       return {CandidateOutcome::outside_rollout,
-              fmt::format("rollout_percent takes the numbers below {}, and this request's is {}", policy.rollout,
+              fmt::format("rollout_percent covers rollout numbers below {}; this request has number {}", policy.rollout,
                           rollout_number(policy, situation.request))};
     case Applicability::applies:
     case Applicability::out_of_scope:  // never a candidate
@@ -112,7 +114,8 @@ std::pair<CandidateOutcome, std::string> outcome_of(const Situation& situation, 
   }
   if (&policy == deciding) return {CandidateOutcome::decides, decides_text(candidate, situation.alone)};
   if (&policy == match.shadow && !situation.off) {
-    return {CandidateOutcome::judged_beside, "a shadow above the deciding policy: judged beside it, changes nothing"};
+    return {CandidateOutcome::judged_beside,
+            "in shadow mode above the deciding policy: judged and reported, but not enforced"};
   }
   if (candidate.mode == Mode::shadow) return {CandidateOutcome::set_aside, shadow_text(situation, policy)};
   return {CandidateOutcome::outranked, outranked_text(*deciding, policy)};

@@ -79,7 +79,7 @@ std::string unknown_dimension(std::string_view name) {
     return fmt::format("{0} needs a name, as in {0}.NAME", family);
   }
   if (name.find_first_of("<>") != std::string_view::npos) {
-    return fmt::format("{} is not a dimension: there is no < or >, values are texts; compare with ==, in or =~",
+    return fmt::format("{} is not a dimension. There is no < or >, because values are texts: compare with ==, in or =~",
                        quoted(name));
   }
   if (const std::string_view sign = meant(kOperatorWords, lower(name)); !sign.empty()) {

@@ -116,7 +116,7 @@ class Parser {
     std::vector<std::string> values;
     do {
       if (!advance()) return false;
-      if (values.empty() && token_.kind == end) return refuse("a list holds at least one value, and this one none");
+      if (values.empty() && token_.kind == end) return refuse("a list needs at least one value; this one is empty");
       if (!token_.is_value()) return refuse(no_value(token_, values.empty() ? "the opening bracket" : "a comma"));
       values.push_back(std::move(token_.value));
       if (!advance()) return false;
@@ -158,7 +158,7 @@ class Parser {
 
   bool whole() {
     if (token_.kind == TokenKind::end) return true;
-    if (token_.kind == TokenKind::close) return refuse("this ) closes nothing: remove it, or open a ( before");
+    if (token_.kind == TokenKind::close) return refuse("this ) has no matching (: remove it, or add a ( before it");
     return refuse(after_comparison(token_, "&&, || or the end"));
   }
 

@@ -37,7 +37,7 @@ std::expected<Snapshot, Faults> SnapshotDraft::build() {
 }
 
 void SnapshotDraft::remove(const ObjectId& name) {
-  if (!try_remove(name)) fault(name, "is not there: the delta does not follow what it is applied to");
+  if (!try_remove(name)) fault(name, "does not exist here: the delta does not fit the snapshot it is applied to");
 }
 
 bool SnapshotDraft::try_remove(const ObjectId& name) {

@@ -65,7 +65,7 @@ void append_texts(std::string& body, const std::vector<std::string>& texts) {
 
 void Probes::show_start(http::Reply& reply) const {
   std::vector<std::string> waits_for = sources_.starting();
-  if (!ready_) waits_for.emplace_back("its listeners");
+  if (!ready_) waits_for.emplace_back("the listeners");
   std::string body = fmt::format(R"({{"status":"{}","waits_for":)", waits_for.empty() ? "started" : "starting");
   append_texts(body, waits_for);
   body += '}';

@@ -34,7 +34,7 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
   reader.require_use("redis-tls-key", !options.tls_cert_file.empty(), "needs its certificate; add --redis-tls-cert");
   if (!options.password_file.empty() && !options.endpoint.password.empty()) {
     reader.fault("redis-password-file",
-                 "is a second password beside the one in --counters; take that one out: rediss://USER:@HOST");
+                 "is a second password; --counters already has one. Remove that one: rediss://USER:@HOST");
   }
   if (none) return std::nullopt;
   return options;

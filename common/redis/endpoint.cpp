@@ -76,8 +76,8 @@ Result<> read_credentials(std::string_view text, Endpoint& endpoint) {
   if (colon == std::string_view::npos) {
     // Some tools read this as a user, others as a password. A wrong guess would leak or misuse a secret.
     return failure("invalid_url",
-                   "what stands before the '@' must be USER:PASSWORD, or :PASSWORD for the default user (USER: where "
-                   "the password comes from a file)");
+                   "the part before '@' must be USER:PASSWORD, or :PASSWORD for the default user, or USER: if a file "
+                   "has the password");
   }
   Result<std::string> user = percent_decode(text.substr(0, colon), "user");
   if (!user) return std::unexpected(user.error());
@@ -115,7 +115,7 @@ Result<> read_host(std::string_view text, Endpoint& endpoint) {
   if (host.empty()) return failure("invalid_url", fmt::format("the host is missing: write {}", kForms));
   if (!std::ranges::all_of(host, [](char c) { return is_alphanumeric(c) || c == '-' || c == '.' || c == '_'; })) {
     return failure("invalid_url",
-                   "the host holds a character that no host has: in a user or a password, write '@' as %40, '/' as "
+                   "the host contains an invalid character: in a user or a password, write '@' as %40, '/' as "
                    "%2F, ':' as %3A");
   }
   endpoint.host = host;

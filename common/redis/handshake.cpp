@@ -94,7 +94,7 @@ Result<std::optional<ServerInfo>> Handshake::feed(std::string_view bytes) {
     const Result<const Reply*> reply = reader_.next();
     if (!reply) return std::unexpected(reply.error());
     if (*reply == nullptr) break;
-    if (done_ == steps_.size()) return failure("protocol", "the server sent more replies than it was asked for");
+    if (done_ == steps_.size()) return failure("protocol", "the server sent more replies than there were commands");
     if (Result<> taken = take(steps_[done_++], **reply); !taken) return std::unexpected(taken.error());
   }
   if (done_ < steps_.size()) return std::nullopt;
@@ -126,13 +126,14 @@ Error Handshake::explain(Step step, const Reply& reply) const {
     return {"refused", fmt::format("the server has no connection left: {} (see its maxclients)", quoted)};
   }
   if (code == "LOADING") return {"loading", fmt::format("the server is loading its data: {}", quoted)};
-  if (code == "BUSY") return {"busy", fmt::format("the server is held up by a script: {}", quoted)};
+  if (code == "BUSY") return {"busy", fmt::format("the server is busy with a script: {}", quoted)};
   if (code == "MASTERDOWN") return {"masterdown", fmt::format("the replica has lost its primary: {}", quoted)};
   if (code == "DENIED") return {"denied", fmt::format("the server is in protected mode: {}", quoted)};
   if (code == "NOAUTH") return {"authentication", "the server demands a password, and none was given"};
   if (code == "NOPERM") {
-    return {"permission", fmt::format("the user '{}' may not run what a connection begins with ({}): grant it +info",
-                                      user_.empty() ? "default" : user_, quoted)};
+    return {"permission",
+            fmt::format("the user '{}' may not run the commands that open a connection ({}): grant it +info",
+                        user_.empty() ? "default" : user_, quoted)};
   }
   switch (step) {
     case Step::auth:
@@ -141,7 +142,8 @@ Error Handshake::explain(Step step, const Reply& reply) const {
                           user_.empty() ? std::string("password") : fmt::format("user '{}' or its password", user_),
                           quoted)};
     case Step::select:
-      return {"database", fmt::format("the server has no database {} for us ({})", database_, quoted)};
+      return {"database",
+              fmt::format("the server has no database {}, or the user may not select it ({})", database_, quoted)};
     default:
       return {"protocol", fmt::format("the server answers the greeting with an error: {}", quoted)};
   }

@@ -95,7 +95,7 @@ std::optional<ObjectView> read_object(Words& words, Sha256Digest& hash) {
 
 std::unexpected<Error> malformed(const Words& words) {
   return failure("state_malformed",
-                 fmt::format("not a state that this version keeps, from byte {} on", words.offset()));
+                 fmt::format("not a state file of this version, or damaged at byte {}", words.offset()));
 }
 
 }  // namespace

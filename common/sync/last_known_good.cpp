@@ -135,12 +135,12 @@ std::expected<std::optional<LastKnownGood::Found>, std::string> LastKnownGood::r
   if (!text) return std::unexpected(because(path));
   const std::size_t head_size = text->find('\n') + 1;
   const auto generation = generation_in(*text);
-  if (!generation || head_size == 0) return std::unexpected(path + ": does not begin as a last-known-good file does");
+  if (!generation || head_size == 0) return std::unexpected(path + ": is not a file with a last good state");
   const std::string head = text->substr(0, head_size);
   text->erase(0, head_size);
   Found found{.content = std::move(*text), .generation = *generation, .written = written};
   if (head != head_of(found.generation, found.content)) {
-    return std::unexpected(path + ": its content does not have the length and the checksum that it should have");
+    return std::unexpected(path + ": its content does not match its length and checksum");
   }
   return found;
 }
@@ -192,7 +192,8 @@ Result<> LastKnownGood::lock() {
   if (!file) return unwritable(path);
   if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return unwritable(path);
-    return failure("snapshot_file_locked", fmt::format("{}: another process keeps its last good state here", path_));
+    return failure("snapshot_file_locked",
+                   fmt::format("{}: another process holds the lock of these state files", path_));
   }
   generation_ = 0;
   next_ = Slot::first;

@@ -59,7 +59,7 @@ class ReportReader {
   }
 
   std::string read_name(json::Fields& fields, std::string_view name, bool required) {
-    if (required) fields.require(name, "whose report this is");
+    if (required) fields.require(name, "it identifies the agent");
     const auto text = fields.text(name, kMaxAgentNameBytes);
     if (!text) return {};
     if (is_visible(*text) && !(required && text->empty())) return std::string(*text);
@@ -109,7 +109,7 @@ class ReportReader {
     report.from = from.value_or(WallTime());
     report.to = to.value_or(WallTime());
     if (!out_.reports.empty() && report.number != 0 && report.number <= out_.reports.back().number) {
-      fields.fault("number", fmt::format("the numbers of reports must increase: {} stands behind {}", report.number,
+      fields.fault("number", fmt::format("the numbers of reports must increase: {} follows {}", report.number,
                                          out_.reports.back().number));
     }
     fields.each("counts", false,
@@ -149,7 +149,7 @@ class ReportReader {
   std::string read_id(json::Fields& fields, std::string_view name, bool required) {
     const auto text = fields.text(name, kMaxAgentNameBytes);
     if (text && !is_id(*text) && (required || !text->empty())) {
-      fields.fault(name, fmt::format("{} is no id", quoted(*text)));
+      fields.fault(name, fmt::format("{} is not a valid id: use 1 to 63 of a-z 0-9 . -", quoted(*text)));
     }
     return std::string(text.value_or(""));
   }

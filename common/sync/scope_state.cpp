@@ -29,8 +29,8 @@ std::optional<ObjectIdView> given_twice(const std::vector<Edit>& edits) {
 Result<std::vector<Edit>> checked_edits(const SnapshotDocument& document) {
   std::vector<Edit> edits = edits_of(document);
   if (const auto twice = given_twice(edits)) {
-    return failure("duplicate_object",
-                   fmt::format("the state of revision {} has {} twice", document.head.revision, describe(*twice)));
+    return failure("duplicate_object", fmt::format("the snapshot of revision {} contains {} twice",
+                                                   document.head.revision, describe(*twice)));
   }
   return edits;
 }
@@ -39,8 +39,8 @@ Result<Applied> checked(Applied applied, const SnapshotDocument& document) {
   const Checksum& is = applied.state.objects.checksum();
   if (is == document.checksum) return applied;
   return failure("checksum_mismatch",
-                 fmt::format("the {} objects of revision {} add up to checksum {}, and the server's "
-                             "is {}: something is missing, too much, or not what it was",
+                 fmt::format("the {} objects of revision {} have the checksum {}, but the server sent {}: objects are "
+                             "missing, extra or changed",
                              applied.state.objects.size(), document.head.revision, is.hex(), document.checksum.hex()));
 }
 
@@ -49,7 +49,7 @@ Result<Applied> checked(Applied applied, const SnapshotDocument& document) {
 Result<Applied> replace(const ScopeState& before, const SnapshotDocument& whole) {
   if (whole.since) {
     return failure("whole_state_expected",
-                   fmt::format("this is what changed since revision {}, not a whole state", *whole.since));
+                   fmt::format("expected a full snapshot, got a delta since revision {}", *whole.since));
   }
   auto edits = checked_edits(whole);
   if (!edits) return std::unexpected(std::move(edits.error()));
@@ -67,9 +67,9 @@ Result<Applied> replace(const ScopeState& before, const SnapshotDocument& whole)
 }
 
 Result<Applied> apply(const ScopeState& before, const SnapshotDocument& delta) {
-  if (!delta.since) return failure("delta_expected", "this is a whole state, not what changed since a revision");
+  if (!delta.since) return failure("delta_expected", "expected a delta, got a full snapshot");
   if (*delta.since != before.head.revision) {
-    return failure("delta_not_next", fmt::format("the delta leads on from revision {}, and the state is that of {}",
+    return failure("delta_not_next", fmt::format("the delta starts from revision {}, but the state is at revision {}",
                                                  *delta.since, before.head.revision));
   }
   auto edits = checked_edits(delta);

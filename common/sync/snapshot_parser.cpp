@@ -62,7 +62,7 @@ class SnapshotReader {
     fields.require("objects", "the list of objects, which may be empty");
     fields.each("objects", false, [&](const json::Value& value, const json::Place& at) { read_object(value, at); });
     if (!out_.since && fields.present("removed")) {
-      fields.fault("removed", "only a delta, which has since, removes something");
+      fields.fault("removed", "only a delta (a document with since) may have removed");
     }
     fields.each("removed", false, [&](const json::Value& value, const json::Place& at) { read_removed(value, at); });
   }
@@ -89,7 +89,7 @@ class SnapshotReader {
     const std::size_t faults_before = faults_.count();
     fields.require("kind", synced_names());
     fields.require("tenant_id", "\"\" where the object belongs to no tenant");
-    fields.require("id", "what the object is called");
+    fields.require("id", "the id of the object");
     const auto kind = fields.choice("kind", &synced_kind_from, synced_names());
     const auto tenant_id = fields.text("tenant_id", kMaxNameBytes);
     const auto id = fields.text("id", kMaxNameBytes);

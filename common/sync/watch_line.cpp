@@ -31,7 +31,7 @@ void read_tenants(json::Fields& fields, json::FaultList& faults, Heartbeat& out)
   LiveAgents& live = out.live_agents.emplace();
   for (const json::Member& member : tenants.members()) {
     if (!is_id(member.name) && member.name != kEveryTenant) {
-      tenants.fault(member.name, fmt::format("{} is no id of a tenant", quoted(member.name)));
+      tenants.fault(member.name, fmt::format("{} is not a valid tenant id", quoted(member.name)));
     }
     const auto agents = tenants.integer(member.name, 0, std::numeric_limits<std::int64_t>::max());
     if (agents) live.emplace(member.name, *agents);

@@ -56,8 +56,8 @@ const MetricTable<WorkerSlots>& worker_redis_metrics() {
       {"sluice_redis_connected", kGauge, "1 while every worker's connection to Redis is up, else 0.",
        [](const WorkerSlots& slots) { return slots.all(&WorkerMetrics::redis_connected).value_or(false) ? 1 : 0; }},
       {"sluice_redis_eviction_policy_ok", kGauge,
-       "1 if Redis never evicts keys (maxmemory-policy noeviction), 0 if it may evict counters. Absent until Redis "
-       "was asked.",
+       "1 if Redis never evicts keys (maxmemory-policy noeviction), 0 if it may evict counters. Absent until the agent "
+       "has read the setting from Redis.",
        [](const WorkerSlots& slots) -> std::optional<double> {
          const auto good = slots.all(&WorkerMetrics::redis_eviction_policy_ok);
          return good ? std::optional(*good ? 1.0 : 0.0) : std::nullopt;

@@ -109,10 +109,9 @@ class Writer {
   Fault taken_by_another(Kind kind, const store::ObjectKey& key, std::size_t index) {
     if (store::find(tx_, kind, key.tenant_id, key.id)) throw Raced();
     if (kind == Kind::override_) {
-      return {"/overrides",
-              fmt::format("override {} of tenant {} replaces numbers of a limit and for an identity for which an "
-                          "override outside of the bundle does, or did until a moment ago",
-                          key.id, key.tenant_id)};
+      return {"/overrides", fmt::format("an override outside of the bundle is for the same limit and identity as "
+                                        "override {} of tenant {}; it may have expired seconds ago",
+                                        key.id, key.tenant_id)};
     }
     if (info(kind).local_id) throw Raced();
     return {fmt::format("/{}/{}/id", info(kind).table(), index),
@@ -175,9 +174,10 @@ class Writer {
                   "GROUP BY tenant_id HAVING count(*) > $2 ORDER BY tenant_id",
                   postgres::text_array(tenants), policy::kMaxUnindexedPolicies)) {
       faults.push_back(
-          {"/policies", fmt::format("tenant {} would have {} policies whose scope no index can use, and so are "
-                                    "asked for every request; there may be {}: name another dimension",
-                                    row[0].c_str(), row[1].c_str(), policy::kMaxUnindexedPolicies)});
+          {"/policies",
+           fmt::format("tenant {} would have {} policies that no index can find, and at most {} are allowed, because "
+                       "every request is matched against all of them: name another dimension",
+                       row[0].c_str(), row[1].c_str(), policy::kMaxUnindexedPolicies)});
     }
     if (!faults.empty()) body_.refuse(std::move(faults));
   }

@@ -69,10 +69,9 @@ class Check {
 
  private:
   void refer(const Kept& from, std::string_view kind, std::string_view id) {
-    faults_.push_back(
-        {"", fmt::format("{} {} of tenant {} is not in the bundle and would be removed, but {} {} uses it: keep "
-                         "the one, or remove the other first",
-                         kind, id, from.tenant_id, from.kind, from.id)});
+    faults_.push_back({"", fmt::format("{} {} of tenant {} is not in the bundle and would be removed, but {} {} uses "
+                                       "it: add it to the bundle, or remove its user first",
+                                       kind, id, from.tenant_id, from.kind, from.id)});
   }
 
   void read_policies() {

@@ -67,8 +67,8 @@ class Reader {
       wanted_.setting = std::move(document);
     } else {
       faults_.push_back({"/mode",
-                         "the mode of the whole platform is another one, and is not this token's to change: leave "
-                         "mode out, or let it be what it is"});
+                         "mode differs from the platform's mode, and this token may not change that: leave mode out, "
+                         "or repeat the present mode"});
     }
   }
 
@@ -83,13 +83,13 @@ class Reader {
       const auto found = known.find(item.id);
       if (found == known.end() && !may_create) {
         fault("organizations", i, "id",
-              fmt::format("there is no organization {}, and only {} can make one", quoted(item.id),
+              fmt::format("there is no organization {}, and only {} can create one", quoted(item.id),
                           auth::roles_with(auth::Permission::manage_organizations)));
       } else if (found != known.end() && found->second.document != document &&
                  caller.reach() < auth::Level::organization) {
         fault("organizations", i, "name",
-              fmt::format("organization {} differs, and the token is limited to tenants: leave "
-                          "organizations out, or as they are",
+              fmt::format("organization {} differs from the stored one, and the token is limited to tenants: leave "
+                          "organizations out, or repeat them unchanged",
                           quoted(item.id)));
       }
       wanted_.of(Kind::organization)
@@ -138,16 +138,16 @@ class Reader {
 
   void check_tenant(std::size_t i, const Tenant& item, const store::StoredObject* before) {
     if (before == nullptr && context_.principal.reach() < auth::Level::organization) {
-      fault("tenants", i, "id", fmt::format("there is no tenant {} among those of the token", quoted(item.id)));
+      fault("tenants", i, "id", fmt::format("there is no tenant {} in the token's scope", quoted(item.id)));
     } else if (item.organization_id.empty()) {
       fault("tenants", i, "organization_id", "organization_id is missing: every tenant belongs to an organization");
     } else if (before != nullptr && before->key.organization_id != item.organization_id) {
       fault("tenants", i, "organization_id",
-            fmt::format("tenant {} belongs to organization {}, and does not move to another", quoted(item.id),
+            fmt::format("tenant {} belongs to organization {}, and cannot move to another one", quoted(item.id),
                         before->key.organization_id));
     } else if (!options_.organization_id.empty() && item.organization_id != options_.organization_id) {
       fault("tenants", i, "organization_id",
-            fmt::format("the call is about organization {} only", quoted(options_.organization_id)));
+            fmt::format("?organization_id limits the call to organization {}", quoted(options_.organization_id)));
     } else if (!context_.principal.organization_id.empty() &&
                item.organization_id != context_.principal.organization_id) {
       fault("tenants", i, "organization_id", fmt::format("there is no organization {}", quoted(item.organization_id)));

@@ -25,7 +25,7 @@ void check_free(postgres::Transaction& tx, const identity::Binding& binding) {
               binding.service_account, binding.id);
   if (rows.empty()) return;
   const std::string text =
-      fmt::format("binding {} is for service account {} of namespace {} already: change that one, or delete it",
+      fmt::format("binding {} already exists for service account {} of namespace {}: change or delete it",
                   quoted(rows[0][0].c_str()), quoted(binding.service_account), quoted(binding.namespace_));
   throw http::Refusal(409, "exists", text, {{"/service_account", text}});
 }

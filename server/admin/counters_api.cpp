@@ -96,9 +96,9 @@ Subject read_subject(Context& context) {
   subject.policy_id = read_optional_id(fields, "policy_id");
   subject.plan_id = read_optional_id(fields, "plan_id");
   if (subject.tenant_id.empty()) subject.tenant_id = tenant_of(context, Kind::override_);
-  if (subject.tenant_id.empty()) fields.require("tenant_id", "whose policy or plan it is");
+  if (subject.tenant_id.empty()) fields.require("tenant_id", "the tenant of the policy or plan");
   if (!fields.present("plan_id")) {
-    fields.require("policy_id", "counters belong to a policy, or with plan_id to the calls that name a plan");
+    fields.require("policy_id", "name the policy, or with plan_id the plan that checks name");
   }
   if (!subject.policy_id.empty() && !subject.plan_id.empty()) {
     fields.fault("plan_id", "policy_id and plan_id are both given: counters belong to one of them");
@@ -168,7 +168,7 @@ void check_identity(Question& question) {
   for (const auto& [dimension, value] : question.subject.given) {
     if (std::ranges::find(known, dimension) != known.end()) continue;
     faults.push_back({fmt::format("/identity/{}", to_string(dimension)),
-                      fmt::format("is no dimension of the key, which has {}", list_of(known))});
+                      fmt::format("is not a dimension of the counter key; its dimensions are {}", list_of(known))});
   }
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
 }
@@ -202,7 +202,7 @@ Answer read_counters(Context& context) {
   const auto outcome = link.judge(call);
   if (!outcome) {
     throw http::Refusal(503, "counters-unavailable",
-                        fmt::format("Redis could not be asked ({}); try again.", to_string(outcome.error().fault)), {},
+                        fmt::format("Redis could not be read ({}); try again.", to_string(outcome.error().fault)), {},
                         "Retry-After: 1\r\n");
   }
   std::vector<std::string> limits(program.limits.size());  // in the order of the plan

@@ -178,8 +178,8 @@ void check_unindexed(postgres::Transaction& tx, const Policy& item) {
   if (rows[0][0].as<std::size_t>() < policy::kMaxUnindexedPolicies) return;
   http::refuse_fault(
       422, "/scope",
-      fmt::format("tenant {} has {} policies already whose scope no index can use (none but org, tenant and "
-                  "\"*\"), and so are asked for every request: name another dimension",
+      fmt::format("tenant {} already has {} policies that no index can find, because their scopes name only org, "
+                  "tenant or \"*\"; every request is matched against all of them. Name another dimension",
                   quoted(item.tenant_id), policy::kMaxUnindexedPolicies));
 }
 
@@ -209,10 +209,10 @@ void check_target(postgres::Transaction& tx, const Override& item, const std::st
       "AND id <> $3",
       item.tenant_id, target, item.id);
   if (rows.empty()) return;
-  const std::string text = fmt::format(
-      "override {} replaces numbers of the same limit for the same identity: {}", quoted(rows[0][0].c_str()),
-      rows[0][1].as<bool>() ? "it has ended and is about to be removed, so try again in some seconds"
-                            : "change that one, or delete it");
+  const std::string text =
+      fmt::format("override {} is for the same limit and the same identity: {}", quoted(rows[0][0].c_str()),
+                  rows[0][1].as<bool>() ? "it has expired and will be removed within seconds, so try again then"
+                                        : "change that one, or delete it");
   throw http::Refusal(409, "exists", text, {{"/identity", text}});
 }
 

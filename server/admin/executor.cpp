@@ -25,25 +25,25 @@ FinishedAnswer unavailable(const Call& call, std::string detail, std::string_vie
 }
 
 FinishedAnswer raced(const Call& call) {
-  return http::problem(
-      http::Refusal(409, "raced",
-                    "Another call changed the same at the same time, or the id is taken; look, and try "
-                    "again."),
-      call.request_id);
+  return http::problem(http::Refusal(409, "raced",
+                                     "Another call changed this object at the same time, or the id is taken. Read the "
+                                     "object again, then repeat the call."),
+                       call.request_id);
 }
 
 void check_permission(const auth::Principal& principal, const Route& route) {
   if (!auth::allows(principal.role, route.permission)) {
     throw http::Refusal(
         403, "forbidden",
-        fmt::format("This needs the permission {}, which {} does not have; these roles do: {}.",
+        fmt::format("This route needs the permission {}. The role {} does not have it; these roles do: {}.",
                     to_string(route.permission), to_string(principal.role), auth::roles_with(route.permission)));
   }
   if (principal.reach() < route.level) {
-    throw http::Refusal(403, "forbidden",
-                        route.level == auth::Level::platform
-                            ? "This is about the whole platform; the token is limited to an organization."
-                            : "This is about the whole organization; the token is limited to tenants.");
+    throw http::Refusal(
+        403, "forbidden",
+        route.level == auth::Level::platform
+            ? "This route needs a token for the whole platform; this token is limited to an organization."
+            : "This route needs a token for the whole organization; this token is limited to tenants.");
   }
 }
 
@@ -99,10 +99,10 @@ auth::Principal Executor::identify(postgres::Transaction& tx, const Call& call) 
     const auto wait = throttle_.failed(call.source, now_us);
     if (wait.count() > 0) {
       throw http::Refusal(429, "too-many-failures",
-                          "Too many failed authentications from this address; a good token still works.", {},
+                          "Too many failed authentications from this address. A valid token is still accepted.", {},
                           fmt::format("Retry-After: {}\r\n", wait.count()));
     }
-    throw http::Refusal(401, "unauthorized", "A valid admin token is needed: Authorization: Bearer sla_….", {},
+    throw http::Refusal(401, "unauthorized", "Send a valid admin token: Authorization: Bearer sla_….", {},
                         "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
   }
   tx.enter(principal->scope());
@@ -190,15 +190,15 @@ FinishedAnswer Executor::failed(const std::exception& error, const Call& call) {
   switch (failure) {
     case postgres::FailureClass::in_doubt:
       return unavailable(call,
-                         "PostgreSQL was lost while committing: the change may or may not be there. Repeat the call "
-                         "with the same Idempotency-Key, or look.",
+                         "The connection to PostgreSQL was lost during the commit: the change may or may not be "
+                         "stored. Repeat the call with the same Idempotency-Key, or read the object.",
                          "in-doubt");
     case postgres::FailureClass::timeout:
       return unavailable(call, "Another change held a lock for too long; nothing was changed.", "busy");
     case postgres::FailureClass::referenced:
       return http::problem(http::Refusal(409, "referenced",
-                                         "Something that refers to it, or that it refers to, was changed at the same "
-                                         "time; look, and try again."),
+                                         "An object that refers to this one, or that this one refers to, was changed "
+                                         "at the same time. Read it, then repeat the call."),
                            call.request_id);
     case postgres::FailureClass::away:
     case postgres::FailureClass::full:
@@ -208,7 +208,7 @@ FinishedAnswer Executor::failed(const std::exception& error, const Call& call) {
       break;
   }
   return http::problem(
-      http::Refusal(500, "internal", "Something unexpected went wrong; the log has it under the request id."),
+      http::Refusal(500, "internal", "The server failed unexpectedly. Its log names the cause under the request id."),
       call.request_id);
 }
 

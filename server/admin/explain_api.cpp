@@ -52,7 +52,7 @@ void read_explain_question(Context& context, const json::Value& body, ExplainQue
   if (faults.count() > 0) http::refuse_faults(422, faults.take());
   question.tenant_id = body_tenant(context, body, Kind::policy);
   if (question.tenant_id.empty())
-    http::refuse_fault(422, "/tenant_id", "tenant_id is missing: whose policies shall judge it?");
+    http::refuse_fault(422, "/tenant_id", "tenant_id is missing: name the tenant of the policies");
   read_request(*request, question);
 }
 

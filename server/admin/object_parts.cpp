@@ -45,7 +45,7 @@ std::string required_tenant(const Context& context, Kind kind) {
   if (info(kind).local_id && tenant.empty()) {
     http::refuse_fault(
         422, "?tenant_id",
-        fmt::format("tenant_id is missing: the ids of {} are unique within a tenant only", info(kind).table()));
+        fmt::format("tenant_id is missing: ids of {} are unique only within a tenant", info(kind).table()));
   }
   return tenant;
 }
@@ -83,11 +83,13 @@ void check_conditions(const Call& call, const store::StoredObject* found) {
     throw http::Refusal(
         412, "precondition-failed",
         found == nullptr
-            ? "There is no such object, so If-Match cannot hold."
-            : fmt::format("It has version {} by now; read it again, and repeat your change on that.", found->version));
+            ? "There is no such object, so no version can match If-Match."
+            : fmt::format("The object has version {} now. Read it again, and repeat your change on that version.",
+                          found->version));
   }
   if (!call.if_none_match.empty() && found != nullptr && names(call.if_none_match, etag(*found), Comparison::weak)) {
-    throw http::Refusal(412, "precondition-failed", "It exists already, and If-None-Match says it must not.");
+    throw http::Refusal(412, "precondition-failed",
+                        "The object exists already, and If-None-Match demands that it does not.");
   }
 }
 
@@ -126,9 +128,9 @@ std::string body_tenant(const Context& context, const json::Value& body, Kind ki
   const std::string_view said = body.text_of("tenant_id");
   if (said.empty()) return tenant_of(context, kind);
   if (!asked.empty() && asked != said) {
-    http::refuse_fault(
-        422, "/tenant_id",
-        fmt::format("the body says {}, the query {}: let them agree, or leave one out", quoted(said), quoted(asked)));
+    http::refuse_fault(422, "/tenant_id",
+                       fmt::format("the body says {}, but the query says {}: make them equal, or leave one out",
+                                   quoted(said), quoted(asked)));
   }
   return std::string(said);
 }
@@ -143,9 +145,11 @@ json::Value placed(json::Tree& tree, const json::Value& body, Kind kind, const s
       added.push_back({name, tree.string(value)});
     } else if (const json::Value* const given = body.find(name);
                given->type() == json::Type::string && given->text() != value) {
-      faults.push_back({fmt::format("/{}", name),
-                        fmt::format("the body says {}, the call {}: let them agree, or leave it out of the body",
-                                    quoted(given->text()), quoted(value))});
+      faults.push_back(
+          {fmt::format("/{}", name),
+           fmt::format(
+               "the body says {}, but the path or the query says {}: make them equal, or leave it out of the body",
+               quoted(given->text()), quoted(value))});
     }
   };
   if (info(kind).in_tenant()) place("tenant_id", tenant_id);
@@ -173,7 +177,7 @@ Answer store(Context& context, const Draft& draft, const store::StoredObject& be
   if (draft.key.organization_id != before.key.organization_id || draft.key.tenant_id != before.key.tenant_id) {
     http::refuse_fault(
         422, info(before.key.kind).in_tenant() ? "/tenant_id" : "/organization_id",
-        fmt::format("a {} does not move to another owner: make a new one there", info(before.key.kind).name));
+        fmt::format("a {} cannot move to another owner: create a new one there", info(before.key.kind).name));
   }
   if (draft.document == before.document) return show(before, draft.warnings);
   if (draft.rules != nullptr) context.compiled.push_back(draft.rules);

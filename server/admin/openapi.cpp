@@ -36,7 +36,7 @@ openapi::Operation open_operation(std::string_view path) {
           .path = path,
           .open = true,
           .head = true,
-          .successes = {{"200", {"As asked.", {}}}},
+          .successes = {{"200", {"The answer.", {}}}},
           .problems = {kEverywhere.begin(), kEverywhere.end()}};
 }
 
@@ -103,13 +103,13 @@ class Rules {
     if (route_.changes()) headers.push_back("Idempotency-Replayed");
     std::vector<std::string_view> created = headers;
     created.push_back("Location");
-    std::string_view done = takes("cursor") ? "A page." : "As it is now.";
-    if (is("PUT")) done = "Replaced, or as it was already.";
-    if (is("PATCH")) done = "Changed, or as it was already.";
+    std::string_view done = takes("cursor") ? "A page." : "The present state.";
+    if (is("PUT")) done = "Replaced, or unchanged because it was the same.";
+    if (is("PATCH")) done = "Changed, or unchanged because it was the same.";
     return {{"200", {done, headers}},
             {"201", {"Created.", created}},
-            {"204", {"It is gone.", headers}},
-            {"304", {"It still is what If-None-Match names.", {"X-Request-Id", "ETag"}}}};
+            {"204", {"Deleted.", headers}},
+            {"304", {"Unchanged: the version is the one that If-None-Match names.", {"X-Request-Id", "ETag"}}}};
   }
 
   std::map<std::string_view, std::string_view> problems() const {

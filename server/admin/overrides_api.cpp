@@ -32,14 +32,14 @@ json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value&
   if (given != nullptr && given->type() == json::Type::string) {
     const auto end = parse_timestamp(given->text());
     if (end && end->time_since_epoch().count() <= context.now_us) {
-      faults.push_back({"/expires_at", "lies in the past: the override would never be in force"});
+      faults.push_back({"/expires_at", "is in the past: the override would never apply"});
     }
   }
   if (ttl == nullptr || ttl->type() == json::Type::null) return json::edited(tree, body, kDropped);
   const auto end = ttl->type() == json::Type::string ? end_of(ttl->text(), context.now_us) : std::nullopt;
   if (!end) faults.push_back({"/ttl", "must be a duration from 1ms to 36500d, such as \"24h\""});
   if (given != nullptr && given->type() != json::Type::null) {
-    faults.push_back({"/ttl", "ttl and expires_at are both given: say one of them"});
+    faults.push_back({"/ttl", "ttl and expires_at are both given: leave one out"});
   }
   if (!end || !faults.empty()) return json::edited(tree, body, kDropped);
   const json::Member expires_at{"expires_at", tree.string(format_timestamp(*end))};
@@ -89,10 +89,9 @@ void require_known(Context& context, Kind kind, const std::string& tenant, const
 
 counters::Publisher& require_publisher(Context& context) {
   if (context.publisher != nullptr) return *context.publisher;
-  throw http::Refusal(
-      503, "no-counters",
-      "This server was told of no Redis, so it has no counters and no overrides: start it with --counters "
-      "redis://HOST:PORT/DB, the Redis that the agents count in.");
+  throw http::Refusal(503, "no-counters",
+                      "This server has no Redis, so it has no counters and no overrides: start it with --counters "
+                      "redis://HOST:PORT/DB, the agents' Redis.");
 }
 
 Answer list_overrides(Context& context) {

@@ -46,7 +46,9 @@ std::string cut_page(std::vector<store::StoredObject>& found, const store::Page&
   return cursor_behind(found.back().key.tenant_id, found.back().key.id);
 }
 
-void refuse_cursor() { http::refuse_fault(400, "?cursor", "cursor is the text `next` of the page before, unchanged"); }
+void refuse_cursor() {
+  http::refuse_fault(400, "?cursor", "cursor must be the `next` of the previous page, unchanged");
+}
 
 void check_choice(std::string_view parameter, std::string_view value, std::span<const std::string_view> choices) {
   if (std::ranges::find(choices, value) != choices.end()) return;

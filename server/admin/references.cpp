@@ -39,8 +39,8 @@ void refuse_referenced(postgres::Transaction& tx, const store::ObjectKey& key) {
     }
   }
   if (found.empty()) return;
-  const std::string detail =
-      fmt::format("{} {} is in use: delete or change what errors names first.", info(key.kind).name, key.id);
+  const std::string detail = fmt::format("{} {} is in use. First delete or change the objects that `errors` lists.",
+                                         info(key.kind).name, key.id);
   throw http::Refusal(409, "referenced", detail, std::move(found));
 }
 

@@ -87,7 +87,7 @@ void read_query(std::string_view query, Call& call) {
     if (!is_among(name, call.route->parameters)) {
       faults.push_back(
           {pointer, call.route->parameters.empty()
-                        ? fmt::format("this takes no parameters in the query, and so no {}", quoted(name))
+                        ? fmt::format("this route has no query parameters; got {}", quoted(name))
                         : fmt::format("there is no parameter {}; there are {}", quoted(name), call.route->parameters)});
     } else if (std::ranges::find(call.query, name, &std::pair<std::string, std::string>::first) != call.query.end()) {
       faults.push_back({pointer, "is given more than once"});
@@ -117,7 +117,7 @@ void read_call(const sluice::http::Request& request, Found& found, Call& call) {
     throw http::Refusal(404, "not-found", "There is no such path; /openapi.json lists all of them.");
   }
   if (found.route == nullptr) {
-    throw http::Refusal(405, "method-not-allowed", fmt::format("This path has {}.", found.allow), {},
+    throw http::Refusal(405, "method-not-allowed", fmt::format("This path accepts only {}.", found.allow), {},
                         fmt::format("Allow: {}\r\n", found.allow));
   }
   call.route = found.route;
@@ -236,8 +236,8 @@ void AdminService::give_up_late_calls() {
            http::problem(
                http::Refusal(503, harmless ? "busy" : "in-doubt",
                              harmless ? "PostgreSQL did not answer in time; nothing was changed."
-                                      : "PostgreSQL did not answer in time: the change may or may not come. Repeat the "
-                                        "call with the same Idempotency-Key, or look.",
+                                      : "PostgreSQL did not answer in time: the change may or may not be stored. "
+                                        "Repeat the call with the same Idempotency-Key, or read the object.",
                              {}, "Retry-After: 1\r\n"),
                call->call.request_id));
   }

@@ -15,16 +15,16 @@ namespace {
 
 void refuse_beyond(const auth::Principal& giver, const auth::TokenDocument& token) {
   if (const auto fault = auth::grant_fault(giver, auth::principal_of(token))) {
-    throw http::Refusal(403, "forbidden", fmt::format("A token never hands out more than it has: {}.", *fault));
+    throw http::Refusal(403, "forbidden", fmt::format("A token cannot grant more than it has: {}.", *fault));
   }
 }
 
 auth::TokenDocument read_new(Context& context, const json::Value& body, auth::TokenType type) {
   Faults faults;
   auth::TokenDocument token = auth::read_token(body, type, context.principal, faults);
-  if (is_given(body, "id")) faults.push_back({"/id", "a token's id is made by the server: leave it out"});
+  if (is_given(body, "id")) faults.push_back({"/id", "the server makes the id of a token: leave id out"});
   if (token.expires_at && token.expires_at->time_since_epoch().count() <= context.now_us) {
-    faults.push_back({"/expires_at", "this is past: the token would open nothing"});
+    faults.push_back({"/expires_at", "is in the past: the token would never be valid"});
   }
   check_places(context.tx, body, token.organization_id, token.tenant_ids, faults);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
@@ -36,13 +36,14 @@ void check_unchanged(const auth::TokenDocument& before, const auth::TokenDocumen
   const auto check = [&faults](bool same, std::string_view name) {
     if (same) return;
     faults.push_back({fmt::format("/{}", name),
-                      fmt::format("{} stays as it was made: make another token, and revoke this one", name)});
+                      fmt::format("{} cannot be changed: create another token, and revoke this one", name)});
   };
   check(after.id == before.id, "id");
   check(after.role == before.role, "role");
   check(after.organization_id == before.organization_id, "organization_id");
   check(after.tenant_ids == before.tenant_ids, "tenant_ids");
-  if (before.revoked && !after.revoked) faults.push_back({"/revoked", "revoking is final: make another token"});
+  if (before.revoked && !after.revoked)
+    faults.push_back({"/revoked", "a revoked token stays revoked: create another token"});
 }
 
 // A locked token that the call changes or deletes.
@@ -69,7 +70,7 @@ Target lock_target(Context& context, auth::TokenType type) {
 [[noreturn]] void refuse_last() {
   throw http::Refusal(
       409, "last-admin",
-      "This is the last live platform_admin token: make another one first, or nobody could make any more.");
+      "This is the last live platform_admin token. Create another one first, or nobody could create tokens any more.");
 }
 
 }  // namespace

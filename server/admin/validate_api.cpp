@@ -55,8 +55,8 @@ ValidateQuestion read_validate_question(Context& context, const json::Value& bod
   const json::Place root;
   json::Fields fields(body, root, faults);
   read_optional_id(fields, "tenant_id");
-  fields.require("kind", "what the object shall be: plan, policy, tenant, organization or key");
-  fields.require("object", "the body to be checked; or send a whole bundle, which has a format");
+  fields.require("kind", "the kind of the object: plan, policy, tenant, organization or key");
+  fields.require("object", "the object to check; to check a bundle, send it as the whole body, with its member format");
   ValidateQuestion question;
   if (const auto kind = fields.text("kind", 64)) {
     question.resource = resource_of(*kind);

@@ -65,7 +65,7 @@ std::int64_t read_version(const Call& call) {
   json::FaultList faults;
   const json::Place root;
   json::Fields fields(read_body(call, tree), root, faults);
-  fields.require("version", "the one to write anew, as versions lists them");
+  fields.require("version", "the version to restore");
   const auto version = fields.integer("version", 1, kNewest);
   fields.reject_unknown();
   if (faults.count() > 0) http::refuse_faults(422, faults.take());
@@ -131,8 +131,9 @@ Answer roll_back(Context& context, const Resource& resource) {
                        fmt::format("there is no version {} of {} {}", version, info(key.kind).name, quoted(key.id)));
   }
   if (rows[0][4].is_null()) {
-    http::refuse_fault(422, "/version",
-                       fmt::format("version {} is the removal: name one before it, or delete it", version));
+    http::refuse_fault(
+        422, "/version",
+        fmt::format("version {} is the removal of the object: name an earlier version, or delete the object", version));
   }
   json::Tree tree;
   const Draft draft = resource.draft(context.tx, tree.parse(rows[0][4].c_str()).value());

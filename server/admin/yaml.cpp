@@ -107,7 +107,8 @@ class Writer final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     if (at_name()) refuse(mark, "a name must be written out: it cannot be an alias");
     const Anchored* const target = anchor < anchors_.size() ? &anchors_[anchor] : nullptr;
-    if (target == nullptr || target->size == 0) refuse(mark, "the alias refers to what it is a part of, or to a name");
+    if (target == nullptr || target->size == 0)
+      refuse(mark, "the alias refers to a node that contains it, or to a name");
     aliased_ += target->size;
     if (aliased_ > kMaxAliasedBytes) {
       refuse(mark,
@@ -145,7 +146,7 @@ class Writer final : public YAML::EventHandler {
 
   [[noreturn]] void refuse(const YAML::Mark& mark, std::string text) { throw Refused{fault_at(mark, std::move(text))}; }
   [[noreturn]] void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
-    refuse(mark, fmt::format("the tag {} is not known here: of tags there are !!str, !!map and !!seq", quoted(tag)));
+    refuse(mark, fmt::format("the tag {} is not supported; supported are !!str, !!map and !!seq", quoted(tag)));
   }
 
   void check_depth(const YAML::Mark& mark, std::size_t below) {
@@ -217,7 +218,7 @@ class Writer final : public YAML::EventHandler {
 };
 
 Fault too_large() {
-  return {"", fmt::format("YAML may have {} MiB: apply it in parts, or send JSON", kMaxYamlBytes >> 20), 1, 1};
+  return {"", fmt::format("YAML may have at most {} MiB: apply it in parts, or send JSON", kMaxYamlBytes >> 20), 1, 1};
 }
 
 // The largest number of brackets that are open at the same time, including those in texts. The parser keeps all of them
@@ -238,7 +239,7 @@ std::optional<Fault> fault_of_text(std::string_view text) {
   if (!is_utf8(text)) return Fault{"", "the text is not UTF-8", 1, 1};
   if (text.find('\0') != std::string_view::npos) return Fault{"", "the text holds the byte NUL", 1, 1};
   if (open_brackets(text) > kMaxOpenBrackets) {
-    return Fault{"", fmt::format("more than {} brackets stand open at once", kMaxOpenBrackets), 1, 1};
+    return Fault{"", fmt::format("more than {} brackets are open at the same time", kMaxOpenBrackets), 1, 1};
   }
   return std::nullopt;
 }

@@ -73,13 +73,12 @@ std::expected<std::string, std::string> json_of_plain(std::string_view text) {
     if (std::from_chars(text.data() + 2, text.data() + text.size(), value, base).ec == std::errc()) {
       return std::to_string(value);
     }
-    return std::unexpected(fmt::format("{} is larger than any number here may be", quoted(text)));
+    return std::unexpected(fmt::format("{} is too large for a number", quoted(text)));
   }
   std::string_view bare = text;
   take(bare, "-+");
   if (is_one_of(bare, {".inf", ".Inf", ".INF"}) || is_one_of(text, {".nan", ".NaN", ".NAN"})) {
-    return std::unexpected(
-        fmt::format("{} is no number that counts; write it in quotes where a text is meant", quoted(text)));
+    return std::unexpected(fmt::format("{} is not a finite number; put it in quotes if it is a text", quoted(text)));
   }
   std::string json;
   json::append_string(json, text);

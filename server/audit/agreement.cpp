@@ -21,7 +21,7 @@ constexpr std::string_view kTrailAndVersions = R"(
 SELECT kind, tenant_id, id, version,
        CASE WHEN v.revision IS NULL THEN 'is in audit, but not in versions'
             WHEN a.revision IS NULL THEN 'is in versions, but not in audit'
-            ELSE 'is another in versions than in audit' END
+            ELSE 'differs between versions and audit' END
 FROM versions v FULL JOIN (SELECT kind, tenant_id, object_id AS id, version, organization_id, revision, actor_id, made_at,
                                   after FROM audit) a USING (kind, tenant_id, id, version, organization_id)
 WHERE (v.revision, v.actor_id, v.made_at, v.document IS NULL)
@@ -32,14 +32,14 @@ constexpr std::string_view kChangesAndVersions = R"(
 SELECT kind, tenant_id, id, version,
        CASE WHEN v.revision IS NULL THEN 'is in changes, but not in versions'
             WHEN c.revision IS NULL THEN 'is in versions, but not in changes'
-            ELSE 'is another in versions than in changes' END
+            ELSE 'differs between versions and changes' END
 FROM versions v FULL JOIN changes c USING (kind, tenant_id, id, version, organization_id)
 WHERE (v.revision, v.document IS NULL) IS DISTINCT FROM (c.revision, c.removed))";
 
 // The state before a change must equal the version before it. Keys are left out because of their fingerprint, settings
 // because their version 1 is not in versions.
 constexpr std::string_view kBeforeAndVersions = R"(
-SELECT a.kind, a.tenant_id, a.object_id, a.version, 'does not begin where the version before it ended'
+SELECT a.kind, a.tenant_id, a.object_id, a.version, 'has a `before` that differs from the previous version'
 FROM audit a LEFT JOIN versions v
   ON (v.kind, v.tenant_id, v.id, v.version, v.organization_id) =
      (a.kind, a.tenant_id, a.object_id, a.version - 1, a.organization_id)
@@ -49,8 +49,8 @@ WHERE a.kind <> 'key' AND v.document::text IS DISTINCT FROM a.before AND a.kind 
 // history.
 constexpr std::string_view kObjectsAndVersions = R"(
 SELECT '{1}', tenant_id, id, coalesce(o.version, v.version),
-       CASE WHEN o.version IS NULL THEN 'is the last version, and the object is gone without one'
-            WHEN v.version IS NULL THEN 'is an object without this version'
+       CASE WHEN o.version IS NULL THEN 'is the last version, but the object was removed without a version for that'
+            WHEN v.version IS NULL THEN 'is stored as an object, but not in versions'
             ELSE 'is an object that differs from its last version' END
 FROM {0} o FULL JOIN (SELECT DISTINCT ON (tenant_id, id, organization_id) tenant_id, id, organization_id, version, document FROM versions
                       WHERE kind = '{1}' ORDER BY tenant_id, id, organization_id, version DESC) v
@@ -62,13 +62,13 @@ WHERE CASE WHEN o.version IS NULL THEN v.document IS NOT NULL
 // Every revision up to the newest must have changes, numbered from 1.
 constexpr std::string_view kRevisions = R"(
 SELECT coalesce(revision, 0),
-       CASE WHEN revision <= last THEN 'has not the changes that it was made of' ELSE 'is newer than the newest' END
+       CASE WHEN revision <= last THEN 'has missing changes' ELSE 'is later than the newest revision' END
 FROM (SELECT revision.revision AS last FROM revision) head
 CROSS JOIN (SELECT revision, count(*) AS rows, min(ordinal) AS first, max(ordinal) AS final,
                    lag(revision, 1, 0::bigint) OVER (ORDER BY revision) AS before FROM changes GROUP BY revision) r
 WHERE revision > last OR before <> revision - 1 OR first <> 1 OR final <> rows
 UNION ALL
-SELECT last, 'has not the changes that it was made of'
+SELECT last, 'has missing changes'
 FROM (SELECT revision.revision AS last FROM revision) head
 WHERE last > 0 AND NOT EXISTS (SELECT FROM changes WHERE revision = last))";
 

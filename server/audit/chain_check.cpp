@@ -49,14 +49,14 @@ void ChainCheck::check(const TrailRow& row) {
   const std::int64_t seq = row.fields.seq;
   if (seq > wanted) {
     return fail(ChainFault::Kind::missing, wanted,
-                rows_text(wanted, seq - 1) + " missing: somebody removed what was there");
+                rows_text(wanted, seq - 1) + " missing: removed from the middle of the chain");
   }
   if (seq < wanted) {
     return fail(ChainFault::Kind::repeated, seq,
-                fmt::format("row {} does not belong: the chain is at row {}", seq, wanted));
+                fmt::format("row {} does not belong here: row {} was expected", seq, wanted));
   }
   if (!row.in_form || store::chained(report_.end.hash, row.fields) != row.hash) {
-    fail(ChainFault::Kind::changed, seq, fmt::format("row {} was changed: its hash does not fit it", seq));
+    fail(ChainFault::Kind::changed, seq, fmt::format("row {} was changed: its hash does not match its content", seq));
     report_.stray = Stray{.tenant_id = std::string(row.fields.tenant_id),
                           .kind = std::string(row.fields.kind),
                           .object_id = std::string(row.fields.object_id),
@@ -67,10 +67,7 @@ void ChainCheck::check(const TrailRow& row) {
   }
   if (saved_ && saved_->seq == seq && saved_->hash != row.hash) {
     fail(ChainFault::Kind::rewritten, seq,
-         fmt::format(
-             "row {} is not the one that the saved head was taken from: the chain was rewritten, here or further "
-             "up",
-             seq));
+         fmt::format("row {} differs from the saved head: this row or an earlier one was rewritten", seq));
   }
 }
 
@@ -82,7 +79,7 @@ void ChainCheck::check_swap(const TrailRow& row) {
   const Sha256Digest here = changed_->hash_at(seq, report_.end.hash);
   if (here != row.hash && here != changed_->hash && changed_->hash_at(seq, row.hash) != changed_->hash) return;
   const std::int64_t at = report_.fault->seq;
-  fail(ChainFault::Kind::swapped, at, fmt::format("row {} holds what belongs to row {}: they were swapped", at, seq));
+  fail(ChainFault::Kind::swapped, at, fmt::format("row {} has the content of row {}: they were swapped", at, seq));
   report_.stray.reset();
   changed_.reset();
 }
@@ -91,21 +88,22 @@ void ChainCheck::check_end(const std::optional<ChainHead>& kept) {
   const ChainHead& end = report_.end;
   if (kept && kept->seq > end.seq) {
     return fail(ChainFault::Kind::truncated, end.seq + 1,
-                rows_text(end.seq + 1, kept->seq) + " missing at the end: audit_heads knows of more");
+                rows_text(end.seq + 1, kept->seq) + " missing at the end: the head in audit_heads is a later row");
   }
   if (saved_ && saved_->seq > end.seq) {
     return fail(ChainFault::Kind::truncated, end.seq + 1,
-                rows_text(end.seq + 1, saved_->seq) + " missing at the end: the saved head is of a longer chain");
+                rows_text(end.seq + 1, saved_->seq) + " missing at the end: the saved head is a later row");
   }
   if (kept && kept->seq < end.seq) {
     return fail(ChainFault::Kind::added, kept->seq + 1,
-                rows_text(kept->seq + 1, end.seq) + " added behind the head that audit_heads has");
+                rows_text(kept->seq + 1, end.seq) + " added after the head in audit_heads");
   }
   if (!kept && end.seq > 0) {
     return fail(ChainFault::Kind::head, end.seq, "audit_heads has no head of this chain: somebody removed it");
   }
   if (kept && kept->hash != end.hash) {
-    fail(ChainFault::Kind::head, end.seq, fmt::format("row {} is not the head that audit_heads has", end.seq));
+    fail(ChainFault::Kind::head, end.seq,
+         fmt::format("row {} is the last row, but audit_heads has another hash for it", end.seq));
   }
 }
 

@@ -39,9 +39,9 @@ void print(const VerifyReport& report, std::ostream& out) {
     out << fmt::format("The audit trail is broken; the first bad row is row {} of {}.\n", broken->fault->seq,
                        label(broken->organization_id));
   } else if (!report.good()) {
-    out << "The audit trail's chains hold, but other tables differ from the trail.\n";
+    out << "The chains of the audit trail are intact, but other tables differ from the trail.\n";
   } else {
-    out << fmt::format("{} rows in {} chains: all as they were written.\n", report.rows, report.chains.size());
+    out << fmt::format("{} rows in {} chains: the audit trail is intact.\n", report.rows, report.chains.size());
   }
 }
 

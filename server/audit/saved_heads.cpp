@@ -37,7 +37,7 @@ void read_head(const json::Value& value, const json::Place& place, json::FaultLi
     fields.fault("organization_id", fmt::format("{} is no id of an organization", quoted(*organization)));
   }
   if (organization && !heads.emplace(*organization, head).second) {
-    fields.fault("organization_id", fmt::format("{} has a head already; leave one", quoted(*organization)));
+    fields.fault("organization_id", fmt::format("{} is listed twice; leave one head", quoted(*organization)));
   }
   fields.reject_unknown();
 }

@@ -61,7 +61,9 @@ void TrailReader::split() {
     }
   }
   end_column();
-  if (column != kColumns) throw pqxx::failure("a row of audit has another number of columns than this program knows");
+  if (column != kColumns)
+    throw pqxx::failure(
+        "a row of the table audit has an unexpected number of columns: the database belongs to another version");
 }
 
 std::int64_t TrailReader::number(std::size_t column) {

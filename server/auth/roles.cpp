@@ -77,7 +77,7 @@ postgres::Scope Principal::scope() const {
 }
 
 std::optional<std::string> grant_fault(const Principal& giver, const Principal& token) {
-  if (!allows(giver.role, Permission::grant)) return "your role grants nothing";
+  if (!allows(giver.role, Permission::grant)) return "your role may not grant tokens";
   if (token.role < giver.role) {
     return fmt::format("a token of role {} cannot grant {}", to_string(giver.role), to_string(token.role));
   }

@@ -44,8 +44,8 @@ Result<> Publisher::start() {
     if (!keeps(found->maxmemory_policy) && !options_.allow_evicting) {
       return failure(
           "evicts",
-          fmt::format("Redis' maxmemory-policy is \"{}\": it may drop overrides and counters, and limits with "
-                      "them. Set it to noeviction, or start with --allow-evicting-redis.",
+          fmt::format("Redis' maxmemory-policy is \"{}\": Redis may evict overrides and counters, and then limits are "
+                      "not enforced exactly. Set it to noeviction, or start with --allow-evicting-redis.",
                       found->maxmemory_policy));
     }
   }
@@ -190,12 +190,12 @@ void Publisher::note_policy(const std::string& maxmemory_policy) {
     log_.info("redis_keeps", "Redis' maxmemory-policy is noeviction now; overrides are published again.");
     return;
   }
-  log_.write(
-      options_.allow_evicting ? telemetry::LogLevel::warn : telemetry::LogLevel::error, "redis_evicts",
-      options_.allow_evicting
-          ? "Redis may drop overrides and counters, and limits with them: --allow-evicting-redis allows that."
-          : "Redis may drop overrides and counters: nothing is published until its maxmemory-policy is noeviction.",
-      {{"maxmemory_policy", maxmemory_policy}});
+  log_.write(options_.allow_evicting ? telemetry::LogLevel::warn : telemetry::LogLevel::error, "redis_evicts",
+             options_.allow_evicting ? "Redis may evict overrides and counters, and then limits are not enforced "
+                                       "exactly; --allow-evicting-redis allows that."
+                                     : "Redis may evict overrides and counters: the server publishes no overrides "
+                                       "until maxmemory-policy is noeviction.",
+             {{"maxmemory_policy", maxmemory_policy}});
 }
 
 // Counts the rows of the outbox. Every kTidyEvery also removes expired overrides.
@@ -304,7 +304,7 @@ bool Publisher::publish_outbox(pqxx::connection& connection) {
 std::vector<std::string> Publisher::degraded() const {
   if (!link_.ready()) return {"Redis is not reachable: changes of overrides are published once it is"};
   if (!may_publish()) {
-    return {"Redis may drop overrides, so none are published: set its maxmemory-policy to noeviction"};
+    return {"Redis may evict overrides, so the server publishes none: set maxmemory-policy to noeviction"};
   }
   return {};
 }

@@ -15,7 +15,7 @@ namespace sluice::server::counters {
 namespace {
 
 [[noreturn]] void fail(const Faults& faults) {
-  throw RulesFault(fmt::format("what is stored does not compile: {}: {}", faults.front().pointer, faults.front().text));
+  throw RulesFault(fmt::format("stored documents do not compile: {}: {}", faults.front().pointer, faults.front().text));
 }
 
 // Reads the policy ('p') or plan ('l') from a counter key: ":p=orders" or ":l=pro" follows the hash tag. The first '}'

@@ -89,7 +89,7 @@ std::string write_token_review(std::string_view token, std::string_view audience
 }
 
 Review judge_token_review(const Result<kubernetes::ApiResponse>& answer, std::string_view audience) {
-  if (!answer) return away(fmt::format("Kubernetes cannot be asked: {}", answer.error().text));
+  if (!answer) return away(fmt::format("Kubernetes could not be reached: {}", answer.error().text));
   if (answer->status == 401 || answer->status == 403) {
     return away(
         fmt::format("Kubernetes does not let this server review tokens; bind the ClusterRole "

@@ -109,7 +109,7 @@ std::string unknown_text(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Override& known : kOverrides) names.push_back(known.name);
   const std::string_view hint = sluice::nearest(name, names);
-  if (!hint.empty()) return fmt::format("is no setting; did you mean {}?", hint);
+  if (!hint.empty()) return fmt::format("is not a setting; did you mean {}?", hint);
   return fmt::format("is no setting; there are {}", fmt::join(names, ", "));
 }
 

@@ -50,7 +50,7 @@ std::optional<Skip> find_clash(const Pod& pod) {
   if (find_item(pod.containers(), "name", kContainer) ||
       (!sidecar && find_item(pod.init_containers(), "name", kContainer))) {
     return skip(SkipReason::name_clash,
-                fmt::format("it has a container called {} that the injector did not make: rename it", kContainer));
+                fmt::format("it has a container called {} that the injector did not add: rename it", kContainer));
   }
   for (const std::string_view volume : kVolumes) {
     if (!sidecar && find_item(items(pod.spec(), "volumes"), "name", volume)) {

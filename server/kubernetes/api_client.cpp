@@ -36,7 +36,8 @@ Result<std::string> read_small_file(const std::string& path) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (file.bad()) return failure("token", fmt::format("{} cannot be read", path));
-  if (text.size() > kMaxFileBytes) return failure("token", fmt::format("{} is larger than a token can be", path));
+  if (text.size() > kMaxFileBytes)
+    return failure("token", fmt::format("{} is larger than 65536 bytes; it must hold one token", path));
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.pop_back();
   if (text.empty()) return failure("token", fmt::format("{} is empty", path));
   return text;

@@ -14,24 +14,24 @@
 namespace sluice::server::sync {
 namespace {
 
-constexpr std::string_view kNeeded = "A valid agent token is needed: Authorization: Bearer slg_….";
+constexpr std::string_view kNeeded = "Send a valid agent token: Authorization: Bearer slg_….";
 
 http::Refusal too_many(std::int64_t seconds) {
   return {429,
           "too-many-failures",
-          "Too many failed authentications from this address; a good token still works.",
+          "Too many failed authentications from this address. A valid token is still accepted.",
           {},
           fmt::format("Retry-After: {}\r\n", seconds)};
 }
 
 http::Refusal unbound(const identity::PodIdentity& pod) {
-  return {
-      403, "unbound",
-      fmt::format("No binding says whose policies service account {} of namespace {} gets. A platform_admin makes "
-                  "one: POST /v1/admin/bindings with {{\"namespace\":{},\"service_account\":{},\"tenant_ids\":[…]}}; "
-                  "service_account \"*\" is for all of the namespace.",
-                  quoted(pod.service_account), quoted(pod.namespace_), quoted(pod.namespace_),
-                  quoted(pod.service_account))};
+  return {403, "unbound",
+          fmt::format("Service account {} of namespace {} has no binding, so it gets no policies. A platform_admin "
+                      "creates one: POST /v1/admin/bindings with "
+                      "{{\"namespace\":{},\"service_account\":{},\"tenant_ids\":[…]}}; service_account "
+                      "\"*\" binds the whole namespace.",
+                      quoted(pod.service_account), quoted(pod.namespace_), quoted(pod.namespace_),
+                      quoted(pod.service_account))};
 }
 
 }  // namespace
@@ -54,23 +54,24 @@ AgentAuthenticator::AuthResult AgentAuthenticator::authenticate_pod(const SyncSt
                                                                     std::string_view token,
                                                                     const identity::TokenClaims& claims) {
   if (reviewer_ == nullptr) {
-    refuse(credentials,
-           fmt::format("{} This server was started without --kubernetes, and cannot tell who has the token of a "
-                       "service account.",
-                       kNeeded));
+    refuse(
+        credentials,
+        fmt::format("{} This server was started without --kubernetes, so it cannot verify tokens of service accounts.",
+                    kNeeded));
   }
   const std::string& audience = reviewer_->options().audience;
   if (!claims.is_for(audience)) {
-    refuse(credentials,
-           fmt::format("This token is not for the audience {}, but for [{}]: give the agent a projected token "
-                       "with that audience.",
-                       quoted(audience), fmt::join(claims.audiences, ", ")));
+    refuse(
+        credentials,
+        fmt::format(
+            "The token has the audiences [{1}], but not {0}: give the agent a projected token with the audience {0}.",
+            quoted(audience), fmt::join(claims.audiences, ", ")));
   }
   const identity::KnownReviewPtr known = credentials.review ? credentials.review : reviewer_->known(token);
   if (!known) return {.token = nullptr, .query = Query::kubernetes};
   const identity::Review& review = known->review;
   if (review.outcome == identity::Review::Outcome::away) {
-    throw http::Refusal(503, "unavailable", fmt::format("Who has this token cannot be told now. {}.", review.why), {},
+    throw http::Refusal(503, "unavailable", fmt::format("Kubernetes cannot verify this token now: {}.", review.why), {},
                         "Retry-After: 1\r\n");
   }
   if (review.outcome == identity::Review::Outcome::bad) refuse(credentials, fmt::format("{}.", review.why));

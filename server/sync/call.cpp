@@ -12,7 +12,8 @@ void SyncCall::read(const sluice::http::Request& request) {
   if (route == SyncRoute::snapshot || route == SyncRoute::watch) positions = positions_of(route, request.query);
   agent_id = agent_id_of(request.header("sluice-agent"));
   if (agent_id.empty() && route == SyncRoute::watch) {
-    http::refuse_fault(400, "Sluice-Agent", "a watch names its agent: Sluice-Agent: <agent_id>");
+    http::refuse_fault(400, "Sluice-Agent",
+                       "the header is missing: a watch must name its agent, Sluice-Agent: <agent_id>");
   }
   credentials.authorization = request.header("authorization");
   gzip = takes_gzip(request.header("accept-encoding"));

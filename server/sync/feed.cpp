@@ -162,9 +162,10 @@ bool Feed::run_round() {
   if (good) ++statistics_.rounds;
   if (statistics_.following.exchange(good) != good && !first) {
     if (good) {
-      log_.info("feed_back", "Policy sync follows PostgreSQL again.", {{"revision", statistics_.revision.load()}});
+      log_.info("feed_back", "Policy sync reads PostgreSQL again.", {{"revision", statistics_.revision.load()}});
     } else {
-      log_.warn("feed_lost", "Policy sync does not follow PostgreSQL: agents are served what is in memory.");
+      log_.warn("feed_lost",
+                "Policy sync cannot read PostgreSQL: agents get the policies in memory, and no later changes.");
     }
   }
   {
@@ -197,13 +198,15 @@ bool Feed::advance() {
         publish(std::move(advance.state));
         return true;
       }
-      log_.warn("history_changed", "PostgreSQL is not where it was: everything is read again.",
+      log_.warn("history_changed",
+                "PostgreSQL has another history than before (a restored backup, or a failover): the server reads all "
+                "objects again, and agents get full snapshots.",
                 {{"revision", state_->head().revision}});
     }
     SyncState full = read_full(tx);
     full.epoch = state_ ? state_->epoch + 1 : 1;
     ++statistics_.full_reads;
-    log_.info("feed_loaded", "Policy sync has read everything.",
+    log_.info("feed_loaded", "Policy sync has read all objects from PostgreSQL.",
               {{"revision", full.head().revision}, {"objects", full.objects.size()}});
     publish(std::move(full));
     return true;
@@ -271,8 +274,8 @@ std::vector<std::string> Feed::degraded() const {
   const bool hangs = busy_since != 0 && now_ms() - busy_since > std::chrono::milliseconds(kHangs).count();
   if (statistics_.following && !hangs) return {};
   if (!loaded_ && statistics_.failures == 0 && !hangs) return {};  // the feed has just started
-  if (!loaded_) return {"policy sync has no state yet, as PostgreSQL was not reachable: agents are answered 503"};
-  return {"policy sync does not follow PostgreSQL: agents are served what is in memory"};
+  if (!loaded_) return {"policy sync has no policies yet, because PostgreSQL cannot be reached: agents get 503"};
+  return {"policy sync cannot read PostgreSQL: agents get the policies in memory, and no later changes"};
 }
 
 }  // namespace sluice::server::sync

@@ -20,7 +20,7 @@ const telemetry::MetricTable<Feed::Statistics>& feed_metrics() {
        "result",
        {{"ok", &Counted::rounds}, {"error", &Counted::failures}}},
       {"sluice_feed_full_reads_total", kCounter,
-       "How often the server read all objects: at its start, and where PostgreSQL has another history.",
+       "How often the server read all objects: at its start, and after it found that PostgreSQL has another history.",
        &Counted::full_reads},
   };
   return table;

@@ -55,7 +55,7 @@ std::optional<sluice::sync::Position> position_of(const std::map<std::string_vie
   if (revision == given.end() && chain == given.end()) return std::nullopt;
   if (revision == given.end() || chain == given.end()) {
     http::refuse_fault(400, fmt::format("?{}", chain == given.end() ? names.chain : names.revision),
-                       fmt::format("{} and {} belong together: give both, or neither", names.revision, names.chain));
+                       fmt::format("{} and {} must be given together, or not at all", names.revision, names.chain));
   }
   auto position = sluice::sync::parse_position(revision->second, chain->second, names);
   if (!position) throw http::Refusal(400, "invalid", position.error().text);
@@ -80,10 +80,11 @@ SyncRoute sync_route_of(std::string_view method, std::string_view path) {
   const auto* const found = std::ranges::find(kRoutes, path, &RouteOf::path);
   if (found == kRoutes.end()) {
     throw http::Refusal(404, "not-found",
-                        "There is no such path; agents have /v1/sync/snapshot, /watch, /report and /counters.");
+                        "There is no such path. Paths for agents: /v1/sync/snapshot, /v1/sync/watch, /v1/sync/report, "
+                        "/v1/sync/counters.");
   }
   if (found->method != method) {
-    throw http::Refusal(405, "method-not-allowed", fmt::format("This path has {}.", found->method), {},
+    throw http::Refusal(405, "method-not-allowed", fmt::format("This path accepts only {}.", found->method), {},
                         fmt::format("Allow: {}\r\n", found->method));
   }
   return found->route;

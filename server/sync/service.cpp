@@ -96,7 +96,7 @@ void SyncService::resume(const CallPtr& call) {
 void SyncService::answer_call(const CallPtr& call) {
   if (!state_) {
     if (query_first(call)) return;  // the feed's first round is running
-    throw unavailable("This server could not read anything from PostgreSQL yet.");
+    throw unavailable("The server has not read its policies from PostgreSQL yet.");
   }
   auto token = authenticate(call);
   if (!token) return;  // the call continues after the query to PostgreSQL or Kubernetes
@@ -169,8 +169,9 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
       case History::Relation::foreign:
         if (query_history(call)) return;
         ++statistics_.fetched_resync;
-        throw http::Refusal(410, "resync",
-                            "This revision is not of PostgreSQL's history: fetch the whole, without since.");
+        throw http::Refusal(
+            410, "resync",
+            "This revision is not part of the server's history. Fetch a full snapshot, without `since`.");
     }
   }
   documents_.get(state_, SyncScope::of(token.caller), since, call->gzip,
@@ -182,7 +183,7 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
 bool SyncService::query_history(const CallPtr& call) {
   if (query_first(call)) return true;
   if (call->query == SyncCall::DatabaseQuery::failed) {
-    throw unavailable("PostgreSQL could not be asked whether its history has the revision that was named.");
+    throw unavailable("PostgreSQL cannot be reached, so the server cannot check the revision in the request.");
   }
   return false;
 }
@@ -251,12 +252,12 @@ void SyncService::take_report(SyncCall& call, const AgentToken& token,
 void SyncService::answer_counters(const CallPtr& call) {
   if (!options_.counters.given()) {
     throw http::Refusal(404, "no-counters-login",
-                        "This server has no login to the counters' Redis to hand out: start it with "
-                        "--agents-redis-password-file, or the agent with --redis-password-file.");
+                        "This server has no Redis login for agents: start it with --agents-redis-password-file, or "
+                        "start the agent with --redis-password-file.");
   }
   const auto login = options_.counters.document();
   if (!login) {
-    log_.error("counters_login_failed", "The login that agents are handed cannot be read.",
+    log_.error("counters_login_failed", "The Redis login for agents cannot be read; agents get 503.",
                {{"code", login.error().code}, {"reason", login.error().text}});
     throw unavailable("The login to the counters' Redis cannot be read; the server's log says why.");
   }

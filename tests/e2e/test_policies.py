@@ -107,7 +107,7 @@ def test_explain_says_what_became_of_every_candidate(client: Client, what: str, 
     front, behind = body["candidates"]
     assert (front["policy_id"], front["outcome"], front["plan_id"]) == (f"front-{what}", outcome, "generous")
     assert (behind["policy_id"], behind["outcome"], behind["policy_version"]) == (f"behind-{what}", "decides", 1)
-    assert front["why"] and behind["why"] == "the only policy that applies and is no shadow"
+    assert front["why"] and behind["why"] == "the only policy that applies and is not in shadow mode"
     assert "candidates_omitted" not in body
 
 

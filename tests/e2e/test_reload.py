@@ -179,7 +179,7 @@ def test_a_refused_file_is_explained_and_the_former_policies_decide(start: Start
     assert (kept["faults"], kept["revision"]) == (len(faults), 1)
     [text] = degraded(agent)
     assert str(path_of(agent)) in text and "is refused since 20" in text and faults[0]["pointer"] in text
-    assert f"{len(faults)} fault" in text and "the policies of revision 1 decide" in text
+    assert f"{len(faults)} fault" in text and "the policies of revision 1 stay in force" in text
 
     rename_over(path_of(agent), text_of(bundle_of(key, 6)))
     wait_for_revision(agent, 2)

@@ -216,7 +216,7 @@ def test_a_large_bundle_of_somebody_who_may_is_read(admin: AdminClient) -> None:
 
 def test_a_refusal_of_framing_has_the_headers_of_every_answer(server: Server) -> None:
     reply = framed(server, posted(server, "/plans", b"", length=10 * MIB))
-    assert reply is not None and f"It takes {MIB} bytes." in reply.json()["detail"]
+    assert reply is not None and f"The limit is {MIB} bytes." in reply.json()["detail"]
     assert (reply.headers["cache-control"], reply.headers["x-content-type-options"]) == ("no-store", "nosniff")
 
 

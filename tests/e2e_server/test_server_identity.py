@@ -212,7 +212,7 @@ def test_while_kubernetes_is_away_a_good_answer_goes_on_to_its_end_and_streams_s
         kubernetes.stop()
         stranger = agent_of(server, kubernetes.add(namespace)).fetch()
         assert stranger.status == 503 and stranger.headers["retry-after"] == "1", stranger
-        assert "cannot be asked" in stranger.body["detail"]
+        assert "could not be reached" in stranger.body["detail"]
         with agent.watch() as watch:
             known = agent.fetch().status
             assert known == 304 or time.monotonic() - began > 3

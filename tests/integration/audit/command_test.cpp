@@ -48,7 +48,7 @@ TEST_CASE("a whole trail: a line for each chain, and 0") {
   const std::string hash = store.tamper("SELECT encode(hash, 'hex') FROM audit_heads WHERE organization_id = 'acme'");
   CHECK(run.out.find("(platform): 1 rows, head 1 ") == 0);
   CHECK(run.out.find("\nacme: 3 rows, head 3 " + hash + "\n") != std::string::npos);
-  CHECK(run.out.find("6 rows in 3 chains: all as they were written.") != std::string::npos);
+  CHECK(run.out.find("6 rows in 3 chains: the audit trail is intact.") != std::string::npos);
   CHECK(run.errors.empty());
 }
 

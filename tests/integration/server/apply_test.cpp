@@ -238,7 +238,7 @@ TEST_CASE_FIXTURE(Applied, "nobody applies beyond his scope: what is foreign is 
         as(acme, fmt::format(R"({{"format":"sluice/v1","organizations":[{{"id":"{}"}}]}})", id));
     CHECK(answer.status == 422);
     CHECK(faulty(answer) == "/organizations/0/id");
-    CHECK(at(answer, "/errors/0/detail").find("only platform_admin can make one") != std::string::npos);
+    CHECK(at(answer, "/errors/0/detail").find("only platform_admin can create one") != std::string::npos);
   }
   const std::string shop_only = token("org_admin", R"("organization_id":"acme","tenant_ids":["shop"])");
   for (const std::string_view id : {"kiosk", "nobody"}) {

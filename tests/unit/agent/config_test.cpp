@@ -224,7 +224,7 @@ TEST_CASE("A Unix socket's path is short enough, in a folder that is there, and 
   const Folder folder;
   CHECK(mentions(only_fault("--listen-unix", {"--listen-unix", "/tmp/" + std::string(120, 'x')}), "107 bytes"));
   CHECK(mentions(only_fault("--listen-unix", {"--listen-unix", folder.path("none/s.sock")}), "folder"));
-  CHECK(mentions(only_fault("--listen-unix", {"--listen-unix", folder.file("data")}), "no socket"));
+  CHECK(mentions(only_fault("--listen-unix", {"--listen-unix", folder.file("data")}), "not a socket"));
   CHECK(good({"--listen-unix", folder.path("s.sock")}).listen_unix == folder.path("s.sock"));
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un stale{.sun_family = AF_UNIX, .sun_path = {}};

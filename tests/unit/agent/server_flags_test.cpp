@@ -125,11 +125,11 @@ TEST_CASE("the login to Redis comes from the server where it is asked to, and is
   CHECK(given.read({"--server", "https://a"})->redis->login_file.empty());
   CHECK(has(given.faults({"--server", "https://a", "--redis-password-from-server"}), "add --snapshot-cache"));
   CHECK(has(given.faults(with(good, {"--counters", "memory"})), "has no use with --counters memory"));
-  CHECK(has(given.faults(with(good, {"--counters", "redis://u:secret@h"})), "second password"));
+  CHECK(has(given.faults(with(good, {"--counters", "redis://u:secret@h"})), "conflicts with the password"));
   CHECK_FALSE(has(given.faults(with(good, {"--counters", "redis://u:secret@h"})), "secret"));
   const std::string password = given.folder + "/password";
   std::ofstream(password) << "x";
-  CHECK(has(given.faults(with(good, {"--redis-password-file", password})), "second password"));
+  CHECK(has(given.faults(with(good, {"--redis-password-file", password})), "conflicts with the password"));
 }
 
 TEST_CASE("the token may be a service account's") {

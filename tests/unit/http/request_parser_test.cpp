@@ -144,7 +144,7 @@ TEST_CASE("413: a declared body over the limit is refused before it comes, then 
   const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 65\r\n\r\n";
   Transcript transcript(64);
   transcript.feed(head);
-  REQUIRE(transcript.lines() == Lines{"refused 413: The body is larger than this path takes."});
+  REQUIRE(transcript.lines() == Lines{"refused 413: The body is too large for this path."});
   CHECK(transcript.parser().phase() == Phase::skip);
   transcript.feed(std::string(65, 'x') + "GET /next HTTP/1.1\r\nHost: h\r\n\r\n");
   CHECK(transcript.lines().back() == "GET /next?  host=h x=");
@@ -156,25 +156,25 @@ TEST_CASE("413: a chunked body over the limit is refused when it passes it, then
   transcript.feed("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
   CHECK(transcript.lines().empty());
   transcript.feed("2\r\n");
-  CHECK(transcript.lines() == Lines{"refused 413: The body is larger than this path takes."});
+  CHECK(transcript.lines() == Lines{"refused 413: The body is too large for this path."});
   transcript.feed("de\r\n5\r\nfghij\r\n0\r\n\r\nGET /next HTTP/1.1\r\nHost: h\r\n\r\n");
   CHECK(transcript.lines().back() == "GET /next?  host=h x=");
 }
 
 TEST_CASE("413: a body too long to skip ends the connection") {
   const Lines declared = transcript_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n");
-  CHECK(declared == Lines{"refused 413 close: The body is larger than this path takes."});
+  CHECK(declared == Lines{"refused 413 close: The body is too large for this path."});
   Transcript chunked(4);
   chunked.feed("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1000000\r\n");
   const std::string piece(1000, 'x');
   for (int i = 0; i < 300; ++i) chunked.feed(piece);
-  CHECK(chunked.lines() == Lines{"refused 413: The body is larger than this path takes.", "hang up"});
+  CHECK(chunked.lines() == Lines{"refused 413: The body is too large for this path.", "hang up"});
 }
 
 TEST_CASE("413: a client that waits for 100 Continue may never send the body, so the connection ends") {
   const Lines lines =
       transcript_of("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n");
-  CHECK(lines == Lines{"refused 413 close: The body is larger than this path takes."});
+  CHECK(lines == Lines{"refused 413 close: The body is too large for this path."});
 }
 
 TEST_CASE("431: a head over the limit is refused, however it is cut") {

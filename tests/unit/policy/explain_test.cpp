@@ -19,11 +19,11 @@ std::string outranked(const std::string& winner_scope, const std::string& loser_
 
 TEST_CASE("the deciding policy is told from one that is alone") {
   CHECK(Asked(policies({policy("a", "{}")}), kRequest).said_of("a") ==
-        "decides: the only policy that applies and is no shadow");
+        "decides: the only policy that applies and is not in shadow mode");
   CHECK(Asked(policies({policy("a", "{}"), policy("b", "{}", R"("mode":"shadow")")}), kRequest).said_of("a") ==
-        "decides: the only policy that applies and is no shadow");
+        "decides: the only policy that applies and is not in shadow mode");
   CHECK(Asked(policies({policy("a", "{}"), policy("b", "{}")}), kRequest).said_of("a") ==
-        "decides: ranks first of those that apply and are no shadow");
+        "decides: ranks first among the policies that apply and are not in shadow mode");
 }
 
 TEST_CASE("a policy that is off says that nothing is judged, and whose mode it is") {
@@ -38,7 +38,7 @@ TEST_CASE("a shadow above a deciding policy that is off is not said to be judged
   Asked asked(policies({policy("shadow", R"({"resource":"GET:/a"})", R"("mode":"shadow")"),
                         policy("off", "{}", R"("mode":"off")")}),
               kRequest);
-  CHECK(asked.said_of("shadow") == "set_aside: a shadow, not judged: off decides, and is off");
+  CHECK(asked.said_of("shadow") == "set_aside: in shadow mode and not judged: the deciding policy off is off");
 }
 
 TEST_CASE(
@@ -48,7 +48,7 @@ TEST_CASE(
                         policy("live", "{}")}),
               kRequest);
   CHECK(above.said_of("first") ==
-        "judged_beside: a shadow above the deciding policy: judged beside it, changes nothing");
+        "judged_beside: in shadow mode above the deciding policy: judged and reported, but not enforced");
   CHECK(
       above.said_of("second") ==
       "set_aside: a shadow behind another, not judged: first is more specific: it names endpoint or resource, this one "
@@ -74,9 +74,9 @@ TEST_CASE("a policy that does not apply says why") {
   CHECK(asked.said_of("disabled") == "disabled: enabled is false");
   CHECK(asked.said_of("later") == "not_yet_valid: valid_from is 2100-01-01T00:00:00Z");
   CHECK(asked.said_of("over") == "expired: valid_to was 2020-01-01T00:00:00Z");
-  CHECK(asked.said_of("expression") == "expression_false: its match_expr is not true of this request");
+  CHECK(asked.said_of("expression") == "expression_false: its match_expr is false for this request");
   CHECK(asked.said_of("orders") ==
-        "outside_rollout: rollout_percent takes the numbers below 8171, and this request's is 8171");
+        "outside_rollout: rollout_percent covers rollout numbers below 8171; this request has number 8171");
 }
 
 TEST_CASE("a policy about something else is no candidate") {
@@ -113,7 +113,7 @@ TEST_CASE("outranked by a method, a priority, the number of dimensions, a versio
         "outranked: winner is narrower: it names 2 dimensions, this one 1");
   CHECK(outranked(route, route, R"("version":3)") == "outranked: winner has the higher version: 3, this one 1");
   CHECK(outranked(route, route) ==
-        "outranked: only the ids tell them apart, and winner comes first: give one of the two a priority");
+        "outranked: the two differ only in their ids, and winner sorts first: give one of them a priority");
 }
 
 TEST_CASE("outranked by what is narrower: the dimension and both widths") {
@@ -122,7 +122,7 @@ TEST_CASE("outranked by what is narrower: the dimension and both widths") {
   CHECK(outranked(R"({"resource":"GET:*"})", R"({"resource":["GET:/a","*"]})") ==
         "outranked: winner is narrower in resource: a prefix of 4 bytes, here a prefix of 0 bytes");
   CHECK(outranked(R"({"endpoint":"*"})", R"({"resource":"GET:/a"})") ==
-        "outranked: winner names endpoint, which this one does not");
+        "outranked: winner names endpoint, and this policy does not");
 }
 
 TEST_CASE("outranked by a narrower source_ip: an address is exact, a block is no prefix of the text") {

@@ -46,7 +46,7 @@ TEST_CASE("half an operator, and those of other languages, are told the one that
   check_fault("region is eu", 8, "did you mean \"==\"?");
   check_fault("region IN [eu]", 8, "did you mean \"in\"?");
   check_fault("region matches eu", 8, "did you mean \"=~\"?");
-  check_fault("priority<5", 1, "there is no < or >");
+  check_fault("priority<5", 1, "There is no < or >");
 }
 
 TEST_CASE("an unknown dimension is told the nearest one, or what dimensions there are") {
@@ -83,7 +83,7 @@ TEST_CASE("what stands behind a whole comparison is told so, and that a value ma
   check_fault("region =~ ^us-[0-9]", 15, "not \"[\"; a value that holds a space or one of =!~&|()[],'\" needs quotes");
   check_fault("region=~a(b)", 10, "needs quotes");
   check_fault("region==eu==us", 11, "&&, || or the end belongs here, not \"==\"");
-  check_fault("region==eu)", 11, "this ) closes nothing");
+  check_fault("region==eu)", 11, "this ) has no matching (");
 }
 
 TEST_CASE("a parenthesis that is not closed is named where it opens") {
@@ -96,8 +96,8 @@ TEST_CASE("a parenthesis that is not closed is named where it opens") {
 TEST_CASE("a list is told what it lacks") {
   check_fault("region in eu", 11, "a list belongs behind in, not \"eu\": in [a, \"b c\"]");
   check_fault("region !in", 11, "a list belongs behind !in, not the end of the expression");
-  check_fault("region in []", 12, "a list holds at least one value");
-  check_fault("region in ()", 12, "a list holds at least one value");
+  check_fault("region in []", 12, "a list needs at least one value");
+  check_fault("region in ()", 12, "a list needs at least one value");
   check_fault("region in [a,]", 14, "a value belongs behind a comma, not \"]\"");
   check_fault("region in [,a]", 12, "a value belongs behind the opening bracket, not \",\"");
   check_fault("region in [a, b", 11, "this list is not closed: a ] is missing");

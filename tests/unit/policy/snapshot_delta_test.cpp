@@ -157,8 +157,9 @@ TEST_CASE("a delta whose objects do not fit is refused in their name") {
           one(Kind::plan, "pro",
               R"("key_by":[],"limits":[{"name":"all","algorithm":"fixed_window","limit":1,"window":"1m","key_by":["subject"]}])"))
           .starts_with("/plans/shop/pro/limits: does not fit key_by of policy "));
-  CHECK(refused(before, without({{Kind::policy, "shop", "z"}})).starts_with("/removed/policies/shop/z: is not there"));
-  CHECK(refused(before, without({{Kind::key, "lab", "k1"}})).starts_with("/removed/keys/k1: is not there"));
+  CHECK(refused(before, without({{Kind::policy, "shop", "z"}}))
+            .starts_with("/removed/policies/shop/z: does not exist here"));
+  CHECK(refused(before, without({{Kind::key, "lab", "k1"}})).starts_with("/removed/keys/k1: does not exist here"));
 }
 
 TEST_CASE("the bound of policies that no index finds holds for the result, not on the way") {

@@ -78,7 +78,7 @@ TEST_CASE("A program that has a start says what it waits for, and another has no
                                    .starting = [&] { return waits_for; }});
   http::Asker asker(probes);
   CHECK(asker.ask("GET", "/startupz").status == 503);
-  CHECK(asker.ask("GET", "/startupz").body == R"({"status":"starting","waits_for":["policies","its listeners"]})");
+  CHECK(asker.ask("GET", "/startupz").body == R"({"status":"starting","waits_for":["policies","the listeners"]})");
   waits_for.clear();
   CHECK(asker.ask("GET", "/startupz").status == 503);
   probes.set_ready();

@@ -98,7 +98,7 @@ TEST_CASE("a refusal says since when, how many faults, the first one and what de
   constexpr std::int64_t kSince = 1'800'000'000'123'456;
   CHECK(describe_refusal("b.json", {{"/a", "is wrong", 2, 5}}, kSince, 4) ==
         "the bundle b.json is refused since 2027-01-15T08:00:00Z (1 fault; the first: /a, line 2, column 5: is wrong): "
-        "the policies of revision 4 decide");
+        "the policies of revision 4 stay in force");
   CHECK(describe_refusal("b.json", {{"/a", "x"}, {"/b", "y"}}, kSince, 4).find("(2 faults; the first: /a: x)") !=
         std::string::npos);
 }

@@ -103,7 +103,7 @@ TEST_CASE("a refused file leaves what is in force, and says so until it is good 
   REQUIRE(comes_true([&] { return rig.source.refusal().has_value(); }));
   CHECK(rig.in_force()->revision == 1);
   std::string first = *rig.source.refusal();
-  CHECK(first.find("the policies of revision 1 decide") != std::string::npos);
+  CHECK(first.find("the policies of revision 1 stay in force") != std::string::npos);
   rig.write(bundle("two"));
   REQUIRE(comes_true([&] { return !rig.source.refusal(); }));
   CHECK(rig.in_force()->revision == 2);
