@@ -12,11 +12,11 @@ namespace sluice::agent::policies {
 void RemovedOverrides::change(const policy::Snapshot& before, const policy::Snapshot& now) {
   std::unordered_set<std::string_view> present;
   present.reserve(now.overrides.size());
-  for (const policy::KeyOverrides& key : now.overrides) present.insert(key.state_key);
+  for (const policy::KeyOverrides& key : now.overrides) present.insert(key.counter_key);
   std::erase_if(keys_, [&](const std::string& key) { return present.contains(key); });
   if (keys_.size() > kMaxKeys) keys_.erase(keys_.begin(), keys_.end() - kMaxKeys);
   for (const policy::KeyOverrides& key : before.overrides) {
-    if (!present.contains(key.state_key)) keys_.push_back(key.state_key);
+    if (!present.contains(key.counter_key)) keys_.push_back(key.counter_key);
   }
 }
 
@@ -31,13 +31,13 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
     self_ = shared_from_this();
     send_some();
   }
-  void abandon() { end_ = next_; }  // sends no further writes
-  void release() {
-    if (open_ == 0) self_.reset();
+  void stop_sending() { end_ = next_; }  // sends no further writes
+  void free_if_idle() {
+    if (unanswered_ == 0) self_.reset();
   }
 
   void stored(const limiter::StoreResult<void>& result) override {
-    --open_;
+    --unanswered_;
     publisher_.metrics_.count_override_publication(result.has_value());
     if (!result) ++failed_;
     if (!sending_) send_some();  // else the store answered within send()
@@ -50,7 +50,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
   void send_some() {
     auto alive = self_;
     sending_ = true;
-    for (std::size_t sent = 0; next_ < end_ && open_ < kAtOnce && !yielding_; ++sent) {
+    for (std::size_t sent = 0; next_ < end_ && unanswered_ < kAtOnce && !yielding_; ++sent) {
       if (sent == kPerTurn) {
         yield();
       } else {
@@ -58,7 +58,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
       }
     }
     sending_ = false;
-    if (open_ > 0 || yielding_ || !self_) return;
+    if (unanswered_ > 0 || yielding_ || !self_) return;
     self_.reset();
     publisher_.ended(failed_, removed() + written());
   }
@@ -73,10 +73,10 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
   }
 
   void send(std::size_t index) {
-    ++open_;
+    ++unanswered_;
     if (index < removed()) return publisher_.store_.put_overrides((*publication_.removed)[index], {}, *this);
     const policy::KeyOverrides& overrides = publication_.snapshot->overrides[index - removed()];
-    publisher_.store_.put_overrides(overrides.state_key, overrides.entries, *this);
+    publisher_.store_.put_overrides(overrides.counter_key, overrides.entries, *this);
   }
 
   OverridePublisher& publisher_;
@@ -84,36 +84,36 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
   std::shared_ptr<Run> self_;  // set until the run has ended
   std::size_t end_;            // index after the last write: removals first, then overrides
   std::size_t next_ = 0;
-  std::size_t open_ = 0;  // writes that the store has not answered
+  std::size_t unanswered_ = 0;  // writes that the store has not answered
   std::size_t failed_ = 0;
   bool sending_ = false;   // send_some() is running
   bool yielding_ = false;  // the rest is posted to the loop
 };
 
 OverridePublisher::~OverridePublisher() {
-  if (auto running = current_.lock()) running->release();
+  if (auto running = current_.lock()) running->free_if_idle();
 }
 
 void OverridePublisher::publish(Publication publication) {
-  wanted_ = std::move(publication);
+  next_publication_ = std::move(publication);
   retry_timer_.cancel();
   begin();
 }
 
 void OverridePublisher::begin() {
   if (auto running = current_.lock()) {
-    begin_again_ = true;
-    return running->abandon();
+    restart_ = true;
+    return running->stop_sending();
   }
-  if (!wanted_.snapshot) return;
-  auto run = std::make_shared<Run>(*this, std::exchange(wanted_, {}));
+  if (!next_publication_.snapshot) return;
+  auto run = std::make_shared<Run>(*this, std::exchange(next_publication_, {}));
   current_ = run;
   run->start();
 }
 
 void OverridePublisher::ended(std::size_t failed, std::size_t total) {
   current_.reset();
-  if (std::exchange(begin_again_, false)) return begin();
+  if (std::exchange(restart_, false)) return begin();
   if (failed == 0) return retry_delay_.reset();
   auto delay = retry_delay_.next(1);
   log_.warn("overrides_not_published", "Some overrides could not be written; the agent writes them again.",

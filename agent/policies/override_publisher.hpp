@@ -78,8 +78,8 @@ class OverridePublisher {
   std::function<void()> retry_;
   boost::asio::steady_timer retry_timer_;
   Backoff retry_delay_{std::chrono::seconds(1), std::chrono::seconds(30)};
-  Publication wanted_;  // the next run
-  bool begin_again_ = false;
+  Publication next_publication_;  // the next run
+  bool restart_ = false;
   std::weak_ptr<Run> current_;
 };
 

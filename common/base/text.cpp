@@ -29,7 +29,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 // How many typing errors separate `name` from `known`. A missing or additional ending counts as one.
-std::size_t slips(std::string_view name, std::string_view known) {
+std::size_t typing_errors(std::string_view name, std::string_view known) {
   constexpr std::size_t kStem = 4;
   if (name.size() >= kStem && known.starts_with(name)) return 1;
   if (known.size() >= kStem && name.starts_with(known)) return 1;
@@ -41,12 +41,12 @@ std::size_t slips(std::string_view name, std::string_view known) {
 std::string_view nearest(std::string_view name, std::span<const std::string_view> known) {
   if (name.size() > kMaxQuoted) return {};
   std::string_view best;
-  std::size_t best_slips = 1 + std::min<std::size_t>(2, (name.size() + 1) / 3);
+  std::size_t fewest = 1 + std::min<std::size_t>(2, (name.size() + 1) / 3);
   for (const std::string_view candidate : known) {
     if (candidate.size() > kMaxQuoted) continue;
-    const std::size_t count = slips(name, candidate);
-    if (count < best_slips) {
-      best_slips = count;
+    const std::size_t count = typing_errors(name, candidate);
+    if (count < fewest) {
+      fewest = count;
       best = candidate;
     }
   }

@@ -75,7 +75,7 @@ std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool
                         .metadata = policy.metadata,
                         .program = std::move(program)};
   compile_rules(policy, *compiled);
-  compiled->dormant = !policy.enabled || falls_asleep_us(*compiled) <= now_us;
+  compiled->dormant = !policy.enabled || dormant_from_us(*compiled) <= now_us;
   if (policy.match_expr.empty()) return compiled;
   if (auto expression = MatchExpr::parse(policy.match_expr)) {
     compiled->expression = std::make_shared<const MatchExpr>(std::move(*expression));
@@ -85,7 +85,7 @@ std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool
   return compiled;
 }
 
-std::int64_t falls_asleep_us(const CompiledPolicy& policy) {
+std::int64_t dormant_from_us(const CompiledPolicy& policy) {
   return policy.valid_to_us > INT64_MAX - kLongUs ? INT64_MAX : policy.valid_to_us + kLongUs;
 }
 

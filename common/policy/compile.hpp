@@ -23,12 +23,12 @@ Faults enforcement_faults(const Enforcement& enforcement);
 Faults fit_faults(const Enforcement& enforcement, const std::vector<Limit>& limits);
 
 // Adds faults of the match expression to `faults`. Marks the policy as dormant if it is disabled, or was due for it
-// (falls_asleep_us) before `now_us` (wall clock).
+// (dormant_from_us) before `now_us` (wall clock).
 std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool::Shared program, std::int64_t now_us,
                                                Faults& faults);
 
 // When an active policy becomes dormant: one day after it expires, in case the clock is set back. INT64_MAX: never.
-std::int64_t falls_asleep_us(const CompiledPolicy& policy);
+std::int64_t dormant_from_us(const CompiledPolicy& policy);
 
 // The rulebook for checks that name the plan.
 Rulebook rulebook_of(const Plan& plan, ProgramPool::Shared program);

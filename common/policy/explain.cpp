@@ -12,7 +12,7 @@
 namespace sluice::policy {
 namespace {
 
-constexpr std::size_t kMostExplained = 64;
+constexpr std::size_t kMaxExplained = 64;
 
 std::string time_text(std::int64_t at_us) { return format_timestamp(WallTime(Micros(at_us))); }
 
@@ -133,7 +133,7 @@ CandidateList explain(const Match& match, const std::vector<Candidate>& all, con
   CandidateList list;
   for (const Candidate& candidate : all) {
     const bool judges = candidate.policy == match.decides || candidate.policy == match.shadow;
-    if (list.shown.size() >= kMostExplained && !judges) continue;  // always show the policies that are judged
+    if (list.shown.size() >= kMaxExplained && !judges) continue;  // always show the policies that are judged
     auto [outcome, why] = outcome_of(situation, candidate);
     const Rulebook& rulebook = candidate.policy->rulebook;
     list.shown.push_back({rulebook.owner_id, rulebook.version, rulebook.plan_id, outcome, std::move(why)});

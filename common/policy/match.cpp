@@ -16,7 +16,7 @@ class Merge {
     for (;;) {
       Posting* lowest = nullptr;
       for (Posting& posting : postings_) {
-        if (!posting.empty() && (!lowest || asked_before(posting.front(), lowest->front()))) lowest = &posting;
+        if (!posting.empty() && (!lowest || precedes(posting.front(), lowest->front()))) lowest = &posting;
       }
       if (!lowest) return nullptr;
       const CompiledPolicy* policy = lowest->front().policy;

@@ -16,7 +16,7 @@ namespace {
 // A word that authors write by mistake, and what they mean by it.
 struct Word {
   std::string_view written;
-  std::string_view meant;
+  std::string_view intended;
 };
 
 // Operators of other languages, in lower case.
@@ -37,15 +37,15 @@ std::string lower(std::string_view text) {
 }
 
 template <std::size_t N>
-std::string_view meant(const std::array<Word, N>& words, std::string_view written) {
+std::string_view intended(const std::array<Word, N>& words, std::string_view written) {
   const auto* const found = std::ranges::find(words, written, &Word::written);
-  return found == words.end() ? std::string_view() : found->meant;
+  return found == words.end() ? std::string_view() : found->intended;
 }
 
 // "; did you mean "&&"?" if `found` is an operator of another language; else "".
 std::string operator_hint(const Token& found) {
   if (found.kind != TokenKind::word) return {};
-  const std::string_view sign = meant(kOperatorWords, lower(found.raw));
+  const std::string_view sign = intended(kOperatorWords, lower(found.raw));
   return sign.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", sign);
 }
 
@@ -58,7 +58,7 @@ std::string intended_dimension(std::string_view name) {
   const std::size_t dot = name.find('.');
   const std::string head = lower(name.substr(0, dot));
   if (dot != std::string_view::npos && dot + 1 < name.size()) {
-    const std::string_view family = meant(kFamilies, head);
+    const std::string_view family = intended(kFamilies, head);
     if (!family.empty()) return fmt::format("{}.{}", family, name.substr(dot + 1));
     return {};
   }
@@ -82,7 +82,7 @@ std::string unknown_dimension(std::string_view name) {
     return fmt::format("{} is not a dimension. There is no < or >, because values are texts: compare with ==, in or =~",
                        quoted(name));
   }
-  if (const std::string_view sign = meant(kOperatorWords, lower(name)); !sign.empty()) {
+  if (const std::string_view sign = intended(kOperatorWords, lower(name)); !sign.empty()) {
     return fmt::format("{} is not a dimension: did you mean the operator \"{}\"?", quoted(name), sign);
   }
   if (const std::string dimension = intended_dimension(name); !dimension.empty()) {

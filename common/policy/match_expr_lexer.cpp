@@ -16,29 +16,29 @@ struct Sign {
   TokenKind kind = TokenKind::end;
 };
 constexpr std::array kSigns{
-    Sign{"==", TokenKind::equal},     Sign{"!=", TokenKind::not_equal}, Sign{"=~", TokenKind::like},
-    Sign{"&&", TokenKind::both},      Sign{"||", TokenKind::either},    Sign{"!", TokenKind::negation},
-    Sign{"(", TokenKind::open},       Sign{")", TokenKind::close},      Sign{"[", TokenKind::open_list},
-    Sign{"]", TokenKind::close_list}, Sign{",", TokenKind::comma},
+    Sign{"==", TokenKind::equal},       Sign{"!=", TokenKind::not_equal},  Sign{"=~", TokenKind::matches},
+    Sign{"&&", TokenKind::logical_and}, Sign{"||", TokenKind::logical_or}, Sign{"!", TokenKind::negation},
+    Sign{"(", TokenKind::open},         Sign{")", TokenKind::close},       Sign{"[", TokenKind::open_list},
+    Sign{"]", TokenKind::close_list},   Sign{",", TokenKind::comma},
 };
 
-// Operators of other languages, with a hint. Those in kSlips contain valid operators, so the lexer tests for them
-// first.
-struct Slip {
+// Operators of other languages, with a hint. Those in kForeignOperators contain valid operators, so the lexer tests for
+// them first.
+struct ForeignOperator {
   std::string_view text;
   std::string_view hint;
 };
-constexpr std::array kSlips{
-    Slip{"===", "did you mean \"==\"?"},
-    Slip{"!==", "did you mean \"!=\"?"},
-    Slip{"=!", "did you mean \"!=\"?"},
-    Slip{"!~", "negate the comparison, as in !(region =~ \"^us-\")"},
+constexpr std::array kForeignOperators{
+    ForeignOperator{"===", "did you mean \"==\"?"},
+    ForeignOperator{"!==", "did you mean \"!=\"?"},
+    ForeignOperator{"=!", "did you mean \"!=\"?"},
+    ForeignOperator{"!~", "negate the comparison, as in !(region =~ \"^us-\")"},
 };
-constexpr std::array kLoneSigns{
-    Slip{"=", "did you mean \"==\"?"},
-    Slip{"&", "did you mean \"&&\"?"},
-    Slip{"|", "did you mean \"||\"?"},
-    Slip{"~", "did you mean \"=~\"?"},
+constexpr std::array kHalfOperators{
+    ForeignOperator{"=", "did you mean \"==\"?"},
+    ForeignOperator{"&", "did you mean \"&&\"?"},
+    ForeignOperator{"|", "did you mean \"||\"?"},
+    ForeignOperator{"~", "did you mean \"=~\"?"},
 };
 
 bool is_word(std::string_view text, std::size_t at) {
@@ -90,15 +90,16 @@ std::expected<Token, ExpressionFault> Lexer::quoted_text() {
 std::expected<Token, ExpressionFault> Lexer::sign() {
   const std::string_view rest = text_.substr(at_);
   const auto begins = [rest](const auto& known) { return rest.starts_with(known.text); };
-  const auto refuse = [this](const Slip& slip) {
-    return std::unexpected(fault(at_, fmt::format("\"{}\" is not an operator: {}", slip.text, slip.hint)));
+  const auto refuse = [this](const ForeignOperator& found) {
+    return std::unexpected(fault(at_, fmt::format("\"{}\" is not an operator: {}", found.text, found.hint)));
   };
-  if (const auto* const slip = std::ranges::find_if(kSlips, begins); slip != kSlips.end()) return refuse(*slip);
+  if (const auto* const found = std::ranges::find_if(kForeignOperators, begins); found != kForeignOperators.end())
+    return refuse(*found);
   Sign sign{"!in", TokenKind::not_in};
   if (!begins(sign) || is_word(rest, sign.text.size())) {
     const auto* const known = std::ranges::find_if(kSigns, begins);
     // A character that cannot be in a word begins an operator. If none fits, it is a lone =, &, | or ~.
-    if (known == kSigns.end()) return refuse(*std::ranges::find_if(kLoneSigns, begins));
+    if (known == kSigns.end()) return refuse(*std::ranges::find_if(kHalfOperators, begins));
     sign = *known;
   }
   Token token{sign.kind, at_, rest.substr(0, sign.text.size()), {}};

@@ -17,13 +17,13 @@ enum class TokenKind : std::uint8_t {
   end,
   word,
   quoted,
-  equal,      // ==
-  not_equal,  // !=
-  like,       // =~
-  not_in,     // !in
-  both,       // &&
-  either,     // ||
-  negation,   // !
+  equal,        // ==
+  not_equal,    // !=
+  matches,      // =~
+  not_in,       // !in
+  logical_and,  // &&
+  logical_or,   // ||
+  negation,     // !
   open,
   close,
   open_list,

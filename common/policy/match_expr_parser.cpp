@@ -33,8 +33,8 @@ class Parser {
   }
 
  private:
-  bool expression() { return chain(TokenKind::either, Op::skip_if_true, &Parser::conjunction); }
-  bool conjunction() { return chain(TokenKind::both, Op::skip_if_false, &Parser::negation); }
+  bool expression() { return chain(TokenKind::logical_or, Op::skip_if_true, &Parser::conjunction); }
+  bool conjunction() { return chain(TokenKind::logical_and, Op::skip_if_false, &Parser::negation); }
 
   // Parses operand { separator operand }. After each operand, a step skips to the end of the chain if the result is
   // already certain (short-circuit evaluation).
@@ -90,13 +90,13 @@ class Parser {
   }
 
   bool right_side(const Token& sign, ExpressionCode::Comparison& out) {
-    if (sign.kind == TokenKind::like) return pattern(out);
+    if (sign.kind == TokenKind::matches) return pattern(out);
     if (sign.kind == TokenKind::word || sign.kind == TokenKind::not_in) return list(sign, out);
     return one_value(sign, out);
   }
 
   static bool is_comparing(TokenKind kind) {
-    return kind == TokenKind::equal || kind == TokenKind::not_equal || kind == TokenKind::like ||
+    return kind == TokenKind::equal || kind == TokenKind::not_equal || kind == TokenKind::matches ||
            kind == TokenKind::not_in;
   }
 

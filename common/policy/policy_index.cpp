@@ -11,7 +11,7 @@ namespace sluice::policy {
 using index_hash::hash_of;
 using index_hash::mix;
 
-bool asked_before(const IndexEntry& a, const IndexEntry& b) {
+bool precedes(const IndexEntry& a, const IndexEntry& b) {
   if (a.order != b.order) return a.order < b.order;
   return a.policy != b.policy && compare(*a.policy, *b.policy).first;
 }

@@ -41,7 +41,7 @@ struct IndexEntry {
 };
 
 // Whether `a` precedes `b`. REQUIRES: policies of the same level.
-bool asked_before(const IndexEntry& a, const IndexEntry& b);
+bool precedes(const IndexEntry& a, const IndexEntry& b);
 
 // Policies of one level that may match, as the index stores them under one hash. In order of precedence; never empty.
 using Posting = std::span<const IndexEntry>;
@@ -93,11 +93,11 @@ class PolicyIndex {
   };
   // Where a look-up starts: the anchors, and the policies without one.
   struct Directory {
-    std::vector<Anchor> anchors;         // dimensions other than tag and attr
-    HashTrie<Anchor> tag_anchors;        // tag.NAME
-    HashTrie<Anchor> attribute_anchors;  // attr.NAME
-    std::vector<IndexEntry> unindexed;   // policies that every look-up returns
-    std::size_t filed_at = 0;            // number of policies when all shapes were last filed again
+    std::vector<Anchor> anchors;          // dimensions other than tag and attr
+    HashTrie<Anchor> tag_anchors;         // tag.NAME
+    HashTrie<Anchor> attribute_anchors;   // attr.NAME
+    std::vector<IndexEntry> unindexed;    // policies that every look-up returns
+    std::size_t refiled_at_policies = 0;  // number of policies when all shapes were last filed again
   };
 
   struct Several : boost::intrusive_ref_counter<Several> {
@@ -127,7 +127,7 @@ class PolicyIndex {
     bool is_free() const { return policies == 0; }
   };
   class Change;
-  class Filing;
+  class AnchorFiling;
   class Values;  // the values of one request
 
   static std::uint64_t hash_of_name(std::string_view name) { return std::hash<std::string_view>()(name); }

@@ -31,8 +31,8 @@ std::vector<const Term*> keyed_terms(const Scope& scope) {
   std::vector<const Term*> terms;
   std::size_t entries = 1;
   for (const Term* term : by_size) {
-    std::size_t most = std::max(kFewEntries, 4 * by_size.front()->value_count());
-    if (entries * term->value_count() > most) continue;
+    std::size_t max_entries = std::max(kFewEntries, 4 * by_size.front()->value_count());
+    if (entries * term->value_count() > max_entries) continue;
     entries *= term->value_count();
     terms.push_back(term);
   }
@@ -60,7 +60,7 @@ class PolicyIndex::Change {
       while (i < steps_.size() && steps_[i].key == steps_[first].key) ++i;
       change_slot(std::span(steps_).subspan(first, i - first));
     }
-    file();
+    refile();
   }
 
  private:
@@ -142,10 +142,10 @@ class PolicyIndex::Change {
       auto shape = std::make_shared<Shape>();
       shape->seed = seed;
       for (const Choice* choice : chosen) shape->components.push_back(choice->component);
-      born_.push_back(shape);
+      new_shapes_.push_back(shape);
       index_.shapes_.put({std::move(shape), 1}, is);
     } else if (!is_added && known->entries == 1) {
-      died_.push_back(known->shape);
+      unused_shapes_.push_back(known->shape);
       index_.shapes_.erase(seed, is);
     } else {
       index_.shapes_.edit(seed, is)->entries += is_added ? 1U : ~std::size_t{0};
@@ -153,7 +153,7 @@ class PolicyIndex::Change {
     return seed;
   }
 
-  static bool before(const IndexEntry& a, const IndexEntry& b) { return asked_before(a, b); }
+  static bool before(const IndexEntry& a, const IndexEntry& b) { return precedes(a, b); }
 
   // Applies the steps to `entries`, which stay unique and in order.
   static void apply(std::vector<IndexEntry>& entries, std::span<const Step> steps) {
@@ -172,8 +172,8 @@ class PolicyIndex::Change {
     all.reserve(entries.size() + come.size());
     std::merge(entries.begin(), entries.end(), come.begin(), come.end(), std::back_inserter(all), before);
     std::erase_if(all, [&](const IndexEntry& entry) { return std::ranges::binary_search(gone, entry.policy); });
-    const auto twice = std::ranges::unique(all, {}, &IndexEntry::policy);
-    all.erase(twice.begin(), twice.end());
+    const auto duplicates = std::ranges::unique(all, {}, &IndexEntry::policy);
+    all.erase(duplicates.begin(), duplicates.end());
     entries = std::move(all);
   }
 
@@ -202,17 +202,17 @@ class PolicyIndex::Change {
     index_.slots_.put(std::move(slot), is);
   }
 
-  void file() {
+  void refile() {
     if (index_.policies_ == 0) return index_.directory_.reset();
-    const std::size_t filed_at = index_.directory_ ? index_.directory_->filed_at : 0;
-    const bool anew = index_.policies_ >= 2 * filed_at || 2 * index_.policies_ <= filed_at;
-    if (!anew && born_.empty() && died_.empty() && unindexed_.empty()) return;
-    Filing filing(index_);
-    if (anew) {
-      filing.file_all_anew();
+    const std::size_t refiled_at_policies = index_.directory_ ? index_.directory_->refiled_at_policies : 0;
+    const bool all = index_.policies_ >= 2 * refiled_at_policies || 2 * index_.policies_ <= refiled_at_policies;
+    if (!all && new_shapes_.empty() && unused_shapes_.empty() && unindexed_.empty()) return;
+    AnchorFiling filing(index_);
+    if (all) {
+      filing.refile_all();
     } else {
-      for (const SharedShape& shape : born_) filing.add(shape);
-      for (const SharedShape& shape : died_) filing.remove(shape);
+      for (const SharedShape& shape : new_shapes_) filing.add(shape);
+      for (const SharedShape& shape : unused_shapes_) filing.remove(shape);
     }
     apply(filing.directory().unindexed, unindexed_);
     index_.directory_ = std::make_shared<const Directory>(std::move(filing.directory()));
@@ -221,7 +221,7 @@ class PolicyIndex::Change {
   PolicyIndex& index_;
   std::vector<Step> steps_;
   std::vector<Step> unindexed_;
-  Shapes born_, died_;
+  Shapes new_shapes_, unused_shapes_;
 };
 
 void PolicyIndex::change(Policies removed, Policies added) { Change(*this).run(removed, added); }

@@ -22,11 +22,11 @@ std::uint64_t PolicyIndex::hash_of_dimension(const DimensionRef& dimension) {
   return index_hash::mix(static_cast<std::uint64_t>(dimension.dimension), index_hash::hash_of(dimension.name));
 }
 
-PolicyIndex::Filing::Filing(const PolicyIndex& index) : index_(index) {
+PolicyIndex::AnchorFiling::AnchorFiling(const PolicyIndex& index) : index_(index) {
   if (index.directory_) directory_ = *index.directory_;
 }
 
-void PolicyIndex::Filing::add(const SharedShape& shape) {
+void PolicyIndex::AnchorFiling::add(const SharedShape& shape) {
   const DimensionRef& rarest = rarest_of(*shape);
   const Anchor* before = find(rarest);
   auto shapes = before ? std::make_shared<Shapes>(*before->shapes) : std::make_shared<Shapes>();
@@ -35,7 +35,7 @@ void PolicyIndex::Filing::add(const SharedShape& shape) {
 }
 
 // Searches all dimensions of the shape: another one may be the rarest by now, but the shape stays where it was filed.
-void PolicyIndex::Filing::remove(const SharedShape& shape) {
+void PolicyIndex::AnchorFiling::remove(const SharedShape& shape) {
   for (const Component& part : shape->components) {
     const Anchor* before = find(part.dimension);
     if (!before || std::ranges::find(*before->shapes, shape) == before->shapes->end()) continue;
@@ -46,7 +46,7 @@ void PolicyIndex::Filing::remove(const SharedShape& shape) {
   }
 }
 
-void PolicyIndex::Filing::file_all_anew() {
+void PolicyIndex::AnchorFiling::refile_all() {
   directory_.anchors.clear();
   directory_.tag_anchors = {};
   directory_.attribute_anchors = {};
@@ -61,10 +61,10 @@ void PolicyIndex::Filing::file_all_anew() {
     places.put({hash, filed.size()}, is);
   });
   for (auto& [dimension, shapes] : filed) put({dimension, std::make_shared<const Shapes>(std::move(shapes))});
-  directory_.filed_at = index_.policies_;
+  directory_.refiled_at_policies = index_.policies_;
 }
 
-const DimensionRef& PolicyIndex::Filing::rarest_of(const Shape& shape) const {
+const DimensionRef& PolicyIndex::AnchorFiling::rarest_of(const Shape& shape) const {
   auto policies = [this](const Component& part) {
     const Use* use = index_.uses_.find(hash_of_dimension(part.dimension),
                                        [&](const Use& each) { return each.dimension == part.dimension; });
@@ -73,12 +73,12 @@ const DimensionRef& PolicyIndex::Filing::rarest_of(const Shape& shape) const {
   return std::ranges::min_element(shape.components, {}, policies)->dimension;
 }
 
-HashTrie<PolicyIndex::Anchor>* PolicyIndex::Filing::named(Dimension dimension) {
+HashTrie<PolicyIndex::Anchor>* PolicyIndex::AnchorFiling::named(Dimension dimension) {
   if (dimension == Dimension::tag) return &directory_.tag_anchors;
   return dimension == Dimension::attr ? &directory_.attribute_anchors : nullptr;
 }
 
-const PolicyIndex::Anchor* PolicyIndex::Filing::find(const DimensionRef& dimension) {
+const PolicyIndex::Anchor* PolicyIndex::AnchorFiling::find(const DimensionRef& dimension) {
   if (const auto* anchors = named(dimension.dimension)) {
     return anchors->find(hash_of_name(dimension.name),
                          [&](const Anchor& each) { return each.dimension.name == dimension.name; });
@@ -88,7 +88,7 @@ const PolicyIndex::Anchor* PolicyIndex::Filing::find(const DimensionRef& dimensi
 }
 
 // Stores an anchor, or removes it if it has no shapes.
-void PolicyIndex::Filing::put(Anchor anchor) {
+void PolicyIndex::AnchorFiling::put(Anchor anchor) {
   if (auto* anchors = named(anchor.dimension.dimension)) {
     auto is = [name = anchor.dimension.name](const Anchor& each) { return each.dimension.name == name; };
     if (anchor.shapes) {

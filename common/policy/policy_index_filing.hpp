@@ -8,14 +8,14 @@
 
 namespace sluice::policy {
 
-class PolicyIndex::Filing {
+class PolicyIndex::AnchorFiling {
  public:
   // Starts with the directory of `index`. REQUIRES: `index` has already counted the uses after the change.
-  explicit Filing(const PolicyIndex& index);
+  explicit AnchorFiling(const PolicyIndex& index);
 
   void add(const SharedShape& shape);
   void remove(const SharedShape& shape);
-  void file_all_anew();
+  void refile_all();
 
   Directory& directory() { return directory_; }
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "common/policy/snapshot_builder.hpp"
 #include "common/policy/snapshot_delta.hpp"
-#include "common/policy/snapshot_draft.hpp"
 #include "common/policy/snapshot_overrides.hpp"
 
 namespace sluice::policy {
@@ -22,18 +22,18 @@ Built named(std::expected<Snapshot, Faults> built, std::uint64_t revision, std::
 
 Built build_snapshot(const Bundle& bundle, std::uint64_t revision, std::int64_t now_us, std::string chain) {
   const Snapshot nothing{};
-  SnapshotDraft draft(nothing, bundle, {}, SnapshotDraft::Pointers::by_place, now_us);
-  draft.set_mode(bundle.mode);
-  auto built = draft.build();
+  SnapshotBuilder builder(nothing, bundle, {}, SnapshotBuilder::Pointers::by_place, now_us);
+  builder.set_mode(bundle.mode);
+  auto built = builder.build();
   if (built) built->overrides = compile_overrides(bundle, *built);
   return named(std::move(built), revision, std::move(chain));
 }
 
 Built next_snapshot(const Snapshot& before, const SnapshotDelta& delta, std::uint64_t revision, std::int64_t now_us,
                     std::string chain) {
-  SnapshotDraft draft(before, delta.objects, delta.removed, SnapshotDraft::Pointers::by_name, now_us);
-  if (delta.mode) draft.set_mode(*delta.mode);
-  return named(draft.build(), revision, std::move(chain));
+  SnapshotBuilder builder(before, delta.objects, delta.removed, SnapshotBuilder::Pointers::by_name, now_us);
+  if (delta.mode) builder.set_mode(*delta.mode);
+  return named(builder.build(), revision, std::move(chain));
 }
 
 }  // namespace sluice::policy

@@ -56,10 +56,10 @@ struct TenantView {
     PolicyIndex active;
     PolicyIndex dormant;  // searched for explanations only
   };
-  std::vector<Level> levels;               // without empty levels
-  std::size_t keys = 0;                    // number of the tenant's API keys
-  std::size_t unindexed = 0;               // policies with a scope that the index cannot use
-  std::int64_t next_sleep_us = INT64_MAX;  // when the next active policy becomes dormant (falls_asleep_us)
+  std::vector<Level> levels;                 // without empty levels
+  std::size_t keys = 0;                      // number of the tenant's API keys
+  std::size_t unindexed = 0;                 // policies with a scope that the index cannot use
+  std::int64_t next_dormant_us = INT64_MAX;  // when the next active policy becomes dormant (dormant_from_us)
 
   const Rulebook* find_plan(std::string_view id) const {
     const PlanView* plan = plans.find(id);
@@ -81,7 +81,7 @@ inline std::string_view id_of(const KeyView& key) { return key.id; }
 
 // All overrides of one counter key, in the form of the counter store.
 struct KeyOverrides {
-  std::string state_key;
+  std::string counter_key;
   std::vector<limiter::OverrideEntry> entries;
   std::size_t source = 0;  // index of the first of them in Bundle::overrides
 };

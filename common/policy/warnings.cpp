@@ -9,28 +9,28 @@
 namespace sluice::policy {
 
 // Shadow policies and others get different texts, because they never compete with each other.
-std::string place_of(const Policy& policy) {
-  Policy place;
-  place.tenant_id = policy.tenant_id;
-  place.scope = policy.scope;
-  place.match_expr = policy.match_expr;
-  place.rollout_percent = policy.rollout_percent;
-  place.valid_from = policy.valid_from;
-  place.valid_to = policy.valid_to;
-  place.priority = policy.priority;
-  if (policy.enforcement.mode == Mode::shadow) place.enforcement.mode = Mode::shadow;
+std::string competition_key(const Policy& policy) {
+  Policy competing;
+  competing.tenant_id = policy.tenant_id;
+  competing.scope = policy.scope;
+  competing.match_expr = policy.match_expr;
+  competing.rollout_percent = policy.rollout_percent;
+  competing.valid_from = policy.valid_from;
+  competing.valid_to = policy.valid_to;
+  competing.priority = policy.priority;
+  if (policy.enforcement.mode == Mode::shadow) competing.enforcement.mode = Mode::shadow;
   json::Writer text;
-  write_policy(text, place);
+  write_policy(text, competing);
   return text.take();
 }
 
 namespace {
 
 void find_conflicts(const Bundle& bundle, Faults& found) {
-  std::unordered_map<std::string, std::size_t> places;
+  std::unordered_map<std::string, std::size_t> first_with_key;
   for (std::size_t i = 0; i < bundle.policies.size(); ++i) {
     if (!bundle.policies[i].enabled) continue;
-    auto [other, is_new] = places.try_emplace(place_of(bundle.policies[i]), i);
+    auto [other, is_new] = first_with_key.try_emplace(competition_key(bundle.policies[i]), i);
     if (is_new) continue;
     found.push_back({fmt::format("/policies/{}", i),
                      fmt::format("conflicts with policy {} (/policies/{}): both apply to the same requests with the "

@@ -10,7 +10,7 @@ namespace sluice::policy {
 
 // One text with everything that determines where and when a policy applies and how it ranks, except version and id. Two
 // enabled policies with the same text conflict.
-std::string place_of(const Policy& policy);
+std::string competition_key(const Policy& policy);
 
 // The warnings, each with a JSON pointer:
 // - two policies apply to the same requests with the same priority, so only version or id decides;

@@ -190,7 +190,7 @@ Faults policy_warnings(postgres::Transaction& tx, const Policy& item) {
           "SELECT id FROM policies WHERE tenant_id = $1 AND place = $2::bytea AND id <> $3 AND coalesce(document "
           "->> 'enabled', 'true') = 'true' ORDER BY id LIMIT {}",
           kMaxConflicts),
-      item.tenant_id, digest_text(policy::place_of(item)), item.id);
+      item.tenant_id, digest_text(policy::competition_key(item)), item.id);
   Faults found;
   if (!item.enabled) return found;
   for (const auto& row : rows) {
@@ -224,7 +224,7 @@ std::string canonical(const Bundle& bundle, Kind kind, std::size_t index) {
 
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy) {
   const bool indexable = policy::is_indexable(policy::compile_scope(policy.scope));
-  return {{"place", "bytea", digest_text(policy::place_of(policy))},
+  return {{"place", "bytea", digest_text(policy::competition_key(policy))},
           {"unindexed", "boolean", indexable ? "false" : "true"}};
 }
 

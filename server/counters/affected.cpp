@@ -190,17 +190,17 @@ class Comparison {
     if (const RulesPtr old = compiled(tenant, organization, collect, Side::before)) {
       for (const policy::KeyOverrides& key : old->overrides()) {
         CounterRef counter = old->ref_of(key);
-        if (counted(counter)) before.emplace(key.state_key, Held{key.entries, std::move(counter)});
+        if (counted(counter)) before.emplace(key.counter_key, Held{key.entries, std::move(counter)});
       }
     }
     if (const RulesPtr now = compiled(tenant, organization, collect, Side::after)) {
       for (const policy::KeyOverrides& key : now->overrides()) {
         CounterRef counter = now->ref_of(key);
         if (!counted(counter)) continue;
-        const auto known = before.find(key.state_key);
+        const auto known = before.find(key.counter_key);
         const bool same = known != before.end() && known->second.entries == key.entries;
         if (known != before.end()) before.erase(known);
-        if (!same) found_.insert_or_assign(key.state_key, std::move(counter));
+        if (!same) found_.insert_or_assign(key.counter_key, std::move(counter));
       }
     }
     for (auto& [key, left] : before) found_.try_emplace(key, std::move(left.counter));

@@ -119,7 +119,7 @@ Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Iden
   const RulesPtr rules = load_rules(tx, identities, std::move(wanted), now_us, known);
   std::map<std::string_view, const std::vector<limiter::OverrideEntry>*> live;
   if (rules != nullptr) {
-    for (const policy::KeyOverrides& key : rules->overrides()) live.emplace(key.state_key, &key.entries);
+    for (const policy::KeyOverrides& key : rules->overrides()) live.emplace(key.counter_key, &key.entries);
   }
 
   std::vector<KeyWrite> writes;
@@ -153,7 +153,7 @@ Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identit
   std::vector<KeyWrite> writes;
   std::vector<CounterRef> named;
   for (const policy::KeyOverrides& key : rules->overrides()) {
-    writes.push_back({.state_key = key.state_key, .overrides = key.entries, .reset = false, .collections = {}});
+    writes.push_back({.state_key = key.counter_key, .overrides = key.entries, .reset = false, .collections = {}});
     named.push_back(rules->ref_of(key));
   }
   std::vector<const CounterRef*> counters;

@@ -43,14 +43,14 @@ bool Rules::same_as(const RulesSources& sources, std::int64_t now_us) const {
 
 CounterRef Rules::ref_of(const policy::KeyOverrides& overrides) const {
   const Override& source = bundle_.overrides[overrides.source];
-  const auto [kind, owner] = owner_in(overrides.state_key);
+  const auto [kind, owner] = owner_in(overrides.counter_key);
   const bool is_policy = kind == 'p';
   return {.organization_id = tenant_->tenant.organization_id,
           .tenant_id = tenant_->tenant.id,
           .policy_id = is_policy ? owner : "",
           .plan_id = is_policy ? tenant_->policies.find(owner)->rulebook.plan_id : owner,
           .identity = identity_text(source),
-          .state_key = overrides.state_key};
+          .state_key = overrides.counter_key};
 }
 
 const policy::Rulebook* Rules::find(std::string_view policy_id, std::string_view plan_id) const {

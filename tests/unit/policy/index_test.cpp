@@ -28,7 +28,7 @@ struct Offers {
     std::size_t offers = 0;
     for (const Posting& posting : found) {
       CHECK_FALSE(posting.empty());
-      CHECK(std::ranges::is_sorted(posting, [](const auto& a, const auto& b) { return asked_before(a, b); }));
+      CHECK(std::ranges::is_sorted(posting, [](const auto& a, const auto& b) { return precedes(a, b); }));
       offers += posting.size();
     }
     return offers;

@@ -51,7 +51,7 @@ TEST_CASE("an override goes into the key of the group its limit belongs to") {
     {"id":"ip","plan_id":"pro","limit_name":"per_ip","identity":{"subject":"u","source_ip":"1.2.3.4"},"set":{"limit":50}}])");
   REQUIRE(snapshot->overrides.size() == 2);
   const KeyOverrides& burst = snapshot->overrides[0];
-  CHECK(burst.state_key == "sl:{shop|subject=u}:l=pro");
+  CHECK(burst.counter_key == "sl:{shop|subject=u}:l=pro");
   REQUIRE(burst.entries.size() == 1);
   CHECK(burst.entries[0].name_id == limiter::name_id(shop(*snapshot).find_plan("pro")->program->limits[0]));
   CHECK(burst.entries[0].limit == 500);
@@ -59,7 +59,7 @@ TEST_CASE("an override goes into the key of the group its limit belongs to") {
   CHECK(burst.entries[0].q == 3e6);
   CHECK(burst.entries[0].counter_id == 0);
   CHECK(burst.entries[0].expires_us == 4'102'444'800e6);
-  CHECK(snapshot->overrides[1].state_key == "sl:{shop|subject=u}:l=pro:k=per_ip|source_ip=1.2.3.4");
+  CHECK(snapshot->overrides[1].counter_key == "sl:{shop|subject=u}:l=pro:k=per_ip|source_ip=1.2.3.4");
 }
 
 TEST_CASE("overrides of one key are written together") {
@@ -89,7 +89,7 @@ TEST_CASE("an override of a plan reaches every policy on it that counts by the s
     {"id":"other","scope":{"resource":"b"},"plan_id":"pro","key_by":["subject","resource"]}],"overrides":[
     {"id":"a","plan_id":"pro","limit_name":"burst","identity":{"subject":"u"},"set":{"capacity":500}}])");
   std::vector<std::string> keys;
-  for (const KeyOverrides& overrides : snapshot->overrides) keys.push_back(overrides.state_key);
+  for (const KeyOverrides& overrides : snapshot->overrides) keys.push_back(overrides.counter_key);
   std::ranges::sort(keys);
   CHECK(keys == std::vector<std::string>{"sl:{shop|subject=u}:l=pro", "sl:{shop|subject=u}:p=same"});
 }

@@ -1,24 +1,24 @@
-// SnapshotDraft, second part: checks that need the final set of objects, and completes the new snapshot.
+// SnapshotBuilder, second part: checks that need the final set of objects, and completes the new snapshot.
 #include <array>
 #include <utility>
 
 #include <fmt/core.h>
 
-#include "common/policy/snapshot_draft.hpp"
+#include "common/policy/snapshot_builder.hpp"
 
 namespace sluice::policy {
 namespace {
 
-constexpr const char* kTwice = "is both changed and removed";
+constexpr const char* kChangedAndRemoved = "is both changed and removed";
 
 }  // namespace
 
-void SnapshotDraft::check_counts() {
+void SnapshotBuilder::check_counts() {
   for (const auto& [id, tenant] : tenants_) {
-    const auto exceeding = tenant.one_too_many();
-    if (!exceeding) continue;
+    const auto over_limit = tenant.first_policy_over_limit();
+    if (!over_limit) continue;
     fault(
-        Kind::policy, *exceeding,
+        Kind::policy, *over_limit,
         {"/scope",
          fmt::format("tenant {} has more than {} policies whose scope names no dimension to find them by (org, tenant "
                      "and a lone * are none): name one, such as resource, service or tag.NAME",
@@ -26,34 +26,35 @@ void SnapshotDraft::check_counts() {
   }
 }
 
-void SnapshotDraft::check_removed(const ObjectId& name) {
+void SnapshotBuilder::check_removed(const ObjectId& name) {
   if (auto by = still_used(name)) fault(name, std::move(*by));
 }
 
 // Which object still refers to a removed one; nullopt: none.
-std::optional<std::string> SnapshotDraft::still_used(const ObjectId& name) {
+std::optional<std::string> SnapshotBuilder::still_used(const ObjectId& name) {
   if (name.kind == Kind::organization) return organization_used(name.id);
   if (name.kind == Kind::key) {
     const KeyView* key = out_.keys.find(name.id);
-    return key && key->tenant->id == name.tenant_id ? std::optional(kTwice) : std::nullopt;
+    return key && key->tenant->id == name.tenant_id ? std::optional(kChangedAndRemoved) : std::nullopt;
   }
   const auto found = tenants_.find(name.kind == Kind::tenant ? name.id : name.tenant_id);
   if (found == tenants_.end()) return std::nullopt;  // there is no such tenant, which is already a fault
   const TenantView& tenant = found->second.view();
-  if (name.kind == Kind::policy) return tenant.policies.contains(name.id) ? std::optional(kTwice) : std::nullopt;
+  if (name.kind == Kind::policy)
+    return tenant.policies.contains(name.id) ? std::optional(kChangedAndRemoved) : std::nullopt;
   if (name.kind == Kind::plan) {
-    if (tenant.plans.contains(name.id)) return kTwice;
+    if (tenant.plans.contains(name.id)) return kChangedAndRemoved;
     const auto policy = found->second.policy_on(name.id);
     return policy ? std::optional(fmt::format("policy {} is still on this plan", *policy)) : std::nullopt;
   }
-  if (found->second.is_set()) return kTwice;
+  if (found->second.is_set()) return kChangedAndRemoved;
   if (tenant.plans.empty() && tenant.policies.empty() && tenant.keys == 0) return std::nullopt;
   return fmt::format("still has {} plans, {} policies and {} keys", tenant.plans.size(), tenant.policies.size(),
                      tenant.keys);
 }
 
-std::optional<std::string> SnapshotDraft::organization_used(const std::string& id) {
-  if (out_.organizations.contains(id)) return kTwice;
+std::optional<std::string> SnapshotBuilder::organization_used(const std::string& id) {
+  if (out_.organizations.contains(id)) return kChangedAndRemoved;
   const OrganizationView* before = before_.organizations.find(id);
   const auto more = tenants_more_of_organizations();
   const auto found = more.find(id);
@@ -62,7 +63,7 @@ std::optional<std::string> SnapshotDraft::organization_used(const std::string& i
   return tenants > 0 ? std::optional(fmt::format("is still the organization of {} tenants", tenants)) : std::nullopt;
 }
 
-std::unordered_map<std::string, std::ptrdiff_t> SnapshotDraft::tenants_more_of_organizations() const {
+std::unordered_map<std::string, std::ptrdiff_t> SnapshotBuilder::tenants_more_of_organizations() const {
   std::unordered_map<std::string, std::ptrdiff_t> more;
   for (const auto& [id, tenant] : tenants_) {
     if (tenant.before()) --more[tenant.before()->tenant.organization_id];
@@ -71,7 +72,7 @@ std::unordered_map<std::string, std::ptrdiff_t> SnapshotDraft::tenants_more_of_o
   return more;
 }
 
-void SnapshotDraft::settle() {
+void SnapshotBuilder::settle() {
   for (const auto& [id, tenants] : tenants_more_of_organizations()) {
     const OrganizationView* before = tenants == 0 ? nullptr : out_.organizations.find(id);
     if (!before) continue;
@@ -90,7 +91,7 @@ void SnapshotDraft::settle() {
   out_.programs.sweep();
 }
 
-std::string SnapshotDraft::pointer(Kind kind, std::size_t index) const {
+std::string SnapshotBuilder::pointer(Kind kind, std::size_t index) const {
   const std::string_view list = info(kind).plural;
   if (pointers_ == Pointers::by_place) return fmt::format("/{}/{}", list, index);
   auto in_tenant = [&](const auto& object) { return fmt::format("/{}/{}/{}", list, object.tenant_id, object.id); };
@@ -101,12 +102,12 @@ std::string SnapshotDraft::pointer(Kind kind, std::size_t index) const {
   return fmt::format("/{}/{}", list, objects_.organizations[index].id);
 }
 
-void SnapshotDraft::fault(Kind kind, std::size_t index, Fault fault) {
+void SnapshotBuilder::fault(Kind kind, std::size_t index, Fault fault) {
   fault.pointer.insert(0, pointer(kind, index));
   faults_.push_back(std::move(fault));
 }
 
-void SnapshotDraft::fault(const ObjectId& removed, std::string text) {
+void SnapshotBuilder::fault(const ObjectId& removed, std::string text) {
   const bool local = info(removed.kind).local_id;
   faults_.push_back(
       {fmt::format("/removed/{}/{}{}", info(removed.kind).plural, local ? removed.tenant_id + '/' : "", removed.id),

@@ -1,4 +1,4 @@
-#include "common/policy/snapshot_draft.hpp"
+#include "common/policy/snapshot_builder.hpp"
 
 #include <unordered_set>
 #include <utility>
@@ -7,8 +7,8 @@
 
 namespace sluice::policy {
 
-SnapshotDraft::SnapshotDraft(const Snapshot& before, const Bundle& objects, std::span<const ObjectId> removed,
-                             Pointers pointers, std::int64_t now_us)
+SnapshotBuilder::SnapshotBuilder(const Snapshot& before, const Bundle& objects, std::span<const ObjectId> removed,
+                                 Pointers pointers, std::int64_t now_us)
     : before_(before), objects_(objects), removed_(removed), pointers_(pointers), now_us_(now_us) {
   out_.made_at_us = now_us;
   out_.mode = before.mode;
@@ -22,7 +22,7 @@ SnapshotDraft::SnapshotDraft(const Snapshot& before, const Bundle& objects, std:
 
 // Removes objects before it adds any, because an id may move to another tenant. Checks at the end whether a removed
 // object is still in use.
-std::expected<Snapshot, Faults> SnapshotDraft::build() {
+std::expected<Snapshot, Faults> SnapshotBuilder::build() {
   for (const ObjectId& name : removed_) remove(name);
   put_organizations();
   put_tenants();
@@ -36,13 +36,13 @@ std::expected<Snapshot, Faults> SnapshotDraft::build() {
   return std::move(out_);
 }
 
-void SnapshotDraft::remove(const ObjectId& name) {
+void SnapshotBuilder::remove(const ObjectId& name) {
   if (!try_remove(name)) fault(name, "does not exist here: the delta does not fit the snapshot it is applied to");
 }
 
-bool SnapshotDraft::try_remove(const ObjectId& name) {
+bool SnapshotBuilder::try_remove(const ObjectId& name) {
   if (name.kind == Kind::organization) return out_.organizations.erase(name.id);
-  TenantDraft* tenant = draft_of(name.kind == Kind::tenant ? name.id : name.tenant_id);
+  TenantBuilder* tenant = builder_of(name.kind == Kind::tenant ? name.id : name.tenant_id);
   if (!tenant) return false;
   if (name.kind == Kind::plan) return tenant->remove_plan(name.id);
   if (name.kind == Kind::policy) return tenant->remove_policy(name.id);
@@ -56,7 +56,7 @@ bool SnapshotDraft::try_remove(const ObjectId& name) {
   return out_.keys.erase(name.id);
 }
 
-void SnapshotDraft::put_organizations() {
+void SnapshotBuilder::put_organizations() {
   std::unordered_set<std::string_view> given;
   for (std::size_t i = 0; i < objects_.organizations.size(); ++i) {
     const std::string& id = objects_.organizations[i].id;
@@ -68,30 +68,30 @@ void SnapshotDraft::put_organizations() {
   }
 }
 
-void SnapshotDraft::put_tenants() {
+void SnapshotBuilder::put_tenants() {
   for (std::size_t i = 0; i < objects_.tenants.size(); ++i) {
     const Tenant& tenant = objects_.tenants[i];
-    TenantDraft* draft = draft_of(tenant.id);
-    if (!draft) draft = &tenants_.emplace(tenant.id, tenant.id).first->second;
-    if (!draft->set(tenant)) fault(Kind::tenant, i, {"/id", fmt::format("tenant {} is given twice", tenant.id)});
+    TenantBuilder* builder = builder_of(tenant.id);
+    if (!builder) builder = &tenants_.emplace(tenant.id, tenant.id).first->second;
+    if (!builder->set(tenant)) fault(Kind::tenant, i, {"/id", fmt::format("tenant {} is given twice", tenant.id)});
     if (tenant.organization_id.empty() || out_.organizations.contains(tenant.organization_id)) continue;
     fault(Kind::tenant, i, {"/organization_id", fmt::format("organization {} does not exist", tenant.organization_id)});
   }
 }
 
-void SnapshotDraft::put_plans() {
+void SnapshotBuilder::put_plans() {
   for (std::size_t i = 0; i < objects_.plans.size(); ++i) {
     const Plan& plan = objects_.plans[i];
-    TenantDraft* tenant = draft_for(plan.tenant_id, Kind::plan, i);
+    TenantBuilder* tenant = builder_for(plan.tenant_id, Kind::plan, i);
     if (!tenant) continue;
     for (Fault& each : tenant->put_plan(plan, i, out_.programs)) fault(Kind::plan, i, std::move(each));
   }
 }
 
-void SnapshotDraft::put_policies() {
+void SnapshotBuilder::put_policies() {
   for (std::size_t i = 0; i < objects_.policies.size(); ++i) {
     const Policy& policy = objects_.policies[i];
-    TenantDraft* tenant = draft_for(policy.tenant_id, Kind::policy, i);
+    TenantBuilder* tenant = builder_for(policy.tenant_id, Kind::policy, i);
     if (!tenant) continue;
     Faults faults = tenant->put_policy(policy, i, out_.programs, now_us_);
     for (Fault& each : faults) fault(Kind::policy, i, std::move(each));
@@ -102,12 +102,12 @@ void SnapshotDraft::put_policies() {
   }
 }
 
-void SnapshotDraft::put_keys() {
+void SnapshotBuilder::put_keys() {
   for (std::size_t i = 0; i < objects_.keys.size(); ++i) put_key(objects_.keys[i], i);
 }
 
-void SnapshotDraft::put_key(const ApiKey& key, std::size_t index) {
-  TenantDraft* tenant = draft_for(key.tenant_id, Kind::key, index);
+void SnapshotBuilder::put_key(const ApiKey& key, std::size_t index) {
+  TenantBuilder* tenant = builder_for(key.tenant_id, Kind::key, index);
   if (!tenant) return;
   const auto hash = parse_key_hash(key.key_hash);
   if (!hash) {
@@ -131,15 +131,15 @@ void SnapshotDraft::put_key(const ApiKey& key, std::size_t index) {
   out_.keys.put(std::move(view));
 }
 
-TenantDraft* SnapshotDraft::draft_of(const std::string& tenant_id) {
+TenantBuilder* SnapshotBuilder::builder_of(const std::string& tenant_id) {
   const auto found = tenants_.find(tenant_id);
   if (found != tenants_.end()) return &found->second;
   auto before = before_.tenants.get(tenant_id);
   return before ? &tenants_.emplace(tenant_id, std::move(before)).first->second : nullptr;
 }
 
-TenantDraft* SnapshotDraft::draft_for(const std::string& tenant_id, Kind kind, std::size_t index) {
-  TenantDraft* tenant = draft_of(tenant_id);
+TenantBuilder* SnapshotBuilder::builder_for(const std::string& tenant_id, Kind kind, std::size_t index) {
+  TenantBuilder* tenant = builder_of(tenant_id);
   if (tenant && !tenant->is_removed()) return tenant;
   fault(kind, index, {"/tenant_id", fmt::format("tenant {} does not exist", tenant_id)});
   return nullptr;

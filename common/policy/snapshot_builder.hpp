@@ -14,11 +14,11 @@
 
 #include "common/policy/snapshot.hpp"
 #include "common/policy/snapshot_delta.hpp"
-#include "common/policy/tenant_draft.hpp"
+#include "common/policy/tenant_builder.hpp"
 
 namespace sluice::policy {
 
-class SnapshotDraft {
+class SnapshotBuilder {
  public:
   // How the JSON pointers of faults name an object.
   enum class Pointers : std::uint8_t {
@@ -26,8 +26,8 @@ class SnapshotDraft {
     by_name,   // /policies/shop/orders/match_expr
   };
 
-  SnapshotDraft(const Snapshot& before, const Bundle& objects, std::span<const ObjectId> removed, Pointers pointers,
-                std::int64_t now_us);
+  SnapshotBuilder(const Snapshot& before, const Bundle& objects, std::span<const ObjectId> removed, Pointers pointers,
+                  std::int64_t now_us);
 
   void set_mode(Mode mode) { out_.mode = mode; }
 
@@ -50,10 +50,10 @@ class SnapshotDraft {
   std::unordered_map<std::string, std::ptrdiff_t> tenants_more_of_organizations() const;
   void settle();
 
-  // The tenant to change; nullptr if it does not exist. draft_for() also returns nullptr if the tenant is being
+  // The tenant to change; nullptr if it does not exist. builder_for() also returns nullptr if the tenant is being
   // removed, and records a fault whenever it returns nullptr.
-  TenantDraft* draft_of(const std::string& tenant_id);
-  TenantDraft* draft_for(const std::string& tenant_id, Kind kind, std::size_t index);
+  TenantBuilder* builder_of(const std::string& tenant_id);
+  TenantBuilder* builder_for(const std::string& tenant_id, Kind kind, std::size_t index);
 
   std::string pointer(Kind kind, std::size_t index) const;
   void fault(Kind kind, std::size_t index, Fault fault);
@@ -66,7 +66,7 @@ class SnapshotDraft {
   const std::int64_t now_us_;
   Snapshot out_;
   Faults faults_;
-  std::unordered_map<std::string, TenantDraft> tenants_;
+  std::unordered_map<std::string, TenantBuilder> tenants_;
 };
 
 }  // namespace sluice::policy

@@ -1,4 +1,4 @@
-#include "common/policy/tenant_draft.hpp"
+#include "common/policy/tenant_builder.hpp"
 
 #include <algorithm>
 #include <array>
@@ -28,15 +28,15 @@ ProgramPool::Shared program_on(const PlanView& plan, const Enforcement& enforcem
 
 }  // namespace
 
-TenantDraft::TenantDraft(std::string id) {
+TenantBuilder::TenantBuilder(std::string id) {
   view_.key_head = "sl:{" + id + '|';
   const std::uint64_t hash = hash_of_id(id);
   view_.name = std::make_shared<const TenantName>(std::move(id), hash);
 }
 
-bool TenantDraft::remove_plan(const std::string& id) { return view_.plans.erase(id); }
+bool TenantBuilder::remove_plan(const std::string& id) { return view_.plans.erase(id); }
 
-bool TenantDraft::remove_policy(const std::string& id) {
+bool TenantBuilder::remove_policy(const std::string& id) {
   SharedPolicy policy = view_.policies.get(id);
   if (!policy) return false;
   view_.policies.erase(id);
@@ -44,7 +44,7 @@ bool TenantDraft::remove_policy(const std::string& id) {
   return true;
 }
 
-Faults TenantDraft::put_plan(const Plan& plan, std::size_t index, ProgramPool& programs) {
+Faults TenantBuilder::put_plan(const Plan& plan, std::size_t index, ProgramPool& programs) {
   const auto former = view_.plans.get(plan.id);
   if (former && (!before_ || before_->plans.find(plan.id) != former.get())) {
     return {{"/id", fmt::format("plan {} is given twice", plan.id)}};
@@ -63,7 +63,7 @@ Faults TenantDraft::put_plan(const Plan& plan, std::size_t index, ProgramPool& p
   return {};
 }
 
-Faults TenantDraft::put_policy(const Policy& policy, std::size_t index, ProgramPool& programs, std::int64_t now_us) {
+Faults TenantBuilder::put_policy(const Policy& policy, std::size_t index, ProgramPool& programs, std::int64_t now_us) {
   SharedPolicy former = view_.policies.get(policy.id);
   if (former && (!before_ || before_->policies.find(policy.id) != former.get())) {
     return {{"/id", fmt::format("policy {} is given twice", policy.id)}};
@@ -82,43 +82,43 @@ Faults TenantDraft::put_policy(const Policy& policy, std::size_t index, ProgramP
   add(faults, std::move(unfit));
   SharedPolicy compiled = compile_policy(policy, std::move(program), now_us, faults);
   if (former) take_out(std::move(former));
-  if (!is_indexable(compiled->scope) && view_.unindexed == kMaxUnindexedPolicies) exceeding_ = index;
+  if (!is_indexable(compiled->scope) && view_.unindexed == kMaxUnindexedPolicies) over_limit_ = index;
   view_.policies.put(compiled);
   put_in(std::move(compiled));
   return faults;
 }
 
-void TenantDraft::put_in(SharedPolicy policy) {
+void TenantBuilder::put_in(SharedPolicy policy) {
   count_on_plan(*policy, 1);
   if (!is_indexable(policy->scope)) ++view_.unindexed;
-  if (!policy->dormant) view_.next_sleep_us = std::min(view_.next_sleep_us, falls_asleep_us(*policy));
+  if (!policy->dormant) view_.next_dormant_us = std::min(view_.next_dormant_us, dormant_from_us(*policy));
   added_.push_back(std::move(policy));
 }
 
-void TenantDraft::take_out(SharedPolicy policy) {
+void TenantBuilder::take_out(SharedPolicy policy) {
   count_on_plan(*policy, -1);
   if (!is_indexable(policy->scope)) --view_.unindexed;
   removed_.push_back(std::move(policy));
 }
 
-void TenantDraft::count_on_plan(const CompiledPolicy& policy, std::ptrdiff_t difference) {
+void TenantBuilder::count_on_plan(const CompiledPolicy& policy, std::ptrdiff_t difference) {
   if (!policy.rulebook.plan_id.empty()) on_plans_[policy.rulebook.plan_id] += difference;
 }
 
-void TenantDraft::renew_policies(ProgramPool& programs,
-                                 const std::function<void(std::size_t plan, Fault fault)>& report) {
+void TenantBuilder::renew_policies(ProgramPool& programs,
+                                   const std::function<void(std::size_t plan, Fault fault)>& report) {
   if (changed_limits_.empty()) return;
   std::vector<SharedPolicy> stale;
   view_.policies.for_each([&](const SharedPolicy& policy) {
     const bool stays = before_->policies.find(policy->id()) == policy.get();
     if (stays && changed_limits_.contains(policy->rulebook.plan_id)) stale.push_back(policy);
   });
-  std::unordered_set<std::string> told;
+  std::unordered_set<std::string> reported;
   for (SharedPolicy& policy : stale) {
     const Rulebook& rulebook = policy->rulebook;
     const PlanView& plan = *view_.plans.find(rulebook.plan_id);
     if (Faults unfit = fit_faults(rulebook.enforcement, plan.limits); !unfit.empty()) {
-      if (!told.insert(rulebook.plan_id).second) continue;
+      if (!reported.insert(rulebook.plan_id).second) continue;
       Fault& fault = unfit.front();
       fault.text = fmt::format("does not fit {} of policy {}: {}", fault.pointer.substr(1), policy->id(), fault.text);
       fault.pointer = "/limits";
@@ -133,7 +133,7 @@ void TenantDraft::renew_policies(ProgramPool& programs,
   }
 }
 
-std::optional<std::string> TenantDraft::policy_on(const std::string& plan_id) const {
+std::optional<std::string> TenantBuilder::policy_on(const std::string& plan_id) const {
   const PlanView* plan = before_ ? before_->plans.find(plan_id) : nullptr;
   const auto more = on_plans_.find(plan_id);
   const auto policies = static_cast<std::ptrdiff_t>(plan ? plan->policies : 0);
@@ -145,18 +145,18 @@ std::optional<std::string> TenantDraft::policy_on(const std::string& plan_id) co
   return found;
 }
 
-std::optional<std::size_t> TenantDraft::one_too_many() const {
-  return view_.unindexed > kMaxUnindexedPolicies ? std::optional(exceeding_) : std::nullopt;
+std::optional<std::size_t> TenantBuilder::first_policy_over_limit() const {
+  return view_.unindexed > kMaxUnindexedPolicies ? std::optional(over_limit_) : std::nullopt;
 }
 
-std::shared_ptr<const TenantView> TenantDraft::settle(std::int64_t now_us) {
+std::shared_ptr<const TenantView> TenantBuilder::settle(std::int64_t now_us) {
   settle_plans();
-  if (now_us >= view_.next_sleep_us) put_to_sleep(now_us);
+  if (now_us >= view_.next_dormant_us) make_dormant(now_us);
   settle_levels();
   return std::make_shared<const TenantView>(std::move(view_));
 }
 
-void TenantDraft::settle_plans() {
+void TenantBuilder::settle_plans() {
   for (const auto& [id, more] : on_plans_) {
     const PlanView* plan = more == 0 ? nullptr : view_.plans.find(id);
     if (!plan) continue;
@@ -168,30 +168,30 @@ void TenantDraft::settle_plans() {
 
 // Moves expired policies into the dormant indexes. It visits all policies of the tenant, so settle() calls it only when
 // a policy is due.
-void TenantDraft::put_to_sleep(std::int64_t now_us) {
+void TenantBuilder::make_dormant(std::int64_t now_us) {
   constexpr std::int64_t kHourUs = 3'600'000'000;
-  std::vector<SharedPolicy> tired;
+  std::vector<SharedPolicy> due;
   std::int64_t next_us = INT64_MAX;
   view_.policies.for_each([&](const SharedPolicy& policy) {
     if (policy->dormant) return;
-    const std::int64_t at_us = falls_asleep_us(*policy);
+    const std::int64_t at_us = dormant_from_us(*policy);
     if (at_us <= now_us) {
-      tired.push_back(policy);
+      due.push_back(policy);
     } else {
       next_us = std::min(next_us, at_us);
     }
   });
-  for (SharedPolicy& policy : tired) {
-    auto asleep = std::make_shared<CompiledPolicy>(*policy);
-    asleep->dormant = true;
-    view_.policies.put(asleep);
+  for (SharedPolicy& policy : due) {
+    auto renewed = std::make_shared<CompiledPolicy>(*policy);
+    renewed->dormant = true;
+    view_.policies.put(renewed);
     take_out(std::move(policy));
-    put_in(std::move(asleep));
+    put_in(std::move(renewed));
   }
-  view_.next_sleep_us = std::max(next_us, now_us + kHourUs);
+  view_.next_dormant_us = std::max(next_us, now_us + kHourUs);
 }
 
-void TenantDraft::settle_levels() {
+void TenantBuilder::settle_levels() {
   struct Changes {
     std::vector<const CompiledPolicy*> removed, added;
     void apply(PolicyIndex& index) const {

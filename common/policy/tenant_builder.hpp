@@ -1,7 +1,7 @@
 // Builds a tenant of the next snapshot: its caller adds and removes plans and policies, then settle() updates the
 // indexes. Everything that does not change stays shared with the tenant's view in the snapshot before.
 //
-// Thread safety: none; belongs to one draft of a snapshot.
+// Thread safety: none; belongs to one build of a snapshot.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@
 
 namespace sluice::policy {
 
-class TenantDraft {
+class TenantBuilder {
  public:
   // For a tenant that exists.
-  explicit TenantDraft(std::shared_ptr<const TenantView> before) : before_(std::move(before)), view_(*before_) {}
+  explicit TenantBuilder(std::shared_ptr<const TenantView> before) : before_(std::move(before)), view_(*before_) {}
   // For a new tenant.
-  explicit TenantDraft(std::string id);
+  explicit TenantBuilder(std::string id);
 
   // Sets the tenant's own fields. False: they were set before, so the tenant is given twice.
   bool set(const Tenant& tenant) {
@@ -55,7 +55,7 @@ class TenantDraft {
   std::optional<std::string> policy_on(const std::string& plan_id) const;
 
   // The index of the first policy above kMaxUnindexedPolicies; nullopt: the tenant is within that limit.
-  std::optional<std::size_t> one_too_many() const;
+  std::optional<std::size_t> first_policy_over_limit() const;
 
   // Completes the tenant: updates counts and indexes. REQUIRES: called once, last.
   std::shared_ptr<const TenantView> settle(std::int64_t now_us);
@@ -67,7 +67,7 @@ class TenantDraft {
   void take_out(SharedPolicy policy);
   void count_on_plan(const CompiledPolicy& policy, std::ptrdiff_t difference);
   void settle_plans();
-  void put_to_sleep(std::int64_t now_us);
+  void make_dormant(std::int64_t now_us);
   void settle_levels();
 
   std::shared_ptr<const TenantView> before_;  // nullptr: the tenant is new
@@ -78,7 +78,7 @@ class TenantDraft {
   std::vector<SharedPolicy> added_;
   std::unordered_map<std::string, std::ptrdiff_t> on_plans_;     // plan → change of its number of policies
   std::unordered_map<std::string, std::size_t> changed_limits_;  // plan → its index
-  std::size_t exceeding_ = 0;                                    // index of the policy that exceeded the limit
+  std::size_t over_limit_ = 0;                                   // index of the policy that exceeded the limit
 };
 
 }  // namespace sluice::policy
