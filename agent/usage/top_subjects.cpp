@@ -12,7 +12,7 @@ std::uint64_t hash_of(const SubjectName& name) {
   const std::hash<std::string_view> hash;
   std::uint64_t out = hash(name.subject);
   out = (out ^ hash(name.policy)) * kOdd;
-  out = (out ^ hash(name.tenant) ^ (name.named ? 1U : 0U)) * kOdd;
+  out = (out ^ hash(name.tenant) ^ (name.show_subject ? 1U : 0U)) * kOdd;
   return out ^ (out >> 32);
 }
 
@@ -72,7 +72,7 @@ void TopSubjects::name_entry(Index index, const SubjectName& name, std::uint64_t
   entry.tenant = name.tenant;
   entry.policy = name.policy;
   entry.subject = name.subject;
-  entry.named = name.named;
+  entry.show_subject = name.show_subject;
   entry.hash = hash;
   Index& head = head_of(hash);
   entry.next = head;

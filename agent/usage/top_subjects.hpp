@@ -23,7 +23,7 @@ struct SubjectName {
   std::string_view tenant;
   std::string_view policy;  // "" if the check named a plan_id
   std::string_view subject;
-  bool named = false;  // the report shows the subject itself; false: its hash
+  bool show_subject = false;  // the report shows the subject itself; false: its hash
 
   bool operator==(const SubjectName&) const = default;
 };
@@ -50,14 +50,14 @@ class TopSubjects {
 
   struct Entry {
     std::string tenant, policy, subject;
-    bool named = false;
+    bool show_subject = false;
     std::uint64_t hash = 0;
     std::uint64_t count = 0;
     std::uint64_t error = 0;  // up to this much of `count` belongs to replaced subjects
     Index next = kNone;       // of the same hash chain
     Index heap_at = 0;
 
-    SubjectName name() const { return {tenant, policy, subject, named}; }
+    SubjectName name() const { return {tenant, policy, subject, show_subject}; }
   };
 
   Index& head_of(std::uint64_t hash) { return heads_[hash & (heads_.size() - 1)]; }

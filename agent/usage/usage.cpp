@@ -21,7 +21,7 @@ using SubjectSums = std::map<std::tuple<std::string, std::string, std::string>, 
 
 void add_subjects(const TopSubjects& top, SubjectSums& sums) {
   top.each([&](const SubjectName& name, std::uint64_t count) {
-    std::string subject = name.named ? std::string(name.subject) : hashed(name.tenant, name.subject);
+    std::string subject = name.show_subject ? std::string(name.subject) : hashed(name.tenant, name.subject);
     sums[{std::string(name.tenant), std::string(name.policy), std::move(subject)}] += static_cast<std::int64_t>(count);
   });
 }
@@ -53,14 +53,14 @@ std::vector<sync::ThrottledSubject> top_of_each_policy(const SubjectSums& sums, 
 
 WorkerUsage::WorkerUsage(const UsageBounds& bounds)
     : bounds_(bounds),
-      filling_(std::make_unique<TopSubjects>(bounds.subjects)),
-      taken_(std::make_unique<TopSubjects>(bounds.subjects)) {}
+      current_subjects_(std::make_unique<TopSubjects>(bounds.subjects)),
+      collected_subjects_(std::make_unique<TopSubjects>(bounds.subjects)) {}
 
 UsageCounters& WorkerUsage::row(std::string_view tenant, std::string_view policy) {
   const std::lock_guard lock(mutex_);
   Row* row = find_or_make(tenant, policy);
   if (row == nullptr && !policy.empty()) row = find_or_make(tenant, {});
-  if (row == nullptr) return lost_;
+  if (row == nullptr) return uncounted_;
   row->generation = generation_;
   return row->counters;
 }
@@ -84,12 +84,12 @@ WorkerUsage::Row* WorkerUsage::find_or_make(std::string_view tenant, std::string
 }
 
 // Frees the rows that row() has not returned since the last forget_rows(), so that rows of deleted policies do not fill
-// the table. Their uncollected counts move to left_.
+// the table. Their uncollected counts move to uncollected_.
 void WorkerUsage::sweep() {
   swept_ = generation_;
   for (Row& row : rows_) {
     if (row.free || row.generation == generation_) continue;
-    collect(row, left_);
+    collect(row, uncollected_);
     index_.erase(fmt::format("{}/{}", row.tenant, row.policy));
     row.counters.reset();
     row.taken.fill(0);
@@ -102,14 +102,14 @@ void WorkerUsage::throttled(std::string_view tenant, std::string_view policy, st
                             ReportSubjects how) {
   if (how == ReportSubjects::off || subject.empty()) return;
   const std::lock_guard lock(subjects_mutex_);
-  filling_->add({tenant, policy, subject, how == ReportSubjects::named});
+  current_subjects_->add({tenant, policy, subject, how == ReportSubjects::named});
 }
 
 std::uint64_t WorkerUsage::dropped() const {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < kUsageOutcomes; ++i) {
     const auto outcome = static_cast<UsageOutcome>(i);
-    if (outcome != UsageOutcome::shadow_allowed && outcome != UsageOutcome::shadow_denied) sum += lost_.value(i);
+    if (outcome != UsageOutcome::shadow_allowed && outcome != UsageOutcome::shadow_denied) sum += uncounted_.value(i);
   }
   return sum;
 }
@@ -129,20 +129,20 @@ void WorkerUsage::take_counts(std::vector<sync::UsageCount>& out) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = from; i < std::min(from + kChunk, rows_.size()); ++i) collect(rows_[i], out);
     if (from + kChunk < rows_.size()) continue;
-    // Under the same lock as the last rows: counts of rows that were freed during this loop are in left_, or were
-    // collected above.
-    std::ranges::move(left_, std::back_inserter(out));
-    left_.clear();
+    // Under the same lock as the last rows: counts of rows that were freed during this loop are in uncollected_, or
+    // were collected above.
+    std::ranges::move(uncollected_, std::back_inserter(out));
+    uncollected_.clear();
     return;
   }
 }
 
 // The result stays valid until the next call.
 const TopSubjects& WorkerUsage::take_subjects() {
-  taken_->clear();
+  collected_subjects_->clear();
   const std::lock_guard lock(subjects_mutex_);
-  std::swap(filling_, taken_);
-  return *taken_;
+  std::swap(current_subjects_, collected_subjects_);
+  return *collected_subjects_;
 }
 
 Usage::Usage(std::size_t workers, UsageBounds bounds, WallTime start) : bounds_(bounds), since_(start) {

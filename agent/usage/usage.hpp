@@ -100,12 +100,12 @@ class WorkerUsage {
   std::deque<Row> rows_;      // a deque, because pointers to rows must stay valid
   std::vector<Row*> free_;
   std::unordered_map<std::string, Row*> index_;  // key: tenant/policy
-  std::vector<sync::UsageCount> left_;           // uncollected counts of freed rows
-  UsageCounters lost_;                           // decisions that found no row
+  std::vector<sync::UsageCount> uncollected_;    // uncollected counts of freed rows
+  UsageCounters uncounted_;                      // decisions that found no row
 
-  std::mutex subjects_mutex_;  // guards filling_
-  std::unique_ptr<TopSubjects> filling_;
-  std::unique_ptr<TopSubjects> taken_;  // used by take(); empty between two calls
+  std::mutex subjects_mutex_;  // guards current_subjects_
+  std::unique_ptr<TopSubjects> current_subjects_;
+  std::unique_ptr<TopSubjects> collected_subjects_;  // used by take(); empty between two calls
 };
 
 class Usage {
