@@ -34,7 +34,7 @@ std::string describe_refusal(const std::string& path, const Faults& faults, std:
 }
 
 BundleSource::BundleSource(std::string path, const Clock& clock, telemetry::Metrics& metrics, telemetry::Log& log,
-                           Publish publish, std::size_t parties)
+                           Publish publish, std::size_t workers)
     : path_(std::move(path)),
       clock_(clock),
       metrics_(metrics),
@@ -42,7 +42,7 @@ BundleSource::BundleSource(std::string path, const Clock& clock, telemetry::Metr
       watch_(context_, path_, [this](FileWatch::Event event) { on_event(event); }),
       hangups_(context_),
       poll_timer_(context_),
-      swap_(context_, metrics, log, std::move(publish), parties, {"file", path_}) {}
+      swap_(context_, metrics, log, std::move(publish), workers, {"file", path_}) {}
 
 bool BundleSource::load_first() {
   auto began = steady_clock::now();

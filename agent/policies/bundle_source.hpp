@@ -31,9 +31,8 @@ class BundleSource {
  public:
   using Publish = SnapshotSwap::Publish;
 
-  // `parties`: the number of workers.
   BundleSource(std::string path, const Clock& clock, telemetry::Metrics& metrics, telemetry::Log& log, Publish publish,
-               std::size_t parties);
+               std::size_t workers);
   ~BundleSource() { stop(); }
 
   // Reads and publishes the file, on the caller's thread. Returns false if the file is refused; all faults were logged.

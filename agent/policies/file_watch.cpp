@@ -38,28 +38,28 @@ Result<> FileWatch::start() {
 }
 
 // The directory of the path, and the directory of the file that the path leads to.
-std::vector<FileWatch::Watched> FileWatch::places() const {
-  auto place = [](const std::filesystem::path& file) {
+std::vector<FileWatch::WatchedDirectory> FileWatch::directories() const {
+  auto directory_of = [](const std::filesystem::path& file) {
     std::string directory = file.parent_path().string();
-    return Watched{-1, directory.empty() ? "." : directory, file.filename().string()};
+    return WatchedDirectory{-1, directory.empty() ? "." : directory, file.filename().string()};
   };
-  std::vector<Watched> found{place(path_)};
+  std::vector<WatchedDirectory> found{directory_of(path_)};
   std::error_code unknown;
   auto real = std::filesystem::canonical(path_, unknown);
-  if (!unknown) found.push_back(place(real));
+  if (!unknown) found.push_back(directory_of(real));
   return found;
 }
 
 void FileWatch::refresh() {
   if (!descriptor_.is_open()) return;
-  auto now = places();
-  for (Watched& place : now) {
-    place.id = ::inotify_add_watch(descriptor_.native_handle(), place.directory.c_str(), kEvents | IN_ONLYDIR);
+  auto now = directories();
+  for (WatchedDirectory& each : now) {
+    each.id = ::inotify_add_watch(descriptor_.native_handle(), each.directory.c_str(), kEvents | IN_ONLYDIR);
   }
-  std::erase_if(now, [](const Watched& place) { return place.id < 0; });
-  for (const Watched& old : watched_) {
+  std::erase_if(now, [](const WatchedDirectory& each) { return each.id < 0; });
+  for (const WatchedDirectory& old : watched_) {
     // The path no longer goes through this directory. Removing fails if the directory is gone, which does no harm.
-    if (std::ranges::find(now, old.id, &Watched::id) == now.end()) {
+    if (std::ranges::find(now, old.id, &WatchedDirectory::id) == now.end()) {
       ::inotify_rm_watch(descriptor_.native_handle(), old.id);
     }
   }
@@ -90,11 +90,11 @@ void FileWatch::dispatch(const inotify_event& event, std::string_view name) {
   // IN_IGNORED: refresh() removed this watch, or the directory is gone, which another event has reported.
   if ((event.mask & IN_IGNORED) != 0) return;
   bool concerns_file = false;
-  for (const Watched& place : watched_) {
-    if (place.id != event.wd || place.name != name) continue;
+  for (const WatchedDirectory& each : watched_) {
+    if (each.id != event.wd || each.name != name) continue;
     concerns_file = true;
     bool unfinished = (event.mask & IN_MODIFY) != 0 ||
-                      ((event.mask & IN_CREATE) != 0 && will_be_written(place.directory + '/' + place.name));
+                      ((event.mask & IN_CREATE) != 0 && will_be_written(each.directory + '/' + each.name));
     if (unfinished) return on_event_(Event::modified);
   }
   if (concerns_file) return on_event_(Event::replaced);

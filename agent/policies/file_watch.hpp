@@ -38,13 +38,13 @@ class FileWatch {
   void refresh();
 
  private:
-  struct Watched {
+  struct WatchedDirectory {
     int id;  // inotify's watch descriptor; -1: not watched
     std::string directory;
     std::string name;  // the file's name in the directory
   };
 
-  std::vector<Watched> places() const;
+  std::vector<WatchedDirectory> directories() const;
   void wait();
   void read_events(std::string_view events);
   void dispatch(const inotify_event& event, std::string_view name);
@@ -52,7 +52,7 @@ class FileWatch {
   const std::string path_;
   std::function<void(Event)> on_event_;
   boost::asio::posix::stream_descriptor descriptor_;
-  std::vector<Watched> watched_;
+  std::vector<WatchedDirectory> watched_;
   alignas(8) std::array<char, 4096> buffer_{};
 };
 

@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kLarge{20};  // a load that takes longer leaves enough free memory to return to the system
+constexpr milliseconds kLongLoad{20};  // a load that takes longer leaves enough free memory to return to the system
 constexpr milliseconds kRetiredEvery{100};  // how often to check whether former snapshots are still used
 
 milliseconds since(steady_clock::time_point began) {
@@ -41,7 +41,7 @@ Counts counts_of(const policy::Snapshot& snapshot) {
 }  // namespace
 
 struct SnapshotSwap::Swap {
-  bool logged = true;  // false: withdraw() and restore(), which their callers log
+  bool log = true;  // false: withdraw() and restore(), which their callers log
   std::uint64_t revision = 0;
   std::string chain;
   Counts before;
@@ -49,18 +49,18 @@ struct SnapshotSwap::Swap {
   std::size_t warnings = 0;
   milliseconds load_time{0};  // validation and compilation
   Time published;
-  Time taken;               // when the last worker took it
-  std::size_t to_take = 0;  // workers that do not use it yet
+  Time last_used;                // when the last worker took it
+  std::size_t workers_left = 0;  // workers that do not use it yet
   std::function<void()> done;
 };
 
 SnapshotSwap::SnapshotSwap(boost::asio::io_context& context, telemetry::Metrics& metrics, telemetry::Log& log,
-                           Publish publish, std::size_t parties, Source source)
+                           Publish publish, std::size_t workers, Source source)
     : context_(context),
       metrics_(metrics),
       log_(log),
       publish_(std::move(publish)),
-      parties_(parties),
+      workers_(workers),
       source_(std::move(source)),
       retired_timer_(context) {}
 
@@ -68,7 +68,7 @@ void SnapshotSwap::publish(Publication publication, std::size_t warnings, Time b
   const policy::Snapshot& snapshot = *publication.snapshot;
   auto swap = std::make_shared<Swap>();
   swap->load_time = since(began);
-  large_ = large_ || swap->load_time >= kLarge;
+  load_was_long_ = load_was_long_ || swap->load_time >= kLongLoad;
   swap->revision = snapshot.revision;
   swap->chain = snapshot.chain;
   swap->now = counts_of(snapshot);
@@ -87,37 +87,38 @@ void SnapshotSwap::publish(Publication publication, std::size_t warnings, Time b
 void SnapshotSwap::withdraw() {
   withdrawn_ = true;
   auto swap = std::make_shared<Swap>();
-  swap->logged = false;
+  swap->log = false;
   hand_out({}, std::move(swap));
 }
 
 void SnapshotSwap::restore() {
   withdrawn_ = false;
   auto swap = std::make_shared<Swap>();
-  swap->logged = false;
+  swap->log = false;
   hand_out(in_force_, std::move(swap));
 }
 
 void SnapshotSwap::hand_out(const Publication& publication, std::shared_ptr<Swap> swap) {
-  swap->to_take = parties_;
+  swap->workers_left = workers_;
   swap->published = steady_clock::now();
-  ++untaken_;
-  publish_(publication,
-           [this, swap] { boost::asio::post(context_, [this, swap, at = steady_clock::now()] { taken(*swap, at); }); });
+  ++unfinished_;
+  publish_(publication, [this, swap] {
+    boost::asio::post(context_, [this, swap, at = steady_clock::now()] { on_used(*swap, at); });
+  });
 }
 
-void SnapshotSwap::taken(Swap& swap, Time at) {
-  swap.taken = std::max(swap.taken, at);
-  if (--swap.to_take > 0) return;
-  if (swap.logged) log_in_force(swap);
-  --untaken_;
-  if (large_) give_memory_back();
+void SnapshotSwap::on_used(Swap& swap, Time at) {
+  swap.last_used = std::max(swap.last_used, at);
+  if (--swap.workers_left > 0) return;
+  if (swap.log) log_in_force(swap);
+  --unfinished_;
+  if (load_was_long_) give_memory_back();
   free_retired();
   if (const auto done = std::exchange(swap.done, {})) done();
 }
 
 void SnapshotSwap::give_memory_back() {
-  if (untaken_ == 0) ::malloc_trim(0);
+  if (unfinished_ == 0) ::malloc_trim(0);
 }
 
 void SnapshotSwap::log_in_force(const Swap& swap) const {
@@ -137,14 +138,14 @@ void SnapshotSwap::log_in_force(const Swap& swap) const {
              {"overridden_counters_change", swap.now.overridden_counters - swap.before.overridden_counters},
              {"warnings", swap.warnings},
              {"load_ms", swap.load_time.count()},
-             {"swap_ms", std::chrono::duration<double, std::milli>(swap.taken - swap.published).count()}});
+             {"swap_ms", std::chrono::duration<double, std::milli>(swap.last_used - swap.published).count()}});
 }
 
 // Only requests in flight and a run over overrides still use former snapshots, so they become free within seconds.
 void SnapshotSwap::free_retired() {
-  if (std::erase_if(retired_, unused) > 0 && large_) give_memory_back();
+  if (std::erase_if(retired_, unused) > 0 && load_was_long_) give_memory_back();
   if (retired_.empty()) {
-    large_ = false;
+    load_was_long_ = false;
     return;
   }
   retired_timer_.expires_after(kRetiredEvery);

@@ -23,18 +23,17 @@ namespace sluice::agent::policies {
 class SnapshotSwap {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // Hands a publication to all workers. Each worker calls `taken` once, from any thread. A publication without a
+  // Hands a publication to all workers. Each worker calls `on_used` once, from any thread. A publication without a
   // snapshot takes the one in force away.
-  using Publish = std::function<void(const Publication& publication, std::function<void()> taken)>;
+  using Publish = std::function<void(const Publication& publication, std::function<void()> on_used)>;
 
   // Where the policies come from, as log fields: {"file", path} or {"server", url}.
   struct Source {
     std::string kind;
     std::string name;
   };
-  // `parties`: the number of workers.
   SnapshotSwap(boost::asio::io_context& context, telemetry::Metrics& metrics, telemetry::Log& log, Publish publish,
-               std::size_t parties, Source source);
+               std::size_t workers, Source source);
 
   // `began`: when loading the snapshot began. Calls `done` once all workers use the snapshot.
   void publish(Publication publication, std::size_t warnings, Time began, std::function<void()> done = {});
@@ -56,7 +55,7 @@ class SnapshotSwap {
   struct Swap;  // one hand-out to all workers
 
   void hand_out(const Publication& publication, std::shared_ptr<Swap> swap);
-  void taken(Swap& swap, Time at);
+  void on_used(Swap& swap, Time at);
   void log_in_force(const Swap& swap) const;
   void free_retired();
 
@@ -64,15 +63,16 @@ class SnapshotSwap {
   telemetry::Metrics& metrics_;
   telemetry::Log& log_;
   const Publish publish_;
-  const std::size_t parties_;
+  const std::size_t workers_;
   const Source source_;
   boost::asio::steady_timer retired_timer_;
 
   Publication in_force_;
   std::vector<Publication> retired_;  // may still be in use; freed only here
-  std::size_t untaken_ = 0;           // swaps that some worker has not taken yet
+  std::size_t unfinished_ = 0;        // swaps that some worker does not use yet
   bool withdrawn_ = false;
-  bool large_ = false;  // a publication took long (kLarge), and snapshots retired since then are not all freed
+  // A load took kLongLoad or longer, and the snapshots that were retired since then are not all freed.
+  bool load_was_long_ = false;
 };
 
 }  // namespace sluice::agent::policies
