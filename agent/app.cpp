@@ -146,7 +146,7 @@ void App::follow_server(policies::SnapshotSwap::Publish publish) {
                               .live_agents = [this](const sync::LiveAgents& live) { live_agents_.set(live); },
                               .degraded = [this] { return degraded_stores(); }};
   metrics_.add(usage::metrics(), *usage_);
-  if (!config_.server->login_file.empty()) shared_.redis_refused = [this] { server_->redis_refused(); };
+  if (!config_.server->login_file.empty()) shared_.redis_login_rejected = [this] { server_->redis_login_rejected(); };
   server_.emplace(*config_.server, std::move(hooks), clock_, metrics_, log_, std::move(publish), config_.workers);
   server_->load_first();
 }
@@ -161,8 +161,8 @@ bool App::load() {
               "There are no policies (--server URL, --policies FILE): checks are answered with no_snapshot.");
     return true;
   }
-  auto publish = [this](const policies::Publication& publication, const std::function<void()>& taken) {
-    for (Worker& worker : workers_) worker.set_snapshot(publication, taken);
+  auto publish = [this](const policies::Publication& publication, const std::function<void()>& on_used) {
+    for (Worker& worker : workers_) worker.set_snapshot(publication, on_used);
   };
   if (config_.server) {
     follow_server(publish);

@@ -74,7 +74,8 @@ redis::Observer Worker::observe_redis() {
                 if (error.code == "no_login" && !has_connected_) return await_login();
                 const limiter::StoreFault fault = connect_fault(error.code);
                 shared_.metrics.redis_errors.count(static_cast<std::size_t>(fault));
-                if (fault == limiter::StoreFault::authentication && shared_.redis_refused) shared_.redis_refused();
+                if (fault == limiter::StoreFault::authentication && shared_.redis_login_rejected)
+                  shared_.redis_login_rejected();
                 lost(error, "redis_connect_failed", "Redis cannot be used yet; failure modes decide meanwhile.");
               },
           .disconnected =
@@ -134,13 +135,13 @@ void Worker::run() {
   context_.run();
 }
 
-void Worker::set_snapshot(policies::Publication publication, std::function<void()> taken) {
-  boost::asio::post(context_, [this, publication = std::move(publication), taken = std::move(taken)]() mutable {
+void Worker::set_snapshot(policies::Publication publication, std::function<void()> on_used) {
+  boost::asio::post(context_, [this, publication = std::move(publication), on_used = std::move(on_used)]() mutable {
     in_force_ = std::move(publication);
     decider_.set_snapshot(in_force_.snapshot);
     api_.set_head(std::nullopt);
     has_policies_.store(in_force_.snapshot != nullptr, std::memory_order_relaxed);
-    if (taken) taken();
+    if (on_used) on_used();
     publish_overrides();
   });
 }

@@ -44,8 +44,8 @@ struct WorkerShared {
   limiter::MemoryCounters& memory;
   WorkerOptions options;
   http::ServerOptions http;
-  usage::Usage* usage = nullptr;             // nullptr without --server
-  std::function<void()> redis_refused = {};  // called on a worker's loop when Redis rejects the login
+  usage::Usage* usage = nullptr;                    // nullptr without --server
+  std::function<void()> redis_login_rejected = {};  // called on a worker's loop when Redis rejects the login
   decide::InFlight in_flight{options.max_in_flight};
 };
 
@@ -67,9 +67,9 @@ class Worker {
   void run();  // returns after stop(); the calling thread becomes the worker's thread
 
   // From any thread:
-  // Puts the snapshot in force on the loop, then calls `taken` there. The caller keeps the former snapshot until no
+  // Puts the snapshot in force on the loop, then calls `on_used` there. The caller keeps the former snapshot until no
   // worker refers to it any more: freeing a snapshot takes longer than a decision may, so no worker may do it.
-  void set_snapshot(policies::Publication publication, std::function<void()> taken = {});
+  void set_snapshot(policies::Publication publication, std::function<void()> on_used = {});
   void set_head(api::CheckApi::Head head);    // the position that /v1/snapshot shows
   void drain(std::function<void()> drained);  // answers the requests in flight, then calls back on the loop
   void stop();

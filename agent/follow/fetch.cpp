@@ -30,11 +30,11 @@ FetchReply refuse_or_resync(bool since_given, std::optional<sync::Position> head
 FetchReply read_document(const sync::ScopeState& before, bool since_given, const std::string& body) {
   const auto document = sync::parse_snapshot(body);
   if (!document) return refuse_or_resync(since_given, std::nullopt, {"unreadable_snapshot", text_of(document.error())});
-  const bool whole = !document->since;
-  auto applied = whole ? sync::replace(before, *document) : sync::apply(before, *document);
+  const bool full = !document->since;
+  auto applied = full ? sync::replace(before, *document) : sync::apply(before, *document);
   // If the server sent a full snapshot instead of a delta, fetching again would bring the same one.
-  if (!applied) return refuse_or_resync(since_given && !whole, document->head, std::move(applied.error()));
-  return NewState{*std::move(applied), whole};
+  if (!applied) return refuse_or_resync(since_given && !full, document->head, std::move(applied.error()));
+  return NewState{*std::move(applied), full};
 }
 
 }  // namespace

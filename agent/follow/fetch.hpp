@@ -14,10 +14,10 @@
 
 namespace sluice::agent::follow {
 
-// A new state. `whole`: it comes from a full snapshot, not from a delta.
+// A new state. `full`: it comes from a full snapshot, not from a delta.
 struct NewState {
   sync::Applied applied;
-  bool whole = false;
+  bool full = false;
 };
 struct NotModified {};  // 304: the server has nothing newer
 // The client must fetch a full snapshot: the server says so (410), or its delta does not fit.

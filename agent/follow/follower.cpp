@@ -89,7 +89,7 @@ void SyncClient::Impl::stop(std::function<void()> done) {
   refusal_timer_.clear();
   snapshots_.cancel();
   stream_.close();
-  reporter_.leave(options_.farewell, std::move(done));
+  reporter_.send_last(options_.last_report_timeout, std::move(done));
 }
 
 std::optional<sync::Position> SyncClient::Impl::position() const {
@@ -98,7 +98,7 @@ std::optional<sync::Position> SyncClient::Impl::position() const {
 
 SyncCounters SyncClient::Impl::counters() const {
   SyncCounters counters = counters_;
-  counters.folded = coalescer_.counters().folded + already_known_;
+  counters.merged = coalescer_.counters().merged + merged_announcements_;
   counters.connects = stream_.connects() + snapshots_.connects() + reporter_.connects();
   return counters;
 }
@@ -163,21 +163,21 @@ void SyncClient::Impl::on_lost(const Error& why) {
 }
 
 void SyncClient::Impl::on_line(const sync::WatchLine& line) {
-  if (const auto* invalidation = std::get_if<sync::Invalidation>(&line)) return on_invalidation(*invalidation);
+  if (const auto* announcement = std::get_if<sync::Announcement>(&line)) return on_announcement(*announcement);
   on_heartbeat(std::get<sync::Heartbeat>(line));
 }
 
 // A position that is in force needs no fetch, and neither does a refused one: it has a retry timer of its own.
-void SyncClient::Impl::on_invalidation(const sync::Invalidation& line) {
-  ++counters_.invalidations;
-  if (observer_.invalidated) observer_.invalidated(line.head);
+void SyncClient::Impl::on_announcement(const sync::Announcement& line) {
+  ++counters_.announcements;
+  if (observer_.announced) observer_.announced(line.head);
   const bool in_force = state_ && state_->head == line.head;
   if (!in_force) announced_ = line.head;
   if (in_force || (refusal_ && refusal_->refused == line.head)) {
-    ++already_known_;
+    ++merged_announcements_;
     return;
   }
-  coalescer_.invalidated(Clock::now(), sync::jitter(line.spread, link_.random()));
+  coalescer_.changed(Clock::now(), sync::jitter(line.spread, link_.random()));
   schedule_fetch();
 }
 

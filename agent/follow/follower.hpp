@@ -47,7 +47,7 @@ class SyncClient::Impl {
   void on_opened();
   void on_lost(const Error& why);
   void on_line(const sync::WatchLine& line);
-  void on_invalidation(const sync::Invalidation& line);
+  void on_announcement(const sync::Announcement& line);
   void on_heartbeat(const sync::Heartbeat& line);
   void adopt(const sync::Position& head);
 
@@ -55,7 +55,7 @@ class SyncClient::Impl {
   void schedule_fetch();
   void schedule_refresh();
   void begin_fetch();
-  void fetch(bool whole);
+  void fetch(bool full);
   void on_reply(FetchReply reply);
   void offer(NewState state);
   void on_accepted(FetchResult result);
@@ -84,8 +84,8 @@ class SyncClient::Impl {
   std::optional<sync::ScopeState> state_;      // in force; heartbeats may move its head
   std::shared_ptr<NewState> offered_;          // the host has not answered yet
   bool need_full_ = false;                     // the next fetch asks for a full snapshot
-  std::optional<sync::Position> asked_since_;  // the running fetch: the delta's start; nullopt: a full snapshot
-  std::string asked_as_;                       // the running fetch: id of its token
+  std::optional<sync::Position> fetch_since_;  // the running fetch: the delta's start; nullopt: a full snapshot
+  std::string fetch_token_id_;                 // the running fetch: id of its token
   // The position that this stream announced last, until a fetch has covered it. While it is set, a fetch is pending or
   // a refused state waits for its retry.
   std::optional<sync::Position> announced_;
@@ -98,7 +98,7 @@ class SyncClient::Impl {
   std::optional<Error> fetch_error_;
   bool stopping_ = false;
   SyncCounters counters_;
-  std::uint64_t already_known_ = 0;  // announcements of a position that is in force or refused
+  std::uint64_t merged_announcements_ = 0;  // announcements of a position that is in force or refused
 };
 
 }  // namespace sluice::agent::follow

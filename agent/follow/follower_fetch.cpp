@@ -36,7 +36,7 @@ void SyncClient::Impl::schedule_refresh() {
 }
 
 void SyncClient::Impl::begin_fetch() {
-  if (stopping_ || coalescer_.going_on()) return;
+  if (stopping_ || coalescer_.running()) return;
   if (!coalescer_.begin(Clock::now())) return schedule_fetch();
   fetch_timer_.clear();
   refusal_timer_.clear();
@@ -44,28 +44,28 @@ void SyncClient::Impl::begin_fetch() {
   fetch(need_full_ || !state_);
 }
 
-void SyncClient::Impl::fetch(bool whole) {
+void SyncClient::Impl::fetch(bool full) {
   ++counters_.fetches;
   auto request = link_.request("/v1/sync/snapshot");
   // With another token the scope may differ, so a delta would not fit.
-  asked_since_ = whole || !is_of_this_token() ? std::nullopt : position();
-  if (observer_.fetch_begun) observer_.fetch_begun(asked_since_);
-  if (!request) return retry(FetchResult::failed, request.error());
+  fetch_since_ = full || !is_of_this_token() ? std::nullopt : position();
+  if (observer_.fetch_begun) observer_.fetch_begun(fetch_since_);
+  if (!request) return retry(FetchResult::error, request.error());
   char separator = '?';
-  if (asked_since_) request->target += std::exchange(separator, '&') + query_of(*asked_since_);
+  if (fetch_since_) request->target += std::exchange(separator, '&') + query_of(*fetch_since_);
   if (announced_at_begin_) request->target += separator + query_of(*announced_at_begin_, sync::kAnnounced);
-  asked_as_ = link_.token_id();
+  fetch_token_id_ = link_.token_id();
   request->max_body = options_.max_snapshot;
   snapshots_.send(*std::move(request), [this](const Result<http_client::Response>& answer) {
     static const sync::ScopeState kNone;
-    announced_is_foreign_ = answer && answer->header(sync::kAnnouncedField) == sync::kForeign;
-    on_reply(read_reply(state_ ? *state_ : kNone, asked_since_.has_value(), answer));
+    announced_is_foreign_ = answer && answer->header(sync::kAnnouncedField) == sync::kForeignPosition;
+    on_reply(read_reply(state_ ? *state_ : kNone, fetch_since_.has_value(), answer));
   });
 }
 
 void SyncClient::Impl::on_reply(FetchReply reply) {
   std::visit(Match{[this](NewState& state) { offer(std::move(state)); },
-                   [this](const NotModified&) { on_accepted(FetchResult::not_modified); },
+                   [this](const NotModified&) { on_accepted(FetchResult::unchanged); },
                    [this](const NeedFullSnapshot& because) {
                      count_result(FetchResult::resync, because.why);
                      need_full_ = true;  // stays set if this fetch fails
@@ -73,7 +73,7 @@ void SyncClient::Impl::on_reply(FetchReply reply) {
                    },
                    [this](const FailedFetch& answer) {
                      const bool unauthorized = answer.why.code == "unauthorized";
-                     retry(unauthorized ? FetchResult::unauthorized : FetchResult::failed, answer.why);
+                     retry(unauthorized ? FetchResult::unauthorized : FetchResult::error, answer.why);
                    },
                    [this](const RefusedState& answer) { refuse(answer.head, answer.why); }},
              reply);
@@ -81,26 +81,26 @@ void SyncClient::Impl::on_reply(FetchReply reply) {
 
 // Offers a state to the host. If only the position has moved, there is nothing to put in force.
 void SyncClient::Impl::offer(NewState taken) {
-  taken.applied.state.token_id = asked_as_;
+  taken.applied.state.token_id = fetch_token_id_;
   if (state_ && taken.applied.changes.empty()) {
-    const bool whole = taken.whole;
+    const bool full = taken.full;
     state_ = std::move(taken.applied.state);
-    on_accepted(FetchResult::moved);
-    if (whole) stream_.reopen();
+    on_accepted(FetchResult::revision_only);
+    if (full) stream_.reopen();
     return;
   }
   offered_ = std::make_shared<NewState>(std::move(taken));
   const auto kept = offered_;  // the host may answer within the call, which resets offered_
-  host_.on_state(kept->applied, kept->whole);
+  host_.on_state(kept->applied, kept->full);
 }
 
 void SyncClient::Impl::accepted() {
   if (!offered_ || stopping_) return;
-  const bool whole = offered_->whole;
-  const bool replaces = whole && state_.has_value();
+  const bool full = offered_->full;
+  const bool replaces = full && state_.has_value();
   state_ = offered_->applied.state;
   offered_.reset();
-  on_accepted(whole ? FetchResult::whole : FetchResult::delta);
+  on_accepted(full ? FetchResult::full : FetchResult::delta);
   // The open stream continues from the former position, so it does not fit the new state.
   if (replaces) stream_.reopen();
 }
@@ -116,7 +116,7 @@ void SyncClient::Impl::refused(const Error& why) {
 // announced before it began, so the answer covers that position. If that position belongs to another history, the whole
 // stream does: the client drops the stream and opens another one.
 void SyncClient::Impl::on_accepted(FetchResult result) {
-  const bool changed = result != FetchResult::not_modified;
+  const bool changed = result != FetchResult::unchanged;
   need_full_ = false;
   refusal_.reset();
   refusal_backoff_.reset();

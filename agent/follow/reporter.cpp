@@ -38,7 +38,7 @@ void Reporter::schedule_interval() {
 
 void Reporter::send_soon(Duration spread) {
   if (leaving_) return;
-  coalescer_.invalidated(Clock::now(), sync::jitter(spread, link_.random()));
+  coalescer_.changed(Clock::now(), sync::jitter(spread, link_.random()));
   schedule_send();
 }
 
@@ -88,7 +88,7 @@ void Reporter::fail(Error why) {
   schedule_send();
 }
 
-void Reporter::leave(Duration within, std::function<void()> done) {
+void Reporter::send_last(Duration within, std::function<void()> done) {
   leaving_ = true;
   interval_timer_.clear();
   client_.cancel();

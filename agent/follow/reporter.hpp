@@ -37,7 +37,7 @@ class Reporter {
   void start();
   void send_soon(Duration spread = {});  // waits a random part of `spread` first
   // Sends the last report, then calls `done`: after its answer, or after `within`.
-  void leave(Duration within, std::function<void()> done);
+  void send_last(Duration within, std::function<void()> done);
 
   const std::optional<Error>& error() const { return error_; }  // of the last report; nullopt if it succeeded
   std::uint64_t connects() const { return client_.connects(); }

@@ -39,35 +39,35 @@ struct SyncOptions {
   std::string pod = {};       // the same rule, or ""
   std::string boot_id = {};   // "": make a random one
   std::string version = {};
-  std::uint64_t seed = 0;           // of all random waits; 0: a random seed
-  Duration report_interval{5'000};  // > 0
-  Duration silence{7'000};          // a stream is dead after this: three missed heartbeats of 2 s, and 1 s more
-  Duration refresh{60'000};         // ± 25 %: fetches in case a stream is alive but announces nothing
-  Duration first_retry{200};        // after a failed fetch or report; doubles, with full jitter
-  Duration refusal_retry{1'000};    // after a refused state; doubles up to 1 min
-  Duration report_gap{500};         // between two reports that are sent because of a change
-  Duration farewell{1'000};         // how long stop() waits for the last report
-  Duration head_timeout{30'000};    // a busy server builds the snapshot before it answers
+  std::uint64_t seed = 0;               // of all random waits; 0: a random seed
+  Duration report_interval{5'000};      // > 0
+  Duration silence{7'000};              // a stream is dead after this: three missed heartbeats of 2 s, and 1 s more
+  Duration refresh{60'000};             // ± 25 %: fetches in case a stream is alive but announces nothing
+  Duration first_retry{200};            // after a failed fetch or report; doubles, with full jitter
+  Duration refusal_retry{1'000};        // after a refused state; doubles up to 1 min
+  Duration report_gap{500};             // between two reports that are sent because of a change
+  Duration last_report_timeout{1'000};  // how long stop() waits for the last report
+  Duration head_timeout{30'000};        // a busy server builds the snapshot before it answers
   std::size_t max_snapshot = sync::kMaxSnapshotBytes;
 };
 
 enum class FetchResult : std::uint8_t {
-  whole,         // a full snapshot, accepted
-  delta,         // a delta, accepted
-  moved,         // nothing in the scope changed, only the position
-  not_modified,  // 304
-  resync,        // 410, or a delta that does not fit; a full snapshot is fetched next
-  failed,        // no answer, or an invalid one; retried
-  unauthorized,  // 401 or 403; retried after reading the token file again
-  refused,       // the agent cannot use the state; the former one stays in force
+  full,           // a full snapshot, accepted
+  delta,          // a delta, accepted
+  revision_only,  // nothing in the scope changed, only the position
+  unchanged,      // 304
+  resync,         // 410, or a delta that does not fit; a full snapshot is fetched next
+  error,          // no answer, or an invalid one; retried
+  unauthorized,   // 401 or 403; retried after reading the token file again
+  refused,        // the agent cannot use the state; the former one stays in force
 };
 inline constexpr std::size_t kFetchResults = 8;
 std::string_view to_string(FetchResult result);
 
 struct SyncCounters {
-  std::uint64_t invalidations = 0;  // announcements received
+  std::uint64_t announcements = 0;  // announcements received
   std::uint64_t fetches = 0;        // requests for a snapshot
-  std::uint64_t folded = 0;         // announcements that needed no fetch of their own
+  std::uint64_t merged = 0;         // announcements that needed no fetch of their own
   std::uint64_t results[kFetchResults] = {};
   std::uint64_t streams_opened = 0;
   std::uint64_t streams_lost = 0;
@@ -83,8 +83,8 @@ class SyncHost {
  public:
   // A new state to put in force. The host answers once with SyncClient::accepted() or refused(), within the call or
   // later. The client fetches nothing meanwhile. `applied.changes` lists the differences from the state accepted last,
-  // for a full snapshot too. `whole`: the state comes from a full snapshot.
-  virtual void on_state(const sync::Applied& applied, bool whole) = 0;
+  // for a full snapshot too. `full`: the state comes from a full snapshot.
+  virtual void on_state(const sync::Applied& applied, bool full) = 0;
 
   // Returns the agent token for the next request. It reads the file again if that may have changed.
   virtual Result<std::string> token() = 0;
@@ -110,7 +110,7 @@ class SyncHost {
 struct SyncObserver {
   std::function<void()> stream_opened = {};                // when its first line has arrived
   std::function<void(const Error& why)> stream_lost = {};  // lost, ended by the server, or not opened
-  std::function<void(const sync::Position& head)> invalidated = {};
+  std::function<void(const sync::Position& head)> announced = {};
   std::function<void(const sync::Position& head)> heartbeat = {};
   std::function<void(const std::optional<sync::Position>& since)> fetch_begun = {};  // nullopt: a full snapshot
   // Once for each fetch that began. `text`: the error, or "".
@@ -142,7 +142,7 @@ class SyncClient {
   void report_soon();
 
   // Stops fetching and sends a last report, which says that the agent leaves. Calls `done` after its answer, or after
-  // options.farewell. REQUIRES: started.
+  // options.last_report_timeout. REQUIRES: started.
   void stop(std::function<void()> done);
 
   const std::optional<sync::ScopeState>& state() const;  // in force

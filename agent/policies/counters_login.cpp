@@ -65,9 +65,9 @@ CountersLogin::CountersLogin(boost::asio::io_context& context, http_client::Opti
 
 void CountersLogin::start() { fetch(); }
 
-void CountersLogin::refused() {
+void CountersLogin::login_rejected() {
   if (client_.busy()) return;
-  const Time at = asked_at_ + kMinInterval;
+  const Time at = fetched_at_ + kMinInterval;
   if (at >= due_) return;  // the next fetch comes early enough
   due_ = at;
   timer_.set(at, [this] { fetch(); });
@@ -84,15 +84,15 @@ std::optional<std::string> CountersLogin::problem() const {
 }
 
 void CountersLogin::fetch() {
-  asked_at_ = steady_clock::now();
+  fetched_at_ = steady_clock::now();
   due_ = Time::max();
   auto request = link_.request("/v1/sync/counters");
   if (!request) return fail(std::move(request.error()));
   request->max_body = kMaxAnswer;
-  client_.send(*std::move(request), [this](const Result<http_client::Response>& answer) { take(answer); });
+  client_.send(*std::move(request), [this](const Result<http_client::Response>& answer) { on_reply(answer); });
 }
 
-void CountersLogin::take(const Result<http_client::Response>& answer) {
+void CountersLogin::on_reply(const Result<http_client::Response>& answer) {
   if (!answer) return fail(answer.error());
   if (answer->status != 200) return fail(follow::refused_by_server("the login to Redis", *answer));
   if (Result<> stored = store(*answer); !stored) return fail(std::move(stored.error()));

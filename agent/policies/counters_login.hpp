@@ -32,7 +32,7 @@ class CountersLogin {
 
   void start();
   // Redis has rejected the login, or there was none. Fetches it, but not within kMinInterval of the last fetch.
-  void refused();
+  void login_rejected();
   void stop();
 
   // A sentence for /readyz if the last fetch failed, else nullopt.
@@ -40,7 +40,7 @@ class CountersLogin {
 
  private:
   void fetch();
-  void take(const Result<http_client::Response>& answer);
+  void on_reply(const Result<http_client::Response>& answer);
   Result<> store(const http_client::Response& answer);
   void fail(Error why);
 
@@ -50,9 +50,9 @@ class CountersLogin {
   telemetry::Log& log_;
   Backoff backoff_;
   follow::DeadlineTimer timer_;
-  Time due_ = Time::max();       // of the next fetch; max() while a fetch is under way
-  Time asked_at_ = Time::min();  // when the last fetch began
-  std::string stored_;           // content of the file; "": unknown
+  Time due_ = Time::max();         // of the next fetch; max() while a fetch is under way
+  Time fetched_at_ = Time::min();  // when the last fetch began
+  std::string stored_;             // content of the file; "": unknown
   std::optional<Error> error_;
 };
 

@@ -49,7 +49,7 @@ CompiledState compile_full(const sync::ScopeState& state, std::int64_t now_us) {
   return compiled(sync::to_bundle(state.objects, &policy::check_expression), state.head, now_us);
 }
 
-CompiledState compile_saved(const sync::KeptState& state, std::int64_t now_us) {
+CompiledState compile_saved(const sync::SavedState& state, std::int64_t now_us) {
   return compiled(sync::to_bundle(state.objects, &policy::check_expression), state.head, now_us);
 }
 

@@ -9,7 +9,7 @@
 
 #include "common/base/error.hpp"
 #include "common/policy/snapshot.hpp"
-#include "common/sync/kept_state.hpp"
+#include "common/sync/saved_state.hpp"
 #include "common/sync/scope_state.hpp"
 
 namespace sluice::agent::policies {
@@ -18,7 +18,7 @@ using CompiledState = std::expected<std::shared_ptr<const policy::Snapshot>, Fau
 
 // Compile all objects. The text of a fault names its object.
 CompiledState compile_full(const sync::ScopeState& state, std::int64_t now_us);
-CompiledState compile_saved(const sync::KeptState& state, std::int64_t now_us);
+CompiledState compile_saved(const sync::SavedState& state, std::int64_t now_us);
 
 // Compiles applied.state from the former snapshot and the changes, so that unchanged objects are not compiled again. If
 // that fails, or if more than a quarter changed, compiles all objects; the faults are those of the full compilation.

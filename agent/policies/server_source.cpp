@@ -36,13 +36,13 @@ std::string text_of(const Faults& faults) {
 }  // namespace
 
 ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock& clock, telemetry::Metrics& metrics,
-                           telemetry::Log& log, SnapshotSwap::Publish publish, std::size_t parties)
+                           telemetry::Log& log, SnapshotSwap::Publish publish, std::size_t workers)
     : options_(std::move(options)),
       hooks_(std::move(hooks)),
       clock_(clock),
       metrics_(metrics),
       log_(log),
-      swap_(context_, metrics, log, std::move(publish), parties, {"server", to_string(options_.sync.server)}),
+      swap_(context_, metrics, log, std::move(publish), workers, {"server", to_string(options_.sync.server)}),
       token_(options_.token_file),
       age_timer_(context_),
       refresh_timer_(context_),
@@ -65,7 +65,7 @@ void ServerSource::load_first() {
   refresh();
   if (!saver_) return;
   CompiledState compiled;
-  auto saved = saver_->load([&](const sync::KeptState& state) -> std::optional<std::string> {
+  auto saved = saver_->load([&](const sync::SavedState& state) -> std::optional<std::string> {
     compiled = compile_saved(state, clock_.now_us());
     return compiled ? std::nullopt : std::optional(text_of(compiled.error()));
   });
@@ -127,8 +127,8 @@ void ServerSource::stop() {
   if (saver_) saver_->stop();
 }
 
-void ServerSource::redis_refused() {
-  if (login_) boost::asio::post(context_, [this] { login_->refused(); });
+void ServerSource::redis_login_rejected() {
+  if (login_) boost::asio::post(context_, [this] { login_->login_rejected(); });
 }
 
 void ServerSource::on_state(const sync::Applied& applied, bool) {

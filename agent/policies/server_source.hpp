@@ -49,7 +49,7 @@ struct ServerHooks {
 class ServerSource final : private follow::SyncHost {
  public:
   ServerSource(ServerOptions options, ServerHooks hooks, const Clock& clock, telemetry::Metrics& metrics,
-               telemetry::Log& log, SnapshotSwap::Publish publish, std::size_t parties);
+               telemetry::Log& log, SnapshotSwap::Publish publish, std::size_t workers);
   ~ServerSource() { stop(); }
 
   // Publishes the last good state, if there is one, on the caller's thread.
@@ -61,14 +61,14 @@ class ServerSource final : private follow::SyncHost {
   std::vector<std::string> degraded() const;
 
   // Redis has rejected the login. Any thread.
-  void redis_refused();
+  void redis_login_rejected();
 
   static const telemetry::MetricTable<ServerSource>& metric_table();  // the constructor registers these metrics
 
  private:
   using Time = std::chrono::steady_clock::time_point;
 
-  void on_state(const sync::Applied& applied, bool whole) override;
+  void on_state(const sync::Applied& applied, bool full) override;
   Result<std::string> token() override { return token_.read(); }
   void on_confirmed(const sync::Position& position) override;
   void on_live_agents(const sync::LiveAgents& live) override;
@@ -96,10 +96,10 @@ class ServerSource final : private follow::SyncHost {
   follow::DeadlineTimer age_timer_;
   follow::DeadlineTimer refresh_timer_;
   follow::SyncClient client_;
-  std::optional<StateSaver::Saved> saved_;  // the last good state, from load_first() to follow()
-  std::string saved_confirmed_;             // when the server had confirmed that state; "" after a new confirmation
-  Time confirmed_at_;                       // valid while a snapshot is in force
-  bool lost_ = false;                       // the loss of the watch was logged
+  std::optional<StateSaver::LoadedState> saved_;  // the last good state, from load_first() to follow()
+  std::string saved_confirmed_;  // when the server had confirmed that state; "" after a new confirmation
+  Time confirmed_at_;            // valid while a snapshot is in force
+  bool lost_ = false;            // the loss of the watch was logged
 
   mutable std::mutex mutex_;  // guards the members below
   std::vector<std::string> degraded_;

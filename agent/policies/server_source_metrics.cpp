@@ -34,10 +34,10 @@ const telemetry::MetricTable<ServerSource>& ServerSource::metric_table() {
       {"sluice_sync_connected", kGauge, "1 while the agent's watch is open, else 0.",
        locked([](const Source& source) { return source.connected_ ? 1 : 0; })},
       {"sluice_sync_announcements_total", kCounter, "Announcements of new revisions that the agent received.",
-       counted(&follow::SyncCounters::invalidations)},
+       counted(&follow::SyncCounters::announcements)},
       {"sluice_sync_merged_announcements_total", kCounter,
        "Announcements that needed no fetch of their own, because another fetch covered them.",
-       counted(&follow::SyncCounters::folded)},
+       counted(&follow::SyncCounters::merged)},
       {"sluice_sync_fetches_total", kCounter,
        "Fetches of policies. `unchanged`: the server has nothing newer. `revision_only`: only the revision is newer. "
        "`resync`: the next fetch asks for a full snapshot. `refused`: the agent does not accept the policies, and the "

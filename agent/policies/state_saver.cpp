@@ -19,9 +19,9 @@ constexpr int kShareOfTime = 10;    // saving uses at most a tenth of the time
 
 }  // namespace
 
-Result<StateSaver::Saved> StateSaver::load(
-    const std::function<std::optional<std::string>(const sync::KeptState&)>& check) {
-  Saved saved;
+Result<StateSaver::LoadedState> StateSaver::load(
+    const std::function<std::optional<std::string>(const sync::SavedState&)>& check) {
+  LoadedState saved;
   auto loaded = files_.load([&](std::string_view content) -> std::optional<std::string> {
     const auto state = sync::read_state(content);
     if (!state) return state.error().text;

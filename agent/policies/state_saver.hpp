@@ -1,4 +1,4 @@
-// Saves the state in force on the disk (sync::LastKnownGood), on a thread of its own, which may wait for the disk. It
+// Saves the state in force on the disk (sync::StateFiles), on a thread of its own, which may wait for the disk. It
 // writes at most once per kEvery, always the newest state, and once more at the end. The file's time is when the server
 // last confirmed the state, so an agent that starts without its server knows how old the state is.
 //
@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/sync/kept_state.hpp"
-#include "common/sync/last_known_good.hpp"
+#include "common/sync/saved_state.hpp"
 #include "common/sync/scope_state.hpp"
+#include "common/sync/state_files.hpp"
 #include "common/telemetry/log.hpp"
 
 namespace sluice::agent::policies {
@@ -33,14 +33,14 @@ class StateSaver {
   StateSaver(std::string path, telemetry::Log& log) : path_(std::move(path)), log_(log), files_(path_) {}
   ~StateSaver() { stop(); }
 
-  struct Saved {
+  struct LoadedState {
     std::string content;  // input of sync::read_state()
     sync::Position head;
     std::chrono::sys_seconds confirmed;
   };
   // Loads the newest file that is undamaged and that `check` accepts; `check` returns an error text or nullopt. Damaged
-  // files are logged. Errors: those of LastKnownGood::load().
-  Result<Saved> load(const std::function<std::optional<std::string>(const sync::KeptState&)>& check);
+  // files are logged. Errors: those of StateFiles::load().
+  Result<LoadedState> load(const std::function<std::optional<std::string>(const sync::SavedState&)>& check);
 
   void start();
   void save(sync::ScopeState state);
@@ -56,8 +56,8 @@ class StateSaver {
 
   const std::string path_;
   telemetry::Log& log_;
-  sync::LastKnownGood files_;  // used by the thread once it runs
-  bool on_disk_ = false;       // the newest file holds the state saved last; used by the thread once it runs
+  sync::StateFiles files_;  // used by the thread once it runs
+  bool on_disk_ = false;    // the newest file holds the state saved last; used by the thread once it runs
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

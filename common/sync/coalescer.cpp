@@ -6,22 +6,22 @@
 
 namespace sluice::sync {
 
-void Coalescer::invalidated(Time now, Duration spread) {
+void Coalescer::changed(Time now, Duration spread) {
   ++counters_.received;
   const Time from = now + std::max(spread, Duration::zero());
   if (wanted_) {
-    ++counters_.folded;
+    ++counters_.merged;
     wanted_ = std::min(*wanted_, from);
     return;
   }
   wanted_ = from;
-  owed_ = true;
+  unmerged_ = true;
 }
 
 void Coalescer::requested(Time now) { wanted_ = std::min(wanted_.value_or(now), now); }
 
 std::optional<Coalescer::Time> Coalescer::due() const {
-  if (going_on_ || !wanted_) return std::nullopt;
+  if (running_ || !wanted_) return std::nullopt;
   return std::max(*wanted_, not_before_);
 }
 
@@ -29,31 +29,31 @@ bool Coalescer::begin(Time now) {
   const auto when = due();
   if (!when || now < *when) return false;
   ++counters_.begun;
-  going_on_ = true;
+  running_ = true;
   wanted_.reset();
-  owed_ = false;
+  unmerged_ = false;
   not_before_ = now + window_;
   return true;
 }
 
 void Coalescer::succeeded(bool newest) {
-  going_on_ = false;
+  running_ = false;
   if (!newest) return;
-  fold_owed();
+  count_merged();
   wanted_.reset();
 }
 
 void Coalescer::failed(Time now, Duration wait) {
   ++counters_.failed;
-  going_on_ = false;
-  fold_owed();  // the retry covers the waiting invalidation too
+  running_ = false;
+  count_merged();  // the retry covers the waiting change too
   wanted_ = now;
   not_before_ = std::max(not_before_, now + std::max(wait, Duration::zero()));
 }
 
-void Coalescer::fold_owed() {
-  if (owed_) ++counters_.folded;
-  owed_ = false;
+void Coalescer::count_merged() {
+  if (unmerged_) ++counters_.merged;
+  unmerged_ = false;
 }
 
 Coalescer::Duration jitter(Coalescer::Duration spread, double random) { return Backoff(spread, spread).next(random); }

@@ -2,7 +2,7 @@
 // one action per window, and the last action always covers the newest state.
 //
 // An action is a fetch by an agent, or a line that the server writes on a watch. Changes that arrive while an action is
-// under way, or within the window after its start, are folded into one next action. Actions start at least a window
+// under way, or within the window after its start, are merged into one next action. Actions start at least a window
 // apart, so a burst of duration D causes at most 1 + ⌈D / window⌉ of them.
 //
 // The caller owns the timer: it calls begin() when due() says so, acts on the newest state, and reports the result.
@@ -23,19 +23,19 @@ class Coalescer {
   static constexpr std::chrono::milliseconds kWindow{100};
 
   struct Counters {
-    std::uint64_t received = 0;  // invalidations
+    std::uint64_t received = 0;  // changes
     std::uint64_t begun = 0;     // actions started
-    std::uint64_t folded = 0;    // invalidations that were merged into the action of another one
+    std::uint64_t merged = 0;    // changes that were merged into the action of another one
     std::uint64_t failed = 0;    // actions that failed
   };
 
   explicit Coalescer(Duration window = kWindow) : window_(window) {}
 
   // Something changed. `spread`: a random delay before acting, so that many agents do not act at the same time (see
-  // jitter()). With several invalidations the earliest end of a delay counts.
-  void invalidated(Time now, Duration spread = {});
+  // jitter()). With several changes the earliest end of a delay counts.
+  void changed(Time now, Duration spread = {});
 
-  // Requests an action without an invalidation: the first fetch, or a periodic refresh.
+  // Requests an action without a change: the first fetch, or a periodic refresh.
   void requested(Time now);
 
   // When to act next; nullopt while an action is under way or nothing is to be done.
@@ -45,24 +45,24 @@ class Coalescer {
   bool begin(Time now);
 
   // The started action has ended. REQUIRES for both functions: begin() returned true, and neither was called since.
-  // `newest`: the result also covers invalidations that arrived during the action, so nothing is left to do.
+  // `newest`: the result also covers changes that arrived during the action, so nothing is left to do.
   void succeeded(bool newest = false);
-  // The action will be retried after at least `wait` (for example from Backoff), also if invalidations arrive
+  // The action will be retried after at least `wait` (for example from Backoff), also if changes arrive
   // meanwhile.
   void failed(Time now, Duration wait);
 
-  bool idle() const { return !going_on_ && !wanted_; }
-  bool going_on() const { return going_on_; }
+  bool idle() const { return !running_ && !wanted_; }
+  bool running() const { return running_; }
   const Counters& counters() const { return counters_; }
 
  private:
-  void fold_owed();
+  void count_merged();
 
   Duration window_;
   Time not_before_ = Time::min();  // end of the window after the last action, or of the wait after a failure
   std::optional<Time> wanted_;     // an action is wanted, from this time on
-  bool owed_ = false;              // wanted_ comes from an invalidation that is neither begun nor counted as folded
-  bool going_on_ = false;
+  bool unmerged_ = false;          // wanted_ comes from a change that is neither begun nor counted as merged
+  bool running_ = false;
   Counters counters_;
 };
 

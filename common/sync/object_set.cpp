@@ -52,7 +52,7 @@ ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* ch
   out.size_ = size_;
   out.document_bytes_ = document_bytes_;
   out.checksum_ = checksum_;
-  out.chunks_.reserve(chunks_.size() + edits.size() / kMostInChunk + 1);
+  out.chunks_.reserve(chunks_.size() + edits.size() / kMaxInChunk + 1);
   std::span<Edit> rest(edits);
   for (std::size_t i = 0; i < chunks_.size() || !rest.empty();) {
     const std::size_t touched = rest.empty() ? chunks_.size() : chunk_of(rest.front().id);
@@ -111,8 +111,7 @@ void ObjectSet::count(const ObjectChange& change) {
 // Appends objects in chunks: too many for one chunk are divided evenly, and a few are merged into the chunk before.
 void ObjectSet::append(Chunk items) {
   if (items.empty()) return;
-  if (!chunks_.empty() && items.size() < kMostInChunk / 4 &&
-      chunks_.back()->size() + items.size() <= kMostInChunk / 2) {
+  if (!chunks_.empty() && items.size() < kMaxInChunk / 4 && chunks_.back()->size() + items.size() <= kMaxInChunk / 2) {
     Chunk joined;
     joined.reserve(chunks_.back()->size() + items.size());
     joined = *chunks_.back();
@@ -120,7 +119,7 @@ void ObjectSet::append(Chunk items) {
     chunks_.back() = std::make_shared<const Chunk>(std::move(joined));
     return;
   }
-  const std::size_t parts = (items.size() + kMostInChunk - 1) / kMostInChunk;
+  const std::size_t parts = (items.size() + kMaxInChunk - 1) / kMaxInChunk;
   auto from = items.begin();
   for (std::size_t left = parts; left > 0; --left) {
     const auto end = from + (items.end() - from) / static_cast<std::ptrdiff_t>(left);

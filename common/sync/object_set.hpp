@@ -1,7 +1,7 @@
 // The objects of a scope: an immutable, ordered set with its checksum. A changed copy shares all unchanged objects with
 // the original, so a change among 100,000 objects does not cost 100,000 copies.
 //
-// The objects are stored in order in chunks of at most kMostInChunk. A change copies the affected chunks and the list
+// The objects are stored in order in chunks of at most kMaxInChunk. A change copies the affected chunks and the list
 // of chunks; copying a set copies the list only. Objects are reference-counted.
 //
 // Thread safety: values. Any number of threads may read one set at the same time.
@@ -41,7 +41,7 @@ struct ObjectChange {
 
 class ObjectSet {
  public:
-  static constexpr std::size_t kMostInChunk = 256;
+  static constexpr std::size_t kMaxInChunk = 256;
 
   std::size_t size() const { return size_; }
   std::size_t document_bytes() const { return document_bytes_; }  // sum over all documents

@@ -36,7 +36,7 @@ inline constexpr PositionParameters kAnnounced{"heard", "heard_chain"};
 // The response header (in lower case) and its value that mean: the announced position is not part of
 // PostgreSQL's history.
 inline constexpr std::string_view kAnnouncedField = "sluice-heard";
-inline constexpr std::string_view kForeign = "foreign";
+inline constexpr std::string_view kForeignPosition = "foreign";
 
 // Reads a position from the two parameters' values as they are in the query; valid ones need no unescaping.
 // Error `position`: the revision is not a whole number from 0 to 2^63 − 1, or the chain is malformed.

@@ -47,10 +47,10 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
   add_up(counts);
   add_up_subjects(subjects);
   if (counts.empty() && subjects.empty()) return;
-  const bool crowded = waiting_.size() >= kMostWaiting || rows_ + counts.size() > most_rows_;
+  const bool crowded = waiting_.size() >= kMaxWaitingIntervals || waiting_counts_ + counts.size() > max_waiting_counts_;
   if (crowded && !waiting_.empty()) {
     Interval& last = waiting_.back();
-    rows_ -= last.counts.size();
+    waiting_counts_ -= last.counts.size();
     last.to = std::max(last.to, to);
     std::ranges::move(counts, std::back_inserter(last.counts));
     add_up(last.counts);
@@ -59,14 +59,14 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
   } else {
     waiting_.push_back({.from = from, .to = to, .counts = std::move(counts), .subjects = std::move(subjects)});
   }
-  bound_rows(waiting_.back());
-  rows_ += waiting_.back().counts.size();
+  bound_counts(waiting_.back());
+  waiting_counts_ += waiting_.back().counts.size();
   if (waiting_.back().empty()) waiting_.pop_back();
 }
 
-// Drops the counts of the newest interval that are above the bound. Its counts are not part of rows_ yet.
-void ReportQueue::bound_rows(Interval& interval) {
-  const std::size_t room = most_rows_ - rows_;
+// Drops the counts of the newest interval that are above the bound. Its counts are not part of waiting_counts_ yet.
+void ReportQueue::bound_counts(Interval& interval) {
+  const std::size_t room = max_waiting_counts_ - waiting_counts_;
   while (interval.counts.size() > room) {
     dropped_ += static_cast<std::uint64_t>(interval.counts.back().count);
     interval.counts.pop_back();
@@ -74,27 +74,28 @@ void ReportQueue::bound_rows(Interval& interval) {
 }
 
 std::span<const UsageReport> ReportQueue::to_send() {
-  std::size_t room = most_at_once_;
+  std::size_t room = max_counts_at_once_;
   std::size_t room_for_subjects = kMaxSubjectsAtOnce;
   for (const UsageReport& report : sent_) {
     room -= report.counts.size();
     room_for_subjects -= report.subjects.size();
   }
-  while (!waiting_.empty() && room > 0 && sent_.size() < kMostSent) {
+  while (!waiting_.empty() && room > 0 && sent_.size() < kMaxSentReports) {
     Interval& interval = waiting_.front();
     if (interval.subjects.size() > room_for_subjects) break;
     room_for_subjects -= interval.subjects.size();
-    const std::size_t rows = std::min(room, interval.counts.size());
-    send(interval, rows);
-    room -= rows;
+    const std::size_t count = std::min(room, interval.counts.size());
+    send(interval, count);
+    room -= count;
     if (interval.empty()) waiting_.pop_front();
   }
   return sent_;
 }
 
-// Makes a report of the last `rows` counts of the interval and all its subjects. The rest becomes another report later.
-void ReportQueue::send(Interval& interval, std::size_t rows) {
-  const auto first = interval.counts.end() - static_cast<std::ptrdiff_t>(rows);
+// Makes a report of the last `count` counts of the interval and all its subjects. The rest becomes another report
+// later.
+void ReportQueue::send(Interval& interval, std::size_t count) {
+  const auto first = interval.counts.end() - static_cast<std::ptrdiff_t>(count);
   UsageReport& report = sent_.emplace_back();
   report.number = next_number_++;
   report.from = interval.from;
@@ -102,7 +103,7 @@ void ReportQueue::send(Interval& interval, std::size_t rows) {
   report.counts.assign(std::move_iterator(first), std::move_iterator(interval.counts.end()));
   report.subjects = std::exchange(interval.subjects, {});
   interval.counts.erase(first, interval.counts.end());
-  rows_ -= rows;
+  waiting_counts_ -= count;
 }
 
 bool ReportQueue::stored(std::int64_t number) {

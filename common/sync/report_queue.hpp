@@ -3,8 +3,9 @@
 // other content.
 //
 // Memory is bounded. When too many intervals wait, the newest are merged: sums stay exact, only times get coarser.
-// Counts beyond kMostRows are dropped and counted in dropped(). One request is under way at a time, with at most
-// kMaxCountsAtOnce counts and kMaxSubjectsAtOnce throttled subjects. Of merged subjects the most frequent are kept.
+// Counts beyond kMaxWaitingCounts are dropped and counted in dropped(). One request is under way at a time, with at
+// most kMaxCountsAtOnce counts and kMaxSubjectsAtOnce throttled subjects. Of merged subjects the most frequent are
+// kept.
 //
 // No clock, no I/O. Thread safety: none.
 // Invariant: numbers are 1, 2, 3, …; to_send() returns every report that was sent and is not stored.
@@ -22,13 +23,14 @@ namespace sluice::sync {
 
 class ReportQueue {
  public:
-  static constexpr std::size_t kMostWaiting = 64;    // intervals
-  static constexpr std::size_t kMostRows = 200'000;  // waiting counts, over all intervals
-  static constexpr std::size_t kMostSent = 16;       // reports in one request
+  static constexpr std::size_t kMaxWaitingIntervals = 64;    // intervals
+  static constexpr std::size_t kMaxWaitingCounts = 200'000;  // waiting counts, over all intervals
+  static constexpr std::size_t kMaxSentReports = 16;         // reports in one request
 
-  // `most_at_once`: counts in one request, 1 to kMaxCountsAtOnce. Tests use smaller values for both.
-  explicit ReportQueue(std::size_t most_rows = kMostRows, std::size_t most_at_once = kMaxCountsAtOnce)
-      : most_rows_(most_rows), most_at_once_(most_at_once) {}
+  // `max_counts_at_once`: counts in one request, 1 to kMaxCountsAtOnce. Tests use smaller values for both.
+  explicit ReportQueue(std::size_t max_waiting_counts = kMaxWaitingCounts,
+                       std::size_t max_counts_at_once = kMaxCountsAtOnce)
+      : max_waiting_counts_(max_waiting_counts), max_counts_at_once_(max_counts_at_once) {}
 
   // Adds the usage of one interval. Adds up counts with the same tenant, policy and outcome, and counts of the same
   // subject. An interval without decisions makes no report. REQUIRES: intervals come in order; counts ≥ 0.
@@ -46,8 +48,8 @@ class ReportQueue {
 
   bool empty() const { return sent_.empty() && waiting_.empty(); }
   std::int64_t last_stored() const { return last_stored_; }
-  std::uint64_t dropped() const { return dropped_; }  // decisions, since the start
-  std::size_t rows() const { return rows_; }          // waiting counts
+  std::uint64_t dropped() const { return dropped_; }              // decisions, since the start
+  std::size_t waiting_counts() const { return waiting_counts_; }  // waiting counts
 
  private:
   struct Interval {
@@ -58,14 +60,14 @@ class ReportQueue {
     bool empty() const { return counts.empty() && subjects.empty(); }
   };
 
-  void bound_rows(Interval& interval);
-  void send(Interval& interval, std::size_t rows);
+  void bound_counts(Interval& interval);
+  void send(Interval& interval, std::size_t count);
 
-  std::size_t most_rows_;
-  std::size_t most_at_once_;
+  std::size_t max_waiting_counts_;
+  std::size_t max_counts_at_once_;
   std::deque<Interval> waiting_;
   std::vector<UsageReport> sent_;
-  std::size_t rows_ = 0;
+  std::size_t waiting_counts_ = 0;
   std::int64_t next_number_ = 1;
   std::int64_t last_stored_ = 0;
   std::uint64_t dropped_ = 0;

@@ -17,20 +17,20 @@ std::vector<Edit> edits_of(const SnapshotDocument& document) {
 }
 
 // The id of an object that two edits name; nullopt: there is none.
-std::optional<ObjectIdView> given_twice(const std::vector<Edit>& edits) {
+std::optional<ObjectIdView> duplicate_id(const std::vector<Edit>& edits) {
   std::vector<ObjectIdView> ids;
   ids.reserve(edits.size());
   for (const Edit& edit : edits) ids.push_back(edit.id);
   if (!std::ranges::is_sorted(ids)) std::ranges::sort(ids);
-  const auto twice = std::ranges::adjacent_find(ids);
-  return twice == ids.end() ? std::nullopt : std::optional(*twice);
+  const auto duplicate = std::ranges::adjacent_find(ids);
+  return duplicate == ids.end() ? std::nullopt : std::optional(*duplicate);
 }
 
 Result<std::vector<Edit>> checked_edits(const SnapshotDocument& document) {
   std::vector<Edit> edits = edits_of(document);
-  if (const auto twice = given_twice(edits)) {
+  if (const auto duplicate = duplicate_id(edits)) {
     return failure("duplicate_object", fmt::format("the snapshot of revision {} contains {} twice",
-                                                   document.head.revision, describe(*twice)));
+                                                   document.head.revision, describe(*duplicate)));
   }
   return edits;
 }
@@ -46,12 +46,12 @@ Result<Applied> checked(Applied applied, const SnapshotDocument& document) {
 
 }  // namespace
 
-Result<Applied> replace(const ScopeState& before, const SnapshotDocument& whole) {
-  if (whole.since) {
+Result<Applied> replace(const ScopeState& before, const SnapshotDocument& full) {
+  if (full.since) {
     return failure("whole_state_expected",
-                   fmt::format("expected a full snapshot, got a delta since revision {}", *whole.since));
+                   fmt::format("expected a full snapshot, got a delta since revision {}", *full.since));
   }
-  auto edits = checked_edits(whole);
+  auto edits = checked_edits(full);
   if (!edits) return std::unexpected(std::move(edits.error()));
   // Removes objects that are not in the full snapshot. Equal objects keep their memory.
   std::vector<ObjectPtr> gone;
@@ -61,9 +61,9 @@ Result<Applied> replace(const ScopeState& before, const SnapshotDocument& whole)
     }
   }
   for (const ObjectPtr& object : gone) edits->push_back(Edit::removal(object->id()));
-  Applied applied{.state = {.head = whole.head, .objects = {}}, .changes = {}};
+  Applied applied{.state = {.head = full.head, .objects = {}}, .changes = {}};
   applied.state.objects = before.objects.with(std::move(*edits), &applied.changes);
-  return checked(std::move(applied), whole);
+  return checked(std::move(applied), full);
 }
 
 Result<Applied> apply(const ScopeState& before, const SnapshotDocument& delta) {

@@ -42,7 +42,7 @@ WatchLine read_line(json::Fields& fields, json::FaultList& faults) {
   const Position head = read_position(fields);
   if (!fields.boolean("heartbeat").value_or(false)) {
     const auto spread = read_ms(fields, "spread_ms", std::chrono::milliseconds(0), kMaxSpread);
-    return Invalidation{.head = head, .spread = spread.value_or(std::chrono::milliseconds(0))};
+    return Announcement{.head = head, .spread = spread.value_or(std::chrono::milliseconds(0))};
   }
   Heartbeat heartbeat{.head = head, .live_agents = {}, .reconnect_max = {}};
   heartbeat.reconnect_max = read_ms(fields, "reconnect_max_ms", std::chrono::milliseconds(1), kMaxReconnect);
@@ -52,7 +52,7 @@ WatchLine read_line(json::Fields& fields, json::FaultList& faults) {
 
 }  // namespace
 
-std::string write_line(const Invalidation& line) {
+std::string write_line(const Announcement& line) {
   json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   write_position(out, line.head);

@@ -1,4 +1,4 @@
-// The lines that a server sends on a watch: invalidations, which announce a new position, and heartbeats.
+// The lines that a server sends on a watch: announcements of a new position, and heartbeats.
 //
 //   {"revision":7,"chain":"…","spread_ms":0}
 //   {"heartbeat":true,"revision":7,"chain":"…","tenants":{"shop":12,"*":3},"reconnect_max_ms":4000}
@@ -31,11 +31,11 @@ inline constexpr std::chrono::milliseconds kMaxReconnect{600'000};
 inline constexpr std::size_t kMaxWatchLineBytes = std::size_t{16} << 20;  // a heartbeat may name all tenants of a scope
 
 // Announces that the scope has changed, and its newest position.
-struct Invalidation {
+struct Announcement {
   Position head;
   std::chrono::milliseconds spread{0};  // 0 to kMaxSpread: each agent waits a random part of this before it fetches
 
-  bool operator==(const Invalidation&) const = default;
+  bool operator==(const Announcement&) const = default;
 };
 
 // Number of live agents by tenant, each ≥ 0. kEveryTenant stands for every tenant of the scope that is not named.
@@ -43,7 +43,7 @@ using LiveAgents = std::map<std::string, std::int64_t, std::less<>>;
 inline constexpr std::string_view kEveryTenant = "*";
 
 // Shows that the server is alive, and its newest position. Nothing in the scope has changed since the last
-// invalidation.
+// announcement.
 struct Heartbeat {
   Position head;
   std::optional<LiveAgents> live_agents;                   // nullopt: unchanged since the heartbeat before
@@ -52,10 +52,10 @@ struct Heartbeat {
   bool operator==(const Heartbeat&) const = default;
 };
 
-using WatchLine = std::variant<Invalidation, Heartbeat>;
+using WatchLine = std::variant<Announcement, Heartbeat>;
 
 // The line with its line feed.
-std::string write_line(const Invalidation& line);
+std::string write_line(const Announcement& line);
 std::string write_line(const Heartbeat& line);
 
 // Reads one line, without its line feed. Faults, each with its JSON pointer: not JSON; a member is missing, of another

@@ -185,7 +185,7 @@ bool Feed::run_round() {
 bool Feed::advance() {
   try {
     if (!connection_) {
-      connection_ = std::make_unique<Connection>(options_.database, [this] { pace_.invalidated(steady_clock::now()); });
+      connection_ = std::make_unique<Connection>(options_.database, [this] { pace_.changed(steady_clock::now()); });
     }
     postgres::Transaction tx(connection_->connection());
     tx.see_one_state();

@@ -20,8 +20,9 @@ constexpr std::size_t kNoBody = 1024;                        // bytes allowed fo
 constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
 
 std::string announced_field(const SyncCall& call) {
-  return call.announced_is_foreign ? fmt::format("{}: {}\r\n", sluice::sync::kAnnouncedField, sluice::sync::kForeign)
-                                   : "";
+  return call.announced_is_foreign
+             ? fmt::format("{}: {}\r\n", sluice::sync::kAnnouncedField, sluice::sync::kForeignPosition)
+             : "";
 }
 
 http::Refusal unavailable(std::string detail) {

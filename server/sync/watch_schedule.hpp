@@ -30,12 +30,12 @@ class WatchSchedule {
   WatchSchedule(Time now, bool changed, const Options& options)
       : options_(options), heartbeat_grid_(now + options.heartbeat_phase), next_heartbeat_(now) {
     if (!changed) return;
-    announcements_.invalidated(now);
+    announcements_.changed(now);
     set_next_heartbeat(now);
   }
 
   // Something in the scope changed.
-  void changed(Time now) { announcements_.invalidated(now); }
+  void changed(Time now) { announcements_.changed(now); }
   void end_now() { options_.end = Time::min(); }
 
   // What to send now. The caller tries to write an announcement or heartbeat, then calls sent() or blocked().

@@ -251,7 +251,7 @@ void Watches::send_due(Watch& watch) {
 
 std::string Watches::line_for(Watch& watch, WatchSchedule::Action action) {
   if (action == WatchSchedule::Action::announce)
-    return write_line(sluice::sync::Invalidation{state_->head(), watch.scope->second.spread});
+    return write_line(sluice::sync::Announcement{state_->head(), watch.scope->second.spread});
   ScopeWatches& scope = watch.scope->second;
   refresh_live(scope, steady_clock::now());
   sluice::sync::Heartbeat line{.head = state_->head(), .live_agents = {}, .reconnect_max = {}};
@@ -286,7 +286,7 @@ void Watches::set_timer(Watch& watch) {
 
 // Adds the watch's merged changes since the last call to the statistics.
 void Watches::count_merged(Watch& watch) {
-  const std::uint64_t merged = watch.schedule.counters().folded;
+  const std::uint64_t merged = watch.schedule.counters().merged;
   statistics_.merged_changes += merged - std::exchange(watch.merged, merged);
 }
 

@@ -8,8 +8,8 @@
 
 #include "common/json/tree.hpp"
 #include "common/sync/bundle_of.hpp"
-#include "common/sync/kept_state.hpp"
 #include "common/sync/report.hpp"
+#include "common/sync/saved_state.hpp"
 #include "common/sync/scope_state.hpp"
 #include "common/sync/watch_line.hpp"
 #include "tests/fuzz/require.hpp"
@@ -101,7 +101,7 @@ void try_snapshot(std::string_view text) {
   require_applies(std::move(*read));
 }
 
-void try_kept_state(std::string_view text) {
+void try_saved_state(std::string_view text) {
   const auto read = read_state(text);
   if (!read) {
     REQUIRE_THAT(!read.error().text.empty());
@@ -157,6 +157,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_report(text);
   try_reply(text);
   try_splitting(text);
-  try_kept_state(text);
+  try_saved_state(text);
   return 0;
 }

@@ -82,7 +82,7 @@ std::string SwarmAgent::describe() const {
   const agent::follow::SyncCounters counters = client_->counters();
   out += fmt::format(
       R"(,"invalidations":{},"fetches":{},"folded":{},"streams_opened":{},"streams_lost":{},"heartbeats":{},"reports":{},"connects":{},"degraded":[)",
-      counters.invalidations, counters.fetches, counters.folded, counters.streams_opened, counters.streams_lost,
+      counters.announcements, counters.fetches, counters.merged, counters.streams_opened, counters.streams_lost,
       counters.heartbeats, counters.reports, counters.connects);
   bool first = true;
   for (const std::string& text : client_->degraded()) {
@@ -133,7 +133,7 @@ agent::follow::SyncObserver SwarmAgent::observer() {
   out.stream_lost = [this](const Error& why) {
     log_.write(event("watch_lost").add("code", why.code).add("text", why.text));
   };
-  out.invalidated = [this](const sync::Position& head) {
+  out.announced = [this](const sync::Position& head) {
     log_.write(event("line").add("kind", "invalidation").add(std::optional(head)));
   };
   out.heartbeat = [this](const sync::Position& head) {

@@ -78,7 +78,7 @@ TEST_CASE("a change is told at once when idle, then once a window, and the last 
   CHECK(stream.lines.size() == 11);  // 1 + ⌈999 ms / 100 ms⌉
   CHECK(stream.lines.back() == "i2000");
   CHECK(last < kStart + 2000ms);
-  CHECK(stream.schedule.counters().received == stream.schedule.counters().begun + stream.schedule.counters().folded);
+  CHECK(stream.schedule.counters().received == stream.schedule.counters().begun + stream.schedule.counters().merged);
 }
 
 TEST_CASE("a heartbeat does not overtake a change that is yet to be told") {

@@ -51,7 +51,7 @@ class Peer final : public sluice::http::ReplySink {
   std::string heard() {
     std::string text;
     for (const sluice::sync::WatchLine& line : lines) {
-      const auto* const invalidation = std::get_if<sluice::sync::Invalidation>(&line);
+      const auto* const invalidation = std::get_if<sluice::sync::Announcement>(&line);
       const sluice::sync::Position& head =
           invalidation != nullptr ? invalidation->head : std::get<sluice::sync::Heartbeat>(line).head;
       text += fmt::format("{}{}{}", text.empty() ? "" : " ", invalidation != nullptr ? "i" : "h", head.revision);
@@ -229,10 +229,10 @@ TEST_CASE_FIXTURE(Rig, "the agents that one change wakes are told over which tim
   Peer& globex = watch("t-globex");
   writer.write("acme", policy_of("shop", "p"), "{}");
   announce();
-  CHECK(std::get<sluice::sync::Invalidation>(peers.front().lines.at(1)).spread == 100ms);
+  CHECK(std::get<sluice::sync::Announcement>(peers.front().lines.at(1)).spread == 100ms);
   writer.write("globex", policy_of("mill", "p"), "{}");
   announce();
-  CHECK(std::get<sluice::sync::Invalidation>(globex.lines.at(1)).spread == 0ms);
+  CHECK(std::get<sluice::sync::Announcement>(globex.lines.at(1)).spread == 0ms);
 }
 
 TEST_CASE_FIXTURE(Rig, "a stream ends in order when its token is gone, and the others go on") {

@@ -26,7 +26,7 @@ struct Actor {
 
   void change() {
     ++state;
-    coalescer.invalidated(now);
+    coalescer.changed(now);
     act();
   }
 
@@ -60,7 +60,7 @@ TEST_CASE("a single change is acted on at once") {
   Coalescer coalescer;
   CHECK(!coalescer.due());
   CHECK(!coalescer.begin(kStart));
-  coalescer.invalidated(kStart);
+  coalescer.changed(kStart);
   CHECK(coalescer.due() == kStart);
   CHECK(coalescer.begin(kStart));
   CHECK(!coalescer.due());
@@ -68,7 +68,7 @@ TEST_CASE("a single change is acted on at once") {
   CHECK(!coalescer.due());
   CHECK(coalescer.idle());
   CHECK(coalescer.counters().begun == 1);
-  CHECK(coalescer.counters().folded == 0);
+  CHECK(coalescer.counters().merged == 0);
 }
 
 TEST_CASE("a change within the window waits for its end, one behind it does not") {
@@ -95,7 +95,7 @@ TEST_CASE("a burst of a thousand changes makes two actions, and the last one is 
   CHECK(actor.delivered == 1000);
   CHECK(actor.coalescer.counters().received == 1000);
   CHECK(actor.coalescer.counters().begun == 2);
-  CHECK(actor.coalescer.counters().folded == 998);
+  CHECK(actor.coalescer.counters().merged == 998);
 }
 
 TEST_CASE("an endless stream of changes makes one action a window, and starves none") {
@@ -120,29 +120,29 @@ TEST_CASE("a change during an action that outlasts the window is acted on as soo
   actor.run_until(kStart + 2s);
   CHECK(actor.begun == std::vector<Time>{kStart, kStart + 300ms});
   CHECK(actor.delivered == 3);
-  CHECK(actor.coalescer.counters().folded == 1);
+  CHECK(actor.coalescer.counters().merged == 1);
 }
 
 TEST_CASE("a change during an action that brings it already needs no other") {
   Coalescer coalescer;
-  coalescer.invalidated(kStart);
+  coalescer.changed(kStart);
   CHECK(coalescer.begin(kStart));
-  coalescer.invalidated(kStart + 1ms);
+  coalescer.changed(kStart + 1ms);
   coalescer.succeeded(true);
   CHECK(coalescer.idle());
-  CHECK(coalescer.counters().folded == 1);
-  coalescer.invalidated(kStart + 2ms);
+  CHECK(coalescer.counters().merged == 1);
+  coalescer.changed(kStart + 2ms);
   CHECK(coalescer.due() == kStart + 100ms);
 }
 
 TEST_CASE("a failed action is tried again after its wait, which no change shortens") {
   Coalescer coalescer;
-  coalescer.invalidated(kStart);
+  coalescer.changed(kStart);
   CHECK(coalescer.begin(kStart));
-  coalescer.invalidated(kStart + 1ms);
+  coalescer.changed(kStart + 1ms);
   coalescer.failed(kStart + 10ms, 400ms);
   CHECK(coalescer.due() == kStart + 410ms);
-  coalescer.invalidated(kStart + 20ms);
+  coalescer.changed(kStart + 20ms);
   CHECK(coalescer.due() == kStart + 410ms);
   CHECK(!coalescer.begin(kStart + 409ms));
   CHECK(coalescer.begin(kStart + 410ms));
@@ -150,13 +150,13 @@ TEST_CASE("a failed action is tried again after its wait, which no change shorte
   CHECK(coalescer.idle());
   CHECK(coalescer.counters().received == 3);
   CHECK(coalescer.counters().begun == 2);
-  CHECK(coalescer.counters().folded == 2);
+  CHECK(coalescer.counters().merged == 2);
   CHECK(coalescer.counters().failed == 1);
 }
 
 TEST_CASE("a failed action is not tried again within the window, however short its wait") {
   Coalescer coalescer;
-  coalescer.invalidated(kStart);
+  coalescer.changed(kStart);
   CHECK(coalescer.begin(kStart));
   coalescer.failed(kStart + 1ms, -1s);
   CHECK(coalescer.due() == kStart + 100ms);
@@ -164,14 +164,14 @@ TEST_CASE("a failed action is not tried again within the window, however short i
 
 TEST_CASE("a spread puts an action off, changes meanwhile do not, and the shortest counts") {
   Coalescer coalescer;
-  coalescer.invalidated(kStart, 40ms);
+  coalescer.changed(kStart, 40ms);
   CHECK(coalescer.due() == kStart + 40ms);
-  coalescer.invalidated(kStart + 10ms, 400ms);
+  coalescer.changed(kStart + 10ms, 400ms);
   CHECK(coalescer.due() == kStart + 40ms);
-  coalescer.invalidated(kStart + 10ms, 20ms);
+  coalescer.changed(kStart + 10ms, 20ms);
   CHECK(coalescer.due() == kStart + 30ms);
   CHECK(coalescer.begin(kStart + 30ms));
-  coalescer.invalidated(kStart + 35ms, 10ms);
+  coalescer.changed(kStart + 35ms, 10ms);
   coalescer.succeeded();
   CHECK(coalescer.due() == kStart + 130ms);
 }
@@ -183,9 +183,9 @@ TEST_CASE("a request acts like a change and is not counted as one") {
   coalescer.succeeded();
   CHECK(coalescer.counters().received == 0);
   coalescer.requested(kStart + 1s);
-  coalescer.invalidated(kStart + 1s);
+  coalescer.changed(kStart + 1s);
   CHECK(coalescer.begin(kStart + 1s));
-  CHECK(coalescer.counters().folded == 1);
+  CHECK(coalescer.counters().merged == 1);
 }
 
 TEST_CASE("a jitter is a share of the spread") {
@@ -210,7 +210,7 @@ TEST_CASE(
     std::uint64_t begun_for_changes = 0;
     bool retrying = false;
     const auto step = [&](bool may_fail) {
-      if (coalescer.going_on() && random() % 3 == 0) {
+      if (coalescer.running() && random() % 3 == 0) {
         retrying = may_fail && random() % 3 == 0;
         if (retrying) {
           coalescer.failed(now, std::chrono::milliseconds(random() % 500));
@@ -219,7 +219,7 @@ TEST_CASE(
           coalescer.succeeded(brought == state);
         }
       }
-      const bool was_going_on = coalescer.going_on();
+      const bool was_going_on = coalescer.running();
       if (!coalescer.begin(now)) return;
       REQUIRE(!was_going_on);
       if (last) REQUIRE(now - *last >= Coalescer::kWindow);
@@ -232,7 +232,7 @@ TEST_CASE(
       now += std::chrono::milliseconds(random() % 40);
       if (random() % 2 == 0) {
         ++state;
-        coalescer.invalidated(now, std::chrono::milliseconds(random() % 2 == 0 ? 0 : random() % 200));
+        coalescer.changed(now, std::chrono::milliseconds(random() % 2 == 0 ? 0 : random() % 200));
       }
       step(true);
     }
@@ -246,7 +246,7 @@ TEST_CASE(
     REQUIRE(counters.received == static_cast<std::uint64_t>(state));
     REQUIRE(counters.begun == begun_for_changes + retries);
     REQUIRE(counters.failed == retries);
-    REQUIRE(counters.received == counters.folded + begun_for_changes);
+    REQUIRE(counters.received == counters.merged + begun_for_changes);
   }
 }
 

@@ -180,7 +180,7 @@ TEST_CASE("a change among many objects shares all but one chunk's worth of them 
   CHECK(before.find({Kind::policy, "shop", "p070000"}).use_count() == shared);
   std::size_t copied = 0;
   for (const ObjectPtr& object : objects_of(after)) copied += object.use_count() > 3 ? 1 : 0;
-  CHECK(copied < ObjectSet::kMostInChunk);
+  CHECK(copied < ObjectSet::kMaxInChunk);
   CHECK(difference(before, after).size() == 1);
 }
 

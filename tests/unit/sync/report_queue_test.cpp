@@ -86,8 +86,8 @@ TEST_CASE(
   add(queue, 0, counts("a", 1));
   const auto first = sent(queue);
   for (int i = 1; i <= 1000; ++i) add(queue, i, counts("a", 1));
-  CHECK(queue.rows() == ReportQueue::kMostWaiting);
-  CHECK(sent(queue).size() == ReportQueue::kMostSent);
+  CHECK(queue.waiting_counts() == ReportQueue::kMaxWaitingIntervals);
+  CHECK(sent(queue).size() == ReportQueue::kMaxSentReports);
   CHECK(sent(queue).front() == first.front());
   CHECK(queue.stored(1));
   std::int64_t sum = 1;
@@ -125,7 +125,7 @@ TEST_CASE("an interval with many counts is sent in parts with numbers of their o
 TEST_CASE("what goes over the bound is dropped and counted") {
   ReportQueue queue(10, 100);
   for (int i = 0; i < 25; ++i) add(queue, i, counts(fmt::format("p{:02}", i), 2));
-  CHECK(queue.rows() == 10);
+  CHECK(queue.waiting_counts() == 10);
   CHECK(queue.dropped() == 30);
   for (int i = 0; i < 25; ++i) add(queue, 30 + i, counts("p09", 1));
   CHECK(queue.dropped() == 30);
@@ -171,7 +171,7 @@ TEST_CASE("a request has no more subjects than the server takes, and the next ha
 
 TEST_CASE("of the subjects of intervals that are put together the most frequent stay") {
   ReportQueue queue;
-  for (int i = 0; i < static_cast<int>(ReportQueue::kMostWaiting); ++i) add(queue, i, counts("a", 1));
+  for (int i = 0; i < static_cast<int>(ReportQueue::kMaxWaitingIntervals); ++i) add(queue, i, counts("a", 1));
   queue.add(kStart + 900s, kStart + 910s, counts("a", 1), subjects(0, 900, 2));
   queue.add(kStart + 910s, kStart + 920s, counts("a", 1), subjects(800, 1500, 3));
   while (!queue.empty()) {
@@ -189,7 +189,7 @@ TEST_CASE("of the subjects of intervals that are put together the most frequent 
 TEST_CASE("a server that dies at any moment and stores what it is sent by number has every decision once") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
-    ReportQueue queue(ReportQueue::kMostRows, 7);
+    ReportQueue queue(ReportQueue::kMaxWaitingCounts, 7);
     std::map<std::string, std::int64_t> decided;
     std::map<std::string, std::int64_t> stored;
     std::int64_t last_stored = 0;

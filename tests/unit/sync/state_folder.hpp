@@ -15,7 +15,7 @@
 
 #include <fmt/core.h>
 
-#include "common/sync/last_known_good.hpp"
+#include "common/sync/state_files.hpp"
 
 namespace sluice::sync {
 
@@ -53,14 +53,14 @@ inline std::string text_of(const std::string& path) {
 inline void write_to(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
 
 inline std::string loaded(const std::string& path) {
-  auto found = LastKnownGood(path).load();
+  auto found = StateFiles(path).load();
   return found ? found->content : found.error().code;
 }
 
 // A content of several pieces of writing, and unlike that of any other number.
 inline std::string content_of(int number) {
   return fmt::format("state {}\n", number) +
-         std::string(2 * LastKnownGood::kWriteBytes + 17, static_cast<char>('a' + number % 26));
+         std::string(2 * StateFiles::kWriteBytes + 17, static_cast<char>('a' + number % 26));
 }
 
 }  // namespace sluice::sync

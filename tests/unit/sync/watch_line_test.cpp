@@ -20,12 +20,12 @@ std::string pointer_of_fault(std::string_view text) {
 }
 
 TEST_CASE("both kinds of lines survive being written and read") {
-  const Invalidation invalidation{.head = kHead, .spread = 250ms};
+  const Announcement announcement{.head = kHead, .spread = 250ms};
   const Heartbeat heartbeat{
       .head = kHead, .live_agents = LiveAgents{{"*", 3}, {"arcade", 0}, {"shop", 12}}, .reconnect_max = 8s};
   const Heartbeat nobody{.head = kHead, .live_agents = LiveAgents{}, .reconnect_max = {}};
   const Heartbeat bare{.head = kHead, .live_agents = {}, .reconnect_max = {}};
-  for (const WatchLine& wanted : {WatchLine(invalidation), WatchLine(heartbeat), WatchLine(nobody), WatchLine(bare)}) {
+  for (const WatchLine& wanted : {WatchLine(announcement), WatchLine(heartbeat), WatchLine(nobody), WatchLine(bare)}) {
     std::string text = std::visit([](const auto& is) { return write_line(is); }, wanted);
     REQUIRE(text.ends_with('\n'));
     text.pop_back();
@@ -39,7 +39,7 @@ TEST_CASE("both kinds of lines survive being written and read") {
 TEST_CASE("what a line leaves out has its default, and what this version does not know is passed over") {
   const auto read = parse_watch_line(line(R"(,"why":["x"],"heartbeat":null)"));
   REQUIRE(read);
-  CHECK(*read == WatchLine(Invalidation{.head = kHead, .spread = 0ms}));
+  CHECK(*read == WatchLine(Announcement{.head = kHead, .spread = 0ms}));
 }
 
 TEST_CASE("a line's faults name the member") {

@@ -53,7 +53,7 @@ class FakeServer final : public http::Handler {
   // A write elsewhere.
   void move_head() { write(std::vector<sync::Edit>{}); }
 
-  void invalidate(std::chrono::milliseconds spread = {}) { say(sync::write_line(sync::Invalidation{head(), spread})); }
+  void invalidate(std::chrono::milliseconds spread = {}) { say(sync::write_line(sync::Announcement{head(), spread})); }
   void beat() { say(sync::write_line(sync::Heartbeat{.head = head(), .live_agents = {}, .reconnect_max = {}})); }
   void say(const std::string& line) {
     for (Watcher& watcher : watchers_) {
@@ -160,7 +160,7 @@ class FakeServer final : public http::Handler {
     const bool known = since && knows(*since);
     const bool same = known && difference(states_.at(since->revision), objects()).empty();
     watchers_.back().stream.write(same ? sync::write_line(sync::Heartbeat{head(), {}, {}})
-                                       : sync::write_line(sync::Invalidation{head(), {}}));
+                                       : sync::write_line(sync::Announcement{head(), {}}));
   }
 
   void take_report(http::Request& request, http::Reply& reply) {

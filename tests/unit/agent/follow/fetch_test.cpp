@@ -61,7 +61,7 @@ TEST_CASE("a whole state is taken as one, whatever was asked for") {
   for (const bool since_given : {true, false}) {
     const auto taken =
         std::get<NewState>(read(since_given, 200, sync::write_snapshot(kHead, sync::set_of(sync::small_shop()))));
-    CHECK(taken.whole);
+    CHECK(taken.full);
     CHECK(taken.applied.state.head == kHead);
     CHECK(taken.applied.changes.size() == sync::small_shop().size() - 1);
   }

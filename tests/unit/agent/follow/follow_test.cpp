@@ -15,15 +15,15 @@ TEST_CASE("a start fetches the whole state, and a single change what changed, at
   rig.client->start();
   REQUIRE(rig.in_step());
   CHECK(rig.same());
-  CHECK(rig.host.wholes == std::vector{true});
+  CHECK(rig.host.were_full == std::vector{true});
   rig.server.write(policy_on("y"));
   rig.server.invalidate();
   REQUIRE(rig.in_step());
   CHECK(rig.same());
-  CHECK(rig.host.wholes == std::vector{true, false});
-  CHECK(rig.results == std::vector{FetchResult::whole, FetchResult::delta});
-  CHECK(rig.counters().invalidations == 1);
-  CHECK(rig.counters().folded == 0);
+  CHECK(rig.host.were_full == std::vector{true, false});
+  CHECK(rig.results == std::vector{FetchResult::full, FetchResult::delta});
+  CHECK(rig.counters().announcements == 1);
+  CHECK(rig.counters().merged == 0);
   CHECK(std::ranges::all_of(rig.server.agents, [](const std::string& agent) { return agent == "a1"; }));
 }
 
@@ -42,7 +42,7 @@ TEST_CASE("a burst of changes folds into few fetches, and the last is in force")
   const auto took = std::chrono::steady_clock::now() - began;
   CHECK(rig.same());
   CHECK(rig.counters().fetches - 1 <= 2 + static_cast<std::uint64_t>(took / 100ms));
-  CHECK(rig.counters().folded >= rig.counters().invalidations - (rig.counters().fetches - 1));
+  CHECK(rig.counters().merged >= rig.counters().announcements - (rig.counters().fetches - 1));
 }
 
 TEST_CASE("a change during a fetch is fetched after it") {
@@ -55,7 +55,7 @@ TEST_CASE("a change during a fetch is fetched after it") {
   REQUIRE(rig.until([&] { return rig.host.offered.size() == 2; }));
   rig.server.write(policy_on("z"));
   rig.server.invalidate();
-  REQUIRE(rig.until([&] { return rig.counters().invalidations == 2; }));
+  REQUIRE(rig.until([&] { return rig.counters().announcements == 2; }));
   CHECK(rig.counters().fetches == 2);
   CHECK(rig.client->position() != rig.host.offered.back().head);  // not in force before the host says so
   rig.host.answers = true;
@@ -137,8 +137,8 @@ TEST_CASE("what is announced and in force already is not fetched") {
   rig.server.beat();
   const auto heartbeats = rig.counters().heartbeats;
   REQUIRE(rig.until([&] { return rig.counters().heartbeats > heartbeats; }));
-  CHECK(rig.counters().invalidations == 1);
-  CHECK(rig.counters().folded == 1);
+  CHECK(rig.counters().announcements == 1);
+  CHECK(rig.counters().merged == 1);
   CHECK(rig.counters().fetches == 1);
 }
 
@@ -211,12 +211,12 @@ TEST_CASE("another token's scope is fetched whole, at the start and on the way")
   SyncRig rig;
   rig.server.token = rig.host.token_text = second;
   rig.client->start(sync::ScopeState{.head = rig.server.head(), .objects = rig.server.objects(), .token_id = "first"});
-  REQUIRE(rig.until([&] { return rig.count(FetchResult::moved) == 1; }));
+  REQUIRE(rig.until([&] { return rig.count(FetchResult::revision_only) == 1; }));
   CHECK(rig.client->state()->token_id == "second");
   REQUIRE(rig.in_step());
   rig.server.token = rig.host.token_text = first;
   rig.server.cut_streams();
-  REQUIRE(rig.until([&] { return rig.count(FetchResult::moved) == 2; }));
+  REQUIRE(rig.until([&] { return rig.count(FetchResult::revision_only) == 2; }));
   CHECK(rig.client->state()->token_id == "first");
   REQUIRE(rig.in_step());
   CHECK(rig.counters().fetches == 2);

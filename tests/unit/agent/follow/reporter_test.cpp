@@ -6,7 +6,7 @@
 namespace sluice::agent::follow::test {
 namespace {
 
-constexpr std::size_t kIntervals = 40;  // of which one request takes sync::ReportQueue::kMostSent
+constexpr std::size_t kIntervals = 40;  // of which one request takes sync::ReportQueue::kMaxSentReports
 
 // Usage of as many intervals, in each as many decisions as its number says.
 void add_intervals(sync::ReportQueue& queue, std::size_t intervals = kIntervals) {

@@ -13,9 +13,9 @@ namespace sluice::agent::follow::test {
 using namespace std::chrono_literals;
 
 struct Host final : SyncHost {
-  void on_state(const sync::Applied& applied, bool whole) override {
+  void on_state(const sync::Applied& applied, bool full) override {
     offered.push_back(applied.state);
-    wholes.push_back(whole);
+    were_full.push_back(full);
     if (!answers) return;
     if (refuses) return client->refused({"invalid_snapshot", "a fault"});
     client->accepted();
@@ -32,7 +32,7 @@ struct Host final : SyncHost {
   bool refuses = false;
   std::string token_text = "slg_1";
   std::vector<sync::ScopeState> offered;
-  std::vector<bool> wholes;
+  std::vector<bool> were_full;
   std::vector<sync::Position> confirmed;
   sync::LiveAgents live;
   std::function<void(sync::ReportQueue&)> on_collect;

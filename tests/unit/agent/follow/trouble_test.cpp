@@ -33,7 +33,7 @@ TEST_CASE("a fetch that fails is tried again") {
   rig.server.invalidate();
   REQUIRE(rig.in_step());
   CHECK(rig.same());
-  CHECK(rig.count(FetchResult::failed) == 2);
+  CHECK(rig.count(FetchResult::error) == 2);
   CHECK(rig.count(FetchResult::resync) == 1);
   CHECK(rig.client->degraded().empty());
 }
@@ -46,7 +46,7 @@ TEST_CASE("410 and a delta whose checksum does not hold are followed by a whole 
   rig.server.invalidate();
   REQUIRE(rig.in_step());
   CHECK(rig.same());
-  CHECK(rig.results == std::vector{FetchResult::whole, FetchResult::resync, FetchResult::whole});
+  CHECK(rig.results == std::vector{FetchResult::full, FetchResult::resync, FetchResult::full});
   CHECK_FALSE(rig.server.asked.back());
   CHECK_FALSE(rig.client->refusal());
 }
@@ -87,7 +87,7 @@ TEST_CASE("a whole state whose checksum does not hold is refused, and not asked 
   CHECK(rig.client->position() == before);
   const auto fetches = rig.counters().fetches;
   for (int i = 0; i < 5; ++i) rig.server.invalidate();  // of what was refused: nothing new
-  REQUIRE(rig.until([&] { return rig.counters().invalidations == 6; }));
+  REQUIRE(rig.until([&] { return rig.counters().announcements == 6; }));
   CHECK(rig.counters().fetches == fetches);
   REQUIRE(rig.until([&] { return !rig.server.reports.empty() && rig.server.reports.back().agent.refusal; }));
   CHECK(rig.server.reports.back().agent.enforced == before);
@@ -162,8 +162,8 @@ TEST_CASE("what was heard during a fetch is named by the next, unless it is what
   rig.server.write(policy_on("z"));
   rig.server.invalidate();
   const Position told = rig.server.head();
-  const auto invalidations = rig.counters().invalidations;
-  REQUIRE(rig.until([&] { return rig.counters().invalidations == invalidations + 1; }));
+  const auto invalidations = rig.counters().announcements;
+  REQUIRE(rig.until([&] { return rig.counters().announcements == invalidations + 1; }));
   const auto fetches = rig.counters().fetches;
   std::uint64_t more = 0;
   SUBCASE("it is") {}
@@ -173,7 +173,7 @@ TEST_CASE("what was heard during a fetch is named by the next, unless it is what
   }
   rig.server.release();
   REQUIRE(rig.in_step());
-  REQUIRE(rig.until([&] { return rig.count(FetchResult::not_modified) == more; }));
+  REQUIRE(rig.until([&] { return rig.count(FetchResult::unchanged) == more; }));
   if (more == 1) CHECK(rig.server.heard.back() == told);
   rig.server.move_head();
   rig.server.beat();
@@ -186,7 +186,7 @@ TEST_CASE("a stream of another history than PostgreSQL's is opened anew, and no 
   const Position here = *rig.client->position();
   const Position elsewhere{here.revision + 7, std::string(sync::kChainDigits, 'e')};
   rig.server.script = {answer(304, "", "Sluice-Heard: foreign\r\n")};
-  rig.server.say(sync::write_line(sync::Invalidation{elsewhere, {}}));
+  rig.server.say(sync::write_line(sync::Announcement{elsewhere, {}}));
   REQUIRE(rig.until([&] { return rig.counters().streams_lost == 1; }));
   CHECK(rig.server.heard.back() == elsewhere);
   CHECK(rig.client->position() == here);
@@ -212,9 +212,9 @@ TEST_CASE("a watch of a replica that is behind costs one fetch a line, and the a
   rig.server.invalidate();
   REQUIRE(rig.in_step());
   const auto fetches = rig.counters().fetches;
-  SUBCASE("by a line") { rig.server.say(sync::write_line(sync::Invalidation{old, {}})); }
+  SUBCASE("by a line") { rig.server.say(sync::write_line(sync::Announcement{old, {}})); }
   SUBCASE("by a heartbeat") { rig.server.say(sync::write_line(sync::Heartbeat{old, {}, {}})); }
-  REQUIRE(rig.until([&] { return rig.count(FetchResult::not_modified) == 1; }));
+  REQUIRE(rig.until([&] { return rig.count(FetchResult::unchanged) == 1; }));
   CHECK(rig.server.heard.back() == old);
   rig.server.move_head();
   rig.server.beat();
@@ -230,7 +230,7 @@ TEST_CASE("a state of which nothing changed moves only the head") {
   rig.server.move_head();
   rig.server.invalidate();
   REQUIRE(rig.in_step());
-  CHECK(rig.results == std::vector{FetchResult::whole, FetchResult::moved});
+  CHECK(rig.results == std::vector{FetchResult::full, FetchResult::revision_only});
   CHECK(rig.host.offered.size() == 1);
 }
 
@@ -243,7 +243,7 @@ TEST_CASE("a client that stops says so in a last report") {
 }
 
 TEST_CASE("a client that stops does not wait long for a server that is away") {
-  Following rig([](SyncOptions& options) { options.farewell = 20ms; });
+  Following rig([](SyncOptions& options) { options.last_report_timeout = 20ms; });
   rig.server.close();
   bool done = false;
   rig.client->stop([&] { done = true; });

@@ -49,7 +49,7 @@ struct Rig {
                           .cache = folder / "kept",
                           .max_age = max_age};
     options.sync.refusal_retry = 50ms;
-    options.sync.farewell = 50ms;
+    options.sync.last_report_timeout = 50ms;
     source.emplace(
         options, ServerHooks{.head = [this](const sync::Position& at, std::int64_t) { set(head, at.revision); }}, clock,
         metrics, log,
@@ -65,7 +65,7 @@ struct Rig {
     started_with = in_force();
     source->start();
   }
-  // The server answers while the source says farewell.
+  // The server answers while the source says last_report_timeout.
   void stop() {
     if (!source) return;
     std::atomic<bool> stopped = false;

@@ -28,7 +28,7 @@
 
 namespace sluice::sync {
 
-class LastKnownGood {
+class StateFiles {
  public:
   static constexpr std::size_t kMaxContentBytes = 2 * kMaxSnapshotBytes;  // room for a snapshot and all the hashes
 
@@ -39,10 +39,10 @@ class LastKnownGood {
   // For tests: called before each step. Returns 0, or the errno that the step must fail with. It may kill the process.
   using Failpoint = std::function<int(Step)>;
 
-  explicit LastKnownGood(std::string path, Failpoint failpoint = {});
-  ~LastKnownGood();
-  LastKnownGood(const LastKnownGood&) = delete;
-  LastKnownGood& operator=(const LastKnownGood&) = delete;
+  explicit StateFiles(std::string path, Failpoint failpoint = {});
+  ~StateFiles();
+  StateFiles(const StateFiles&) = delete;
+  StateFiles& operator=(const StateFiles&) = delete;
 
   // Checks content that is undamaged but may be from another version: nullopt if usable, else the reason for the log.
   using Check = std::function<std::optional<std::string>(std::string_view content)>;
@@ -70,16 +70,16 @@ class LastKnownGood {
   Result<> save(std::string_view content);
 
  private:
-  enum class Slot : std::uint8_t { first, second };
-  struct Found {
+  enum class FileSlot : std::uint8_t { first, second };
+  struct StoredState {
     std::string content;
     std::uint64_t generation = 0;
     std::chrono::sys_seconds written;
   };
 
-  std::string path_of(Slot slot) const;
-  std::uint64_t peek(Slot slot) const;
-  std::expected<std::optional<Found>, std::string> read(Slot slot) const;
+  std::string path_of(FileSlot slot) const;
+  std::uint64_t peek(FileSlot slot) const;
+  std::expected<std::optional<StoredState>, std::string> read(FileSlot slot) const;
   Result<> lock();
   Result<> write_new(std::string_view content, const std::string& path) const;
   Result<> put(const std::string& finished);
@@ -87,9 +87,9 @@ class LastKnownGood {
 
   const std::string path_;
   const Failpoint failpoint_;
-  int lock_ = -1;                 // descriptor of PATH.lock, held from the first save on; -1: not held
-  std::uint64_t generation_ = 0;  // newest complete generation; valid while the lock is held
-  Slot next_ = Slot::first;       // file that the next save replaces; valid while the lock is held
+  int lock_ = -1;                    // descriptor of PATH.lock, held from the first save on; -1: not held
+  std::uint64_t generation_ = 0;     // newest complete generation; valid while the lock is held
+  FileSlot next_ = FileSlot::first;  // file that the next save replaces; valid while the lock is held
 };
 
 }  // namespace sluice::sync

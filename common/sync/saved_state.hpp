@@ -5,7 +5,7 @@
 //   sluice-state/v1 token=a1b2 revision=7 chain=<64 hex> objects=2\n
 //   tenant - shop 14 <64 hex>\n{"id":"shop"}…\n
 //
-// The text has no checksum; the file around it has one (last_known_good). The network uses another format
+// The text has no checksum; the file around it has one (state_files). The network uses another format
 // (snapshot_document).
 //
 // Thread safety: pure functions.
@@ -23,7 +23,7 @@ namespace sluice::sync {
 std::string write_state(const ScopeState& state);
 
 // A state that read_state() read. Its views point into the text, which must outlive it.
-struct KeptState {
+struct SavedState {
   Position head;
   std::string token_id;              // as in ScopeState
   std::vector<ObjectView> objects;   // in the order of ids
@@ -31,9 +31,9 @@ struct KeptState {
 };
 
 // Error `state_malformed`: the text has another format or another version of this one. The error names the position.
-Result<KeptState> read_state(std::string_view text);
+Result<SavedState> read_state(std::string_view text);
 
 // Copies the state out of its text, so that deltas can be applied to it.
-ScopeState restore(const KeptState& kept);
+ScopeState restore(const SavedState& saved);
 
 }  // namespace sluice::sync

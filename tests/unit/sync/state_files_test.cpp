@@ -1,4 +1,4 @@
-#include "common/sync/last_known_good.hpp"
+#include "common/sync/state_files.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -15,13 +15,13 @@
 namespace sluice::sync {
 namespace {
 
-using Step = LastKnownGood::Step;
+using Step = StateFiles::Step;
 namespace fs = std::filesystem;
 
 TEST_CASE("what was saved is loaded, by another process too, and there is nothing before") {
   const Folder folder;
   CHECK(loaded(folder.file()) == "no_snapshot_file");
-  LastKnownGood file(folder.file());
+  StateFiles file(folder.file());
   REQUIRE(file.save("one"));
   CHECK(loaded(folder.file()) == "one");
   REQUIRE(file.save(std::string("two\n\0", 5)));
@@ -34,7 +34,7 @@ TEST_CASE("what was saved is loaded, by another process too, and there is nothin
 
 TEST_CASE("a state is as old as its last confirmation, which touches the newest file only") {
   const Folder folder;
-  LastKnownGood file(folder.file());
+  StateFiles file(folder.file());
   REQUIRE(file.confirm());  // of nothing
   REQUIRE(file.save("one"));
   REQUIRE(file.save("two"));
@@ -44,7 +44,7 @@ TEST_CASE("a state is as old as its last confirmation, which touches the newest 
     return std::chrono::system_clock::now() - std::chrono::system_clock::time_point(file.load()->written);
   };
   CHECK(age() > std::chrono::hours(4));
-  LastKnownGood successor(folder.file());
+  StateFiles successor(folder.file());
   CHECK_FALSE(successor.confirm());  // the other one holds the lock
   REQUIRE(file.confirm());
   CHECK(age() < std::chrono::hours(1));
@@ -54,7 +54,7 @@ TEST_CASE("a state is as old as its last confirmation, which touches the newest 
 TEST_CASE("the files are their owner's alone") {
   const Folder folder;
   const mode_t before = ::umask(0);
-  LastKnownGood file(folder.file());
+  StateFiles file(folder.file());
   REQUIRE(file.save("one"));
   REQUIRE(file.save("two"));
   ::umask(before);
@@ -69,7 +69,7 @@ TEST_CASE("the files are their owner's alone") {
 TEST_CASE("a successor goes on where the one before ended") {
   const Folder folder;
   for (int i = 0; i < 5; ++i) {
-    LastKnownGood file(folder.file());
+    StateFiles file(folder.file());
     REQUIRE(file.save(content_of(i)));
     CHECK(file.load()->generation == static_cast<std::uint64_t>(i) + 1);
     CHECK(loaded(folder.file()) == content_of(i));
@@ -78,7 +78,7 @@ TEST_CASE("a successor goes on where the one before ended") {
 
 TEST_CASE("whatever byte of the newest file is damaged, the generation before is loaded and the damage named") {
   const Folder folder;
-  LastKnownGood file(folder.file());
+  StateFiles file(folder.file());
   REQUIRE(file.save("one"));
   REQUIRE(file.save("two"));
   const std::string newest = folder.file() + ".2";
@@ -108,24 +108,24 @@ TEST_CASE("where both are damaged the error says what is wrong with each, and th
   const Folder folder;
   write_to(folder.file() + ".1", "nonsense");
   write_to(folder.file() + ".2", "");
-  const auto found = LastKnownGood(folder.file()).load();
+  const auto found = StateFiles(folder.file()).load();
   REQUIRE(!found);
   CHECK(found.error().code == "snapshot_file_damaged");
   CHECK(found.error().text.find("state.1") != std::string::npos);
   CHECK(found.error().text.find("state.2") != std::string::npos);
-  REQUIRE(LastKnownGood(folder.file()).save("new"));
+  REQUIRE(StateFiles(folder.file()).save("new"));
   CHECK(loaded(folder.file()) == "new");
 }
 
 TEST_CASE("a save replaces the damaged file or the older one, never the newest that is whole") {
   const Folder folder;
   {
-    LastKnownGood file(folder.file());
+    StateFiles file(folder.file());
     REQUIRE(file.save("one"));
     REQUIRE(file.save("two"));
   }
   write_to(folder.file() + ".2", "nonsense");
-  LastKnownGood file(folder.file());
+  StateFiles file(folder.file());
   REQUIRE(file.save("three"));
   CHECK(text_of(folder.file() + ".1").ends_with("\none"));
   CHECK(text_of(folder.file() + ".2").ends_with("\nthree"));
@@ -133,7 +133,7 @@ TEST_CASE("a save replaces the damaged file or the older one, never the newest t
 
 TEST_CASE("a content that does not pass the caller's check gives way to the one before") {
   const Folder folder;
-  LastKnownGood file(folder.file());
+  StateFiles file(folder.file());
   REQUIRE(file.save("one"));
   REQUIRE(file.save("two"));
   const auto found = file.load([](std::string_view content) {
@@ -149,9 +149,9 @@ TEST_CASE("a content that does not pass the caller's check gives way to the one 
 
 TEST_CASE("a second process does not write while the first may, and does when it has gone") {
   const Folder folder;
-  std::optional<LastKnownGood> first(std::in_place, folder.file());
+  std::optional<StateFiles> first(std::in_place, folder.file());
   REQUIRE(first->save("one"));
-  LastKnownGood second(folder.file());
+  StateFiles second(folder.file());
   CHECK(second.save("two").error().code == "snapshot_file_locked");
   CHECK(loaded(folder.file()) == "one");
   REQUIRE(first->save("three"));
@@ -166,10 +166,10 @@ TEST_CASE("a step that fails is an error that names its file and cause, changes 
     for (const int cause : {ENOSPC, EROFS, EIO}) {
       const Folder folder;
       {
-        REQUIRE(LastKnownGood(folder.file()).save("one"));
+        REQUIRE(StateFiles(folder.file()).save("one"));
       }
       bool broken = true;
-      LastKnownGood file(folder.file(), [&](Step at) { return broken && at == step ? cause : 0; });
+      StateFiles file(folder.file(), [&](Step at) { return broken && at == step ? cause : 0; });
       const auto saved = file.save("two");
       REQUIRE(!saved);
       CHECK(saved.error().code == "snapshot_file_unwritable");
@@ -186,7 +186,7 @@ TEST_CASE("a step that fails is an error that names its file and cause, changes 
 
 TEST_CASE("a folder that cannot be synced is an error, and the new state is there all the same") {
   const Folder folder;
-  LastKnownGood file(folder.file(), [](Step at) { return at == Step::sync_folder ? EIO : 0; });
+  StateFiles file(folder.file(), [](Step at) { return at == Step::sync_folder ? EIO : 0; });
   CHECK(!file.save("one"));
   CHECK(loaded(folder.file()) == "one");
   CHECK(!file.save("two"));
@@ -194,11 +194,11 @@ TEST_CASE("a folder that cannot be synced is an error, and the new state is ther
 }
 
 TEST_CASE("a folder that is missing, and a state that is too large, are errors") {
-  CHECK(LastKnownGood("/nonexistent/state").save("x").error().code == "snapshot_file_unwritable");
+  CHECK(StateFiles("/nonexistent/state").save("x").error().code == "snapshot_file_unwritable");
   CHECK(loaded("/nonexistent/state") == "no_snapshot_file");
   const Folder folder;
-  const std::string large(LastKnownGood::kMaxContentBytes + 1, 'x');
-  CHECK(LastKnownGood(folder.file()).save(large).error().code == "snapshot_file_too_large");
+  const std::string large(StateFiles::kMaxContentBytes + 1, 'x');
+  CHECK(StateFiles(folder.file()).save(large).error().code == "snapshot_file_too_large");
   CHECK(folder.files() == 0);
 }
 
@@ -208,14 +208,14 @@ TEST_CASE("a pipe or a link in a file's place is damage, and neither waited for 
   fs::create_symlink("/etc/passwd", folder.file() + ".2");
   CHECK(loaded(folder.file()) == "snapshot_file_damaged");
   fs::create_symlink("/etc/passwd", folder.file() + ".new");
-  REQUIRE(LastKnownGood(folder.file()).save("one"));
+  REQUIRE(StateFiles(folder.file()).save("one"));
   CHECK(loaded(folder.file()) == "one");
 }
 
 TEST_CASE("steps come in the order that makes a state safe before it takes another's place") {
   const Folder folder;
   std::vector<Step> steps;
-  LastKnownGood file(folder.file(), [&](Step step) { return steps.push_back(step), 0; });
+  StateFiles file(folder.file(), [&](Step step) { return steps.push_back(step), 0; });
   REQUIRE(file.save("one"));
   CHECK(steps ==
         std::vector{Step::lock, Step::create, Step::write, Step::write, Step::sync, Step::rename, Step::sync_folder});

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <random>
 
-#include "common/sync/last_known_good.hpp"
+#include "common/sync/state_files.hpp"
 #include "tests/unit/sync/state_folder.hpp"
 
 namespace sluice::sync {
@@ -18,15 +18,15 @@ namespace {
 TEST_CASE("a disk that is full in the midst of writing leaves the state before") {
   const Folder folder;
   {
-    REQUIRE(LastKnownGood(folder.file()).save("one"));
+    REQUIRE(StateFiles(folder.file()).save("one"));
   }
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{.rlim_cur = LastKnownGood::kWriteBytes + 1000, .rlim_max = LastKnownGood::kWriteBytes + 1000};
+    const rlimit limit{.rlim_cur = StateFiles::kWriteBytes + 1000, .rlim_max = StateFiles::kWriteBytes + 1000};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    const auto saved = LastKnownGood(folder.file()).save(content_of(2));
+    const auto saved = StateFiles(folder.file()).save(content_of(2));
     ::_exit(!saved && saved.error().code == "snapshot_file_unwritable" ? 0 : 1);
   }
   int status = -1;
@@ -42,7 +42,7 @@ bool save_and_die(const std::string& path, int number, int fatal) {
   REQUIRE(child >= 0);
   if (child == 0) {
     int step = 0;
-    LastKnownGood file(path, [&](LastKnownGood::Step) {
+    StateFiles file(path, [&](StateFiles::Step) {
       if (step++ == fatal) ::kill(::getpid(), SIGKILL);
       return 0;
     });
@@ -65,7 +65,7 @@ TEST_CASE("a process that is killed at any step of a save leaves the state befor
     const int fatal = number % 11;
     const bool killed = save_and_die(folder.file(), number, fatal);
     kills += killed ? 1 : 0;
-    const auto found = LastKnownGood(folder.file()).load();
+    const auto found = StateFiles(folder.file()).load();
     if (!found) {
       REQUIRE(last == -1);  // nothing was there to lose
       REQUIRE(found.error().code == "no_snapshot_file");
@@ -81,7 +81,7 @@ TEST_CASE("a process that is killed at any step of a save leaves the state befor
       const std::string newest = folder.file() + (found->generation % 2 == 1 ? ".1" : ".2");
       const std::string text = text_of(newest);
       write_to(newest, "cut");
-      const auto before = LastKnownGood(folder.file()).load();
+      const auto before = StateFiles(folder.file()).load();
       REQUIRE(before);
       REQUIRE(before->generation == found->generation - 1);
       write_to(newest, text);

@@ -1,4 +1,4 @@
-#include "common/sync/kept_state.hpp"
+#include "common/sync/saved_state.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ constexpr std::size_t kLineBytes = 256;      // estimated size of an object's li
 constexpr std::size_t kLeastLineBytes = 80;  // smallest size of an object's line: kind, ids, length, hash, line ends
 
 std::string_view shown(std::string_view id) { return id.empty() ? kNone : id; }
-std::string_view meant(std::string_view word) { return word == kNone ? std::string_view() : word; }
+std::string_view id_from(std::string_view word) { return word == kNone ? std::string_view() : word; }
 
 // Reads words from the front of a text. Each function returns nullopt if the text does not have the expected form.
 class Words {
@@ -65,16 +65,16 @@ std::optional<Number> number_of(std::optional<std::string_view> word) {
   return number;
 }
 
-// Reads the first line into `kept` and returns the number of objects that follow.
-std::optional<std::size_t> read_head(Words& words, KeptState& kept) {
+// Reads the first line into `saved` and returns the number of objects that follow.
+std::optional<std::size_t> read_head(Words& words, SavedState& saved) {
   if (words.word(' ') != kFormat) return std::nullopt;
   const auto token_id = words.named("token=", ' ');
   const auto revision = number_of<std::int64_t>(words.named("revision=", ' '));
   const auto chain = words.named("chain=", ' ');
   const auto count = number_of<std::int64_t>(words.named("objects=", '\n'));
   if (!token_id || !revision || !chain || !is_chain(*chain) || !count) return std::nullopt;
-  kept.head = {.revision = *revision, .chain = std::string(*chain)};
-  kept.token_id = meant(*token_id);
+  saved.head = {.revision = *revision, .chain = std::string(*chain)};
+  saved.token_id = id_from(*token_id);
   return static_cast<std::size_t>(*count);
 }
 
@@ -88,7 +88,7 @@ std::optional<ObjectView> read_object(Words& words, Sha256Digest& hash) {
   const auto document = words.bytes(static_cast<std::size_t>(*size));
   const auto kind = synced_kind_from(*kind_name);
   if (!document || !kind) return std::nullopt;
-  const ObjectIdView whose{*kind, meant(*tenant_id), meant(*id)};
+  const ObjectIdView whose{*kind, id_from(*tenant_id), id_from(*id)};
   if (check_id(whose)) return std::nullopt;
   return ObjectView{.id = whose, .document = *document};
 }
@@ -116,30 +116,31 @@ std::string write_state(const ScopeState& state) {
   return out;
 }
 
-Result<KeptState> read_state(std::string_view text) {
+Result<SavedState> read_state(std::string_view text) {
   Words words(text);
-  KeptState kept;
-  const auto count = read_head(words, kept);
+  SavedState saved;
+  const auto count = read_head(words, saved);
   if (!count) return malformed(words);
-  const std::size_t most = std::min(*count, text.size() / kLeastLineBytes + 1);
-  kept.objects.reserve(most);
-  kept.hashes.reserve(most);
+  const std::size_t capacity = std::min(*count, text.size() / kLeastLineBytes + 1);
+  saved.objects.reserve(capacity);
+  saved.hashes.reserve(capacity);
   for (std::size_t left = *count; left > 0; --left) {
-    const auto object = read_object(words, kept.hashes.emplace_back());
-    if (!object || (!kept.objects.empty() && kept.objects.back().id >= object->id)) return malformed(words);
-    kept.objects.push_back(*object);
+    const auto object = read_object(words, saved.hashes.emplace_back());
+    if (!object || (!saved.objects.empty() && saved.objects.back().id >= object->id)) return malformed(words);
+    saved.objects.push_back(*object);
   }
   if (!words.at_end()) return malformed(words);
-  return kept;
+  return saved;
 }
 
-ScopeState restore(const KeptState& kept) {
+ScopeState restore(const SavedState& saved) {
   std::vector<Edit> objects;
-  objects.reserve(kept.objects.size());
-  for (std::size_t i = 0; i < kept.objects.size(); ++i) {
-    objects.emplace_back(std::make_shared<const Object>(kept.objects[i].id, kept.objects[i].document, kept.hashes[i]));
+  objects.reserve(saved.objects.size());
+  for (std::size_t i = 0; i < saved.objects.size(); ++i) {
+    objects.emplace_back(
+        std::make_shared<const Object>(saved.objects[i].id, saved.objects[i].document, saved.hashes[i]));
   }
-  return {.head = kept.head, .objects = ObjectSet().with(std::move(objects)), .token_id = kept.token_id};
+  return {.head = saved.head, .objects = ObjectSet().with(std::move(objects)), .token_id = saved.token_id};
 }
 
 }  // namespace sluice::sync

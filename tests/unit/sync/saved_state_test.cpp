@@ -1,4 +1,4 @@
-#include "common/sync/kept_state.hpp"
+#include "common/sync/saved_state.hpp"
 
 #include <doctest/doctest.h>
 
@@ -21,9 +21,9 @@ std::string code_of(const std::string& text) {
 TEST_CASE("a state that was written is read as it was, with ids, documents, hashes and checksum") {
   const ScopeState before = shop();
   const std::string text = write_state(before);
-  const auto kept = read_state(text);
-  REQUIRE(kept);
-  const ScopeState restored = restore(*kept);
+  const auto saved = read_state(text);
+  REQUIRE(saved);
+  const ScopeState restored = restore(*saved);
   const ScopeState* const after = &restored;
   CHECK(after->head == before.head);
   CHECK(after->token_id == before.token_id);

@@ -1,4 +1,4 @@
-#include "common/sync/last_known_good.hpp"
+#include "common/sync/state_files.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -78,8 +78,8 @@ void populate(std::string& buffer) {
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 }
 
-// The content of a regular file, at most `most` + 1 bytes; nullopt: errno says why.
-std::optional<std::string> read_all(int file, std::size_t most, std::chrono::sys_seconds& written) {
+// The content of a regular file, at most `max_bytes` + 1 bytes; nullopt: errno says why.
+std::optional<std::string> read_all(int file, std::size_t max_bytes, std::chrono::sys_seconds& written) {
   struct stat status{};
   if (::fstat(file, &status) != 0) return std::nullopt;
   if (!S_ISREG(status.st_mode)) {
@@ -88,7 +88,7 @@ std::optional<std::string> read_all(int file, std::size_t most, std::chrono::sys
   }
   written = std::chrono::sys_seconds(std::chrono::seconds(status.st_mtim.tv_sec));
   std::string text;
-  text.reserve(std::min(static_cast<std::size_t>(status.st_size), most) + 1);
+  text.reserve(std::min(static_cast<std::size_t>(status.st_size), max_bytes) + 1);
   populate(text);
   text.resize(text.capacity());
   std::size_t size = 0;
@@ -115,17 +115,17 @@ bool write_all(int file, std::string_view text) {
 
 }  // namespace
 
-LastKnownGood::LastKnownGood(std::string path, Failpoint failpoint)
+StateFiles::StateFiles(std::string path, Failpoint failpoint)
     : path_(std::move(path)), failpoint_(std::move(failpoint)) {}
 
-LastKnownGood::~LastKnownGood() {
+StateFiles::~StateFiles() {
   if (lock_ >= 0) ::close(lock_);  // releases the lock too
 }
 
-std::string LastKnownGood::path_of(Slot slot) const { return path_ + (slot == Slot::first ? ".1" : ".2"); }
+std::string StateFiles::path_of(FileSlot slot) const { return path_ + (slot == FileSlot::first ? ".1" : ".2"); }
 
 // Reads one file. nullopt: it does not exist. The error says why it is damaged or unreadable.
-std::expected<std::optional<LastKnownGood::Found>, std::string> LastKnownGood::read(Slot slot) const {
+std::expected<std::optional<StateFiles::StoredState>, std::string> StateFiles::read(FileSlot slot) const {
   const std::string path = path_of(slot);
   // O_NONBLOCK: if the path is a named pipe, opening it would otherwise block for ever.
   const File file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
@@ -138,7 +138,7 @@ std::expected<std::optional<LastKnownGood::Found>, std::string> LastKnownGood::r
   if (!generation || head_size == 0) return std::unexpected(path + ": is not a file with a last good state");
   const std::string head = text->substr(0, head_size);
   text->erase(0, head_size);
-  Found found{.content = std::move(*text), .generation = *generation, .written = written};
+  StoredState found{.content = std::move(*text), .generation = *generation, .written = written};
   if (head != head_of(found.generation, found.content)) {
     return std::unexpected(path + ": its content does not match its length and checksum");
   }
@@ -146,20 +146,21 @@ std::expected<std::optional<LastKnownGood::Found>, std::string> LastKnownGood::r
 }
 
 // The generation in a file's first line, without reading the rest; 0 if it has none.
-std::uint64_t LastKnownGood::peek(Slot slot) const {
+std::uint64_t StateFiles::peek(FileSlot slot) const {
   const File file(::open(path_of(slot).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   std::array<char, kMaxHeadBytes> head;
   const ssize_t size = file ? ::read(file.descriptor(), head.data(), head.size()) : 0;
   return size > 0 ? generation_in({head.data(), static_cast<std::size_t>(size)}).value_or(0) : 0;
 }
 
-Result<LastKnownGood::Loaded> LastKnownGood::load(const Check& check) const {
-  const std::uint64_t first = peek(Slot::first);
-  const std::uint64_t second = peek(Slot::second);
+Result<StateFiles::Loaded> StateFiles::load(const Check& check) const {
+  const std::uint64_t first = peek(FileSlot::first);
+  const std::uint64_t second = peek(FileSlot::second);
   // Reads the newer file first. A file without a valid first line is read before that, so it is reported as damage.
   const bool second_first = second == 0 || (first != 0 && second > first);
   std::vector<std::string> damage;
-  for (const Slot slot : {second_first ? Slot::second : Slot::first, second_first ? Slot::first : Slot::second}) {
+  for (const FileSlot slot :
+       {second_first ? FileSlot::second : FileSlot::first, second_first ? FileSlot::first : FileSlot::second}) {
     auto found = read(slot);
     if (!found) {
       damage.push_back(std::move(found.error()));
@@ -178,14 +179,14 @@ Result<LastKnownGood::Loaded> LastKnownGood::load(const Check& check) const {
   return failure("snapshot_file_damaged", std::move(text));
 }
 
-bool LastKnownGood::fails(Step step) const {
+bool StateFiles::fails(Step step) const {
   const int cause = failpoint_ ? failpoint_(step) : 0;
   if (cause != 0) errno = cause;
   return cause != 0;
 }
 
 // Takes the lock if it is not held, and finds the newest complete generation.
-Result<> LastKnownGood::lock() {
+Result<> StateFiles::lock() {
   if (lock_ >= 0) return {};
   const std::string path = path_ + ".lock";
   File file(fails(Step::lock) ? -1 : ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode));
@@ -196,18 +197,19 @@ Result<> LastKnownGood::lock() {
                    fmt::format("{}: another process holds the lock of these state files", path_));
   }
   generation_ = 0;
-  next_ = Slot::first;
-  for (const Slot slot : {Slot::first, Slot::second}) {
+  next_ = FileSlot::first;
+  for (const FileSlot slot : {FileSlot::first, FileSlot::second}) {
     const auto found = read(slot);
     if (!found || !*found || (*found)->generation <= generation_) continue;
     generation_ = (*found)->generation;
-    next_ = slot == Slot::first ? Slot::second : Slot::first;  // never replace the newest complete generation
+    // Never replace the newest complete generation.
+    next_ = slot == FileSlot::first ? FileSlot::second : FileSlot::first;
   }
   lock_ = file.release();
   return {};
 }
 
-Result<> LastKnownGood::save(std::string_view content) {
+Result<> StateFiles::save(std::string_view content) {
   if (content.size() > kMaxContentBytes) {
     return failure("snapshot_file_too_large",
                    fmt::format("the state has {} bytes, and a file may have {}", content.size(), kMaxContentBytes));
@@ -220,15 +222,15 @@ Result<> LastKnownGood::save(std::string_view content) {
   return done;
 }
 
-Result<> LastKnownGood::confirm() {
+Result<> StateFiles::confirm() {
   if (auto locked = lock(); !locked) return locked;
   if (generation_ == 0) return {};
-  const std::string path = path_of(next_ == Slot::first ? Slot::second : Slot::first);
+  const std::string path = path_of(next_ == FileSlot::first ? FileSlot::second : FileSlot::first);
   if (::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) != 0) return unwritable(path);
   return {};
 }
 
-Result<> LastKnownGood::write_new(std::string_view content, const std::string& path) const {
+Result<> StateFiles::write_new(std::string_view content, const std::string& path) const {
   ::unlink(path.c_str());  // left behind by a process that was killed
   const File file(fails(Step::create) ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
   if (!file) return unwritable(path);
@@ -243,12 +245,12 @@ Result<> LastKnownGood::write_new(std::string_view content, const std::string& p
 }
 
 // Renames the finished file over the older generation, which makes it the newest.
-Result<> LastKnownGood::put(const std::string& finished) {
+Result<> StateFiles::put(const std::string& finished) {
   const std::string path = path_of(next_);
   if (fails(Step::rename) || ::rename(finished.c_str(), path.c_str()) != 0) return unwritable(path);
   // From here on load() returns it, although a power failure may still lose it until the folder is synced.
   ++generation_;
-  next_ = next_ == Slot::first ? Slot::second : Slot::first;
+  next_ = next_ == FileSlot::first ? FileSlot::second : FileSlot::first;
   auto folder = std::filesystem::path(path_).parent_path().string();
   if (folder.empty()) folder = ".";
   const File opened(fails(Step::sync_folder) ? -1 : ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
