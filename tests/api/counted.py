@@ -90,15 +90,19 @@ def repair_override(body: Body, patches: bool) -> None:
 
 
 def _belong(body: Body, tenant: str) -> None:
-    """Names a tenant, and its policy or plan where one was named."""
+    """Names a tenant, and its policy or plan where one was named, one of the two."""
     body["tenant_id"] = tenant
     for name in OWNERS:
         if body.get(name):
             body[name] = COUNTED
+    if all(body.get(name) for name in OWNERS):
+        del body[random.choice(OWNERS)]
 
 
 def counters(case: Any, world: World) -> None:
     """Somebody's counters: nobody has spent anything, which is an answer too."""
+    if not any(case.body.get(name) for name in OWNERS):
+        case.body[random.choice(OWNERS)] = COUNTED
     _belong(case.body, world.home().id)
     given = case.body["identity"]
     case.body["identity"] = {"subject": _subject(given) if random.random() < 0.8 else None}
@@ -112,5 +116,3 @@ def clear(case: Any, world: World) -> None:
     if random.random() < 0.7:
         world.spare_override()
     _belong(body, world.yard)
-    if body.get("policy_id") and body.get("plan_id"):
-        del body[random.choice(OWNERS)]

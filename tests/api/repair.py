@@ -17,9 +17,23 @@ DIMENSIONS = frozenset(("application", "service", "environment", "signal", "oper
                         "method", "user", "subject", "api_key", "client", "client_id", "source_ip", "region", "severity",
                         "span_name", "topic", "consumer_group", "job_type"))
 PARAMETERS = {"sample_rate": "sample", "max_delay": "delay", "downgrade_to": "downgrade"}   # of which action
+VALUES: Body = {"sample_rate": 0.5, "max_delay": "1s", "downgrade_to": "slow"}
 MOST_BYTES = {"name": 256, "downgrade_to": 256, "match_expr": 4096}
-RATES = ("rate", "refill", "leak")
-PER_SECOND = ("refill_per_sec", "refill_rate_per_sec", "leak_per_sec", "leak_rate_per_sec")
+# The ways to write the numbers of each algorithm.
+WINDOW: tuple[Body, ...] = ({"limit": 100, "window": "10s"}, {"rate": "10/minute"}, {"limit": 0, "window": "250ms"})
+FORMS: dict[str, tuple[Body, ...]] = {
+    "token_bucket": ({"capacity": 100, "refill": "20/s"}, {"bucket_capacity": 5, "refill_per_sec": 0.5}, {"rate": "7/3s"},
+                     {"limit": 10, "window": "1h"}, {"capacity": 0, "refill_rate_per_sec": 1000}),
+    "leaky_bucket": ({"capacity": 100, "leak": "20/s"}, {"bucket_capacity": 5, "leak_per_sec": 20}, {"rate": "1/hour"},
+                     {"capacity": 1, "leak_rate_per_sec": 1e-3}),
+    "fixed_window": (*WINDOW, {"limit": 7, "window": "7d", "align": "first"}),
+    "sliding_window": WINDOW,
+    "sliding_window_log": WINDOW,
+    "concurrency": ({"limit": 10, "lease_ttl": "1m"},),
+    "quota": ({"limit": 1000, "period": "month"}, {"limit": 5, "period": "day", "anchor": "2027-03-31T09:30:00Z"}),
+    "gcra": ({"rate": "10/s"}, {"rate": "1/minute", "burst": 5}),
+}
+LIMIT_NUMBERS = sorted({name for forms in FORMS.values() for form in forms for name in form})
 ADDRESSES = ("10.0.0.7", "10.0.0.0/8", "2001:db8::/32", "192.168.*")
 
 
@@ -37,30 +51,31 @@ def _dimensions(value: Any, without: list[str]) -> Any:
 
 
 def _limit(limit: Body) -> None:
-    """The numbers of one limit."""
-    for name in ("limit", "capacity", "bucket_capacity"):
-        if limit.get(name) is not None:
-            limit[name] = int(limit[name]) % 10_000
-    for name in RATES:
-        if limit.get(name) is not None:
-            limit[name] = random.choice(("20/s", "10/minute", "7/3s", "1/hour"))
-    for name in PER_SECOND:
-        if limit.get(name) is not None:
-            limit[name] = random.choice((20, 0.5, 1e-3, 1000))
-    for name in ("window", "lease_ttl"):
-        if limit.get(name) is not None:
-            limit[name] = random.choice(("10s", "250ms", "1h", "7d"))
-    if limit.get("anchor"):
-        limit["anchor"] = "2027-03-31T09:30:00Z"
+    """One limit with the numbers of one algorithm, in one of the forms that this takes."""
+    algorithm = str(limit.get("algorithm") or limit.get("strategy") or "").replace("-", "_")
+    forms = FORMS.get(algorithm)
+    if forms is None:
+        algorithm, forms = random.choice(list(FORMS.items()))
+        limit["algorithm"] = algorithm
+        limit.pop("strategy", None)
+    for name in LIMIT_NUMBERS:
+        limit.pop(name, None)
+    limit.update(random.choice(forms))
 
 
 def _limits(body: Body) -> None:
-    """A list of limits, or the one that stands in the body itself."""
-    if not isinstance(body.get("limits"), list):
+    """A list of limits, those of a plan, or one limit that stands in the body itself: one of the three."""
+    if isinstance(body.get("limits"), list):
+        body.pop("plan_id", None)
+    if isinstance(body.get("limits"), list) or body.get("plan_id"):
+        for name in (*LIMIT_NUMBERS, "algorithm", "strategy", "unit"):
+            body.pop(name, None)
+    if body.get("plan_id"):
+        body.pop("limits", None)
+    elif not isinstance(body.get("limits"), list):
         _limit(body)
-        return
     outer = body.get("key_by") or []
-    for limit in body["limits"]:
+    for limit in body.get("limits") or []:
         _limit(limit)
         limit.pop("name", None)
         if "key_by" in limit:
@@ -79,7 +94,7 @@ def _policy(body: Body) -> None:
         for name in [name for name in place if name.startswith(("tag.", "attr."))]:
             if len(name.encode()) > 256:
                 del place[name]
-        if place.get("source_ip"):
+        if place.get("source_ip") is not None:
             place["source_ip"] = random.choice(ADDRESSES)
     scope = body["scope"] = {name: _scope_value(value) for name, value in (body.get("scope") or {}).items()}
     for name in [name for name in body if name in scope and name not in ("org", "tenant", "priority")]:
@@ -96,13 +111,20 @@ def _policy(body: Body) -> None:
         body["valid_from"], body["valid_to"] = "2027-01-01T00:00:00Z", "2027-06-01T00:00:00+02:00"
 
 
-def _settings(body: Body) -> None:
+def _settings(body: Body, patches: bool) -> None:
     """What plans and policies share."""
     if "key_by" in body:
         body["key_by"] = _dimensions(body["key_by"], [])
-    if body.get("max_delay"):
-        body["max_delay"] = random.choice(("1s", "250ms"))
-    _limits(body)
+    if not patches:
+        for name, owner in PARAMETERS.items():
+            if body.get("action") == owner:
+                body[name] = VALUES[name]
+            else:
+                body.pop(name, None)
+        if body.get("fail_open") is not None:
+            body.pop("failure_mode", None)
+    if not patches or any(body.get(name) is not None for name in ("limits", "plan_id", "algorithm", *LIMIT_NUMBERS)):
+        _limits(body)
 
 
 def _patch(body: Body) -> None:
@@ -113,7 +135,9 @@ def _patch(body: Body) -> None:
         body["plan_id"] = None
     elif body.get("plan_id"):
         body["limits"] = None
-    elif not {"limit", "rate", "capacity", "bucket_capacity"} & set(body):
+    elif body.get("algorithm") or body.get("strategy"):
+        body["limits"] = body["plan_id"] = None
+    else:
         body.pop("limits", None)
         body.pop("plan_id", None)
     action = body.get("action")
@@ -121,7 +145,7 @@ def _patch(body: Body) -> None:
         if "action" in body and action != owner:
             body[name] = None
         elif action == owner:
-            body[name] = {"sample_rate": 0.5, "max_delay": "1s", "downgrade_to": "slow"}[name]
+            body[name] = VALUES[name]
         else:
             body.pop(name, None)
     if body.get("fail_open") is not None:
@@ -183,12 +207,14 @@ def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: 
             body.pop("tenant_id", None)
     if kind == "overrides":
         repair_override(body, patches)
+    if kind == "plans":
+        body.pop("plan_id", None)
     if kind in ("plans", "policies"):
-        _settings(body)
+        _settings(body, patches)
         if patches:
             _patch(body)
         if kind == "plans":
-            body.pop("plan_id", None)
+            body.pop("plan_id", None)   # a patch of a policy says that it has none
     if kind == "policies":
         _policy(body)
         if body.get("plan_id"):
