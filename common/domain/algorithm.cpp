@@ -122,9 +122,9 @@ static_assert(in_order(), "a row's place is its enumerator's number; shorthands 
 
 }  // namespace
 
-std::span<const AlgorithmTraits> algorithm_names() { return kRows; }
+std::span<const AlgorithmTraits> algorithm_rows() { return kRows; }
 
-std::span<const AlgorithmTraits> all_algorithms() { return std::span(kRows).first(kAlgorithms); }
+std::span<const AlgorithmTraits> algorithms_without_shorthands() { return std::span(kRows).first(kAlgorithms); }
 
 const AlgorithmTraits& traits_of(Algorithm algorithm) { return kRows[static_cast<std::size_t>(algorithm)]; }
 

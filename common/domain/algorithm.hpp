@@ -18,9 +18,9 @@ namespace sluice {
 class LimitReader;
 struct NumberFault;
 
-// A list of up to `kMost` names in a constant table. Unused places at the end are "".
-template <std::size_t kMost>
-using NameList = std::array<std::string_view, kMost>;
+// A list of up to `kMax` names in a constant table. Unused places at the end are "".
+template <std::size_t kMax>
+using NameList = std::array<std::string_view, kMax>;
 
 // One row of the table.
 struct AlgorithmTraits {
@@ -54,9 +54,9 @@ struct AlgorithmTraits {
 };
 
 // All rows: first the algorithms in the order of the enum, then the shorthands.
-std::span<const AlgorithmTraits> algorithm_names();
+std::span<const AlgorithmTraits> algorithm_rows();
 // The rows without the shorthands.
-std::span<const AlgorithmTraits> all_algorithms();
+std::span<const AlgorithmTraits> algorithms_without_shorthands();
 const AlgorithmTraits& traits_of(Algorithm algorithm);
 
 // The row with this name or alias; '-' is read as '_'.

@@ -21,8 +21,8 @@ struct Tenant {
   std::string name;
   std::string organization_id;
   Mode mode = Mode::enforce;
-  bool default_deny = false;  // "default":"deny": a check that no policy matches is denied
-  bool plan_calls = true;     // false: a check that names a plan_id is answered 404
+  bool default_deny = false;   // "default":"deny": a check that no policy matches is denied
+  bool allows_plan_id = true;  // false: a check that names a plan_id is answered 404
   bool operator==(const Tenant&) const = default;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 std::string owners_of(std::string_view field) {
   std::string names;
-  for (const AlgorithmTraits& traits : algorithm_names()) {
+  for (const AlgorithmTraits& traits : algorithm_rows()) {
     if (takes(traits, field)) names.append(names.empty() ? "" : ", ").append(traits.name);
   }
   return names;
@@ -53,7 +53,7 @@ std::optional<const AlgorithmTraits*> LimitReader::read_algorithm() {
   const auto any = [this](auto names) {
     return std::ranges::any_of(names, [this](std::string_view each) { return !each.empty() && fields_.present(each); });
   };
-  for (const AlgorithmTraits& traits : algorithm_names()) {
+  for (const AlgorithmTraits& traits : algorithm_rows()) {
     if (any(traits.implied_by)) return &traits;
   }
   const AlgorithmTraits& bucket = traits_of(Algorithm::token_bucket);

@@ -50,9 +50,10 @@ Rows flat_limit_rows() {
 Rows replaceable_rows() {
   Rows rows;
   for (const Field& field : kLimitFields) {
-    const bool replaceable = std::ranges::any_of(all_algorithms(), [&field](const AlgorithmTraits& traits) {
-      return takes(traits, field.name) && std::ranges::find(traits.fixed, field.name) == traits.fixed.end();
-    });
+    const bool replaceable =
+        std::ranges::any_of(algorithms_without_shorthands(), [&field](const AlgorithmTraits& traits) {
+          return takes(traits, field.name) && std::ranges::find(traits.fixed, field.name) == traits.fixed.end();
+        });
     if (replaceable) rows.push_back(field);
   }
   return rows;
@@ -74,7 +75,7 @@ class Tables {
   Tables() {
     add("check", check_field_rows());
     add("limit", flat_limit_rows());
-    for (const AlgorithmTraits& traits : algorithm_names()) {
+    for (const AlgorithmTraits& traits : algorithm_rows()) {
       add(names_.emplace_back("limit.").append(traits.name), limit_rows(traits));
     }
     add("override.set", replaceable_rows());

@@ -18,7 +18,7 @@ void write_tenant(json::Writer& out, const Tenant& item) {
   out.optional_field("organization_id", item.organization_id);
   if (item.mode != Mode::enforce) out.field("mode", to_string(item.mode));
   if (item.default_deny) out.field("default", "deny");
-  if (!item.plan_calls) out.field("plan_calls", false);
+  if (!item.allows_plan_id) out.field("plan_calls", false);
   out.end_object();
 }
 

@@ -38,18 +38,18 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
 
   Selection selection;
   const Rulebook* first = nullptr;
-  const Rulebook* beside = nullptr;
+  const Rulebook* shadow = nullptr;
   if (!request.plan_id.empty()) {
     first = tenant.find_plan(request.plan_id);
     selection.kind = Selection::Kind::unknown_plan;
-    if (!first || !tenant.tenant.plan_calls) return selection;
+    if (!first || !tenant.tenant.allows_plan_id) return selection;
   } else {
     std::vector<Candidate> all;
     Match found = match(snapshot, tenant, request, now_us, request.explain ? &all : nullptr);
     if (request.explain) selection.candidates = explain(found, all, request);
     if (!found.decides && !found.shadow) return settle(selection, Reason::no_policy, !tenant.tenant.default_deny);
     first = found.decides ? &found.decides->rulebook : &found.shadow->rulebook;
-    if (found.decides && found.shadow) beside = &found.shadow->rulebook;
+    if (found.decides && found.shadow) shadow = &found.shadow->rulebook;
   }
   selection.mode = effective_mode(snapshot.mode, tenant.tenant.mode, first->enforcement.mode);
   selection.rulebooks.push_back({first, selection.mode == Mode::shadow ? Role::shadow : Role::decides});
@@ -60,7 +60,7 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
     selection.missing = missing_dimension(*first, request);
     if (!selection.missing.empty()) selection.kind = Selection::Kind::missing_dimension;
   }
-  if (beside) selection.rulebooks.push_back({beside, Role::shadow});
+  if (shadow) selection.rulebooks.push_back({shadow, Role::shadow});
   return selection;
 }
 

@@ -108,7 +108,8 @@ void fill(Random& random, Limit& limit, std::optional<Micros> max_delay) {
 }
 
 void random_limit(Random& random, Limit& limit, std::optional<Micros> max_delay) {
-  limit.algorithm = static_cast<Algorithm>(random.below(static_cast<std::int64_t>(all_algorithms().size())));
+  limit.algorithm =
+      static_cast<Algorithm>(random.below(static_cast<std::int64_t>(algorithms_without_shorthands().size())));
   limit.unit = kUnits[static_cast<std::size_t>(random.percent(60) ? 0 : random.below(3))];
   limit.key_by.clear();
   if (random.percent(20)) limit.key_by.push_back({Dimension::method, ""});

@@ -37,7 +37,7 @@ std::string camel(std::string_view name) {
 
 template <class Visit>
 void each_algorithm(Visit visit) {
-  for (const AlgorithmTraits& traits : all_algorithms()) visit(traits.algorithm);
+  for (const AlgorithmTraits& traits : algorithms_without_shorthands()) visit(traits.algorithm);
 }
 
 Names properties(const Document& document, const std::string& schema) {
@@ -71,7 +71,7 @@ bool is_simple(const json::Value& way) {
 TEST_CASE("A limit in a body is described for each algorithm, with the fields that it takes") {
   const Document document;
   const json::Value& mapping = document.get({"components", "schemas", "LimitBody", "discriminator", "mapping"});
-  for (const AlgorithmTraits& traits : algorithm_names()) {
+  for (const AlgorithmTraits& traits : algorithm_rows()) {
     CAPTURE(traits.name);
     const std::string schema = camel(traits.name) + "LimitBody";
     Names taken{"name", "algorithm", "unit", "key_by"};
