@@ -75,7 +75,7 @@ void Check::answer(const Decision& decision) {
   decider_.observer().decided({.decision = decision,
                                .tenant = *caller_->tenant,
                                .request = *request_,
-                               .rulebook = judgement_count_ > 0 ? judgements_[0].rulebook : selection_.first(),
+                               .rulebook = judgement_count_ > 0 ? judgements_[0].rulebook : selection_.primary(),
                                .judgements = judgements(),
                                .traceparent = traceparent_,
                                .took = std::chrono::steady_clock::now() - started_});

@@ -236,7 +236,7 @@ Decision settled_decision(const Selection& selection, const CheckRequest& reques
   decision.reason = selection.settled.reason;
   decision.allowed = selection.settled.allowed;
   decision.action = decision.allowed ? Action::allow : Action::deny;
-  if (selection.first() != nullptr) name_rulebook(*selection.first(), decision);
+  if (selection.primary() != nullptr) name_rulebook(*selection.primary(), decision);
   return decision;
 }
 

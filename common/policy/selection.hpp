@@ -34,7 +34,7 @@ struct Selection {
     unknown_plan,       // the tenant has no such plan, or its callers may not choose one
     missing_dimension,  // the counter key needs a dimension that the request lacks
   };
-  static constexpr std::size_t kMostRulebooks = 2;  // a deciding policy and a shadow policy beside it
+  static constexpr std::size_t kMaxRulebooks = 2;  // a deciding policy and a shadow policy beside it
 
   // An answer that needs no counters: no_policy (the tenant's default answers), mode_off (the deciding policy or plan
   // is switched off).
@@ -47,12 +47,12 @@ struct Selection {
   Settled settled;
   // The decision shows the policy and the numbers of the first rulebook. If nothing is enforced, that one is a shadow.
   // Empty if no policy and no plan decides.
-  boost::container::static_vector<SelectedRulebook, kMostRulebooks> rulebooks;
+  boost::container::static_vector<SelectedRulebook, kMaxRulebooks> rulebooks;
   Mode mode = Mode::enforce;  // the effective mode of the first rulebook
   std::string missing;        // the name of the dimension; for missing_dimension only
   CandidateList candidates;   // only if the request asks for an explanation
 
-  const Rulebook* first() const { return rulebooks.empty() ? nullptr : rulebooks.front().rulebook; }
+  const Rulebook* primary() const { return rulebooks.empty() ? nullptr : rulebooks.front().rulebook; }
   bool enforced() const { return !rulebooks.empty() && rulebooks.front().role == Role::decides; }
 };
 

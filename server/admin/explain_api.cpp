@@ -100,7 +100,7 @@ void append_text(std::string& out, std::string_view name, std::string_view value
 
 void append_rulebook(std::string& out, const Selection& selection, const policy::TenantView& tenant,
                      const CheckRequest& request) {
-  const policy::Rulebook& rulebook = *selection.first();
+  const policy::Rulebook& rulebook = *selection.primary();
   if (rulebook.is_policy) {
     append_text(out, "policy_id", rulebook.owner_id);
     out += fmt::format(R"(,"policy_version":{})", rulebook.version);
@@ -127,7 +127,7 @@ std::string answer_of(const Selection& selection, const policy::TenantView& tena
   std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
                                 json::string_literal(question.tenant_id), revision.number, allowed_text(selection),
                                 reason_of(selection), selection.mode == Mode::shadow);
-  if (selection.first() != nullptr) append_rulebook(out, selection, tenant, question.request);
+  if (selection.primary() != nullptr) append_rulebook(out, selection, tenant, question.request);
   out += ',';
   write_candidates(selection.candidates, out);
   return out += '}';

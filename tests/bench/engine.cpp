@@ -182,7 +182,7 @@ class World {
   }
   void select() {
     selection = policy::select(*snapshot, snapshot->tenant_of(*key_view), key_view->id, request, clock.now_us());
-    judgement.rulebook = selection.first();
+    judgement.rulebook = selection.primary();
   }
   void prepare() { agent::decide::prepare_call(snapshot->tenant_of(*key_view), request, judgement); }
   Decision conclude() const { return agent::decide::make_decision(selection, request, {&judgement, 1}); }
@@ -190,7 +190,7 @@ class World {
     recorder.decided({.decision = decision,
                       .tenant = snapshot->tenant_of(*key_view),
                       .request = request,
-                      .rulebook = selection.first(),
+                      .rulebook = selection.primary(),
                       .judgements = {&judgement, 1},
                       .traceparent = {},
                       .took = std::chrono::microseconds(1)});
