@@ -16,12 +16,6 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::array kFragments{embedded::organizations, embedded::tenants,  embedded::plans,    embedded::policies,
-                                embedded::overrides,     embedded::counters, embedded::keys,     embedded::tokens,
-                                embedded::agent_tokens,  embedded::bindings, embedded::modes,    embedded::audit,
-                                embedded::bundles,       embedded::dry_runs, embedded::revision, embedded::agents,
-                                embedded::analytics,     embedded::service};
-
 constexpr std::array<std::string_view, 3> kOpenPaths{"/v1/health", "/openapi.json", "/docs"};
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kEverywhere{{{"400", "BadRequest"},
@@ -138,7 +132,11 @@ std::string assemble() {
   tables.insert(tables.end(), {{"agent-token", auth::token_field::kAll},
                                {"token", auth::token_field::kOfAdmin},
                                {"binding", identity::binding_field::kAll}});
-  openapi::Description description(embedded::openapi, kFragments, tables);
+  std::vector<std::string_view> fragments;  // every embedded file but the frame
+  for (const embedded::File& file : embedded::kFiles) {
+    if (file.name != "openapi") fragments.push_back(file.text);
+  }
+  openapi::Description description(embedded::openapi, fragments, tables);
   for (const Route& route : routes()) description.add(Rules(description, route).operation());
   for (const std::string_view path : kOpenPaths) description.add(open_operation(path));
   return description.text();

@@ -1,5 +1,6 @@
 #include "server/postgres/migrations.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/core.h>
@@ -12,10 +13,28 @@
 namespace sluice::server::postgres {
 namespace {
 
-constexpr std::array kMigrations{
-    Migration{1, "store", embedded::m0001_store}, Migration{2, "outbox", embedded::m0002_outbox},
-    Migration{3, "revisions", embedded::m0003_revisions}, Migration{4, "fleet", embedded::m0004_fleet},
-    Migration{5, "bindings", embedded::m0005_bindings}};
+// A file's name is the version and the name: "m0001_store".
+constexpr Migration migration_of(const embedded::File& file) {
+  Migration migration{.version = 0, .name = file.name.substr(6), .sql = file.text};
+  for (const char digit : file.name.substr(1, 4)) migration.version = migration.version * 10 + (digit - '0');
+  return migration;
+}
+
+// In the order of their names.
+constexpr auto kMigrations = [] {
+  std::array<Migration, embedded::kFiles.size()> migrations;
+  std::ranges::transform(embedded::kFiles, migrations.begin(), migration_of);
+  return migrations;
+}();
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kMigrations.size(); ++i) {
+        if (kMigrations[i].version != static_cast<int>(i) + 1) return false;
+      }
+      return true;
+    }(),
+    "migrations are numbered 1, 2, 3, …");
+
 constexpr std::int64_t kAdvisoryLock = 0x736c75696365;  // "sluice"
 
 std::string label(const Migration& migration) { return fmt::format("{:04} {}", migration.version, migration.name); }
