@@ -1,12 +1,15 @@
 #include "agent/api/openapi.hpp"
 
 #include <array>
+#include <ranges>
 #include <string>
 #include <vector>
 
 #include "agent/api/embedded.hpp"
 #include "agent/api/routes.hpp"
+#include "common/domain/algorithm.hpp"
 #include "common/domain/check_fields.hpp"
+#include "common/domain/decision.hpp"
 #include "common/openapi/description.hpp"
 
 namespace sluice::agent::api {
@@ -28,9 +31,20 @@ openapi::Operation operation_of(const Route& route) {
   return operation;
 }
 
+template <class Names>
+std::string joined(const Names& names) {
+  std::string text;
+  for (const std::string_view name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
 std::string assemble() {
   const std::vector<json::Field> check = check_field_rows();
-  const std::array tables{json::FieldTable{"check", check}};
+  const std::string reasons = joined(kReasonNames);
+  const std::string algorithms = joined(all_algorithms() | std::views::transform(&AlgorithmTraits::name));
+  const std::array decision{json::Field{.name = "reason", .choices = reasons},
+                            json::Field{.name = "algorithm", .choices = algorithms}};
+  const std::array tables{json::FieldTable{"check", check}, json::FieldTable{"decision", decision}};
   openapi::Description description(embedded::openapi, kFragments, tables);
   for (const Route& route : kRoutes) description.add(operation_of(route));
   return description.text();

@@ -40,9 +40,10 @@ UsageOutcome outcome_of(const Decision& decision) {
     case Reason::fail_closed:
     case Reason::no_snapshot:
     case Reason::overload:
-      break;
+      return decision.allowed ? UsageOutcome::failed_open : UsageOutcome::failed_closed;
+    default:  // settled without counters, by another object than a policy
+      return decision.allowed ? UsageOutcome::allowed : UsageOutcome::denied;
   }
-  return decision.allowed ? UsageOutcome::failed_open : UsageOutcome::failed_closed;
 }
 
 }  // namespace sluice::agent::usage

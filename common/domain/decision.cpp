@@ -6,11 +6,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::array<std::string_view, kReasons> kReasonNames{
-    "within_limit", "limit_exceeded", "no_policy", "mode_off",    "shadow",  "sampled",
-    "fail_open",    "fail_closed",    "degraded",  "no_snapshot", "overload"};
-static_assert(static_cast<std::size_t>(Reason::overload) + 1 == kReasons);
-
 constexpr std::array<std::string_view, 9> kOutcomeNames{"decides",   "judged_beside",    "set_aside",
                                                         "outranked", "disabled",         "not_yet_valid",
                                                         "expired",   "expression_false", "outside_rollout"};

@@ -1,6 +1,8 @@
 // The answer to one check, and how it is written as JSON and as HTTP headers. Agents make decisions (agent/decide).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,7 +27,11 @@ enum class Reason : std::uint8_t {
   no_snapshot,     // the agent has no policies yet
   overload         // too many checks are in flight
 };
-inline constexpr std::size_t kReasons = 11;
+inline constexpr auto kReasonNames =
+    std::to_array<std::string_view>({"within_limit", "limit_exceeded", "no_policy", "mode_off", "shadow", "sampled",
+                                     "fail_open", "fail_closed", "degraded", "no_snapshot", "overload"});
+inline constexpr std::size_t kReasons = kReasonNames.size();
+static_assert(static_cast<std::size_t>(Reason::overload) + 1 == kReasons);
 std::string_view to_string(Reason);
 
 // In `retry_after_us`: no wait makes the check pass.
