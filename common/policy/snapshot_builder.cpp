@@ -26,11 +26,9 @@ std::expected<Snapshot, Faults> SnapshotBuilder::build() {
   for (const ObjectId& name : removed_) remove(name);
   put_organizations();
   put_tenants();
-  put_plans();
-  put_policies();
-  put_keys();
+  put_objects_of_tenants();
   check_counts();
-  for (const ObjectId& name : removed_) check_removed(name);
+  check_removed();
   if (!faults_.empty()) return std::unexpected(std::move(faults_));
   settle();
   return std::move(out_);
@@ -52,7 +50,7 @@ bool SnapshotBuilder::try_remove(const ObjectId& name) {
   }
   const KeyView* key = out_.keys.find(name.id);
   if (!key || key->tenant->id != name.tenant_id) return false;
-  tenant->count_keys(-1);
+  --tenant->view().keys;
   return out_.keys.erase(name.id);
 }
 
@@ -79,56 +77,42 @@ void SnapshotBuilder::put_tenants() {
   }
 }
 
-void SnapshotBuilder::put_plans() {
-  for (std::size_t i = 0; i < objects_.plans.size(); ++i) {
-    const Plan& plan = objects_.plans[i];
-    TenantBuilder* tenant = builder_for(plan.tenant_id, Kind::plan, i);
-    if (!tenant) continue;
-    for (Fault& each : tenant->put_plan(plan, i, out_.programs)) fault(Kind::plan, i, std::move(each));
-  }
+void SnapshotBuilder::put_objects_of_tenants() {
+  put_in_tenants(Kind::plan, objects_.plans, [this](TenantBuilder& tenant, const Plan& plan, std::size_t index) {
+    return tenant.put_plan(plan, index, out_.programs);
+  });
+  put_in_tenants(Kind::policy, objects_.policies,
+                 [this](TenantBuilder& tenant, const Policy& policy, std::size_t index) {
+                   return tenant.put_policy(policy, index, out_.programs, now_us_);
+                 });
+  renew_policies();
+  put_in_tenants(Kind::key, objects_.keys,
+                 [this](TenantBuilder& tenant, const ApiKey& key, std::size_t) { return put_key(tenant, key); });
 }
 
-void SnapshotBuilder::put_policies() {
-  for (std::size_t i = 0; i < objects_.policies.size(); ++i) {
-    const Policy& policy = objects_.policies[i];
-    TenantBuilder* tenant = builder_for(policy.tenant_id, Kind::policy, i);
-    if (!tenant) continue;
-    Faults faults = tenant->put_policy(policy, i, out_.programs, now_us_);
-    for (Fault& each : faults) fault(Kind::policy, i, std::move(each));
-  }
+void SnapshotBuilder::renew_policies() {
   for (auto& [id, tenant] : tenants_) {
     tenant.renew_policies(out_.programs,
                           [this](std::size_t plan, Fault unfit) { fault(Kind::plan, plan, std::move(unfit)); });
   }
 }
 
-void SnapshotBuilder::put_keys() {
-  for (std::size_t i = 0; i < objects_.keys.size(); ++i) put_key(objects_.keys[i], i);
-}
-
-void SnapshotBuilder::put_key(const ApiKey& key, std::size_t index) {
-  TenantBuilder* tenant = builder_for(key.tenant_id, Kind::key, index);
-  if (!tenant) return;
+Faults SnapshotBuilder::put_key(TenantBuilder& tenant, const ApiKey& key) {
   const auto hash = parse_key_hash(key.key_hash);
-  if (!hash) {
-    return fault(Kind::key, index,
-                 {"/key_hash", "must be sha256:<salt hex>:<hex>, as `sluice-agent mint-key` prints it"});
-  }
+  if (!hash) return {{"/key_hash", "must be sha256:<salt hex>:<hex>, as `sluice-agent mint-key` prints it"}};
   const KeyView* former = out_.keys.find(key.id);
-  if (former && former != before_.keys.find(key.id)) {
-    return fault(Kind::key, index, {"/id", fmt::format("key {} is given twice", key.id)});
-  }
+  if (former && former != before_.keys.find(key.id)) return {{"/id", fmt::format("key {} is given twice", key.id)}};
   if (former && former->tenant->id != key.tenant_id) {
-    return fault(Kind::key, index,
-                 {"/id", fmt::format("key {} exists already in tenant {}", key.id, former->tenant->id)});
+    return {{"/id", fmt::format("key {} exists already in tenant {}", key.id, former->tenant->id)}};
   }
   auto view = std::make_shared<KeyView>();
   view->id = key.id;
-  view->tenant = tenant->view().name;
+  view->tenant = tenant.view().name;
   view->hash = *hash;
   if (key.expires_at) view->expires_at_us = key.expires_at->time_since_epoch().count();
-  if (!former) tenant->count_keys(1);
+  if (!former) ++tenant.view().keys;
   out_.keys.put(std::move(view));
+  return {};
 }
 
 TenantBuilder* SnapshotBuilder::builder_of(const std::string& tenant_id) {

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "common/policy/snapshot.hpp"
 #include "common/policy/snapshot_delta.hpp"
@@ -39,12 +41,20 @@ class SnapshotBuilder {
   bool try_remove(const ObjectId& name);
   void put_organizations();
   void put_tenants();
-  void put_plans();
-  void put_policies();
-  void put_keys();
-  void put_key(const ApiKey& key, std::size_t index);
+  // Calls put(tenant, item, index) for each item. `put` returns the item's faults.
+  template <class Item, class Put>
+  void put_in_tenants(Kind kind, const std::vector<Item>& items, Put put) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      TenantBuilder* tenant = builder_for(items[i].tenant_id, kind, i);
+      if (!tenant) continue;
+      for (Fault& each : put(*tenant, items[i], i)) fault(kind, i, std::move(each));
+    }
+  }
+  void put_objects_of_tenants();
+  void renew_policies();
+  Faults put_key(TenantBuilder& tenant, const ApiKey& key);
   void check_counts();
-  void check_removed(const ObjectId& name);
+  void check_removed();
   std::optional<std::string> still_used(const ObjectId& name);
   std::optional<std::string> organization_used(const std::string& id);
   std::unordered_map<std::string, std::ptrdiff_t> tenants_more_of_organizations() const;

@@ -1,17 +1,13 @@
 // SnapshotBuilder, second part: checks that need the final set of objects, and completes the new snapshot.
-#include <array>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "common/objects/bundle_lists.hpp"
 #include "common/policy/snapshot_builder.hpp"
 
 namespace sluice::policy {
-namespace {
-
-constexpr const char* kChangedAndRemoved = "is both changed and removed";
-
-}  // namespace
 
 void SnapshotBuilder::check_counts() {
   for (const auto& [id, tenant] : tenants_) {
@@ -26,35 +22,40 @@ void SnapshotBuilder::check_counts() {
   }
 }
 
-void SnapshotBuilder::check_removed(const ObjectId& name) {
-  if (auto by = still_used(name)) fault(name, std::move(*by));
+void SnapshotBuilder::check_removed() {
+  if (removed_.empty()) return;
+  std::set<ObjectIdView> given;
+  for (const Kind kind : kAllKinds) {
+    if (!info(kind).in_bundle) continue;
+    const BundleList& list = list_of(kind);
+    for (std::size_t i = 0; i < list.size(objects_); ++i) given.insert(list.id(objects_, i));
+  }
+  for (const ObjectId& name : removed_) {
+    if (given.contains(name.view())) {
+      fault(name, "is both changed and removed");
+    } else if (auto by = still_used(name)) {
+      fault(name, std::move(*by));
+    }
+  }
 }
 
 // Which object still refers to a removed one; nullopt: none.
 std::optional<std::string> SnapshotBuilder::still_used(const ObjectId& name) {
   if (name.kind == Kind::organization) return organization_used(name.id);
-  if (name.kind == Kind::key) {
-    const KeyView* key = out_.keys.find(name.id);
-    return key && key->tenant->id == name.tenant_id ? std::optional(kChangedAndRemoved) : std::nullopt;
-  }
+  if (name.kind != Kind::tenant && name.kind != Kind::plan) return std::nullopt;
   const auto found = tenants_.find(name.kind == Kind::tenant ? name.id : name.tenant_id);
   if (found == tenants_.end()) return std::nullopt;  // there is no such tenant, which is already a fault
-  const TenantView& tenant = found->second.view();
-  if (name.kind == Kind::policy)
-    return tenant.policies.contains(name.id) ? std::optional(kChangedAndRemoved) : std::nullopt;
   if (name.kind == Kind::plan) {
-    if (tenant.plans.contains(name.id)) return kChangedAndRemoved;
     const auto policy = found->second.policy_on(name.id);
     return policy ? std::optional(fmt::format("policy {} is still on this plan", *policy)) : std::nullopt;
   }
-  if (found->second.is_set()) return kChangedAndRemoved;
+  const TenantView& tenant = found->second.view();
   if (tenant.plans.empty() && tenant.policies.empty() && tenant.keys == 0) return std::nullopt;
   return fmt::format("still has {} plans, {} policies and {} keys", tenant.plans.size(), tenant.policies.size(),
                      tenant.keys);
 }
 
 std::optional<std::string> SnapshotBuilder::organization_used(const std::string& id) {
-  if (out_.organizations.contains(id)) return kChangedAndRemoved;
   const OrganizationView* before = before_.organizations.find(id);
   const auto more = tenants_more_of_organizations();
   const auto found = more.find(id);
@@ -94,12 +95,9 @@ void SnapshotBuilder::settle() {
 std::string SnapshotBuilder::pointer(Kind kind, std::size_t index) const {
   const std::string_view list = info(kind).plural;
   if (pointers_ == Pointers::by_place) return fmt::format("/{}/{}", list, index);
-  auto in_tenant = [&](const auto& object) { return fmt::format("/{}/{}/{}", list, object.tenant_id, object.id); };
-  if (kind == Kind::plan) return in_tenant(objects_.plans[index]);
-  if (kind == Kind::policy) return in_tenant(objects_.policies[index]);
-  if (kind == Kind::tenant) return fmt::format("/{}/{}", list, objects_.tenants[index].id);
-  if (kind == Kind::key) return fmt::format("/{}/{}", list, objects_.keys[index].id);
-  return fmt::format("/{}/{}", list, objects_.organizations[index].id);
+  const ObjectIdView id = list_of(kind).id(objects_, index);
+  return fmt::format("/{}/{}{}{}", list, info(kind).local_id ? id.tenant_id : "", info(kind).local_id ? "/" : "",
+                     id.id);
 }
 
 void SnapshotBuilder::fault(Kind kind, std::size_t index, Fault fault) {

@@ -35,8 +35,8 @@ class TenantBuilder {
   bool is_removed() const { return is_removed_; }
 
   const TenantView& view() const { return view_; }
+  TenantView& view() { return view_; }  // for what no index of this class follows
   const TenantView* before() const { return before_.get(); }
-  void count_keys(std::ptrdiff_t difference) { view_.keys += static_cast<std::size_t>(difference); }
 
   // False: there is no such object.
   bool remove_plan(const std::string& id);
