@@ -4,6 +4,7 @@
 #include <array>
 #include <type_traits>
 
+#include "common/objects/field_tables.hpp"
 #include "common/objects/override_json.hpp"
 #include "common/objects/policy_json.hpp"
 #include "common/objects/tenant_json.hpp"
@@ -23,8 +24,9 @@ struct BundleLists {
   // Adds the row of a kind. `list`: the member of Bundle. `read`: a member function of BundleBuilder; if the object
   // refers only to its tenant, the function that reads its fields.
   template <Kind kind, auto list, auto read, auto write>
-  static constexpr void add(Rows& rows) {
+  static constexpr void add(Rows& rows, std::span<const json::Field> table) {
     rows[static_cast<std::size_t>(kind)] = {
+        .fields = table,
         .reserve = [](Bundle& bundle, std::size_t objects) { (bundle.*list).reserve(objects); },
         .read =
             [](Builder& builder, json::Fields& fields) {
@@ -43,12 +45,13 @@ struct BundleLists {
 
   static constexpr Rows rows() {
     Rows rows{};
-    add<Kind::organization, &Bundle::organizations, &Builder::read_organization, &write_organization>(rows);
-    add<Kind::tenant, &Bundle::tenants, &Builder::read_tenant, &write_tenant>(rows);
-    add<Kind::plan, &Bundle::plans, &read_plan, &write_plan>(rows);
-    add<Kind::policy, &Bundle::policies, &Builder::read_policy, &write_policy>(rows);
-    add<Kind::key, &Bundle::keys, &Builder::read_key, &write_key>(rows);
-    add<Kind::override_, &Bundle::overrides, &Builder::read_override, &write_override>(rows);
+    add<Kind::organization, &Bundle::organizations, &Builder::read_organization, &write_organization>(
+        rows, organization_field::kAll);
+    add<Kind::tenant, &Bundle::tenants, &Builder::read_tenant, &write_tenant>(rows, tenant_field::kAll);
+    add<Kind::plan, &Bundle::plans, &read_plan, &write_plan>(rows, plan_field::kAll);
+    add<Kind::policy, &Bundle::policies, &Builder::read_policy, &write_policy>(rows, policy_field::kAll);
+    add<Kind::key, &Bundle::keys, &Builder::read_key, &write_key>(rows, key_field::kAll);
+    add<Kind::override_, &Bundle::overrides, &Builder::read_override, &write_override>(rows, override_field::kAll);
     return rows;
   }
 };

@@ -1,12 +1,14 @@
-// The lists of a bundle by kind, for code that treats all kinds alike. The row of a kind has the functions that read an
-// object into its list and write one from it.
+// The lists of a bundle by kind, for code that treats all kinds alike. The row of a kind has the fields of an object,
+// and the functions that read an object into its list and write one from it.
 //
 // Thread safety: the rows are constant; their functions use only the caller's arguments.
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "common/domain/bundle.hpp"
+#include "common/json/field.hpp"
 #include "common/json/writer.hpp"
 #include "common/objects/bundle_builder.hpp"
 #include "common/objects/object_id.hpp"
@@ -14,6 +16,7 @@
 namespace sluice {
 
 struct BundleList {
+  std::span<const json::Field> fields;  // of one object
   void (*reserve)(Bundle& bundle, std::size_t objects);
   void (*read)(BundleBuilder& builder, json::Fields& fields);  // appends one object
   std::size_t (*size)(const Bundle& bundle);

@@ -9,6 +9,7 @@
 #include "common/domain/check_fields.hpp"
 #include "common/domain/dimension.hpp"
 #include "common/domain/limit_fields.hpp"
+#include "common/objects/bundle_lists.hpp"
 #include "common/objects/scope_json.hpp"
 
 namespace sluice {
@@ -73,6 +74,9 @@ Rows scope_rows(bool shorthand) {
 class Tables {
  public:
   Tables() {
+    for (const Kind kind : kAllKinds) {
+      if (info(kind).in_bundle) tables_.push_back({info(kind).name, list_of(kind).fields});
+    }
     add("check", check_field_rows());
     add("limit", flat_limit_rows());
     for (const AlgorithmTraits& traits : algorithm_rows()) {
@@ -90,13 +94,7 @@ class Tables {
 
   std::deque<std::string> names_;  // tables_ points into names_ and rows_, so they are deques
   std::deque<Rows> rows_;
-  std::vector<json::FieldTable> tables_{{"organization", organization_field::kAll},
-                                        {"tenant", tenant_field::kAll},
-                                        {"plan", plan_field::kAll},
-                                        {"policy", policy_field::kAll},
-                                        {"key", key_field::kAll},
-                                        {"override", override_field::kAll},
-                                        {"enforcement", enforcement_field::kAll}};
+  std::vector<json::FieldTable> tables_{{"enforcement", enforcement_field::kAll}};
 };
 
 }  // namespace
