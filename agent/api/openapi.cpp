@@ -41,7 +41,8 @@ std::string joined(const Names& names) {
 std::string assemble() {
   const std::vector<json::Field> check = check_field_rows();
   const std::string reasons = joined(kReasonNames);
-  const std::string algorithms = joined(all_algorithms() | std::views::transform(&AlgorithmTraits::name));
+  const std::string algorithms =
+      joined(algorithms_without_shorthands() | std::views::transform(&AlgorithmTraits::name));
   const std::array decision{json::Field{.name = "reason", .choices = reasons},
                             json::Field{.name = "algorithm", .choices = algorithms}};
   const std::array tables{json::FieldTable{"check", check}, json::FieldTable{"decision", decision}};
