@@ -13,15 +13,16 @@
 
 --@head
 
--- Makes the first pass over one rulebook. Returns whether the rulebook admits, and a function that makes the second pass
--- and returns the reply. The function's parameter says whether to charge.
--- Returns only {-1, now} if the time is outside the period of a quota.
-local function judge(KEYS, ARGV)
+-- Judges one rulebook and returns its reply. With `together`, a function, it calls that function between the passes with
+-- whether this rulebook admits; the function returns whether to charge.
+-- Returns {-1, now} after the first pass if the time is outside the period of a quota.
+local function judge(KEYS, ARGV, together)
   --@first_pass
-  return allowed, function(allowed)
-    binding = binding or {}                     -- it admits, but another rulebook does not
-    --@second_pass
+  if together then
+    allowed = together(allowed)
+    binding = binding or {}                     -- this rulebook may admit, while another one does not
   end
+  --@second_pass
 end
 
 local counts = {string.byte(ARGV[1], 1, -1)}
@@ -34,16 +35,21 @@ for i = 2, #counts, 2 do
 end
 local replies = {}
 
--- Judges the rulebooks from `first` to `last`. Charges all of them if all admit.
+-- Judges the rulebooks from `first` to `last`. Charges all of them if all admit. Each of several runs as a coroutine, which
+-- rests between its passes; a single one needs none.
 local function judge_together(first, last)
-  local admitted, wrong_period, second_pass = true, nil, {}
+  if first == last then
+    replies[first] = judge(rulebooks[first][1], rulebooks[first][2])
+    return
+  end
+  local admitted, wrong_period, judges = true, nil, {}
   for i = first, last do
-    local allowed
-    allowed, second_pass[i] = judge(rulebooks[i][1], rulebooks[i][2])
-    if not second_pass[i] then wrong_period = allowed end
+    judges[i] = coroutine.wrap(judge)
+    local allowed = judges[i](rulebooks[i][1], rulebooks[i][2], coroutine.yield)
+    if type(allowed) == 'table' then wrong_period = allowed end
     admitted = admitted and allowed
   end
-  for i = first, last do replies[i] = wrong_period or second_pass[i](admitted) end
+  for i = first, last do replies[i] = wrong_period or judges[i](admitted) end
 end
 
 -- The same, but an error becomes the reply of these rulebooks and does not end the script.
