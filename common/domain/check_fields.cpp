@@ -23,7 +23,7 @@ constexpr std::array<CheckField, kCheckFields> kFields{{
      .help = "Units of `requests`; 1 unless given. 0 reads the state: always allowed, nothing charged, no lease. Not "
              "together with costs.requests."},
     {.name = "tags", .kind = Kind::tags, .help = "Free dimensions, tag.NAME in policies."},
-    named("user", Dimension::user, "The user on whose behalf the call is made."),
+    named("user", Dimension::user, "The end user of the call."),
     {.name = "costs",
      .kind = Kind::costs,
      .help = "Several units at once; a limit charges its own unit. `requests` stays 1 unless named; units that no "

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxTextBytes = 256;
 
-// Whose counters a call is about: one identity under a policy or a plan.
+// The counters that a call is about: those of one identity under a policy or a plan.
 struct Subject {
   std::string organization_id;
   std::string tenant_id;
