@@ -11,7 +11,7 @@ namespace sluice {
 
 inline constexpr std::size_t kMaxIdBytes = 63;
 inline constexpr std::size_t kMaxValueBytes = 256;  // of a dimension's value: in scopes, identities and checks
-// Of display names, and of texts that must be one of a few words.
+// Of display names, and of fields that take one of a few fixed words.
 inline constexpr std::size_t kMaxNameBytes = 256;
 
 namespace identifiers {
@@ -24,7 +24,8 @@ inline bool is_id(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return identifiers::is_alnum(c) || c == '.' || c == '-'; });
 }
 
-// Names of limits and units: [a-z0-9_][a-z0-9_.-]{0,62}. With the underscore a limit can have its algorithm's name.
+// Names of limits and units: [a-z0-9_][a-z0-9_.-]{0,62}. They may contain `_`, because a limit may be named after its
+// algorithm.
 inline bool is_limit_name(std::string_view text) {
   return !text.empty() && text.size() <= kMaxIdBytes && (identifiers::is_alnum(text.front()) || text.front() == '_') &&
          std::ranges::all_of(text, [](char c) { return identifiers::is_alnum(c) || c == '.' || c == '-' || c == '_'; });
