@@ -1,5 +1,6 @@
 // Lists every problem (RFC 9457) that the two programs answer: when it happens, and what the caller can do about it.
-// docs/reference/errors.md is generated from this table. write_problem() asserts that the table has its problem.
+// docs/reference/errors.md is generated from this table. write_problem() asserts that the problem it writes is in this
+// table.
 #pragma once
 
 #include <cstdint>

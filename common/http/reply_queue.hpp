@@ -42,9 +42,9 @@ class ReplyQueue {
   // dropped.
   StreamEvents* abandon_next();
 
-  // A write to this stream was refused: take_waiting_stream() returns its StreamEvents once, when it is this stream's
-  // turn.
+  // Notes that this stream waits for room, because a write to it was refused.
   void request_room(std::uint64_t slot);
+  // Returns the StreamEvents of the stream whose turn it is, if it waits for room, and ends its wait; else nullptr.
   StreamEvents* take_waiting_stream();
   bool stream_waits() const { return streaming() && ring_[first_ & (ring_.size() - 1)].waits; }
 
