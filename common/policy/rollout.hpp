@@ -12,7 +12,7 @@ namespace sluice::policy {
 // For example policy `orders` and subject `user:42` give 8,171.
 std::uint32_t rollout_number(std::string_view policy_id, std::string_view subject);
 
-// The number of this request: of its subject, or without a subject of its identity (as counter_key.hpp writes it).
+// The number of the request's subject. For a request without a subject: of its identity, as counter_key.hpp writes it.
 std::uint32_t rollout_number(const CompiledPolicy& policy, const CheckRequest& request);
 
 // Whether the policy applies to this request: its number is below 100 · percent.
