@@ -30,7 +30,7 @@ inline constexpr std::chrono::milliseconds kMaxSpread{60'000};
 inline constexpr std::chrono::milliseconds kMaxReconnect{600'000};
 inline constexpr std::size_t kMaxWatchLineBytes = std::size_t{16} << 20;  // a heartbeat may name all tenants of a scope
 
-// Announces that the scope has changed, and its newest position.
+// The scope has changed. `head`: its newest position.
 struct Announcement {
   Position head;
   std::chrono::milliseconds spread{0};  // 0 to kMaxSpread: each agent waits a random part of this before it fetches
@@ -42,8 +42,7 @@ struct Announcement {
 using LiveAgents = std::map<std::string, std::int64_t, std::less<>>;
 inline constexpr std::string_view kEveryTenant = "*";
 
-// Shows that the server is alive, and its newest position. Nothing in the scope has changed since the last
-// announcement.
+// The server is alive, and nothing in the scope has changed since the last announcement. `head`: the newest position.
 struct Heartbeat {
   Position head;
   std::optional<LiveAgents> live_agents;                   // nullopt: unchanged since the heartbeat before
