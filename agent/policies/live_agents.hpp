@@ -1,5 +1,5 @@
-// The number of live agents per tenant, from the server's heartbeats. An agent's local share of a limit follows from
-// this number; failure mode fail_degrade will need that share, but this version does not have fail_degrade.
+// The number of live agents per tenant, from the server's heartbeats. It gives an agent's local share of a limit. Only
+// failure mode fail_degrade needs that share, and this version does not have fail_degrade.
 //
 // Thread safety: any thread. Readers take no lock, also during set(). A table that is too small is replaced but not
 // freed, because readers may use it; all former tables together are at most as large as the last one. A tenant is never

@@ -2,8 +2,10 @@
 // disk. The client also sends the agent's reports. A thread of its own does all this, so decisions never wait for it.
 //
 // A refused state changes nothing: the former policies stay in force, and the log, the metrics, degraded() and the
-// reports say so. The server itself writes overrides into Redis. Thread: the constructor, load_first(), start() and
-// stop() run on the owner's thread, degraded() on any, the rest on the source's own.
+// reports say so. Unlike BundleSource, it does not write overrides into Redis: the server does.
+//
+// Thread: the constructor, load_first(), start() and stop() run on the owner's thread; degraded() and
+// redis_login_rejected() on any thread; everything else on the source's own.
 #pragma once
 
 #include <chrono>
@@ -97,9 +99,10 @@ class ServerSource final : private follow::SyncHost {
   follow::DeadlineTimer refresh_timer_;
   follow::SyncClient client_;
   std::optional<StateSaver::LoadedState> saved_;  // the last good state, from load_first() to follow()
-  std::string saved_confirmed_;  // when the server had confirmed that state; "" after a new confirmation
-  Time confirmed_at_;            // valid while a snapshot is in force
-  bool lost_ = false;            // the loss of the watch was logged
+  // When the server last confirmed that state; "" once it confirms a state again.
+  std::string saved_confirmed_;
+  Time confirmed_at_;  // valid while a snapshot is in force
+  bool lost_ = false;  // the loss of the watch was logged
 
   mutable std::mutex mutex_;  // guards the members below
   std::vector<std::string> degraded_;

@@ -141,7 +141,8 @@ void SnapshotSwap::log_in_force(const Swap& swap) const {
              {"swap_ms", std::chrono::duration<double, std::milli>(swap.last_used - swap.published).count()}});
 }
 
-// Only requests in flight and a run over overrides still use former snapshots, so they become free within seconds.
+// Requests in flight still use former snapshots, and so does OverridePublisher while it writes overrides. Both end
+// within seconds.
 void SnapshotSwap::free_retired() {
   if (std::erase_if(retired_, unused) > 0 && load_was_long_) give_memory_back();
   if (retired_.empty()) {
