@@ -132,7 +132,7 @@ std::string assemble() {
   tables.insert(tables.end(), {{"agent-token", auth::token_field::kAll},
                                {"token", auth::token_field::kOfAdmin},
                                {"binding", identity::binding_field::kAll}});
-  std::vector<std::string_view> fragments;  // every embedded file but the frame
+  std::vector<std::string_view> fragments;  // every embedded file except openapi.json
   for (const embedded::File& file : embedded::kFiles) {
     if (file.name != "openapi") fragments.push_back(file.text);
   }
