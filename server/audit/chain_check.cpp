@@ -71,9 +71,9 @@ void ChainCheck::check(const TrailRow& row) {
   }
 }
 
-// Checks whether the changed row and `row` were swapped: whether the content of the changed row has a right hash at the
-// place of `row`. The hash may have stayed in `row`, or moved along with the content. If it moved and the two rows are
-// neighbours, the hash before that place now stands in `row`.
+// Checks whether the changed row and `row` were swapped: computes the hash that the changed row's content would have as
+// row number `seq`. If only the contents were swapped, `row` has this hash. If the hashes were swapped too, the changed
+// row has it. If the rows are also neighbours, the hash of the row before `seq` is in `row`.
 void ChainCheck::check_swap(const TrailRow& row) {
   const std::int64_t seq = row.fields.seq;
   const Sha256Digest here = changed_->hash_at(seq, report_.end.hash);

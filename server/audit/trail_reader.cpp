@@ -7,7 +7,7 @@
 namespace sluice::server::audit {
 namespace {
 
-// next() reads the columns in this order. libpqxx puts the text after COPY unchanged.
+// next() reads the columns in this order. libpqxx puts this text after COPY without quoting it, so it can be a query.
 constexpr const char* kTrail =
     "(SELECT organization_id, seq, tenant_id, CASE WHEN isfinite(made_at) THEN (extract(epoch FROM made_at) * "
     "1000000)::bigint END, actor_id, actor_role, source, request_id, action, kind, object_id, version, before, after, "
