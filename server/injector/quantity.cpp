@@ -28,7 +28,7 @@ constexpr std::size_t kBinary = 5;  // the first five suffixes are binary
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Parses `text` in units of 1/`parts`. Returns nullopt unless it is a whole number of these units.
+// Returns `text` · `parts`. nullopt: not a number, or the product is not whole or too large.
 std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t parts) {
   std::int64_t number = 0;
   std::int64_t below_one = 1;
