@@ -29,8 +29,8 @@ struct AgentCaller {
 
 class FleetPort {
  public:
-  // Takes an agent's report. `source`: the sender's address. Returns the number of the last report that PostgreSQL has
-  // stored of this agent since its start (of this `boot`).
+  // Takes an agent's report. `source`: the sender's address. Reports are numbered from the agent's start (boot_id).
+  // Returns the number of this boot's last report that PostgreSQL has stored.
   virtual std::int64_t report(const AgentCaller& caller, std::string_view source,
                               sluice::sync::ReportDocument report) = 0;
 

@@ -55,8 +55,8 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Answers with a stream. `held`: the agent's position. `state`: the newest state. `changed`: the agent's state may
-  // differ from it.
+  // Answers with a stream. `held`: the agent's position. `state`: the newest state. `changed`: the agent may hold
+  // an older state, so the first line announces the newest.
   void open(sluice::http::Reply reply, const sluice::http::Response& head, std::shared_ptr<const AgentToken> token,
             std::string agent_id, const std::optional<sluice::sync::Position>& held, const SyncStatePtr& state,
             bool changed);
