@@ -1,4 +1,4 @@
-// Concurrency. In Redis: lua/check/concurrency.lua. It keeps every lease, at most 10,000 of them. p: lease_ttl in µs.
+// Concurrency. In Redis: lua/check/concurrency.lua. It keeps every lease, at most 10,000. Terms::p: lease_ttl in µs.
 #pragma once
 
 #include <map>
@@ -15,9 +15,9 @@ namespace sluice::limiter {
 
 class LeaseSet final : public Entries {
  public:
-  // Judges by the live leases: those that expire after `now`, and at most 2 · ttl after it. After the clock has stepped
-  // back, leases that expire later are dead. charge() removes them, even if it charges nothing, so that they do not
-  // count again when the clock comes near them.
+  // Judges by the live leases: those that expire after `now`, and at most 2 · ttl after it. A lease that expires even
+  // later was stored before the clock stepped back, and is dead. charge() removes such leases, even if it charges
+  // nothing; else they would count again when the clock comes near them.
   Judged judge(const Terms& terms, double now, std::uint32_t counter_id = 0) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member) override;
 
