@@ -27,13 +27,13 @@ class CheckApi final : public http::Handler {
   ~CheckApi() override;
 
   // The newest position that the server has confirmed for the snapshot in force, and when (µs since the Unix epoch).
-  // The revision grows while nothing in the agent's scope changes.
+  // The revision also grows with changes outside the agent's scope, which need no new snapshot.
   struct Head {
     std::uint64_t revision = 0;
     std::string chain;
     std::int64_t as_of_us = 0;
   };
-  // nullopt: show the snapshot's own position. Each swap resets it to that.
+  // nullopt: show the snapshot's own position. Each swap sets nullopt.
   void set_head(std::optional<Head> head) { head_ = std::move(head); }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
