@@ -54,7 +54,7 @@ struct Incoming {
     return resource.translate == nullptr ? body : resource.translate(context, tree, body, faults);
   }
 
-  // Makes the draft. Refuses its faults and those found before, all at once.
+  // Makes the draft. Refuses the body if there are faults: those found here and those found while translating.
   Draft draft(const json::Value& body) {
     std::optional<Draft> made;
     try {
