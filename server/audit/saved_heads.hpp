@@ -1,5 +1,5 @@
-// Heads (last rows) of the audit chains, saved in a file outside the database. They prove that rows at the end were cut
-// off.
+// Heads (last rows) of the audit chains, saved in a file outside the database. With them, `audit verify` also finds
+// rows that were cut off at the end together with their head in the table audit_heads.
 //
 //   {"heads":[{"organization_id":"acme","seq":1234,"hash":"<64 hex digits>"}]}
 //
