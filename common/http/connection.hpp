@@ -5,8 +5,8 @@
 // Ownership: reference-counted without atomics. The host's list, each operation in flight and each unanswered Reply
 // hold one reference. So a late Reply finds a closed connection, which ignores it. Invariants: at most one read and one
 // write are in flight. All requests of one read are handled before anything is written. Nothing is parsed or read while
-// too many requests or replies wait, or while the handler decides whether to read a body. Behind a stream nothing is
-// parsed, but a little is read, to notice that the peer has closed.
+// too many requests or replies wait, or while the handler decides whether to read a body. While a stream is open
+// nothing is parsed, but a little is read, to notice that the peer has closed.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ namespace sluice::http {
 
 class ConnectionHost;
 
-using Ticks = std::uint32_t;  // sweeps over the host's connections, one each ConnectionHost::kTick; unit of time-outs
+using Ticks = std::uint32_t;  // unit of time-outs: sweeps over the host's connections, one every kTick
 
 enum class IoResult : std::uint8_t {
   ok,
@@ -52,7 +52,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void on_written(IoResult result, std::size_t bytes);
 
   // Events from the host. REQUIRES: the caller holds a reference.
-  void resume();  // handlers have answered since the last read was processed
+  void resume();  // work waits since the last event, for example a handler's answer
   void tick();    // checks time-outs
   void drain();   // ends as soon as no request is being answered
   void close();   // ends at once; nothing more is sent
@@ -66,7 +66,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
 
   static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;  // bytes of replies above which it stops reading
   static constexpr std::size_t kMaxWaitingPieces =
-      64UL * 1024;  // bytes of a stream gathered while no write is under way
+      64UL * 1024;  // bytes of a stream that may wait for the next write to start
 
  protected:
   virtual ~Connection() = default;
