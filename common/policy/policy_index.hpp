@@ -85,7 +85,7 @@ class PolicyIndex {
           shapes(std::move(its_shapes)),
           dimension(std::move(its_dimension)) {}
 
-    std::span<const SharedShape> list;  // the elements of `shapes`, to save a pointer on the way to them
+    std::span<const SharedShape> list;  // the elements of `shapes`, reached through one pointer less
     std::shared_ptr<const Shapes> shapes;
     DimensionRef dimension;
     std::uint64_t hash() const { return hash_of_name(dimension.name); }

@@ -1,5 +1,5 @@
-// Files the shapes of an index under their anchors: each shape under that of its dimensions which the fewest policies
-// use at that time.
+// Files the shapes of an index under their anchors. When a shape is filed, its anchor is the rarest of its dimensions:
+// the one that the fewest policies use.
 //
 // Thread safety: none; belongs to one change.
 #pragma once
@@ -10,7 +10,7 @@ namespace sluice::policy {
 
 class PolicyIndex::AnchorFiling {
  public:
-  // Starts with the directory of `index`. REQUIRES: `index` has already counted the uses after the change.
+  // Starts with the directory of `index`. REQUIRES: the uses in `index` already include the change.
   explicit AnchorFiling(const PolicyIndex& index);
 
   void add(const SharedShape& shape);
