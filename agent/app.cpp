@@ -183,7 +183,7 @@ bool App::log_listener(const Result<std::uint16_t>& port, std::string_view what,
   return true;
 }
 
-// Binds every address before the first request is answered. An address that cannot be bound ends the start.
+// Binds every address before the first request is answered. If one cannot be bound, the agent does not start.
 bool App::listen() {
   if (!listen_tcp_all()) return false;
   if (!config_.listen_unix.empty()) {
