@@ -1,7 +1,7 @@
 // Puts snapshots in force: hands each one to all workers, notices when all of them use it, and frees former ones.
 // Freeing happens on this thread, because it would delay decisions on a worker's.
 //
-// Thread: the io_context's, which may be busy for long; before the io_context runs, the owner's.
+// Thread: the owner's before the io_context runs, then the io_context's. That thread may be busy for long.
 #pragma once
 
 #include <chrono>
@@ -47,8 +47,8 @@ class SnapshotSwap {
   const std::shared_ptr<const policy::Snapshot>& in_force() const { return in_force_.snapshot; }
 
   // Returns freed memory to the system (malloc_trim): parsing uses more memory than the snapshot itself. Does nothing
-  // while a swap is running, because malloc_trim locks the heap and a worker frees memory of this thread when it takes
-  // a snapshot.
+  // while a swap is running: malloc_trim locks this thread's heap, and a worker that takes a snapshot frees memory of
+  // that heap, so it would wait.
   void give_memory_back();
 
  private:
@@ -71,7 +71,7 @@ class SnapshotSwap {
   std::vector<Publication> retired_;  // may still be in use; freed only here
   std::size_t unfinished_ = 0;        // swaps that some worker does not use yet
   bool withdrawn_ = false;
-  // A load took kLongLoad or longer, and the snapshots that were retired since then are not all freed.
+  // Set by a load that took kLongLoad or longer, until no retired snapshot is left.
   bool load_was_long_ = false;
 };
 
