@@ -134,7 +134,7 @@ class Writer {
 
   void remove(Kind kind) {
     KindChanges& changes = plan_.of(kind);
-    // Tokens and bindings may refer to a tenant. Bundles do not contain them, so they were not checked yet.
+    // Tokens and bindings may refer to a tenant. Bundles contain neither, so nothing has checked these references yet.
     if (kind == Kind::tenant) {
       for (const store::StoredObject& tenant : changes.remove) refuse_referenced(tx_, tenant.key);
     }
@@ -161,7 +161,7 @@ class Writer {
               .after = after.document});
   }
 
-  // Limits the policies that no index can find, of each tenant. Compiling the bundle counted only the bundle's
+  // Limits, for each tenant, how many policies no index can find. Compiling the bundle counted only the bundle's
   // policies; this counts all stored ones.
   void check_unindexed() {
     const KindChanges& changes = plan_.of(Kind::policy);
