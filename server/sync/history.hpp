@@ -53,14 +53,14 @@ class History {
   enum class Relation : std::uint8_t {
     head,     // the newest revision
     within,   // an older one; all changes after it are known
-    too_old,  // older than base(), so it may belong to another history too
+    too_old,  // older than base(), so its chain is unknown here: it may be of this history or of another
     ahead,    // later than head()
     foreign,  // a revision of this history, but with another chain
   };
   Relation locate(const sluice::sync::Position& position) const;
   bool excludes(const sluice::sync::Position& position) const;  // ahead or foreign
 
-  // Calls visit(step) for the revisions after a revision, oldest first, until it returns false. REQUIRES:
+  // Calls visit(changes) for each revision after `revision`, oldest first, until visit() returns false. REQUIRES:
   // base().revision ≤ revision.
   template <class Visit>
   void for_each_since(std::int64_t revision, Visit visit) const {
