@@ -1,6 +1,7 @@
-// A persistent hash table: a copy costs nothing and shares all memory with its original. A later change copies only the
-// nodes between the root and the changed entry, a few kilobytes however large the table is. Nodes that no other copy
-// shares are changed in place, so filling a table costs as much as filling an ordinary hash table.
+// A persistent hash table (in memory, cheap to copy): a copy costs nothing and shares all memory with its original. A
+// later change copies only the nodes between the root and the changed entry, a few kilobytes however large the table
+// is. Nodes that no other copy shares are changed in place, so filling a table costs as much as filling an ordinary
+// hash table.
 //
 // Structure: a trie over the upper bits of the hash, with 64 branches a node (Bagwell: "Ideal Hash Trees", 2001). Each
 // leaf is a table of up to 128 slots with linear probing over the lower bits. A look-up follows one pointer for each
