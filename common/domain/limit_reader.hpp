@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// Remembers which field gave the limit, so that a fault of numbers that do not fit together can name it.
+// Remembers which field gave the limit (limit, capacity, burst, rate), so that a fault in it names that field.
 class LimitReader {
  public:
   LimitReader(json::Fields& fields, Limit& limit) : fields_(fields), limit_(limit) {}
