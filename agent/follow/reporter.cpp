@@ -75,7 +75,7 @@ void Reporter::on_reply(const Result<http_client::Response>& result) {
   error_.reset();
   backoff_.reset();
   coalescer_.succeeded();
-  // If the queue holds more, the next report is due at once. If this answer confirmed nothing new, it waits.
+  // The next report is due at once if the queue holds more, unless this answer confirmed nothing new.
   if (!queue_.empty() && queue_.last_stored() > before) coalescer_.requested(Clock::now());
   source_.reported(*stored);
   schedule_send();
