@@ -135,7 +135,7 @@ class Fields {
   // Adds the fault "`name` is missing: `why`" where the field is absent.
   void require(std::string_view name, std::string_view why);
 
-  // All members, for objects whose names are free. The caller sets Member::taken on those it reads.
+  // All members, for objects whose members may have any name. The caller sets Member::taken on those it reads.
   std::span<Member> members() const { return members_; }
 
   // Adds a fault for each member that is not taken. Call it once, after all fields were read.
