@@ -33,7 +33,7 @@ inline constexpr PositionParameters kSince{"since", "chain"};  // the agent's sn
 // The position that the agent's watch announced and that the agent has not fetched yet.
 inline constexpr PositionParameters kAnnounced{"heard", "heard_chain"};
 
-// The response header (in lower case) and its value that mean: the announced position is not part of
+// With this value of this response header (in lower case) the server says that the announced position is not part of
 // PostgreSQL's history.
 inline constexpr std::string_view kAnnouncedField = "sluice-heard";
 inline constexpr std::string_view kForeignPosition = "foreign";

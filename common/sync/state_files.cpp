@@ -156,7 +156,8 @@ std::uint64_t StateFiles::peek(FileSlot slot) const {
 Result<StateFiles::Loaded> StateFiles::load(const Check& check) const {
   const std::uint64_t first = peek(FileSlot::first);
   const std::uint64_t second = peek(FileSlot::second);
-  // Reads the newer file first. A file without a valid first line is read before that, so it is reported as damage.
+  // Reads the newer file first. A file without a valid first line comes even before it, so that it is reported as
+  // damage.
   const bool second_first = second == 0 || (first != 0 && second > first);
   std::vector<std::string> damage;
   for (const FileSlot slot :
@@ -248,7 +249,7 @@ Result<> StateFiles::write_new(std::string_view content, const std::string& path
 Result<> StateFiles::put(const std::string& finished) {
   const std::string path = path_of(next_);
   if (fails(Step::rename) || ::rename(finished.c_str(), path.c_str()) != 0) return unwritable(path);
-  // From here on load() returns it, although a power failure may still lose it until the folder is synced.
+  // From here on load() returns the new state. Until the folder is synced, a power failure may still lose that state.
   ++generation_;
   next_ = next_ == FileSlot::first ? FileSlot::second : FileSlot::first;
   auto folder = std::filesystem::path(path_).parent_path().string();
