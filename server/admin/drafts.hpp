@@ -58,7 +58,7 @@ std::string canonical(const Bundle& bundle, Kind kind, std::size_t index);
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy);
 std::vector<store::ExtraColumn> override_columns(const Override& item);
 
-// The fault of an override's id that is also the path of a route ("clear"); nullopt: there is none.
+// The fault of an override with the id "clear", which is the path of another route; nullopt: it has another id.
 std::optional<std::string> reserved_id_fault(const Override& item);
 
 }  // namespace sluice::server::admin
