@@ -1,6 +1,6 @@
-// Publishes overrides into Redis. The admin API calls publish() right after a commit. What that leaves in the outbox, a
-// thread publishes until Redis has answered, including rows of an earlier run or of another server. It publishes all
-// overrides again when Redis lost its data.
+// Publishes overrides into Redis. The admin API calls publish() right after a commit. A thread publishes the rows that
+// are left in the outbox, also those of an earlier run or of another server, and repeats this until Redis has answered.
+// It publishes all overrides again when Redis has lost data.
 //
 // Thread safety: publish() and the statistics from any thread. The thread has its own connection to PostgreSQL. Any
 // number of servers may run publishers at the same time.
