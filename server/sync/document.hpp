@@ -21,8 +21,8 @@ class ScopeSets {
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::minutes kKept{5};  // after its last use
 
-  // The objects of a scope in `state`. The time it takes grows with the changes since the scope's last use; the first
-  // time, or for an older state, with all objects of the scope.
+  // The objects of a scope in `state`. This takes time for each change since the scope's last use. On first use, and
+  // for an older state, it takes time for each object of the scope.
   sluice::sync::ObjectSet at(const SyncState& state, const SyncScope& scope, Time now);
 
   void drop_unused(Time now);

@@ -14,10 +14,10 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kNoSpread = 50;  // up to so many watches, agents fetch at once
+constexpr std::size_t kNoSpread = 50;  // watches; up to this many, agents fetch without a wait
 constexpr std::chrono::milliseconds kMostSpread{1'000};
 constexpr std::size_t kSmallFleet = 1'000;              // agents
-constexpr std::chrono::milliseconds kReconnect{4'000};  // the limit that agents use by themselves
+constexpr std::chrono::milliseconds kReconnect{4'000};  // the agents' own limit, without reconnect_max
 constexpr std::chrono::seconds kLiveKept{1};            // maximum age of the number of live agents
 
 // The pairs (organization, tenant) with changes: far fewer than the changed objects.
