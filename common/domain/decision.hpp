@@ -16,7 +16,7 @@ namespace sluice {
 // The field `reason` of a decision.
 enum class Reason : std::uint8_t {
   within_limit,
-  limit_exceeded,  // the action decided whether the request is allowed all the same
+  limit_exceeded,  // over a limit; the action decides whether the request is allowed anyway
   no_policy,       // no policy matches: the tenant's default decided
   mode_off,        // the deciding policy or plan is off
   shadow,          // the policy or plan is in shadow mode, so nothing is enforced
@@ -100,7 +100,7 @@ struct Decision {
   Reason reason = Reason::no_policy;
   std::int64_t now_us = 0;  // the counter store's clock, µs since 1970; 0: no limit was judged
   bool has_limit = false;   // report, limit_name and window_us are set
-  LimitReport report;       // of the binding limit; retry_after_us and delay_us of the whole decision
+  LimitReport report;       // of the binding limit, but retry_after_us and delay_us are those of the whole decision
   std::string_view limit_name;
   std::int64_t window_us = 0;  // of the binding limit: w of the RateLimit-Policy header; 0: none
   std::string_view policy_id;  // "": no policy decided
