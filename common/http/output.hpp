@@ -43,7 +43,7 @@ class Output {
   };
 
   std::vector<Piece> queue_;  // between sending_ and appended_; empty unless there are shared bodies
-  Piece sending_;             // from sent_ on
+  Piece sending_;             // its first sent_ bytes have been sent
   std::size_t sent_ = 0;
   std::size_t queued_bytes_ = 0;  // bytes in queue_
   std::string appended_;
