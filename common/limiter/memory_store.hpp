@@ -1,6 +1,6 @@
 // Counters in the memory of this process, for embedded agents and for tests.
 //
-// MemoryCounters holds the counters. A process has one such object: each further one would admit every limit once more.
+// MemoryCounters holds the counters. A process has one such object: with two, every limit would be admitted twice.
 // Any thread may use it; the keys are divided among shards, and a decision locks one shard. MemoryStore is a worker's
 // CounterStore on these counters; it calls listeners before it returns.
 #pragma once
@@ -23,7 +23,7 @@ class MemoryCounters {
 
   Outcome judge(const Call& call);
   // As CounterStore::judge_all() does with the rulebooks that are enforced together.
-  // REQUIRES: at least one call; their keys share a hash tag, and none stands twice.
+  // REQUIRES: at least one call; their keys share a hash tag, and all keys differ.
   std::vector<Outcome> judge_together(std::span<const Call* const> calls);
   LeaseOutcome release(std::span<const LeaseRef> leases);
   LeaseOutcome renew(std::span<const LeaseRef> leases);
