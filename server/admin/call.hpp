@@ -61,10 +61,10 @@ struct Answer : http::Answer {
   std::optional<json::Writer> object;
   // Shown in the object. A replay of the call shows null instead.
   std::optional<Secret> secret;
-  // Set: the object gets a member "published". The value says whether Redis has everything that earlier calls wrote.
-  // The member is true if the value is, and Redis also has what this call wrote.
+  // If set, the object gets a member "published": whether Redis has all changes. The handler sets whether Redis has
+  // those of earlier calls; the executor adds whether Redis has those of this call.
   std::optional<bool> published;
-  // Above 0: the call waits. It is repeated until its answer has no `wait`, or until this time after its arrival.
+  // Above 0: the call is repeated until an attempt answers without `wait`, at most for this time after its arrival.
   std::chrono::milliseconds wait{0};
 };
 
