@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kFirstAttempt{3'000};
 constexpr std::chrono::seconds kTidyEvery{5};
 constexpr std::size_t kExpiredAtOnce = 500;
 constexpr std::size_t kAtOnce = 500;            // rows or identities per transaction
-constexpr std::size_t kMaxBeforeAnswer = 1000;  // above so many counters, publish() leaves all to the thread
+constexpr std::size_t kMaxBeforeAnswer = 1000;  // counters; if there are more, publish() leaves all to the thread
 constexpr std::int64_t kRepublishLock = 0x736c75696365'02;  // "sluice" in ASCII, and 2; an advisory lock's number
 
 postgres::Scope everything() { return postgres::Scope::everything("sluice-server"); }
@@ -258,8 +258,8 @@ bool Publisher::republish_tenant(pqxx::connection& connection, Identities tenant
   return true;
 }
 
-// If the answer to a write was lost, Redis may execute the write later, over a newer value. Redis has answered later
-// commands by now, so such a write has ended. The key is written once more.
+// If the answer to a write was lost, Redis may execute the write later, over a newer value. REQUIRES: Redis has
+// answered a later command, so such a write has ended. Enqueues these keys, so that they are written once more.
 void Publisher::enqueue_uncertain(pqxx::connection& connection) {
   std::vector<CounterRef> uncertain;
   {
