@@ -114,7 +114,7 @@ void AgentTable::merge_stored(const std::vector<StoredAgent>& agents, TenantsOf 
       others_.emplace(seen.key, StoredElsewhere{.scope = seen.scope, .heard = heard});
       continue;
     }
-    // The agent has left: it reported that to another server, or to this one, which has stored it.
+    // The agent has left. Another server has stored that, or this server itself.
     const auto own = agents_.find(seen.key);
     if (own != agents_.end() && !own->second.dirty && (own->second.gone || own->second.heard <= heard)) {
       agents_.erase(own);
