@@ -18,7 +18,7 @@ namespace sluice::server::store {
 struct ObjectKey {
   Kind kind = Kind::policy;
   std::string organization_id;  // "": the platform
-  std::string tenant_id;        // "": the object belongs to no tenant; a tenant's own id
+  std::string tenant_id;        // "": the object belongs to no tenant. For a tenant: its own id
   std::string id;
 
   bool operator==(const ObjectKey&) const = default;
