@@ -52,7 +52,7 @@ class TlsSocket {
 
   void non_blocking(bool mode, Error& ec) { socket_.non_blocking(mode, ec); }
   void cancel(Error& ec) { socket_.cancel(ec); }
-  // Above 0 if any bytes wait, even if they are not yet a whole record. Not their number.
+  // Above 0 if bytes wait, even if they are not yet a whole record. The result is not their number.
   std::size_t available(Error& ec);
   void shutdown(Wait::shutdown_type what, Error& ec);  // sends close_notify first
   void close(Error& ec);                               // likewise
