@@ -1,11 +1,12 @@
-// The schemas of a document: those that a frame refers to a table of fields are made of that table.
+// Completes the schemas of an OpenAPI document. In the frame, a schema may name a table of fields; its properties are
+// then generated from that table.
 //
-// In the frame, these members of a schema stand for others (all may have further members beside them):
-//   {"fields": "plan"}            properties, as a request body takes them: each may be null, which leaves it out
-//     "form": "document"          properties, as the canonical form has them, and which of them it always has
-//     "required": ["id"]          of a body: these may not be null
-//     "nullable": false           of a body: none may be null
-//     "properties": {…}           in the place of the table's, by name; new names come last
+// These members of a schema are replaced by what they stand for. A schema may have other members, too, which stay.
+//   {"fields": "plan"}            the properties of a request body; each may be null, which means absent
+//     "form": "document"          the properties of the canonical form instead, and which of them it always has
+//     "required": ["id"]          in a body: these properties are required and may not be null
+//     "nullable": false           in a body: no property may be null
+//     "properties": {…}           replace the table's properties of the same name; new names come last
 //   {"choices": "plan.mode"}      a text with the values of that field; with "form": "body" their aliases too
 //   {"page_of": "Plan"}           a page of a list
 //
