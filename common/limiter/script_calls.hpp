@@ -33,7 +33,7 @@ struct CheckPart {
 };
 // The first `enforced` parts are charged all or not at all, each of the others by itself. The reply has one element for
 // each part, in their order: one that read_check() reads, or an error.
-// REQUIRES: all keys share a hash tag, and no state key stands twice among the enforced parts.
+// REQUIRES: all keys share a hash tag, and the state keys of the enforced parts all differ.
 void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> parts, std::size_t enforced,
                       CallBy by = CallBy::hash);
 void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by = CallBy::hash);
