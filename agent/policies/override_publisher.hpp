@@ -32,7 +32,7 @@ struct Publication {
 // many keys take long.
 class RemovedOverrides {
  public:
-  static constexpr std::size_t kMaxKeys = 100'000;  // older keys are dropped; keys of the last change do not count
+  static constexpr std::size_t kMaxKeys = 100'000;  // of changes before the last one; the oldest are dropped
 
   void change(const policy::Snapshot& before, const policy::Snapshot& now);
   std::shared_ptr<const std::vector<std::string>> keys() const {
