@@ -87,7 +87,7 @@ class ChainCheck {
 
   ChainReport report_;
   std::optional<ChainHead> saved_;
-  std::optional<Kept> changed_;  // the changed row, until its origin is found
+  std::optional<Kept> changed_;  // the changed row, until a swap explains it
 };
 
 }  // namespace sluice::server::audit
