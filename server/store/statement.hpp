@@ -22,7 +22,7 @@ class Statement {
     text_ += sql;
     return *this;
   }
-  // Each '$' of `sql` becomes the number of this parameter.
+  // Appends `sql`, with the number of this parameter after each '$'.
   Statement& add(std::string_view sql, std::optional<std::string> value) {
     values_.push_back(std::move(value));
     for (const char c : sql) {
