@@ -21,7 +21,7 @@ namespace sluice::server::fleet {
 
 // An agent was last heard from when it sent a report or opened a watch.
 inline constexpr std::chrono::seconds kLiveFor{15};        // an agent is missing this long after it was last heard from
-inline constexpr std::chrono::minutes kRememberedFor{10};  // an agent is forgotten so long after it was last heard from
+inline constexpr std::chrono::minutes kRememberedFor{10};  // an agent is forgotten this long after that
 inline constexpr std::chrono::seconds kRefreshWatch{5};    // how often open watches are confirmed in PostgreSQL
 
 using FleetTime = std::chrono::steady_clock::time_point;
@@ -71,8 +71,8 @@ class AgentTable {
   std::vector<AgentRow> take_changed(FleetTime now);
   void put_back(const std::vector<AgentRow>& rows);
 
-  // Replaces the list of agents that all servers have stored by `agents`. Forgets agents that were not heard from for
-  // kRememberedFor.
+  // Replaces the list of stored agents. `agents`: those that all servers have stored. Forgets agents that were not
+  // heard from for kRememberedFor.
   void merge_stored(const std::vector<StoredAgent>& agents, TenantsOf tenants_of, FleetTime now);
 
   struct Counts {
