@@ -12,12 +12,12 @@
 
 namespace sluice::limiter {
 
-// One limit in one call: the numbers of its Rule after the call and the overrides have set theirs.
+// One limit in one call: the numbers of its Rule, with the call's cost and with an override's numbers if there is one.
 struct Terms {
   Kind kind = Kind::token_bucket;
   double cost = 0;  // in the limit's unit; 0 reads
   double limit = 0;
-  double p = 0;
+  double p = 0;  // p and q: see Rule in program.hpp
   double q = 0;
   double max_delay_us = 0;
 };
@@ -58,7 +58,7 @@ inline Charged charge_count(double limit, double& count, double charge, double u
   return {limit - count, count > 0 ? until_end_us : 0, 0};
 }
 
-// 2^53, the largest of all numbers. Doubles, and so Lua, hold whole numbers up to it exactly.
+// 2^53. Doubles, and so Lua, hold all whole numbers up to it exactly; no number here is larger.
 inline constexpr double kExact = 9007199254740992;
 
 }  // namespace sluice::limiter
