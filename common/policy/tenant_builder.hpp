@@ -35,7 +35,7 @@ class TenantBuilder {
   bool is_removed() const { return is_removed_; }
 
   const TenantView& view() const { return view_; }
-  TenantView& view() { return view_; }  // for what no index of this class follows
+  TenantView& view() { return view_; }  // for changes that do not affect the indexes
   const TenantView* before() const { return before_.get(); }
 
   // False: there is no such object.
@@ -77,7 +77,7 @@ class TenantBuilder {
   std::vector<SharedPolicy> removed_;  // kept alive until settle() has removed them from the indexes
   std::vector<SharedPolicy> added_;
   std::unordered_map<std::string, std::ptrdiff_t> on_plans_;     // plan → change of its number of policies
-  std::unordered_map<std::string, std::size_t> changed_limits_;  // plan → its index
+  std::unordered_map<std::string, std::size_t> changed_limits_;  // plan → its position in the delta
   std::size_t over_limit_ = 0;                                   // index of the policy that exceeded the limit
 };
 
