@@ -30,10 +30,10 @@ struct ApplyPlan {
   std::size_t unchanged = 0;
 };
 
-// With `prune`, an object of the bundle's tenants is removed if the bundle has a list of its kind without it. If the
-// call also names an organization, its tenants that the bundle's list of tenants lacks are removed with all their
-// objects. Organizations are never removed. Refuses a change that would break an object outside of the bundle. Throws
-// Raced after a concurrent change.
+// With `prune`, objects of the bundle's tenants that the bundle does not list are removed; only of kinds that the
+// bundle has a list of. If the call also names an organization, its tenants that the bundle does not list are removed
+// with all their objects. Organizations are never removed. Refuses a change that would break an object outside of the
+// bundle. Throws Raced after a concurrent change.
 ApplyPlan plan_apply(Context& context, const BundleBody& body, WantedState wanted, const ApplyOptions& options);
 
 }  // namespace sluice::server::admin
