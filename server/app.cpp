@@ -191,8 +191,8 @@ sync::SyncService::Options App::sync_options(const Config& config) {
   return options;
 }
 
-// Waits up to kFirstState until the feed has read all objects. Without this wait, all agents that reconnect after a
-// restart would wait for that reading and be answered in the same moment.
+// Waits up to kFirstState until the feed has read all objects. Without this wait, the agents that reconnect after a
+// restart would all wait for the feed, and all would be answered at the same moment.
 void App::start_sync() {
   fleet_.start();
   if (config_.kubernetes.api) {
