@@ -13,8 +13,8 @@
 namespace sluice::server::counters {
 
 // `known`: rules that this transaction has compiled already; they are used instead of compiling the same documents
-// again. The function adds the rules that it compiles of the state after the changes. REQUIRES: the changes are written
-// to the tables. Throws RulesFault and what libpqxx throws.
+// again. Rules that this function compiles from the state after the changes are added to `known`. REQUIRES: the changes
+// are written to the tables. Throws RulesFault and what libpqxx throws.
 std::vector<CounterRef> affected_counters(postgres::Transaction& tx, const std::vector<store::Change>& changes,
                                           std::int64_t now_us, std::vector<RulesPtr>& known);
 
