@@ -126,7 +126,7 @@ void behind(const store::Page& page, const std::vector<Dimension>& dimensions, s
   statement.add(")");
 }
 
-// The window of the first page applies to all pages, even if it ended at the time of that call.
+// All pages have the window of the first page, so a window that ended at the time of that call does not move.
 Window window_of(const Context& context, const store::Page& page) {
   if (page.after_tenant_id.empty()) return read_window<std::chrono::minutes>(context);
   const std::size_t separator = page.after_tenant_id.find(kBetween);
