@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint64_t kModulus = std::uint64_t{1} << 63;
 
 // The sums leave out the documents of these kinds. The trail holds a fingerprint of an API key instead of its hash, and
-// no row for the first version of the settings; both kinds are compared row by row. A counter has no
-// stored object: each of its resets is one version by itself.
+// no row for the first version of the settings; both kinds are compared row by row. A counter has no stored
+// object: each of its resets is one version by itself.
 constexpr std::string_view kByRow = "('key', 'setting', 'counter')";
 
 std::int64_t random_seed() {
