@@ -39,7 +39,11 @@ class Feed::Connection {
   pqxx::connection& connection() { return *connection_; }
   int socket() const { return connection_->sock(); }
   // Processes the notifications that have arrived. Throws if the connection is lost.
-  void receive() { connection_->get_notifs(); }
+  void receive() {
+    // get_notifs() returns silently if the end of the round's transaction has closed the connection.
+    if (!connection_->is_open()) throw pqxx::broken_connection("the connection is closed");
+    connection_->get_notifs();
+  }
 
  private:
   class Receiver final : public pqxx::notification_receiver {

@@ -36,9 +36,12 @@ SyncState read_now(Writer& writer) {
 // A feed of a database, and all states it told of.
 class Listener {
  public:
-  explicit Listener(const Store& store, std::chrono::milliseconds poll_every = 2s)
+  // `in_first_round` runs on the feed's thread, inside the transaction of its first round.
+  explicit Listener(const Store& store, std::chrono::milliseconds poll_every = 2s,
+                    std::function<void()> in_first_round = {})
       : feed_({.database = {.url = store.url()}, .poll_every = poll_every}, log_) {
-    feed_.start([this](SyncStatePtr state) {
+    feed_.start([this, in_first_round = std::move(in_first_round)](SyncStatePtr state) {
+      if (state->sequence == 1 && in_first_round) in_first_round();
       const std::lock_guard lock(mutex_);
       states_.push_back(std::move(state));
       changed_.notify_all();
@@ -183,6 +186,21 @@ TEST_CASE("a connection that was lost is made anew, and nothing is missed") {
     check_same(*listener.await(begin + 1 + i), read_now(writer));
   }
   CHECK(listener.feed().statistics().full_reads == 1);
+}
+
+TEST_CASE("a connection that is lost while a round ends is made anew, and nothing is missed") {
+  const Store store;
+  Listener listener(store, 1h, [&store] {
+    const auto ended = store.tamper(
+        fmt::format("SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE application_name = "
+                    "'sluice-server' AND datname = '{}' AND state = 'idle in transaction'",
+                    store.database().name()));
+    CHECK(ended == "t");
+  });
+  const std::int64_t begin = listener.await([](const SyncState&) { return true; })->head().revision;
+  Writer writer(store.url());
+  writer.create(plan_key("shop", "p"), plan_document("p", 1));
+  check_same(*listener.await(begin + 1), read_now(writer));
 }
 
 TEST_CASE("after an older backup was restored the feed is where PostgreSQL is, and says that the line broke") {
