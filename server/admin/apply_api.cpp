@@ -71,7 +71,7 @@ class Writer {
   store::ChangeLog& log() { return log_; }
 
  private:
-  void add(std::string_view action, const store::ObjectKey& key, const std::string& diff = {}) {
+  void add(std::string_view action, const ObjectId& key, const std::string& diff = {}) {
     changes_.begin_object();
     changes_.field("action", action);
     changes_.field("kind", info(key.kind).name);
@@ -97,6 +97,7 @@ class Writer {
       add("create", row.key);
       log_.add({.action = "create",
                 .key = row.key,
+                .organization_id = row.organization_id,
                 .version = versions[i],
                 .before = std::nullopt,
                 .after = std::move(row.document)});
@@ -106,7 +107,7 @@ class Writer {
 
   // Returns why a row could not be inserted: an object outside of the caller's scope has the id, or an override outside
   // of the bundle is for the same limit and identity. Throws Raced after a concurrent change.
-  Fault taken_by_another(Kind kind, const store::ObjectKey& key, std::size_t index) {
+  Fault taken_by_another(Kind kind, const ObjectId& key, std::size_t index) {
     if (store::find(tx_, kind, key.tenant_id, key.id)) throw Raced();
     if (kind == Kind::override_) {
       return {"/overrides", fmt::format("an override outside of the bundle is for the same limit and identity as "
@@ -126,6 +127,7 @@ class Writer {
       add("update", row.key, diff_of(changes.before[i].document, row.document));
       log_.add({.action = "update",
                 .key = row.key,
+                .organization_id = row.organization_id,
                 .version = versions[i],
                 .before = std::move(changes.before[i].document),
                 .after = std::move(row.document)});
@@ -139,13 +141,9 @@ class Writer {
       for (const store::StoredObject& tenant : changes.remove) refuse_referenced(tx_, tenant.key);
     }
     store::remove_rows(tx_, kind, changes.remove);
-    for (store::StoredObject& object : changes.remove) {
+    for (const store::StoredObject& object : changes.remove) {
       add("delete", object.key);
-      log_.add({.action = "delete",
-                .key = object.key,
-                .version = object.version + 1,
-                .before = std::move(object.document),
-                .after = std::nullopt});
+      log_.removed("delete", object);
     }
   }
 
@@ -154,11 +152,7 @@ class Writer {
     if (!before || before->document == document) return;
     const store::StoredObject after = store::update(tx_, *before, document);
     add("update", after.key, diff_of(before->document, document));
-    log_.add({.action = "update",
-              .key = after.key,
-              .version = after.version,
-              .before = before->document,
-              .after = after.document});
+    log_.updated("update", *before, after);
   }
 
   // Limits, for each tenant, how many policies no index can find. Compiling the bundle counted only the bundle's

@@ -12,8 +12,8 @@
 namespace sluice::server::admin {
 namespace {
 
-std::vector<store::ObjectKey> keys_of(const std::vector<store::RowDraft>& rows) {
-  std::vector<store::ObjectKey> keys;
+std::vector<ObjectId> keys_of(const std::vector<store::RowDraft>& rows) {
+  std::vector<ObjectId> keys;
   keys.reserve(rows.size());
   for (const store::RowDraft& row : rows) keys.push_back(row.key);
   return keys;
@@ -95,8 +95,12 @@ class Planner {
     std::vector<store::StoredObject> rows;
     for (const auto* list : {&changes.before, &changes.remove}) {
       for (const store::StoredObject& object : *list) {
-        rows.push_back(
-            {.key = object.key, .version = object.version, .document = {}, .created_at = {}, .updated_at = {}});
+        rows.push_back({.key = object.key,
+                        .organization_id = {},
+                        .version = object.version,
+                        .document = {},
+                        .created_at = {},
+                        .updated_at = {}});
       }
     }
     if (!store::lock_all(tx_, kind, rows, store::Lock::update)) throw Raced();

@@ -22,9 +22,9 @@ using ById = std::unordered_map<std::string, store::StoredObject>;
 // The stored objects with the ids of the bundle's. REQUIRES: ids of this kind are not of a tenant.
 ById stored(postgres::Transaction& tx, Kind kind, const Bundle& bundle) {
   const BundleList& list = list_of(kind);
-  std::vector<store::ObjectKey> keys;
+  std::vector<ObjectId> keys;
   for (std::size_t i = 0; i < list.size(bundle); ++i) {
-    keys.push_back({.kind = kind, .organization_id = {}, .tenant_id = {}, .id = std::string(list.id(bundle, i).id)});
+    keys.push_back({.kind = kind, .tenant_id = {}, .id = std::string(list.id(bundle, i).id)});
   }
   ById found;
   for (store::StoredObject& object : store::find_all(tx, kind, keys)) {
@@ -93,7 +93,10 @@ class Reader {
                           quoted(item.id)));
       }
       wanted_.of(Kind::organization)
-          .push_back({.key = {Kind::organization, item.id, "", item.id}, .document = std::move(document), .extra = {}});
+          .push_back({.key = {Kind::organization, "", item.id},
+                      .organization_id = item.id,
+                      .document = std::move(document),
+                      .extra = {}});
     }
   }
 
@@ -124,13 +127,14 @@ class Reader {
       const auto found = known.find(item.id);
       const store::StoredObject* const before = found == known.end() ? nullptr : &found->second;
       if (item.organization_id.empty()) {
-        item.organization_id = before != nullptr ? before->key.organization_id : default_organization();
+        item.organization_id = before != nullptr ? before->organization_id : default_organization();
       }
       check_tenant(i, item, before);
       organizations_.emplace(item.id, item.organization_id);
       wanted_.tenant_ids.push_back(item.id);
       wanted_.of(Kind::tenant)
-          .push_back({.key = {Kind::tenant, item.organization_id, item.id, item.id},
+          .push_back({.key = {Kind::tenant, item.id, item.id},
+                      .organization_id = item.organization_id,
                       .document = canonical(item, write_tenant),
                       .extra = {}});
     }
@@ -141,10 +145,10 @@ class Reader {
       fault("tenants", i, "id", fmt::format("there is no tenant {} in the token's scope", quoted(item.id)));
     } else if (item.organization_id.empty()) {
       fault("tenants", i, "organization_id", "organization_id is missing: every tenant belongs to an organization");
-    } else if (before != nullptr && before->key.organization_id != item.organization_id) {
+    } else if (before != nullptr && before->organization_id != item.organization_id) {
       fault("tenants", i, "organization_id",
             fmt::format("tenant {} belongs to organization {}, and cannot move to another one", quoted(item.id),
-                        before->key.organization_id));
+                        before->organization_id));
     } else if (!options_.organization_id.empty() && item.organization_id != options_.organization_id) {
       fault("tenants", i, "organization_id",
             fmt::format("?organization_id limits the call to organization {}", quoted(options_.organization_id)));
@@ -170,7 +174,8 @@ class Reader {
 
   void add(const ObjectIdView& id, std::string document, std::vector<store::ExtraColumn> extra = {}) {
     const std::string tenant_id(id.tenant_id);
-    wanted_.of(id.kind).push_back({.key = {id.kind, organizations_.at(tenant_id), tenant_id, std::string(id.id)},
+    wanted_.of(id.kind).push_back({.key = {id.kind, tenant_id, std::string(id.id)},
+                                   .organization_id = organizations_.at(tenant_id),
                                    .document = std::move(document),
                                    .extra = std::move(extra)});
   }

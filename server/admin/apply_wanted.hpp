@@ -19,7 +19,7 @@ namespace sluice::server::admin {
 inline std::string place_of(std::string_view tenant_id, std::string_view id) {
   return std::string(tenant_id).append("/").append(id);
 }
-inline std::string place_of(const store::ObjectKey& key) { return place_of(key.tenant_id, key.id); }
+inline std::string place_of(const ObjectId& key) { return place_of(key.tenant_id, key.id); }
 
 struct ApplyOptions {
   bool dry_run = false;

@@ -36,7 +36,8 @@ Draft draft_binding(postgres::Transaction& tx, const json::Value& body) {
   check_places(tx, body, binding.organization_id, binding.tenant_ids, faults);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   check_free(tx, binding);
-  return {.key = {Kind::binding, binding.organization_id, "", binding.id},
+  return {.key = {Kind::binding, "", binding.id},
+          .organization_id = binding.organization_id,
           .document = identity::write_binding(binding),
           .extra = {},
           .warnings = {}};

@@ -116,8 +116,7 @@ store::StoredObject require_stored(Context& context, Kind kind, const std::strin
 }
 
 counters::RulesPtr load_rules(Context& context, Subject& subject) {
-  subject.organization_id =
-      require_stored(context, Kind::tenant, subject.tenant_id, subject.tenant_id).key.organization_id;
+  subject.organization_id = require_stored(context, Kind::tenant, subject.tenant_id, subject.tenant_id).organization_id;
   counters::RulesBuilder rules(subject.organization_id, subject.tenant_id);
   std::string plan_id = subject.plan_id;
   if (!subject.policy_id.empty()) {
@@ -238,7 +237,8 @@ Answer reset_counters(Context& context) {
   json::Writer document = subject.open();
   document.end_object();
   context.log.add({.action = "reset",
-                   .key = {Kind::counter, subject.organization_id, subject.tenant_id, store::random_id(Kind::counter)},
+                   .key = {Kind::counter, subject.tenant_id, store::random_id(Kind::counter)},
+                   .organization_id = subject.organization_id,
                    .version = 1,
                    .before = std::nullopt,
                    .after = document.take()});

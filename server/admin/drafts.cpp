@@ -59,7 +59,7 @@ class Surroundings {
   void add_tenant() {
     const auto tenant = store::find(tx_, Kind::tenant, tenant_id_, tenant_id_, store::Lock::none);
     if (!tenant) return;
-    organization_id_ = tenant->key.organization_id;
+    organization_id_ = tenant->organization_id;
     add(Kind::organization, organization_id_, fmt::format(R"({{"id":{}}})", json::string_literal(organization_id_)));
     add(Kind::tenant, tenant_id_, tenant->document);
   }
@@ -130,7 +130,8 @@ void Surroundings::read() {
 Draft Surroundings::draft(std::vector<store::ExtraColumn> extra) const {
   const BundleList& list = list_of(kind_);
   const ObjectIdView id = list.id(bundle_, 0);
-  return {.key = {kind_, organization_id_, std::string(id.tenant_id), std::string(id.id)},
+  return {.key = {kind_, std::string(id.tenant_id), std::string(id.id)},
+          .organization_id = organization_id_,
           .document = canonical(bundle_, kind_, 0),
           .extra = std::move(extra),
           .warnings = warnings_about(bundle_, kind_)};
@@ -243,7 +244,8 @@ Draft draft_organization(postgres::Transaction& tx, const json::Value& body) {
   Surroundings surroundings(tx, Kind::organization, body);
   surroundings.read();
   const Organization& item = surroundings.bundle().organizations.front();
-  return {.key = {Kind::organization, item.id, "", item.id},
+  return {.key = {Kind::organization, "", item.id},
+          .organization_id = item.id,
           .document = canonical(surroundings.bundle(), Kind::organization, 0),
           .extra = {},
           .warnings = {}};
@@ -261,7 +263,8 @@ Draft draft_tenant(postgres::Transaction& tx, const json::Value& body) {
   }
   surroundings.read();
   const Tenant& item = surroundings.bundle().tenants.front();
-  return {.key = {Kind::tenant, item.organization_id, item.id, item.id},
+  return {.key = {Kind::tenant, item.id, item.id},
+          .organization_id = item.organization_id,
           .document = canonical(surroundings.bundle(), Kind::tenant, 0),
           .extra = {},
           .warnings = {}};

@@ -23,7 +23,8 @@ namespace sluice::server::admin {
 
 // An object that is read from a request and valid, but not stored yet.
 struct Draft {
-  store::ObjectKey key;
+  ObjectId key;
+  std::string organization_id;
   std::string document;
   std::vector<store::ExtraColumn> extra;
   Faults warnings;                     // pointers into the document

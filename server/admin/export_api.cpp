@@ -25,10 +25,10 @@ BundlePart read_selection(Context& context) {
   }
   if (chosen.tenant_id.empty()) return chosen;
   const auto tenant = store::find(context.tx, Kind::tenant, "", chosen.tenant_id);
-  if (!tenant || (!chosen.organization_id.empty() && tenant->key.organization_id != chosen.organization_id)) {
+  if (!tenant || (!chosen.organization_id.empty() && tenant->organization_id != chosen.organization_id)) {
     http::refuse_unknown("tenant", chosen.tenant_id);
   }
-  chosen.organization_id = tenant->key.organization_id;
+  chosen.organization_id = tenant->organization_id;
   return chosen;
 }
 

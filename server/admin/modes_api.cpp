@@ -33,7 +33,7 @@ store::StoredObject global_setting(Context& context, store::Lock lock) {
 void write_mode(json::Writer& out, const store::StoredObject& tenant, Mode global) {
   const Mode mode = mode_of(tenant);
   out.field("tenant_id", tenant.key.id);
-  out.field("organization_id", tenant.key.organization_id);
+  out.field("organization_id", tenant.organization_id);
   out.field("mode", to_string(mode));
   out.field("effective", to_string(std::max(mode, global)));
   out.field("version", tenant.version);
@@ -99,8 +99,11 @@ Answer put_global_mode(Context& context) {
   const Mode mode = read_mode(context.call);
   const store::StoredObject before = global_setting(context, store::Lock::update);
   check_conditions(context.call, &before);
-  const Draft draft{
-      .key = before.key, .document = fmt::format(R"({{"mode":"{}"}})", to_string(mode)), .extra = {}, .warnings = {}};
+  const Draft draft{.key = before.key,
+                    .organization_id = before.organization_id,
+                    .document = fmt::format(R"({{"mode":"{}"}})", to_string(mode)),
+                    .extra = {},
+                    .warnings = {}};
   return store(context, draft, before, "mode");
 }
 

@@ -160,12 +160,9 @@ json::Value placed(json::Tree& tree, const json::Value& body, Kind kind, const s
 
 Answer insert_draft(Context& context, const Draft& draft, std::string_view collection, std::string_view action) {
   if (draft.rules != nullptr) context.compiled.push_back(draft.rules);
-  const store::StoredObject made = store::insert(context.tx, draft.key, draft.document, draft.extra);
-  context.log.add({.action = std::string(action),
-                   .key = made.key,
-                   .version = made.version,
-                   .before = std::nullopt,
-                   .after = made.document});
+  const store::StoredObject made =
+      store::insert(context.tx, draft.key, draft.organization_id, draft.document, draft.extra);
+  context.log.inserted(action, made);
   Answer answer = show(made, draft.warnings);
   answer.status = 201;
   const std::string tenant = info(made.key.kind).local_id ? fmt::format("?tenant_id={}", made.key.tenant_id) : "";
@@ -174,7 +171,7 @@ Answer insert_draft(Context& context, const Draft& draft, std::string_view colle
 }
 
 Answer store(Context& context, const Draft& draft, const store::StoredObject& before, std::string_view action) {
-  if (draft.key.organization_id != before.key.organization_id || draft.key.tenant_id != before.key.tenant_id) {
+  if (draft.organization_id != before.organization_id || draft.key.tenant_id != before.key.tenant_id) {
     http::refuse_fault(
         422, info(before.key.kind).in_tenant() ? "/tenant_id" : "/organization_id",
         fmt::format("a {} cannot move to another owner: create a new one there", info(before.key.kind).name));
@@ -182,22 +179,14 @@ Answer store(Context& context, const Draft& draft, const store::StoredObject& be
   if (draft.document == before.document) return show(before, draft.warnings);
   if (draft.rules != nullptr) context.compiled.push_back(draft.rules);
   const store::StoredObject after = store::update(context.tx, before, draft.document, draft.extra);
-  context.log.add({.action = std::string(action),
-                   .key = after.key,
-                   .version = after.version,
-                   .before = before.document,
-                   .after = after.document});
+  context.log.updated(action, before, after);
   return show(after, draft.warnings);
 }
 
 Answer remove_object(Context& context, const store::StoredObject& before) {
   refuse_referenced(context.tx, before.key);
-  store::remove(context.tx, before.key);
-  context.log.add({.action = "delete",
-                   .key = before.key,
-                   .version = before.version + 1,
-                   .before = before.document,
-                   .after = std::nullopt});
+  store::remove(context.tx, before.key.view());
+  context.log.removed("delete", before);
   Answer answer;
   answer.status = 204;
   return answer;

@@ -167,13 +167,7 @@ Answer clear_overrides(Context& context) {
   if (!wanted.policy_id.empty()) filters.push_back({"policy_id = $", wanted.policy_id});
   if (!wanted.plan_id.empty()) filters.push_back({"plan_id = $", wanted.plan_id});
   const std::vector<store::StoredObject> removed = store::remove_all(context.tx, Kind::override_, filters);
-  for (const store::StoredObject& item : removed) {
-    context.log.add({.action = "delete",
-                     .key = item.key,
-                     .version = item.version + 1,
-                     .before = item.document,
-                     .after = std::nullopt});
-  }
+  for (const store::StoredObject& item : removed) context.log.removed("delete", item);
   Answer answer;
   answer.object = open_object();
   answer.object->field("cleared", static_cast<std::int64_t>(removed.size()));

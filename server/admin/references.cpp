@@ -20,7 +20,7 @@ std::string condition(const Reference& reference) {
 
 }  // namespace
 
-void refuse_referenced(postgres::Transaction& tx, const store::ObjectKey& key) {
+void refuse_referenced(postgres::Transaction& tx, const ObjectId& key) {
   Faults found;
   const auto add_users = [&](Kind user, const Reference& reference) {
     const pqxx::result rows =

@@ -14,8 +14,7 @@ namespace {
 std::shared_ptr<const policy::Snapshot> compile(postgres::Transaction& tx, const store::StoredObject& tenant,
                                                 const store::Revision& revision, std::int64_t now_us) {
   const std::string text = bundle_text(
-      tx,
-      {.organization_id = tenant.key.organization_id, .tenant_id = tenant.key.id, .keys = false, .overrides = false});
+      tx, {.organization_id = tenant.organization_id, .tenant_id = tenant.key.id, .keys = false, .overrides = false});
   return tx.unhurried([&] {
     // The same functions checked the objects before they were stored, so a fault here is a bug.
     const auto broken = [&](const Faults& faults) {

@@ -100,7 +100,11 @@ Answer patch_token(Context& context, auth::TokenType type) {
   check_unchanged(target.token, token, faults);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   if (target.is_last && !auth::is_live(token, context.now_us)) refuse_last();
-  const Draft draft{.key = target.object.key, .document = auth::write_token(token), .extra = {}, .warnings = {}};
+  const Draft draft{.key = target.object.key,
+                    .organization_id = target.object.organization_id,
+                    .document = auth::write_token(token),
+                    .extra = {},
+                    .warnings = {}};
   return store(context, draft, target.object, token.revoked && !target.token.revoked ? "revoke" : "update");
 }
 

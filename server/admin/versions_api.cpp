@@ -26,22 +26,28 @@ std::optional<std::int64_t> number_from(std::string_view text) {
   return number;
 }
 
-// The key of the object that the path names. The object may be deleted; its tenant must exist.
-store::ObjectKey past_of(Context& context, Kind kind) {
+// An object that has versions, though it may be deleted.
+struct PastObject {
+  ObjectId key;
+  std::string organization_id;
+};
+
+// The object that the path names. Its tenant must exist.
+PastObject past_of(Context& context, Kind kind) {
   const std::string tenant_id = required_tenant(context, kind);
   const std::string& id = context.call.path_values.front();
   const auto tenant = store::find(context.tx, Kind::tenant, "", tenant_id);
   if (!tenant) http::refuse_unknown(info(kind).name, id);
-  return {.kind = kind, .organization_id = tenant->key.organization_id, .tenant_id = tenant_id, .id = id};
+  return {.key = {.kind = kind, .tenant_id = tenant_id, .id = id}, .organization_id = tenant->organization_id};
 }
 
 // Reads at most `limit` versions, from version `newest` downwards.
-pqxx::result versions(postgres::Transaction& tx, const store::ObjectKey& key, std::int64_t newest, std::size_t limit) {
+pqxx::result versions(postgres::Transaction& tx, const PastObject& object, std::int64_t newest, std::size_t limit) {
   store::Statement statement(
       fmt::format("SELECT version, revision, {}, actor_id, document FROM versions", store::as_timestamp("made_at")));
-  statement.add(" WHERE kind = $", std::string(info(key.kind).name))
-      .add(" AND organization_id = $", key.organization_id);
-  statement.add(" AND tenant_id = $", key.tenant_id).add(" AND id = $", key.id);
+  statement.add(" WHERE kind = $", std::string(info(object.key.kind).name))
+      .add(" AND organization_id = $", object.organization_id);
+  statement.add(" AND tenant_id = $", object.key.tenant_id).add(" AND id = $", object.key.id);
   statement.add(" AND version <= $::bigint ORDER BY version DESC", std::to_string(newest));
   return statement.add(fmt::format(" LIMIT {}", limit)).run(tx);
 }
@@ -91,9 +97,9 @@ Answer list_versions(Context& context, Kind kind) {
   const store::Page page = read_page(context.call);
   const auto behind = page.after_id.empty() ? kNewest : number_from(page.after_id);
   if (!behind) refuse_cursor();
-  const store::ObjectKey key = past_of(context, kind);
-  const pqxx::result rows = versions(context.tx, key, *behind == kNewest ? kNewest : *behind - 1, page.limit + 1);
-  if (rows.empty() && page.after_id.empty()) http::refuse_unknown(info(kind).name, key.id);
+  const PastObject object = past_of(context, kind);
+  const pqxx::result rows = versions(context.tx, object, *behind == kNewest ? kNewest : *behind - 1, page.limit + 1);
+  if (rows.empty() && page.after_id.empty()) http::refuse_unknown(info(kind).name, object.key.id);
   std::vector<std::string> items;
   std::string next;
   for (const auto& row : rows) {
@@ -107,12 +113,12 @@ Answer list_versions(Context& context, Kind kind) {
 }
 
 Answer get_version(Context& context, Kind kind) {
-  const store::ObjectKey key = past_of(context, kind);
+  const PastObject object = past_of(context, kind);
   const std::string& text = context.call.path_values.back();
   const auto version = number_from(text);
-  const pqxx::result rows = version ? versions(context.tx, key, *version, 1) : pqxx::result();
+  const pqxx::result rows = version ? versions(context.tx, object, *version, 1) : pqxx::result();
   if (rows.empty() || rows[0][0].as<std::int64_t>() != *version) {
-    http::refuse_unknown(fmt::format("version {} of {}", quoted(text), info(kind).name), key.id);
+    http::refuse_unknown(fmt::format("version {} of {}", quoted(text), info(kind).name), object.key.id);
   }
   Answer answer;
   answer.body = version_document(rows[0]);
@@ -121,9 +127,10 @@ Answer get_version(Context& context, Kind kind) {
 
 Answer roll_back(Context& context, const Resource& resource) {
   const std::int64_t version = read_version(context.call);
-  const store::ObjectKey key = past_of(context, resource.kind);
+  const PastObject object = past_of(context, resource.kind);
+  const ObjectId& key = object.key;
   const auto before = store::find(context.tx, key.kind, key.tenant_id, key.id, store::Lock::update);
-  const pqxx::result rows = versions(context.tx, key, version, 1);
+  const pqxx::result rows = versions(context.tx, object, version, 1);
   if (!before && rows.empty()) http::refuse_unknown(info(key.kind).name, key.id);
   check_conditions(context.call, before ? &*before : nullptr);
   if (rows.empty() || rows[0][0].as<std::int64_t>() != version) {

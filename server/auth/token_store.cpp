@@ -13,11 +13,9 @@ MintedToken insert_token(postgres::Transaction& tx, store::ChangeLog& log, Token
   token.id = store::random_id(kind);
   std::string text = mint_key(token.id, credential);
   const std::string hash = hash_secret(split_key(text, credential)->secret);
-  store::StoredObject made =
-      store::insert(tx, {.kind = kind, .organization_id = token.organization_id, .tenant_id = {}, .id = token.id},
-                    write_token(token), {{"secret_hash", "text", hash}});
-  log.add(
-      {.action = "create", .key = made.key, .version = made.version, .before = std::nullopt, .after = made.document});
+  store::StoredObject made = store::insert(tx, {.kind = kind, .tenant_id = {}, .id = token.id}, token.organization_id,
+                                           write_token(token), {{"secret_hash", "text", hash}});
+  log.inserted("create", made);
   return {.object = std::move(made), .text = std::move(text)};
 }
 

@@ -25,7 +25,7 @@ class Comparison {
       : tx_(tx), now_us_(now_us), known_(known) {
     for (const store::Change& change : changes) {
       const auto [at, first] = changed_.try_emplace(name_of(change.key.kind, change.key.tenant_id, change.key.id),
-                                                    Both{change.before, change.after, change.key.organization_id});
+                                                    Both{change.before, change.after, change.organization_id});
       if (!first) at->second.after = change.after;
     }
   }

@@ -15,12 +15,8 @@ std::size_t remove_expired(postgres::Transaction& tx, std::size_t limit) {
   for (const auto& row : rows) {
     const auto ended = store::find(tx, Kind::override_, row[0].c_str(), row[1].c_str());
     if (!ended) continue;
-    store::remove(tx, ended->key);
-    log.add({.action = "expire",
-             .key = ended->key,
-             .version = ended->version + 1,
-             .before = ended->document,
-             .after = std::nullopt});
+    store::remove(tx, ended->key.view());
+    log.removed("expire", *ended);
   }
   if (log.empty()) return 0;
   log.record(tx, {.id = "sluice-server", .role = "system", .source = "", .request_id = ""});

@@ -49,9 +49,9 @@ std::string arrays(std::size_t count) {
   return text;
 }
 
-const ObjectKey& key_of(const ObjectKey& key) { return key; }
-const ObjectKey& key_of(const StoredObject& object) { return object.key; }
-std::size_t size_of(const ObjectKey&) { return 0; }
+const ObjectId& key_of(const ObjectId& key) { return key; }
+const ObjectId& key_of(const StoredObject& object) { return object.key; }
+std::size_t size_of(const ObjectId&) { return 0; }
 std::size_t size_of(const StoredObject&) { return 0; }
 std::size_t size_of(const RowDraft& row) { return row.document.size(); }
 
@@ -89,7 +89,8 @@ constexpr std::string_view kRead = "t.organization_id, t.tenant_id, t.id, t.vers
 
 void read(Kind kind, const pqxx::result& rows, std::vector<StoredObject>& out) {
   for (const auto& row : rows) {
-    out.push_back({.key = {kind, row[0].c_str(), row[1].c_str(), row[2].c_str()},
+    out.push_back({.key = {kind, row[1].c_str(), row[2].c_str()},
+                   .organization_id = row[0].c_str(),
                    .version = row[3].as<std::int64_t>(),
                    .document = row[4].c_str(),
                    .created_at = {},
@@ -106,7 +107,7 @@ Columns columns_of(std::span<const RowDraft> rows) {
     columns.add(0, row.key.tenant_id);
     columns.add(1, row.key.id);
     columns.add(2, row.document);
-    columns.add(3, row.key.organization_id);
+    columns.add(3, row.organization_id);
     for (std::size_t i = 0; i < row.extra.size(); ++i) columns.add(4 + i, row.extra[i].value);
   }
   return columns;
@@ -138,11 +139,11 @@ std::string drafts_table(const RowDraft& first) {
 
 }  // namespace
 
-std::vector<StoredObject> find_all(postgres::Transaction& tx, Kind kind, std::span<const ObjectKey> keys) {
+std::vector<StoredObject> find_all(postgres::Transaction& tx, Kind kind, std::span<const ObjectId> keys) {
   std::vector<StoredObject> found;
   const std::string sql =
       fmt::format("SELECT {} FROM {} t JOIN {} ON {}", kRead, info(kind).table(), kWanted, same_row(kind));
-  in_parts(keys, [&](std::span<const ObjectKey> part) { read(kind, keys_of(part).run(tx, sql), found); });
+  in_parts(keys, [&](std::span<const ObjectId> part) { read(kind, keys_of(part).run(tx, sql), found); });
   std::ranges::sort(found, {}, [](const StoredObject& row) { return std::tie(row.key.tenant_id, row.key.id); });
   return found;
 }
@@ -167,7 +168,12 @@ std::vector<StoredObject> find_of_tenants(postgres::Transaction& tx, Kind kind,
 bool lock_all(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows, Lock lock) {
   std::vector<StoredObject> sorted(rows.size());
   std::ranges::transform(rows, sorted.begin(), [](const StoredObject& row) {
-    return StoredObject{.key = row.key, .version = row.version, .document = {}, .created_at = {}, .updated_at = {}};
+    return StoredObject{.key = row.key,
+                        .organization_id = {},
+                        .version = row.version,
+                        .document = {},
+                        .created_at = {},
+                        .updated_at = {}};
   });
   std::ranges::sort(sorted, {}, [](const StoredObject& row) { return std::tie(row.key.tenant_id, row.key.id); });
   const std::string sql =

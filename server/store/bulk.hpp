@@ -14,7 +14,7 @@
 namespace sluice::server::store {
 
 // Returns the existing rows of these keys, sorted by (tenant_id, id). REQUIRES: all keys have the same kind.
-std::vector<StoredObject> find_all(postgres::Transaction& tx, Kind kind, std::span<const ObjectKey> keys);
+std::vector<StoredObject> find_all(postgres::Transaction& tx, Kind kind, std::span<const ObjectId> keys);
 // Returns all rows of some tenants, sorted by (tenant_id, id).
 std::vector<StoredObject> find_of_tenants(postgres::Transaction& tx, Kind kind,
                                           const std::vector<std::string>& tenant_ids);
@@ -24,7 +24,8 @@ bool lock_all(postgres::Transaction& tx, Kind kind, std::span<const StoredObject
 
 // A row to write. All rows of one call have the same extra columns.
 struct RowDraft {
-  ObjectKey key;
+  ObjectId key;
+  std::string organization_id;
   std::string document;
   std::vector<ExtraColumn> extra;
 };

@@ -48,7 +48,7 @@ Sha256Digest digest_of(const std::vector<Change>& changes) {
   const auto part = [&hash](std::string_view text) { hash.update(fmt::format("{}:", text.size())).update(text); };
   for (const Change& change : changes) {
     part(info(change.key.kind).name);
-    part(change.key.organization_id);
+    part(change.organization_id);
     part(change.key.tenant_id);
     part(change.key.id);
     part(std::to_string(change.version));
@@ -121,11 +121,11 @@ void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, st
            std::size_t before_these, std::map<std::string, AuditHead>& heads) {
   ArrayColumns columns;
   for (const Change& change : changes) {
-    AuditHead& head = heads[change.key.organization_id];
+    AuditHead& head = heads[change.organization_id];
     const std::string before = change.before ? redacted(change, *change.before) : std::string();
     const std::string after = change.after ? redacted(change, *change.after) : std::string();
     const std::string_view kind = info(change.key.kind).name;
-    head.hash = chained(head.hash, {.organization_id = change.key.organization_id,
+    head.hash = chained(head.hash, {.organization_id = change.organization_id,
                                     .seq = ++head.seq,
                                     .tenant_id = change.key.tenant_id,
                                     .made_at_us = stamp.made_at_us,
@@ -142,7 +142,7 @@ void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, st
                                     .revision = stamp.revision.number});
     std::size_t column = 0;
     for (std::string text :
-         {std::string(kind), change.key.organization_id, change.key.tenant_id, change.key.id,
+         {std::string(kind), change.organization_id, change.key.tenant_id, change.key.id,
           std::to_string(change.version), change.after.value_or(""), before, after, change.action,
           std::to_string(head.seq), to_hex(head.hash), std::string(change.after ? "false" : "true")}) {
       columns.add(column++, std::move(text));
@@ -156,9 +156,36 @@ void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, st
 
 }  // namespace
 
+void ChangeLog::inserted(std::string_view action, const StoredObject& made) {
+  add({.action = std::string(action),
+       .key = made.key,
+       .organization_id = made.organization_id,
+       .version = made.version,
+       .before = std::nullopt,
+       .after = made.document});
+}
+
+void ChangeLog::updated(std::string_view action, const StoredObject& before, const StoredObject& after) {
+  add({.action = std::string(action),
+       .key = after.key,
+       .organization_id = after.organization_id,
+       .version = after.version,
+       .before = before.document,
+       .after = after.document});
+}
+
+void ChangeLog::removed(std::string_view action, const StoredObject& before) {
+  add({.action = std::string(action),
+       .key = before.key,
+       .organization_id = before.organization_id,
+       .version = before.version + 1,
+       .before = before.document,
+       .after = std::nullopt});
+}
+
 Revision ChangeLog::record(postgres::Transaction& tx, const Actor& actor) {
   std::map<std::string, AuditHead> heads;  // sorted by organization, the order of their locks
-  for (const Change& change : changes_) heads.try_emplace(change.key.organization_id);
+  for (const Change& change : changes_) heads.try_emplace(change.organization_id);
   for (auto& [organization, head] : heads) head = lock_head(tx, organization);
   const Stamp stamp = next_revision(tx, digest_of(changes_));
   const std::span<const Change> all(changes_);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/postgres/transaction.hpp"
@@ -28,7 +29,8 @@ struct Actor {
 
 struct Change {
   std::string action;  // "create", "update", "delete", "rollback", "rollout", …
-  ObjectKey key;
+  ObjectId key;
+  std::string organization_id;
   std::int64_t version = 0;
   std::optional<std::string> before;  // document
   std::optional<std::string> after;
@@ -45,6 +47,9 @@ class ChangeLog {
   bool empty() const { return changes_.empty(); }
   const std::vector<Change>& changes() const { return changes_; }
 
+  void inserted(std::string_view action, const StoredObject& made);
+  void updated(std::string_view action, const StoredObject& before, const StoredObject& after);
+  void removed(std::string_view action, const StoredObject& before);
   void add(Change change) { changes_.push_back(std::move(change)); }
 
   // Writes all changes as one revision. The caller commits. REQUIRES: not empty.

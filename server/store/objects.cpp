@@ -15,7 +15,8 @@ const std::string kColumns = fmt::format("organization_id, tenant_id, id, versio
                                          as_timestamp("created_at"), as_timestamp("updated_at"));
 
 StoredObject read(Kind kind, const pqxx::row& row) {
-  return {.key = {kind, row[0].c_str(), row[1].c_str(), row[2].c_str()},
+  return {.key = {kind, row[1].c_str(), row[2].c_str()},
+          .organization_id = row[0].c_str(),
           .version = row[3].as<std::int64_t>(),
           .document = row[4].c_str(),
           .created_at = row[5].c_str(),
@@ -35,9 +36,9 @@ std::string_view lock_clause(Lock lock) {
   return "";
 }
 
-void where_key(Statement& statement, const ObjectKey& key) {
-  statement.add(" WHERE id = $", key.id);
-  if (info(key.kind).local_id) statement.add(" AND tenant_id = $", key.tenant_id);
+void where_key(Statement& statement, const ObjectIdView& key) {
+  statement.add(" WHERE id = $", std::string(key.id));
+  if (info(key.kind).local_id) statement.add(" AND tenant_id = $", std::string(key.tenant_id));
 }
 
 }  // namespace
@@ -57,8 +58,7 @@ std::string bundle_document(Kind kind, std::int64_t version, std::string_view do
 std::optional<StoredObject> find(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock) {
   Statement statement(fmt::format("SELECT {} FROM {}", kColumns, info(kind).table()));
-  where_key(statement,
-            {.kind = kind, .organization_id = {}, .tenant_id = std::string(tenant_id), .id = std::string(id)});
+  where_key(statement, {.kind = kind, .tenant_id = tenant_id, .id = id});
   const pqxx::result rows = statement.add(lock_clause(lock)).run(tx);
   if (rows.empty()) return std::nullopt;
   return read(kind, rows[0]);
@@ -80,14 +80,14 @@ std::vector<StoredObject> list(postgres::Transaction& tx, Kind kind, const std::
   return found;
 }
 
-StoredObject insert(postgres::Transaction& tx, const ObjectKey& key, const std::string& document,
-                    const std::vector<ExtraColumn>& extra) {
+StoredObject insert(postgres::Transaction& tx, const ObjectId& key, const std::string& organization_id,
+                    const std::string& document, const std::vector<ExtraColumn>& extra) {
   std::string names = "organization_id, tenant_id, id, version, document";
   for (const ExtraColumn& column : extra) names.append(", ").append(column.name);
   Statement statement(fmt::format("INSERT INTO {} ({}) SELECT ", info(key.kind).table(), names));
-  statement.add("$, ", key.organization_id).add("$, ", key.tenant_id).add("$, ", key.id);
+  statement.add("$, ", organization_id).add("$, ", key.tenant_id).add("$, ", key.id);
   statement.add("coalesce((SELECT max(version) FROM versions WHERE kind = $", std::string(info(key.kind).name));
-  statement.add(" AND organization_id = $", key.organization_id).add(" AND tenant_id = $", key.tenant_id);
+  statement.add(" AND organization_id = $", organization_id).add(" AND tenant_id = $", key.tenant_id);
   statement.add(" AND id = $), 0) + 1, ", key.id).add("$::json", document);
   for (const ExtraColumn& column : extra) statement.add(", ").add("$::", column.value).add(column.type);
   return read(key.kind, statement.add(" RETURNING ").add(kColumns).run(tx)[0]);
@@ -101,7 +101,7 @@ StoredObject update(postgres::Transaction& tx, const StoredObject& before, const
   for (const ExtraColumn& column : extra) {
     statement.add(", ").add(column.name).add(" = $::", column.value).add(column.type);
   }
-  where_key(statement, before.key);
+  where_key(statement, before.key.view());
   return read(before.key.kind, statement.add(" RETURNING ").add(kColumns).run(tx)[0]);
 }
 
@@ -113,7 +113,7 @@ std::vector<StoredObject> remove_all(postgres::Transaction& tx, Kind kind, const
   return removed;
 }
 
-void remove(postgres::Transaction& tx, const ObjectKey& key) {
+void remove(postgres::Transaction& tx, const ObjectIdView& key) {
   Statement statement(fmt::format("DELETE FROM {}", info(key.kind).table()));
   where_key(statement, key);
   statement.run(tx);

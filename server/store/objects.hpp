@@ -10,22 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "common/objects/kind.hpp"
+#include "common/objects/object_id.hpp"
 #include "server/postgres/transaction.hpp"
 
 namespace sluice::server::store {
 
-struct ObjectKey {
-  Kind kind = Kind::policy;
-  std::string organization_id;  // "": the platform
-  std::string tenant_id;        // "": the object belongs to no tenant. For a tenant: its own id
-  std::string id;
-
-  bool operator==(const ObjectKey&) const = default;
-};
-
 struct StoredObject {
-  ObjectKey key;
+  ObjectId key;                 // a tenant's row has the tenant's own id as `tenant_id`, too
+  std::string organization_id;  // "": the platform
   std::int64_t version = 0;
   std::string document;    // canonical JSON
   std::string created_at;  // RFC 3339, UTC
@@ -75,12 +67,12 @@ struct ExtraColumn {
 };
 
 // Writes a new row. Its version follows the last version that any object with this key ever had.
-StoredObject insert(postgres::Transaction& tx, const ObjectKey& key, const std::string& document,
-                    const std::vector<ExtraColumn>& extra = {});
+StoredObject insert(postgres::Transaction& tx, const ObjectId& key, const std::string& organization_id,
+                    const std::string& document, const std::vector<ExtraColumn>& extra = {});
 // Replaces the document of a locked row and increases its version by one.
 StoredObject update(postgres::Transaction& tx, const StoredObject& before, const std::string& document,
                     const std::vector<ExtraColumn>& extra = {});
-void remove(postgres::Transaction& tx, const ObjectKey& key);
+void remove(postgres::Transaction& tx, const ObjectIdView& key);
 // Removes all rows that match and returns their former content.
 std::vector<StoredObject> remove_all(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters);
 

@@ -76,8 +76,8 @@ std::vector<RevisionChanges> read_revisions(postgres::Transaction& tx, const slu
 // A change of an object that agents follow.
 struct ChangeRow {
   std::int64_t revision = 0;
-  Kind kind = Kind::policy;
-  store::ObjectKey key;
+  ObjectId key;  // of the row (server/store)
+  std::string organization_id;
 };
 
 // Reads the newest `most` changes after a revision, oldest first.
@@ -88,10 +88,9 @@ std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t afte
       followed_kinds());
   std::vector<ChangeRow> changes;
   for (const auto& row : tx.exec(kChanges, after, most)) {
-    const Kind kind = *kind_from(row[1].c_str());
     changes.push_back({.revision = row[0].as<std::int64_t>(),
-                       .kind = kind,
-                       .key = {kind, row[2].c_str(), row[3].c_str(), row[4].c_str()}});
+                       .key = {*kind_from(row[1].c_str()), row[3].c_str(), row[4].c_str()},
+                       .organization_id = row[2].c_str()});
   }
   std::ranges::reverse(changes);
   return changes;
@@ -99,10 +98,10 @@ std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t afte
 
 // Adds a change to its revision. `from`: the revision before the first one.
 void note(const ChangeRow& change, std::vector<RevisionChanges>& by_revision, std::int64_t from) {
-  if (!info(change.kind).to_agents()) return;
+  if (!info(change.key.kind).to_agents()) return;
   by_revision[static_cast<std::size_t>(change.revision - from - 1)].objects.push_back(
-      {.id = wire_id(change.kind, change.key.tenant_id.c_str(), change.key.id.c_str()),
-       .organization_id = change.key.organization_id});
+      {.id = wire_id(change.key.kind, change.key.tenant_id.c_str(), change.key.id.c_str()),
+       .organization_id = change.organization_id});
 }
 
 // Reads the recent revisions, back to the first gap in the table `revisions` or to the bounds of a history.
@@ -129,10 +128,10 @@ History read_history(postgres::Transaction& tx, const sluice::sync::Position& he
 }
 
 // Reads the present rows of these keys.
-pqxx::result read_rows(postgres::Transaction& tx, Kind kind, const std::vector<const store::ObjectKey*>& keys) {
+pqxx::result read_rows(postgres::Transaction& tx, Kind kind, const std::vector<const ObjectId*>& keys) {
   std::vector<std::string> tenants;
   std::vector<std::string> ids;
-  for (const store::ObjectKey* key : keys) {
+  for (const ObjectId* key : keys) {
     tenants.push_back(key->tenant_id);
     ids.push_back(key->id);
   }
@@ -142,14 +141,14 @@ pqxx::result read_rows(postgres::Transaction& tx, Kind kind, const std::vector<c
                  postgres::text_array(tenants), postgres::text_array(ids));
 }
 
-using KeysOfKind = std::map<Kind, std::vector<const store::ObjectKey*>>;
+using KeysOfKind = std::map<Kind, std::vector<const ObjectId*>>;
 
 // Reads the changed agent tokens into the state.
 void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, SyncState& state) {
   const auto touched = keys.find(Kind::agent_token);
   if (touched == keys.end()) return;
   auto tokens = std::make_shared<AgentTokens>(*state.tokens);
-  for (const store::ObjectKey* key : touched->second) tokens->erase(key->id);
+  for (const ObjectId* key : touched->second) tokens->erase(key->id);
   for (const auto& row : read_rows(tx, Kind::agent_token, touched->second)) {
     if (auto token = read_token(row)) tokens->insert_or_assign(row[2].c_str(), std::move(token));
   }
@@ -185,14 +184,14 @@ void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, SyncState&
   for (const auto& [kind, touched] : keys) {
     if (!info(kind).to_agents()) continue;
     // Removes all ids first, then adds the objects that still exist: the last edit of an id counts.
-    for (const store::ObjectKey* key : touched) {
+    for (const ObjectId* key : touched) {
       ids.push_back(wire_id(kind, key->tenant_id.c_str(), key->id.c_str()));
       edits.push_back(sluice::sync::Edit::removal(ids.back().view()));
     }
     std::shared_ptr<TenantOwners> owners;
     if (kind == Kind::tenant) {
       owners = std::make_shared<TenantOwners>(*state.owners);
-      for (const store::ObjectKey* key : touched) owners->erase(key->id);
+      for (const ObjectId* key : touched) owners->erase(key->id);
     }
     for (const auto& row : read_rows(tx, kind, touched)) {
       edits.emplace_back(read_object(kind, row));
@@ -249,7 +248,7 @@ Advance read_next(postgres::Transaction& tx, const SyncState& before) {
   KeysOfKind keys;
   for (const ChangeRow& change : changes) {
     note(change, by_revision, from.revision);
-    keys[change.kind].push_back(&change.key);
+    keys[change.key.kind].push_back(&change.key);
   }
   Advance advance{.progress = Progress::advanced, .state = before, .revisions = revisions};
   renew_tokens(tx, keys, advance.state);

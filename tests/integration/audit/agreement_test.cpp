@@ -18,15 +18,15 @@ TEST_CASE("objects, versions and changes that were changed by hand disagree with
   Store store;
   Writer writer(store.url());
   for (const std::string tenant : {"shop", "mill"}) {
-    writer.create(plan_key(tenant, "a"), plan_document("a", 1));
+    writer.create_plan(tenant, "a", 1);
     writer.update(plan_key(tenant, "a"), plan_document("a", 2));
-    writer.create(plan_key(tenant, "b"), plan_document("b", 1));
+    writer.create_plan(tenant, "b", 1);
     writer.remove(plan_key(tenant, "b"));
   }
   // Of a key the trail shows a fingerprint only.
   const std::string key = R"({"id":"k","tenant_id":"shop","key_hash":"sha256:00:11223344556677"})";
-  writer.create({Kind::key, "acme", "shop", "k"}, key);
-  writer.update({Kind::key, "acme", "shop", "k"}, key);
+  writer.create({Kind::key, "shop", "k"}, "acme", key);
+  writer.update({Kind::key, "shop", "k"}, key);
   CHECK(store.tamper("SELECT after FROM audit WHERE object_id = 'k' AND seq = (SELECT max(seq) FROM audit WHERE "
                      "organization_id = 'acme')") ==
         R"({"id":"k","tenant_id":"shop","key_hash":"fingerprint:11223344"})");
@@ -70,17 +70,16 @@ TEST_CASE("objects, versions and changes that were changed by hand disagree with
 TEST_CASE("an id that one organization gave up is another one's to take, with versions of its own") {
   Store store;
   Writer writer(store.url());
-  const auto made = plan_key("lab", "p");
-  writer.create(made, plan_document("p", 1));
-  writer.remove(made);
-  writer.remove({Kind::tenant, "acme", "lab", "lab"});
+  writer.create_plan("lab", "p", 1);
+  writer.remove(plan_key("lab", "p"));
+  writer.remove({Kind::tenant, "lab", "lab"});
   const auto connection = server::postgres::connect({.url = store.url()});
   {
     server::postgres::Transaction tx(*connection);
     tx.enter({.organization = "globex", .tenants = {}, .actor = "token-globex"});
     server::store::ChangeLog log;
-    create_in(tx, log, {Kind::tenant, "globex", "lab", "lab"}, R"({"id":"lab","organization_id":"globex"})");
-    create_in(tx, log, {Kind::plan, "globex", "lab", "p"}, plan_document("p", 2));
+    create_in(tx, log, {Kind::tenant, "lab", "lab"}, "globex", R"({"id":"lab","organization_id":"globex"})");
+    create_in(tx, log, {Kind::plan, "lab", "p"}, "globex", plan_document("p", 2));
     CHECK(log.changes()[1].version == 1);
     log.record(tx, {.id = "token-globex", .role = "org_admin", .source = "", .request_id = ""});
     tx.commit();

@@ -19,21 +19,20 @@ namespace {
 using server::postgres::Scope;
 using server::postgres::Transaction;
 using server::store::ChangeLog;
-using server::store::ObjectKey;
 
 constexpr std::chrono::milliseconds kShort{50};
 const server::store::Actor kHolder{.id = "token-holder", .role = "platform_admin", .source = "", .request_id = ""};
 const std::string kLockTimeout = "55P03";
 
 // Three plans: two of acme's, one of globex'.
-const ObjectKey kMine = plan_key("shop", "mine");
-const ObjectKey kNeighbour = plan_key("shop", "neighbour");
-const ObjectKey kForeign = plan_key("mill", "foreign");
+const ObjectId kMine = plan_key("shop", "mine");
+const ObjectId kNeighbour = plan_key("shop", "neighbour");
+const ObjectId kForeign = plan_key("mill", "foreign");
 
 struct World : Store {
   World() {
     Writer writer(url());
-    for (const ObjectKey& key : {kMine, kNeighbour, kForeign}) writer.create(key, plan_document(key.id, 1));
+    for (const ObjectId& key : {kMine, kNeighbour, kForeign}) writer.create_plan(key.tenant_id, key.id, 1);
   }
   void check_whole() const {
     const auto connection = server::postgres::connect({.url = url()});
@@ -67,7 +66,7 @@ struct Holder {
 };
 
 // How an attempt to change it ends that waits for locks for a short time only.
-std::string attempt(const World& world, const ObjectKey& key) {
+std::string attempt(const World& world, const ObjectId& key) {
   Writer writer(world.url(), kShort);
   try {
     writer.update(key, plan_document(key.id, 3));
@@ -81,7 +80,7 @@ std::string attempt(const World& world, const ObjectKey& key) {
 // A writer on a thread of its own that waits for a lock as long as it takes; seen waiting when this is made.
 class Waiter {
  public:
-  Waiter(const World& world, const ObjectKey& key) : writer_(world.url()) {
+  Waiter(const World& world, const ObjectId& key) : writer_(world.url()) {
     const int backend = writer_.connection().backendpid();
     done_ = std::async(std::launch::async, [this, key] { return writer_.update(key, plan_document(key.id, 4)); });
     const std::string waits =
@@ -144,7 +143,7 @@ TEST_CASE("held behind the revision, a transaction delays everybody") {
   const std::string before = world.tamper("SELECT revision FROM revision");
   Holder holder(world);
   holder.lock_row().take_revision();
-  for (const ObjectKey& key : {kMine, kNeighbour, kForeign}) CHECK(attempt(world, key) == kLockTimeout);
+  for (const ObjectId& key : {kMine, kNeighbour, kForeign}) CHECK(attempt(world, key) == kLockTimeout);
   CHECK(world.tamper("SELECT revision FROM revision") == before);
   SUBCASE("until it commits: its revision comes first") {
     Waiter waiter(world, kForeign);
@@ -195,7 +194,7 @@ TEST_CASE("heads are locked in one order: transactions over the same organizatio
   while (world.tamper(waits) != "1" && done.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) {
   }
   Writer writer(world.url(), kShort);
-  CHECK(writer.create(plan_key("mill", "another"), plan_document("another", 1)).number > 0);
+  CHECK(writer.create_plan("mill", "another", 1).number > 0);
   holder.tx.work().abort();
   CHECK(done.get().number > 0);
   world.check_whole();

@@ -23,7 +23,6 @@ namespace {
 using server::postgres::Scope;
 using server::postgres::Transaction;
 using server::store::ChangeLog;
-using server::store::ObjectKey;
 
 constexpr int kWriters = 8;
 #ifdef NDEBUG
@@ -44,10 +43,10 @@ class Life {
     if (dice == 0) return update_shared();
     if (dice == 1) return update_two();
     const std::string tenant = std::vector<std::string>{"shop", "lab", "mill"}[random_() % 3];
-    const ObjectKey key = plan_key(tenant, fmt::format("w{}-{}", number_, random_() % 5));
+    const ObjectId key = plan_key(tenant, fmt::format("w{}-{}", number_, random_() % 5));
     if (!there_.contains(key.tenant_id + key.id)) {
       there_.insert(key.tenant_id + key.id);
-      writer_.create(key, document(key));
+      writer_.create_plan(tenant, key.id, limit());
     } else if (dice == 2) {
       there_.erase(key.tenant_id + key.id);
       writer_.remove(key);
@@ -57,16 +56,17 @@ class Life {
   }
 
  private:
-  std::string document(const ObjectKey& key) { return plan_document(key.id, static_cast<int>(random_() % 1000) + 1); }
+  int limit() { return static_cast<int>(random_() % 1000) + 1; }
+  std::string document(const ObjectId& key) { return plan_document(key.id, limit()); }
 
   void update_shared() {
-    const ObjectKey key = plan_key("shop", "shared");
+    const ObjectId key = plan_key("shop", "shared");
     writer_.update(key, document(key));
   }
   // Rows in the order that every writer keeps; heads in the log's own.
   void update_two() {
     writer_.write([&](Transaction& tx, ChangeLog& log) {
-      for (const ObjectKey& key : {plan_key("mill", "shared"), plan_key("shop", "shared")}) {
+      for (const ObjectId& key : {plan_key("mill", "shared"), plan_key("shop", "shared")}) {
         update_in(tx, log, key, document(key));
       }
     });
@@ -126,8 +126,7 @@ TEST_CASE("a reader that follows revisions while eight write misses none and see
   Store store;
   {
     Writer writer(store.url());
-    for (const std::string tenant : {"shop", "mill"})
-      writer.create(plan_key(tenant, "shared"), plan_document("shared", 1));
+    for (const std::string tenant : {"shop", "mill"}) writer.create_plan(tenant, "shared", 1);
   }
   const std::int64_t first = std::stoll(store.tamper("SELECT revision FROM revision"));
   const std::int64_t last = first + std::int64_t{kWriters} * kWrites;

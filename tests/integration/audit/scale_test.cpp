@@ -29,17 +29,15 @@ std::string document(int plan, int version) {
       name("plan", plan), version);
 }
 
-server::store::ObjectKey key_of(int organization, int plan) {
-  return {Kind::plan, name("org", organization), name("tenant", organization), name("plan", plan)};
-}
+ObjectId key_of(int organization, int plan) { return {Kind::plan, name("tenant", organization), name("plan", plan)}; }
 
 // Each version of all plans in one revision, as an apply of many objects would be.
 void fill(const Store& store) {
   for (int i = 0; i < kOrganizations; ++i) {
     Writer writer(store.url());
     const std::string organization = name("org", i);
-    writer.create({Kind::organization, organization, "", organization}, "{}");
-    writer.create({Kind::tenant, organization, name("tenant", i), name("tenant", i)}, "{}");
+    writer.create({Kind::organization, "", organization}, organization, "{}");
+    writer.create({Kind::tenant, name("tenant", i), name("tenant", i)}, organization, "{}");
   }
   const auto connection =
       server::postgres::connect({.url = store.url(), .statement_timeout = std::chrono::seconds(600)});
@@ -53,6 +51,7 @@ void fill(const Store& store) {
         if (version > 1) before = document(plan, version - 1);
         log.add({.action = version > 1 ? "update" : "create",
                  .key = key_of(organization, plan),
+                 .organization_id = name("org", organization),
                  .version = version,
                  .before = before,
                  .after = document(plan, version)});

@@ -10,7 +10,6 @@ namespace sluice::test {
 
 using server::postgres::Transaction;
 using server::store::ChangeLog;
-using server::store::ObjectKey;
 
 namespace {
 
@@ -19,13 +18,13 @@ const server::store::Actor kActor{
 
 void found(const std::string& url) {
   Writer writer(url);
-  writer.update({Kind::setting, "", "", "global"}, R"({"mode":"shadow"})");
+  writer.update({Kind::setting, "", "global"}, R"({"mode":"shadow"})");
   const std::vector<std::pair<std::string, std::vector<std::string>>> all = {{"acme", {"shop", "lab"}},
                                                                              {"globex", {"mill"}}};
   for (const auto& [organization, tenants] : all) {
-    writer.create({Kind::organization, organization, "", organization}, fmt::format(R"({{"id":"{}"}})", organization));
+    writer.create({Kind::organization, "", organization}, organization, fmt::format(R"({{"id":"{}"}})", organization));
     for (const std::string& tenant : tenants) {
-      writer.create({Kind::tenant, organization, tenant, tenant},
+      writer.create({Kind::tenant, tenant, tenant}, organization,
                     fmt::format(R"({{"id":"{}","organization_id":"{}"}})", tenant, organization));
     }
   }
@@ -45,7 +44,7 @@ const std::string& founded() {
   return database.name();
 }
 
-server::store::StoredObject locked(Transaction& tx, const ObjectKey& key) {
+server::store::StoredObject locked(Transaction& tx, const ObjectId& key) {
   auto object = server::store::find(tx, key.kind, key.tenant_id, key.id, server::store::Lock::update);
   if (!object) throw std::runtime_error("no such object: " + key.id);
   return *std::move(object);
@@ -55,8 +54,8 @@ server::store::StoredObject locked(Transaction& tx, const ObjectKey& key) {
 
 Store::Store() : database_(founded()) {}
 
-ObjectKey plan_key(std::string_view tenant_id, std::string_view id) {
-  return {Kind::plan, tenant_id == "mill" ? "globex" : "acme", std::string(tenant_id), std::string(id)};
+ObjectId plan_key(std::string_view tenant_id, std::string_view id) {
+  return {Kind::plan, std::string(tenant_id), std::string(id)};
 }
 
 std::string plan_document(std::string_view id, int limit) {
@@ -78,35 +77,37 @@ server::store::Revision Writer::write(const std::function<void(Transaction&, Cha
   return revision;
 }
 
-server::store::Revision Writer::create(const ObjectKey& key, const std::string& document,
-                                       const std::vector<server::store::ExtraColumn>& extra) {
-  return write([&](Transaction& tx, ChangeLog& log) { create_in(tx, log, key, document, extra); });
+server::store::Revision Writer::create(const ObjectId& key, const std::string& organization_id,
+                                       const std::string& document) {
+  return write([&](Transaction& tx, ChangeLog& log) { create_in(tx, log, key, organization_id, document); });
 }
 
-server::store::Revision Writer::update(const ObjectKey& key, const std::string& document) {
+server::store::Revision Writer::create_plan(std::string_view tenant_id, std::string_view id, int limit) {
+  return create(plan_key(tenant_id, id), tenant_id == "mill" ? "globex" : "acme", plan_document(id, limit));
+}
+
+server::store::Revision Writer::update(const ObjectId& key, const std::string& document) {
   return write([&](Transaction& tx, ChangeLog& log) { update_in(tx, log, key, document); });
 }
 
-server::store::Revision Writer::remove(const ObjectKey& key) {
+server::store::Revision Writer::remove(const ObjectId& key) {
   return write([&](Transaction& tx, ChangeLog& log) { remove_in(tx, log, key); });
 }
 
-void create_in(Transaction& tx, ChangeLog& log, const ObjectKey& key, const std::string& document,
-               const std::vector<server::store::ExtraColumn>& extra) {
-  const auto made = server::store::insert(tx, key, document, extra);
-  log.add({.action = "create", .key = key, .version = made.version, .before = {}, .after = document});
+void create_in(Transaction& tx, ChangeLog& log, const ObjectId& key, const std::string& organization_id,
+               const std::string& document) {
+  log.inserted("create", server::store::insert(tx, key, organization_id, document));
 }
 
-void update_in(Transaction& tx, ChangeLog& log, const ObjectKey& key, const std::string& document) {
+void update_in(Transaction& tx, ChangeLog& log, const ObjectId& key, const std::string& document) {
   const auto before = locked(tx, key);
-  const auto after = server::store::update(tx, before, document);
-  log.add({.action = "update", .key = key, .version = after.version, .before = before.document, .after = document});
+  log.updated("update", before, server::store::update(tx, before, document));
 }
 
-void remove_in(Transaction& tx, ChangeLog& log, const ObjectKey& key) {
+void remove_in(Transaction& tx, ChangeLog& log, const ObjectId& key) {
   const auto before = locked(tx, key);
-  server::store::remove(tx, key);
-  log.add({.action = "delete", .key = key, .version = before.version + 1, .before = before.document, .after = {}});
+  server::store::remove(tx, key.view());
+  log.removed("delete", before);
 }
 
 }  // namespace sluice::test

@@ -32,7 +32,7 @@ class Store {
   TestDatabase database_;
 };
 
-server::store::ObjectKey plan_key(std::string_view tenant_id, std::string_view id);
+ObjectId plan_key(std::string_view tenant_id, std::string_view id);
 std::string plan_document(std::string_view id, int limit);
 
 // A connection that writes: each call is one transaction and one revision. Not thread-safe.
@@ -40,10 +40,10 @@ class Writer {
  public:
   explicit Writer(const std::string& url, std::chrono::milliseconds lock_timeout = std::chrono::seconds(30));
 
-  server::store::Revision create(const server::store::ObjectKey& key, const std::string& document,
-                                 const std::vector<server::store::ExtraColumn>& extra = {});
-  server::store::Revision update(const server::store::ObjectKey& key, const std::string& document);
-  server::store::Revision remove(const server::store::ObjectKey& key);
+  server::store::Revision create(const ObjectId& key, const std::string& organization_id, const std::string& document);
+  server::store::Revision create_plan(std::string_view tenant_id, std::string_view id, int limit);
+  server::store::Revision update(const ObjectId& key, const std::string& document);
+  server::store::Revision remove(const ObjectId& key);
 
   // Several changes at once: `change` makes them, and whoever reads along.
   server::store::Revision write(
@@ -56,10 +56,10 @@ class Writer {
 };
 
 // The same inside a transaction; they lock the row.
-void create_in(server::postgres::Transaction& tx, server::store::ChangeLog& log, const server::store::ObjectKey& key,
-               const std::string& document, const std::vector<server::store::ExtraColumn>& extra = {});
-void update_in(server::postgres::Transaction& tx, server::store::ChangeLog& log, const server::store::ObjectKey& key,
+void create_in(server::postgres::Transaction& tx, server::store::ChangeLog& log, const ObjectId& key,
+               const std::string& organization_id, const std::string& document);
+void update_in(server::postgres::Transaction& tx, server::store::ChangeLog& log, const ObjectId& key,
                const std::string& document);
-void remove_in(server::postgres::Transaction& tx, server::store::ChangeLog& log, const server::store::ObjectKey& key);
+void remove_in(server::postgres::Transaction& tx, server::store::ChangeLog& log, const ObjectId& key);
 
 }  // namespace sluice::test

@@ -23,9 +23,9 @@ using server::audit::VerifyReport;
 void write_some(const Store& store) {
   Writer writer(store.url());
   for (const std::string id : {"a", "b", "c"}) {
-    writer.create(plan_key("shop", id), plan_document(id, 1));
+    writer.create_plan("shop", id, 1);
     writer.update(plan_key("shop", id), plan_document(id, 2));
-    writer.create(plan_key("mill", id), plan_document(id, 1));
+    writer.create_plan("mill", id, 1);
   }
   writer.remove(plan_key("shop", "b"));
   writer.remove(plan_key("mill", "b"));
@@ -298,7 +298,7 @@ TEST_CASE("a chain whose hashes were all made anew does not pass through the hea
 TEST_CASE("a trail that grew since its head was saved still passes through it") {
   Tampered trail;
   Writer writer(trail.store.url());
-  writer.create(plan_key("shop", "later"), plan_document("later", 1));
+  writer.create_plan("shop", "later", 1);
   const auto report = verified(trail.store, trail.heads);
   CHECK(report.good());
   CHECK(chain(report, "acme").end.seq == trail.heads.at("acme").seq + 1);

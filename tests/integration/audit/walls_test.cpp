@@ -211,8 +211,8 @@ TEST_CASE("a transaction of one tenant sees and changes nothing of another organ
 TEST_CASE("a transaction of one tenant sees nothing of its organization's other tenants") {
   Store store;  // acme has shop and lab
   Writer writer(store.url());
-  writer.create(plan_key("shop", "p"), plan_document("p", 1));
-  writer.create(plan_key("lab", "p"), plan_document("p", 1));
+  writer.create_plan("shop", "p", 1);
+  writer.create_plan("lab", "p", 1);
   store.tamper(insert("tokens", "acme", "lab", "token-lab"));
   App app(store);
   const Scope shop{.organization = "acme", .tenants = {"shop"}, .actor = "token-shop"};

@@ -170,7 +170,7 @@ TEST_CASE_FIXTURE(Acme, "of the last two platform_admins one stays, also where b
   const std::string waiting =
       "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
   while (execute(waiting) == "0") std::this_thread::yield();
-  store::remove(other, {.kind = Kind::token, .organization_id = {}, .tenant_id = {}, .id = first});
+  store::remove(other, {.kind = Kind::token, .tenant_id = {}, .id = first});
   other.commit();
   asking.join();
   CHECK(answer.status == 409);

@@ -105,7 +105,7 @@ void check_delta(const SyncState& before, const SyncState& after) {
 void fill(Writer& writer, int plans) {
   for (int i = 0; i < plans; ++i) {
     const auto id = fmt::format("p{}", i);
-    writer.create(plan_key("shop", id), plan_document(id, i + 1));
+    writer.create_plan("shop", id, i + 1);
   }
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("the feed hears of every write, in order, and holds what PostgreSQL ho
   for (int i = 0; i < 30; ++i) {
     const auto id = fmt::format("p{}", i % 7);
     if (i < 7) {
-      writer.create(plan_key("shop", id), plan_document(id, i + 1));
+      writer.create_plan("shop", id, i + 1);
     } else if (i % 3 == 0) {
       writer.update(plan_key("shop", id), plan_document(id, i + 1));
     } else {
@@ -182,7 +182,7 @@ TEST_CASE("a connection that was lost is made anew, and nothing is missed") {
                     "'sluice-server' AND datname = '{}' AND query LIKE '%revision%' AND pid <> {}",
                     store.database().name(), writer.connection().backendpid()));
     const auto id = fmt::format("p{}", i);
-    writer.create(plan_key("shop", id), plan_document(id, i + 1));
+    writer.create_plan("shop", id, i + 1);
     check_same(*listener.await(begin + 1 + i), read_now(writer));
   }
   CHECK(listener.feed().statistics().full_reads == 1);
@@ -199,7 +199,7 @@ TEST_CASE("a connection that is lost while a round ends is made anew, and nothin
   });
   const std::int64_t begin = listener.await([](const SyncState&) { return true; })->head().revision;
   Writer writer(store.url());
-  writer.create(plan_key("shop", "p"), plan_document("p", 1));
+  writer.create_plan("shop", "p", 1);
   check_same(*listener.await(begin + 1), read_now(writer));
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("after an older backup was restored the feed is where PostgreSQL is, a
   Writer writer(store.url());
   fill(writer, 3);
   const SyncState older = read_now(writer);
-  writer.create(plan_key("shop", "lost"), plan_document("lost", 9));
+  writer.create_plan("shop", "lost", 9);
   Listener listener(store, 1h);
   const SyncStatePtr before = listener.await(older.head().revision + 1);
   store.tamper(
@@ -220,7 +220,7 @@ TEST_CASE("after an older backup was restored the feed is where PostgreSQL is, a
   check_same(*listener.newest(), older);
   CHECK(listener.newest()->epoch == before->epoch + 1);
   // The same number with another past.
-  writer.create(plan_key("shop", "other"), plan_document("other", 9));
+  writer.create_plan("shop", "other", 9);
   const SyncStatePtr other = listener.await([&](const SyncState& state) {
     return state.epoch > before->epoch && state.head().revision == before->head().revision;
   });
@@ -255,7 +255,7 @@ TEST_CASE("who asks hears of what was written before") {
   Writer writer(store.url());
   for (int i = 0; i < 10; ++i) {
     const auto id = fmt::format("p{}", i);
-    const std::int64_t revision = writer.create(plan_key("shop", id), plan_document(id, i + 1)).number;
+    const std::int64_t revision = writer.create_plan("shop", id, i + 1).number;
     CHECK(listener.poll());
     CHECK(listener.newest()->head().revision >= revision);
   }
