@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "common/domain/identifiers.hpp"
 #include "common/domain/plan.hpp"
@@ -115,10 +116,12 @@ std::vector<json::Field> check_field_rows() {
                     .max = is_cost ? kMaxCost : static_cast<std::int64_t>(kMaxValueBytes),
                     .help = field.help});
   }
-  // Dimensions first, in the order of the enum; then the other fields.
-  std::ranges::stable_sort(rows, {}, [](const json::Field& row) {
-    const CheckField& field = *find_check_field(row.name);
-    return field.kind == Kind::dimension ? static_cast<std::size_t>(field.dimension) : kNamedDimensions;
+  // Dimensions first, in the order of the enum; then the other fields, in the order of the table.
+  std::ranges::sort(rows, {}, [](const json::Field& row) {
+    const CheckField* const field = find_check_field(row.name);
+    const bool is_dimension = field->kind == Kind::dimension;
+    return std::pair(is_dimension ? static_cast<std::size_t>(field->dimension) : kNamedDimensions,
+                     check_field_index(field));
   });
   return rows;
 }
