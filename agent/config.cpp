@@ -50,7 +50,7 @@ void read_counters_login(ConfigReader& reader, Config& config) {
   reader.require_use(kFlag, !reader.value("server").given || reader.value("snapshot-cache").given,
                      "needs a place to keep it; add --snapshot-cache");
   if (!config.redis) return;
-  if (!config.redis->password_file.empty() || !config.redis->endpoint.password.empty()) {
+  if (!config.redis->password_file.empty() || !config.redis->target.password.empty()) {
     reader.fault(kFlag, "conflicts with the password in --counters or --redis-password-file; remove that password");
   }
   if (!config.server || config.server->cache.empty()) return;

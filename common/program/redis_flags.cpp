@@ -14,11 +14,11 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
   const bool tls = url.starts_with("rediss://");
   redis::Options options;
   if (!none) {
-    auto endpoint = redis::parse_endpoint(url);
-    if (endpoint) options.endpoint = *std::move(endpoint);
+    auto target = redis::parse_target(url);
+    if (target) options.target = *std::move(target);
     // The URL may contain a password, so it is not shown.
     else
-      reader.fault_without_value("counters", fmt::format("{}: {}", without.invalid_text, endpoint.error().text));
+      reader.fault_without_value("counters", fmt::format("{}: {}", without.invalid_text, target.error().text));
   }
   options.password_file = reader.file("redis-password-file");
   options.tls_ca_file = reader.file("redis-tls-ca");
@@ -32,7 +32,7 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
   }
   reader.require_use("redis-tls-cert", !options.tls_key_file.empty(), "needs its key; add --redis-tls-key");
   reader.require_use("redis-tls-key", !options.tls_cert_file.empty(), "needs its certificate; add --redis-tls-cert");
-  if (!options.password_file.empty() && !options.endpoint.password.empty()) {
+  if (!options.password_file.empty() && !options.target.password.empty()) {
     reader.fault("redis-password-file",
                  "is a second password; --counters already has one. Remove that one: rediss://USER:@HOST");
   }

@@ -170,7 +170,7 @@ void Client::Impl::arm_deadline_timer(TimePoint now) {
 void Client::Impl::expire(TimePoint now) {
   if (pipeline_.expire(now)) return;
   on_connection_lost(
-      {"timeout", fmt::format("{}: no reply for {} ms", to_string(options_.endpoint), 2 * options_.deadline.count())},
+      {"timeout", fmt::format("{}: no reply for {} ms", to_string(options_.target), 2 * options_.deadline.count())},
       FailureKind::disconnected);
 }
 
@@ -198,7 +198,7 @@ void Client::Impl::start_link_timer(Clock::duration duration, void (Impl::*then)
 }
 
 void Client::Impl::connect_timed_out() {
-  Error error{"timeout", fmt::format("{}: not connected within {} ms ({})", to_string(options_.endpoint),
+  Error error{"timeout", fmt::format("{}: not connected within {} ms ({})", to_string(options_.target),
                                      options_.connect_timeout.count(), connection_->stage())};
   connect_failed(std::move(error));
 }
@@ -243,7 +243,7 @@ void Client::Impl::reconnect() {
   replace_connection();
   schedule_turn();  // reports the failures
   if (observer_.disconnected) {
-    observer_.disconnected({"reconnect", fmt::format("{}: connecting anew", to_string(options_.endpoint))});
+    observer_.disconnected({"reconnect", fmt::format("{}: connecting anew", to_string(options_.target))});
   }
 }
 
@@ -259,7 +259,7 @@ void Client::Impl::on_ready(ServerInfo info) {
 void Client::Impl::on_bytes(std::string_view bytes) {
   Result<> fed = pipeline_.feed(bytes);
   if (fed) return;
-  on_connection_lost({"protocol", fmt::format("{}: {}", to_string(options_.endpoint), fed.error().text)},
+  on_connection_lost({"protocol", fmt::format("{}: {}", to_string(options_.target), fed.error().text)},
                      FailureKind::protocol);
 }
 

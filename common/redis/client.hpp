@@ -18,27 +18,14 @@
 #include "common/base/error.hpp"
 #include "common/redis/command_writer.hpp"
 #include "common/redis/reply.hpp"
+#include "common/redis/target.hpp"
 
 namespace sluice::redis {
 
-// Where and how to connect. parse_endpoint reads redis://[user:pass@]host[:port][/db], rediss://…, unix:PATH[?db=N].
-struct Endpoint {
-  enum class Transport : std::uint8_t { tcp, tls, unix_socket };
-  Transport transport = Transport::tcp;
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 6379;
-  std::string path;  // unix_socket
-  std::string user;  // ACL user; "" is the default user
-  std::string password;
-  std::uint32_t database = 0;
-};
-Result<Endpoint> parse_endpoint(std::string_view url);
-std::string to_string(const Endpoint& endpoint);  // without the password
-
 struct Options {  // all durations > 0
-  Endpoint endpoint;
-  std::string password_file;  // read at each connect; replaces endpoint.password
-  std::string login_file;     // two lines, user and password; read at each connect; replaces both of the endpoint
+  Target target;
+  std::string password_file;  // read at each connect; replaces target.password
+  std::string login_file;     // two lines, user and password; read at each connect; replaces both of the target
   std::string tls_ca_file;    // "": the authorities of the operating system
   std::string tls_cert_file;  // client certificate
   std::string tls_key_file;

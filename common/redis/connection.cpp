@@ -44,7 +44,7 @@ void Connection::close() {
 void Connection::fail(Error error, bool nothing_written) {
   Owner* owner = owner_;
   close();
-  error.text = fmt::format("{}: {}", to_string(options_.endpoint), error.text);
+  error.text = fmt::format("{}: {}", to_string(options_.target), error.text);
   owner->on_lost(std::move(error), nothing_written);
 }
 
@@ -58,22 +58,22 @@ void Connection::begin() {
   Result<Login> login = read_login(options_);
   if (!login) return fail(std::move(login.error()));
   handshake_ = std::make_unique<Handshake>(*login);
-  if (options_.endpoint.transport == Endpoint::Transport::unix_socket) return connect_unix();
-  if (options_.endpoint.transport == Endpoint::Transport::tls) {
+  if (options_.target.transport == Target::Transport::unix_socket) return connect_unix();
+  if (options_.target.transport == Target::Transport::tls) {
     const net::TlsFiles files{options_.tls_ca_file, options_.tls_cert_file, options_.tls_key_file};
     if (Result<> made = net::make_tls(files, tls_); !made) return fail(std::move(made.error()));
   }
   error_code no_address;
-  const auto address = asio::ip::make_address(options_.endpoint.host, no_address);
+  const auto address = asio::ip::make_address(options_.target.host, no_address);
   if (no_address) return resolve();
-  addresses_.emplace_back(address, options_.endpoint.port);
+  addresses_.emplace_back(address, options_.target.port);
   connect_tcp();
 }
 
 void Connection::resolve() {
   stage_ = "looking up the host name";
   resolver_.async_resolve(
-      options_.endpoint.host, std::to_string(options_.endpoint.port), Tcp::resolver::numeric_service,
+      options_.target.host, std::to_string(options_.target.port), Tcp::resolver::numeric_service,
       [self = shared_from_this()](const error_code& error, const Tcp::resolver::results_type& found) {
         if (self->owner_ == nullptr) return;
         if (error || found.empty()) {
@@ -112,7 +112,7 @@ void Connection::connected_tcp() {
 
 void Connection::start_tls() {
   stage_ = "in the TLS handshake";
-  if (Result<> expected = net::expect_host(*stream_.tls(), options_.endpoint.host); !expected) {
+  if (Result<> expected = net::expect_host(*stream_.tls(), options_.target.host); !expected) {
     return fail(std::move(expected.error()));
   }
   stream_.tls()->async_handshake(asio::ssl::stream_base::client, [self = shared_from_this()](const error_code& error) {
@@ -127,7 +127,7 @@ void Connection::start_tls() {
 
 void Connection::connect_unix() {
   stage_ = "connecting";
-  const std::string& path = options_.endpoint.path;
+  const std::string& path = options_.target.path;
   asio::local::stream_protocol::endpoint endpoint;
   if (path.empty() || path.size() > sizeof(sockaddr_un::sun_path) - 1) {  // the constructor would throw
     return fail({"unreachable", "the path of a Unix socket has 1 to 107 bytes"});

@@ -46,9 +46,9 @@ Result<std::string> write_login_file(std::string_view user, std::string_view pas
 }
 
 Result<Login> read_login(const Options& options) {
-  Login login{.user = options.endpoint.user,
-              .password = options.endpoint.password,
-              .database = options.endpoint.database,
+  Login login{.user = options.target.user,
+              .password = options.target.password,
+              .database = options.target.database,
               .client_name = options.client_name};
   if (!options.password_file.empty()) {
     Result<std::string> password = read_password_file(options.password_file);

@@ -10,7 +10,7 @@
 #include "common/http/address.hpp"
 #include "common/http_client/url.hpp"
 #include "common/json/fields.hpp"
-#include "common/redis/client.hpp"
+#include "common/redis/target.hpp"
 
 namespace sluice::server::injector {
 namespace {
@@ -67,10 +67,10 @@ void read_counters(ConfigReader& reader, InjectorOptions& options) {
   if (text.empty()) {
     reader.fault_without_value(kInjectCounters.name, fmt::format("is missing; it {}", kRule));
   } else if (text != "memory") {
-    const auto endpoint = redis::parse_endpoint(text);
-    if (!endpoint || endpoint->transport == redis::Endpoint::Transport::unix_socket) {
+    const auto target = redis::parse_target(text);
+    if (!target || target->transport == redis::Target::Transport::unix_socket) {
       reader.fault_without_value(kInjectCounters.name, kRule);
-    } else if (!endpoint->password.empty()) {
+    } else if (!target->password.empty()) {
       reader.fault_without_value(
           kInjectCounters.name,
           "holds a password, which every pod would show; leave it out: agents get theirs from the "

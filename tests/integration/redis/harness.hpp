@@ -108,7 +108,7 @@ struct Rig {
 // The sanitizers and a busy machine slow us down: ordinary commands get a deadline that only a dead server misses.
 inline Options options_for(const std::string& url, std::chrono::milliseconds deadline = 2000ms) {
   Options options;
-  options.endpoint = *parse_endpoint(url);
+  options.target = *parse_target(url);
   options.deadline = deadline;
   return options;
 }

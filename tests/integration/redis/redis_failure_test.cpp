@@ -172,7 +172,7 @@ TEST_CASE("a Unix socket and a host name that do not exist are told as such") {
   CHECK((unknown.failures[0].code == "resolve" || unknown.failures[0].code == "timeout"));
 
   Options too_long = options_for("unix:/x");
-  too_long.endpoint.path = std::string(200, 'x');
+  too_long.target.path = std::string(200, 'x');
   Rig refused(too_long);
   refused.client.start();
   REQUIRE(run_until(refused.context, [&] { return !refused.failures.empty(); }));

@@ -70,7 +70,7 @@ TEST_CASE("the password file is read at each connect: missing, empty, wrong, the
   RedisServer server({.config = {"requirepass hunter2"}});
   TemporaryFolder folder;
   Options options = options_for(server.tcp_url());
-  options.endpoint.password = "overridden by the file";
+  options.target.password = "overridden by the file";
   options.password_file = (folder.path() / "password").string();
   Rig rig(options);
   const auto next_failure = [&] {

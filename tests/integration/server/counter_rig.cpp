@@ -24,7 +24,7 @@ constexpr std::string_view kLimits =
 // The sanitizers and a busy machine slow us down: a deadline that only a dead server misses.
 redis::Options redis_options(const std::string& url) {
   redis::Options options;
-  options.endpoint = *redis::parse_endpoint(url);
+  options.target = *redis::parse_target(url);
   options.deadline = 1s;
   options.backoff_max = 200ms;
   return options;

@@ -23,7 +23,7 @@ TEST_CASE("Without flags the documented defaults hold") {
   CHECK(config.policies_file.empty());
   CHECK_FALSE(config.allow_without_snapshot);
   REQUIRE(config.redis.has_value());
-  CHECK(redis::to_string(config.redis->endpoint) == "redis://127.0.0.1:6379/0");
+  CHECK(redis::to_string(config.redis->target) == "redis://127.0.0.1:6379/0");
   CHECK(config.redis->deadline == 25ms);
   CHECK(config.redis->password_file.empty());
   CHECK(config.listen == "127.0.0.1:8088");
@@ -82,7 +82,7 @@ TEST_CASE("Every flag arrives in the configuration") {
   CHECK(config.command == Command::run);
   CHECK(config.policies_file == file);
   REQUIRE(config.redis.has_value());
-  CHECK(redis::to_string(config.redis->endpoint) == "rediss://me@redis.test:6380/3");
+  CHECK(redis::to_string(config.redis->target) == "rediss://me@redis.test:6380/3");
   CHECK(config.redis->password_file == folder.path("password"));
   CHECK(config.redis->tls_ca_file == folder.path("ca.pem"));
   CHECK(config.redis->tls_cert_file == folder.path("cert.pem"));
@@ -106,8 +106,8 @@ TEST_CASE("Every flag arrives in the configuration") {
 
 TEST_CASE("Counters live in memory only where memory is asked for") {
   CHECK_FALSE(good({"--counters", "memory"}).redis.has_value());
-  CHECK(good({"--counters", "unix:/run/redis.sock?db=2"}).redis->endpoint.path == "/run/redis.sock");
-  CHECK(good({"--counters", "redis://u:p%40ss@h"}).redis->endpoint.password == "p@ss");
+  CHECK(good({"--counters", "unix:/run/redis.sock?db=2"}).redis->target.path == "/run/redis.sock");
+  CHECK(good({"--counters", "redis://u:p%40ss@h"}).redis->target.password == "p@ss");
   for (const std::string counters : {"Memory", "mem", "127.0.0.1:6379", "http://h", "redis://"}) {
     CAPTURE(counters);
     CHECK(mentions(only_fault("--counters", {"--counters", counters}), "must be memory or the URL of a Redis"));

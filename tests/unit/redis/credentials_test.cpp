@@ -38,9 +38,9 @@ std::string error_of(const std::string& file) {
 TEST_CASE("a login file replaces the user and the password of the URL") {
   const Folder folder;
   Options options;
-  options.endpoint.user = "from-url";
-  options.endpoint.password = "from-url";
-  options.endpoint.database = 3;
+  options.target.user = "from-url";
+  options.target.password = "from-url";
+  options.target.database = 3;
   options.login_file = folder.write(*write_login_file("agent", "s3cret: with spaces "));
   const auto login = read_login(options);
   REQUIRE(login);

@@ -2,28 +2,28 @@
 
 #include <string>
 
-#include "common/redis/client.hpp"
+#include "common/redis/target.hpp"
 
 namespace sluice::redis {
 namespace {
 
-using Transport = Endpoint::Transport;
+using Transport = Target::Transport;
 
-Endpoint parsed(std::string_view url) {
-  const Result<Endpoint> endpoint = parse_endpoint(url);
-  REQUIRE_MESSAGE(endpoint, url);
-  return *endpoint;
+Target parsed(std::string_view url) {
+  const Result<Target> target = parse_target(url);
+  REQUIRE_MESSAGE(target, url);
+  return *target;
 }
 
 std::string fault(std::string_view url) {
-  const Result<Endpoint> endpoint = parse_endpoint(url);
-  if (endpoint) return "";
-  CHECK(endpoint.error().code == "invalid_url");
-  return endpoint.error().text;
+  const Result<Target> target = parse_target(url);
+  if (target) return "";
+  CHECK(target.error().code == "invalid_url");
+  return target.error().text;
 }
 
 TEST_CASE("a URL says host, port and database, with defaults") {
-  const Endpoint plain = parsed("redis://cache.example");
+  const Target plain = parsed("redis://cache.example");
   CHECK(plain.transport == Transport::tcp);
   CHECK(plain.host == "cache.example");
   CHECK(plain.port == 6379);
@@ -31,7 +31,7 @@ TEST_CASE("a URL says host, port and database, with defaults") {
   CHECK(plain.user.empty());
   CHECK(plain.password.empty());
 
-  const Endpoint full = parsed("rediss://ann:secret@10.0.0.1:7000/12");
+  const Target full = parsed("rediss://ann:secret@10.0.0.1:7000/12");
   CHECK(full.transport == Transport::tls);
   CHECK(full.host == "10.0.0.1");
   CHECK(full.port == 7000);
@@ -44,9 +44,9 @@ TEST_CASE("a URL says host, port and database, with defaults") {
 }
 
 TEST_CASE("user and password are percent-decoded") {
-  const Endpoint endpoint = parsed("redis://a%40b:p%2F%3a%25%00%ff@h");
-  CHECK(endpoint.user == "a@b");
-  CHECK(endpoint.password == std::string("p/:%\0\xff", 6));
+  const Target target = parsed("redis://a%40b:p%2F%3a%25%00%ff@h");
+  CHECK(target.user == "a@b");
+  CHECK(target.password == std::string("p/:%\0\xff", 6));
   CHECK(parsed("redis://:only@h").user.empty());
   CHECK(parsed("redis://:only@h").password == "only");
   CHECK(parsed("redis://ann:@h").user == "ann");
@@ -54,11 +54,11 @@ TEST_CASE("user and password are percent-decoded") {
 }
 
 TEST_CASE("an IPv6 address stands in brackets") {
-  const Endpoint endpoint = parsed("redis://[2001:db8::1]:6380/1");
-  CHECK(endpoint.host == "2001:db8::1");
-  CHECK(endpoint.port == 6380);
+  const Target target = parsed("redis://[2001:db8::1]:6380/1");
+  CHECK(target.host == "2001:db8::1");
+  CHECK(target.port == 6380);
   CHECK(parsed("redis://[::1]").port == 6379);
-  CHECK(to_string(endpoint) == "redis://[2001:db8::1]:6380/1");
+  CHECK(to_string(target) == "redis://[2001:db8::1]:6380/1");
 }
 
 TEST_CASE("unix: names a path and perhaps a database") {
