@@ -15,9 +15,8 @@ constexpr std::size_t kMaxDetailBytes = 300;  // of the server's text in an erro
 // Returns the `detail` of a problem document, or "".
 std::string detail_of(const http_client::Response& response) {
   json::Tree tree;
-  const auto document = tree.parse(response.body);
-  const json::Value* detail = document ? document->find("detail") : nullptr;
-  return detail && detail->type() == json::Type::string ? std::string(detail->text().substr(0, kMaxDetailBytes)) : "";
+  const json::Value document = tree.parse(response.body).value_or(json::Value());
+  return std::string(document.text_of("detail").substr(0, kMaxDetailBytes));
 }
 
 std::uint64_t random_seed() {

@@ -37,19 +37,15 @@ Result<> replace_file(const std::string& path, const std::string& text) {
   return failure("login_file", fmt::format("{} cannot be written: {}", path, std::strerror(error)));
 }
 
-std::optional<std::string> text_member(const json::Value& object, std::string_view name) {
-  const json::Value* const found = object.find(name);
-  if (found == nullptr || found->type() != json::Type::string) return std::nullopt;
-  return std::string(found->text());
-}
-
 Result<std::string> login_of(const http_client::Response& answer) {
   json::Tree tree;
-  const auto document = tree.parse(answer.body);
-  const auto user = document ? text_member(*document, "username") : std::nullopt;
-  const auto password = document ? text_member(*document, "password") : std::nullopt;
-  if (!user || !password) return failure("reply", "the server's answer has no username and password");
-  return redis::write_login_file(*user, *password);
+  const json::Value document = tree.parse(answer.body).value_or(json::Value());
+  const json::Value user = document.get("username");  // "" is Redis' default user
+  const json::Value password = document.get("password");
+  if (user.type() != json::Type::string || password.type() != json::Type::string) {
+    return failure("reply", "the server's answer has no username and password");
+  }
+  return redis::write_login_file(user.text(), password.text());
 }
 
 }  // namespace

@@ -45,8 +45,12 @@ class Value {
   std::span<Member> members() const;
   // The value of a member; nullptr if there is no such member, or if this is not an object.
   const Value* find(std::string_view name) const;
-  // The text of a member; "" if there is no such member, or if it is not a string.
+  // The same, with a null value for what find() does not find: for members of members.
+  Value get(std::string_view name) const;
+  // The value of a member by its type; "", no items or false if there is no such member, or if it has another type.
   std::string_view text_of(std::string_view name) const;
+  std::span<Value> items_of(std::string_view name) const;
+  bool is_true(std::string_view name) const;
 
  private:
   Type type_ = Type::null;
@@ -75,9 +79,24 @@ inline const Value* Value::find(std::string_view name) const {
   return nullptr;
 }
 
-inline std::string_view Value::text_of(std::string_view name) const {
+inline Value Value::get(std::string_view name) const {
   const Value* const found = find(name);
-  return found != nullptr && found->type_ == Type::string ? found->text() : std::string_view();
+  return found != nullptr ? *found : Value();
+}
+
+inline std::string_view Value::text_of(std::string_view name) const {
+  const Value found = get(name);
+  return found.type_ == Type::string ? found.text() : std::string_view();
+}
+
+inline std::span<Value> Value::items_of(std::string_view name) const {
+  const Value found = get(name);
+  return found.type_ == Type::array ? found.items() : std::span<Value>();
+}
+
+inline bool Value::is_true(std::string_view name) const {
+  const Value found = get(name);
+  return found.type_ == Type::boolean && found.boolean();
 }
 
 // Owns the memory of the documents it parsed and of the values that string() and object() made.

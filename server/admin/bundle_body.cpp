@@ -44,11 +44,9 @@ json::Value BundleBody::parse(json::Tree& tree) {
 void BundleBody::note_lists(const json::Value& document) {
   for (const Kind kind : kAllKinds) {
     if (!info(kind).in_bundle) continue;
-    const json::Value* const list = document.find(info(kind).plural);
-    listed_[static_cast<std::size_t>(kind)] = list != nullptr && list->type() == json::Type::array;
+    listed_[static_cast<std::size_t>(kind)] = document.get(info(kind).plural).type() == json::Type::array;
   }
-  const json::Value* const mode = document.find("mode");
-  has_mode_ = mode != nullptr && mode->type() != json::Type::null;
+  has_mode_ = document.get("mode").type() != json::Type::null;
 }
 
 void BundleBody::locate(Faults& faults) const {

@@ -55,8 +55,8 @@ std::string bundle_text(postgres::Transaction& tx, const BundlePart& part) {
   std::string out = R"({"format":"sluice/v1")";
   json::Tree tree;
   const auto settings = store::find(tx, Kind::setting, "", "global");
-  const auto global = tree.parse(settings ? std::string_view(settings->document) : std::string_view("{}"));
-  const std::string_view mode = global ? global->text_of("mode") : std::string_view();
+  const json::Value global = tree.parse(settings ? settings->document : "{}").value_or(json::Value());
+  const std::string_view mode = global.text_of("mode");
   if (!mode.empty() && mode != "enforce") out += fmt::format(R"(,"mode":"{}")", mode);
   for (const Kind kind : kAllKinds) {
     const bool wanted = kind == Kind::key ? part.keys : kind == Kind::override_ ? part.overrides : true;

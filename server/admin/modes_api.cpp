@@ -20,8 +20,8 @@ constexpr std::string_view kGlobal = "global";
 
 Mode mode_of(const store::StoredObject& object) {
   json::Tree tree;
-  const auto document = tree.parse(object.document);
-  return document ? mode_from(document->text_of("mode")).value_or(Mode::enforce) : Mode::enforce;
+  const json::Value document = tree.parse(object.document).value_or(json::Value());
+  return mode_from(document.text_of("mode")).value_or(Mode::enforce);
 }
 
 store::StoredObject global_setting(Context& context, store::Lock lock) {

@@ -31,10 +31,9 @@ void check_places(postgres::Transaction& tx, const json::Value& body, std::strin
                   const std::vector<std::string>& tenant_ids, Faults& faults) {
   const auto found = organizations_of(tx, tenant_ids);
   if (organization_id.empty() && !found.empty()) organization_id = found.begin()->second;
-  const json::Value* const given = body.find("tenant_ids");
-  const bool is_list = given != nullptr && given->type() == json::Type::array;
-  for (std::size_t i = 0; is_list && i < given->items().size(); ++i) {
-    const json::Value& item = given->items()[i];
+  const auto given = body.items_of("tenant_ids");
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const json::Value& item = given[i];
     if (item.type() != json::Type::string || !is_id(item.text())) continue;  // the body's reader has reported it
     const auto tenant = found.find(item.text());
     if (tenant != found.end() && tenant->second == organization_id) continue;

@@ -107,9 +107,7 @@ RulesPtr RulesBuilder::build(std::int64_t now_us, std::span<const RulesPtr> know
 
 std::string member_of(const std::string& document, std::string_view name) {
   json::Tree tree;
-  const auto value = tree.parse(document);
-  const json::Value* const found = value ? value->find(name) : nullptr;
-  return found != nullptr && found->type() == json::Type::string ? std::string(found->text()) : std::string();
+  return std::string(tree.parse(document).value_or(json::Value()).text_of(name));
 }
 
 std::string identity_text(const Override& item) {

@@ -18,26 +18,18 @@ constexpr std::string_view kAccount = "system:serviceaccount:";
 Review bad(std::string why) { return {.outcome = Review::Outcome::bad, .pod = {}, .why = std::move(why)}; }
 Review away(std::string why) { return {.outcome = Review::Outcome::away, .pod = {}, .why = std::move(why)}; }
 
-const json::Value* at(const json::Value* value, std::string_view name) { return value ? value->find(name) : nullptr; }
-
-std::string_view text(const json::Value* value) {
-  return value != nullptr && value->type() == json::Type::string ? value->text() : std::string_view();
+std::string_view text(const json::Value& value) {
+  return value.type() == json::Type::string ? value.text() : std::string_view();
 }
 
-bool is_true(const json::Value* value) {
-  return value != nullptr && value->type() == json::Type::boolean && value->boolean();
-}
-
-bool holds(const json::Value* list, std::string_view wanted) {
-  return list != nullptr && list->type() == json::Type::array &&
-         std::ranges::any_of(list->items(), [&](const json::Value& item) { return text(&item) == wanted; });
+bool holds(std::span<const json::Value> list, std::string_view wanted) {
+  return std::ranges::find(list, wanted, text) != list.end();
 }
 
 // The first value of a field of `extra`, or "".
-std::string_view extra(const json::Value* user, std::string_view name) {
-  const json::Value* const list = at(at(user, "extra"), name);
-  if (list == nullptr || list->type() != json::Type::array || list->items().empty()) return {};
-  return text(&list->items().front());
+std::string_view extra(const json::Value& user, std::string_view name) {
+  const auto list = user.get("extra").items_of(name);
+  return list.empty() ? std::string_view() : text(list.front());
 }
 
 // "system:serviceaccount:shop:default"
@@ -51,18 +43,18 @@ bool read_account(std::string_view user, PodIdentity& pod) {
   return true;
 }
 
-Review judge_status(const json::Value* status, std::string_view audience) {
-  const json::Value* const user = at(status, "user");
-  if (!is_true(at(status, "authenticated"))) {
-    const std::string_view error = text(at(status, "error")).substr(0, kMaxQuoted);
+Review judge_status(const json::Value& status, std::string_view audience) {
+  const json::Value user = status.get("user");
+  if (!status.is_true("authenticated")) {
+    const std::string_view error = status.text_of("error").substr(0, kMaxQuoted);
     return bad(fmt::format("Kubernetes does not accept this token{}{}", error.empty() ? "" : ": ", error));
   }
   // An API server that ignores audiences would accept tokens made for other services.
-  if (!holds(at(status, "audiences"), audience)) {
+  if (!holds(status.items_of("audiences"), audience)) {
     return bad(fmt::format("Kubernetes has not checked that this token is for the audience {}", quoted(audience)));
   }
   Review review{.outcome = Review::Outcome::good, .pod = {}, .why = {}};
-  const std::string_view name = text(at(user, "username"));
+  const std::string_view name = user.text_of("username");
   if (!read_account(name, review.pod)) {
     return bad(fmt::format("this token belongs to {}, not to a service account", quoted(name.substr(0, kMaxQuoted))));
   }
@@ -101,11 +93,8 @@ Review judge_token_review(const Result<kubernetes::ApiResponse>& answer, std::st
         fmt::format("Kubernetes did not review the token: {}", kubernetes::complaint(*answer).substr(0, kMaxQuoted)));
   }
   json::Tree tree;
-  const auto document = tree.parse(answer->body);
-  const json::Value* const status = document ? document->find("status") : nullptr;
-  if (status == nullptr || status->type() != json::Type::object) {
-    return away("the answer of Kubernetes is not a TokenReview");
-  }
+  const json::Value status = tree.parse(answer->body).value_or(json::Value()).get("status");
+  if (status.type() != json::Type::object) return away("the answer of Kubernetes is not a TokenReview");
   return judge_status(status, audience);
 }
 

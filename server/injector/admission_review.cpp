@@ -37,7 +37,7 @@ MaybeError find_duplicate(const json::Value& object, std::string_view what) {
 
 // Returns the text of a required field.
 Result<std::string_view> text_of(const json::Value& object, std::string_view name, std::string_view pointer) {
-  const json::Value* const found = member(&object, name);
+  const json::Value* const found = member(object, name);
   if (found == nullptr) return failure("malformed", fmt::format("{} is missing", pointer));
   if (found->type() != json::Type::string) {
     return failure("malformed", json::wrong_type_text(pointer, *found, "a string"));
@@ -65,13 +65,13 @@ MaybeError check_envelope(const json::Value& root) {
 }
 
 MaybeError check_kind(const json::Value& request) {
-  const json::Value* const kind = member(&request, "kind");
-  if (kind == nullptr || kind->type() != json::Type::object) {
+  const json::Value kind = request.get("kind");
+  if (kind.type() != json::Type::object) {
     return malformed("/request/kind is missing, or no object with group, version and kind");
   }
-  const std::string_view group = text_member(kind, "group");
-  const std::string_view version = text_member(kind, "version");
-  const std::string_view name = text_member(kind, "kind");
+  const std::string_view group = kind.text_of("group");
+  const std::string_view version = kind.text_of("version");
+  const std::string_view name = kind.text_of("kind");
   if (group.empty() && version == "v1" && name == "Pod") return std::nullopt;
   return Error{"wrong_kind", fmt::format("/request/kind is {} of {}, and this webhook is for Pods of v1: its rules "
                                          "must name pods only",
@@ -101,13 +101,13 @@ MaybeError read_operation(const json::Value& request, AdmissionRequest& out) {
 }
 
 MaybeError read_optional(const json::Value& request, AdmissionRequest& out) {
-  if (const json::Value* const dry_run = member(&request, "dryRun")) {
+  if (const json::Value* const dry_run = member(request, "dryRun")) {
     if (dry_run->type() != json::Type::boolean) {
       return malformed(json::wrong_type_text("/request/dryRun", *dry_run, "true or false"));
     }
     out.dry_run = dry_run->boolean();
   }
-  if (const json::Value* const subresource = member(&request, "subResource")) {
+  if (const json::Value* const subresource = member(request, "subResource")) {
     if (subresource->type() != json::Type::string) {
       return malformed(json::wrong_type_text("/request/subResource", *subresource, "a string"));
     }
@@ -118,7 +118,7 @@ MaybeError read_optional(const json::Value& request, AdmissionRequest& out) {
 
 // A list that the injector patches must be a list of objects.
 MaybeError check_list(const json::Value& object, std::string_view name, std::string_view at) {
-  const json::Value* const list = member(&object, name);
+  const json::Value* const list = member(object, name);
   if (list == nullptr) return std::nullopt;
   if (list->type() != json::Type::array)
     return malformed(json::wrong_type_text(fmt::format("{}/{}", at, name), *list, "a list"));
@@ -128,7 +128,7 @@ MaybeError check_list(const json::Value& object, std::string_view name, std::str
   return std::nullopt;
 }
 
-MaybeError check_object(const json::Value* parent, std::string_view name, std::string_view at, bool required) {
+MaybeError check_object(const json::Value& parent, std::string_view name, std::string_view at, bool required) {
   const json::Value* const found = member(parent, name);
   if (found == nullptr && !required) return std::nullopt;
   if (found != nullptr && found->type() == json::Type::object) return std::nullopt;
@@ -138,7 +138,7 @@ MaybeError check_object(const json::Value* parent, std::string_view name, std::s
 MaybeError check_containers(const json::Value& spec, std::string_view kind) {
   const std::string at = "/request/object/spec";
   if (auto wrong = check_list(spec, kind, at)) return wrong;
-  for (const json::Value& container : items(&spec, kind)) {
+  for (const json::Value& container : spec.items_of(kind)) {
     for (const std::string_view list : {"env", "volumeMounts", "ports"}) {
       if (auto wrong = check_list(container, list, fmt::format("{}/{}/…", at, kind))) return wrong;
     }
@@ -148,15 +148,15 @@ MaybeError check_containers(const json::Value& spec, std::string_view kind) {
 
 MaybeError read_pod(const json::Value& request, AdmissionRequest& out) {
   constexpr std::string_view kAt = "/request/object";
-  const json::Value* const pod = member(&request, "object");
+  const json::Value* const pod = member(request, "object");
   if (pod == nullptr) return malformed("/request/object is missing: a CREATE has the pod there");
   for (const std::string_view part : {"metadata", "spec"}) {
-    if (auto wrong = check_object(pod, part, kAt, true)) return wrong;
+    if (auto wrong = check_object(*pod, part, kAt, true)) return wrong;
   }
   for (const std::string_view part : {"annotations", "labels"}) {
-    if (auto wrong = check_object(member(pod, "metadata"), part, "/request/object/metadata", false)) return wrong;
+    if (auto wrong = check_object(pod->get("metadata"), part, "/request/object/metadata", false)) return wrong;
   }
-  const json::Value& spec = *member(pod, "spec");
+  const json::Value spec = pod->get("spec");
   for (const std::string_view kind : {"containers", "initContainers"}) {
     if (auto wrong = check_containers(spec, kind)) return wrong;
   }
@@ -167,21 +167,19 @@ MaybeError read_pod(const json::Value& request, AdmissionRequest& out) {
 
 MaybeError read_request(const json::Value& root, AdmissionRequest& out) {
   if (auto wrong = check_envelope(root)) return wrong;
-  const json::Value* const request = member(&root, "request");
-  if (request == nullptr || request->type() != json::Type::object) {
-    return malformed("/request is missing, or no object");
-  }
-  if (auto twice = find_duplicate(*request, "/request")) return twice;
+  const json::Value request = root.get("request");
+  if (request.type() != json::Type::object) return malformed("/request is missing, or no object");
+  if (auto twice = find_duplicate(request, "/request")) return twice;
   for (const auto read : {read_uid, read_operation, read_optional}) {
-    if (auto wrong = read(*request, out)) return wrong;
+    if (auto wrong = read(request, out)) return wrong;
   }
-  if (auto wrong = check_kind(*request)) return wrong;
-  const auto space = text_of(*request, "namespace", "/request/namespace");
+  if (auto wrong = check_kind(request)) return wrong;
+  const auto space = text_of(request, "namespace", "/request/namespace");
   if (!space) return space.error();
   if (space->empty()) return malformed("/request/namespace is empty: every pod is in one");
   out.namespace_ = *space;
   const bool creates = out.operation == Operation::create && out.subresource.empty();
-  return creates ? read_pod(*request, out) : std::nullopt;
+  return creates ? read_pod(request, out) : std::nullopt;
 }
 
 }  // namespace

@@ -29,12 +29,12 @@ enum class Folder : std::uint8_t { missing, mounted, taken, unreachable };
 
 Folder find_folder(const json::Value& container) {
   Folder found = Folder::missing;
-  for (const json::Value& mount : items(&container, "volumeMounts")) {
-    const std::string_view path = without_slash(text_member(&mount, "mountPath"));
+  for (const json::Value& mount : container.items_of("volumeMounts")) {
+    const std::string_view path = without_slash(mount.text_of("mountPath"));
     if (path == kSocketFolder) {
-      return text_member(&mount, "name") == kSocketVolume ? Folder::mounted : Folder::taken;
+      return mount.text_of("name") == kSocketVolume ? Folder::mounted : Folder::taken;
     }
-    if (is_true(&mount, "readOnly") && std::ranges::find(kAbove, path) != kAbove.end()) found = Folder::unreachable;
+    if (mount.is_true("readOnly") && std::ranges::find(kAbove, path) != kAbove.end()) found = Folder::unreachable;
   }
   return found;
 }
@@ -61,11 +61,11 @@ std::string socket_mount() {
 
 void add_variables(json::Patch& patch, std::string_view at, const json::Value& container, bool with_socket) {
   const std::string pointer = json::pointer_to(at, "env");
-  const auto there = items(&container, "env");
+  const auto there = container.items_of("env");
   std::vector<std::string> missing;  // in reverse order, because each is inserted at the front
   if (with_socket && !find_item(there, "name", "SLUICE_SOCKET")) missing.push_back(variable("SLUICE_SOCKET", kSocket));
   if (!find_item(there, "name", "SLUICE_URL")) missing.push_back(variable("SLUICE_URL", kUrl));
-  bool list = member(&container, "env") != nullptr;
+  bool list = member(container, "env") != nullptr;
   for (const std::string& one : missing) {
     if (list) {
       patch.add(json::pointer_to(pointer, std::size_t{0}), one);
@@ -82,7 +82,7 @@ void patch_container(json::Patch& patch, std::string_view at, const json::Value&
                      std::vector<std::string>& warnings) {
   const Folder folder = find_folder(container);
   if (folder == Folder::missing) {
-    const bool list = member(&container, "volumeMounts") != nullptr;
+    const bool list = member(container, "volumeMounts") != nullptr;
     const std::string pointer = json::pointer_to(at, "volumeMounts");
     if (list)
       patch.add(json::pointer_to(pointer, "-"), socket_mount());
@@ -90,7 +90,7 @@ void patch_container(json::Patch& patch, std::string_view at, const json::Value&
       patch.add(pointer, '[' + socket_mount() + ']');
   } else if (folder != Folder::mounted) {
     warnings.push_back(fmt::format("container {} {}: it gets no socket of the agent and must use {}",
-                                   quoted(text_member(&container, "name")),
+                                   quoted(container.text_of("name")),
                                    folder == Folder::taken ? "has something else at /var/run/sluice"
                                                            : "mounts a folder above /var/run/sluice read-only",
                                    kUrl));

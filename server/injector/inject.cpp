@@ -54,7 +54,7 @@ class Annotations {
  private:
   void make_list() {
     if (list_) return;
-    if (pod_.metadata() == nullptr) patch_.add("/metadata", "{}");
+    if (pod_.metadata().type() == json::Type::null) patch_.add("/metadata", "{}");
     patch_.add(kAnnotations, "{}");
     list_ = true;
   }

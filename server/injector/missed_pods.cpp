@@ -96,10 +96,10 @@ bool MissedPods::read(List list, std::string_view body) {
   json::Tree tree;
   const auto root = tree.parse(body);
   if (!root || root->find("items") == nullptr) return false;
-  continue_ = text_member(member(&*root, "metadata"), "continue");
-  for (const json::Value& item : items(&*root, "items")) {
+  continue_ = root->get("metadata").text_of("continue");
+  for (const json::Value& item : root->items_of("items")) {
     if (list == List::namespaces) {
-      namespaces_.emplace_back(text_member(member(&item, "metadata"), "name"));
+      namespaces_.emplace_back(item.get("metadata").text_of("name"));
     } else {
       read_pod(item);
     }
@@ -108,11 +108,11 @@ bool MissedPods::read(List list, std::string_view body) {
 }
 
 void MissedPods::read_pod(const json::Value& pod) {
-  const json::Value* const metadata = member(&pod, "metadata");
+  const json::Value metadata = pod.get("metadata");
   if (member(metadata, "deletionTimestamp") != nullptr || !lacks_sidecar(pod, namespaces_.back(), settings_)) return;
   found_.push_back({.namespace_ = namespaces_.back(),
-                    .name = std::string(text_member(metadata, "name")),
-                    .uid = std::string(text_member(metadata, "uid"))});
+                    .name = std::string(metadata.text_of("name")),
+                    .uid = std::string(metadata.text_of("uid"))});
 }
 
 void MissedPods::next() { return namespaces_.empty() ? finish() : ask(List::pods); }

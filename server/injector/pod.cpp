@@ -6,30 +6,15 @@
 
 namespace sluice::server::injector {
 
-const json::Value* member(const json::Value* object, std::string_view name) {
-  if (object == nullptr) return nullptr;
-  const json::Value* const found = object->find(name);
+const json::Value* member(const json::Value& object, std::string_view name) {
+  const json::Value* const found = object.find(name);
   return found != nullptr && found->type() != json::Type::null ? found : nullptr;
 }
 
-std::string_view text_member(const json::Value* object, std::string_view name) {
-  return object != nullptr ? object->text_of(name) : std::string_view();
-}
-
-std::span<json::Value> items(const json::Value* object, std::string_view name) {
-  const json::Value* const found = member(object, name);
-  return found != nullptr && found->type() == json::Type::array ? found->items() : std::span<json::Value>();
-}
-
-bool is_true(const json::Value* object, std::string_view name) {
-  const json::Value* const found = member(object, name);
-  return found != nullptr && found->type() == json::Type::boolean && found->boolean();
-}
-
-std::optional<std::int64_t> integer_member(const json::Value* object, std::string_view name) {
-  const json::Value* const found = member(object, name);
-  if (found == nullptr || found->type() != json::Type::number) return std::nullopt;
-  const std::string_view text = found->text();
+std::optional<std::int64_t> integer_member(const json::Value& object, std::string_view name) {
+  const json::Value found = object.get(name);
+  if (found.type() != json::Type::number) return std::nullopt;
+  const std::string_view text = found.text();
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -38,14 +23,14 @@ std::optional<std::int64_t> integer_member(const json::Value* object, std::strin
 
 std::optional<std::size_t> find_item(std::span<const json::Value> list, std::string_view key, std::string_view value) {
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (text_member(&list[i], key) == value) return i;
+    if (list[i].text_of(key) == value) return i;
   }
   return std::nullopt;
 }
 
 std::string_view Pod::name() const {
-  const std::string_view name = text_member(metadata_, "name");
-  return name.empty() ? text_member(metadata_, "generateName") : name;
+  const std::string_view name = metadata_.text_of("name");
+  return name.empty() ? metadata_.text_of("generateName") : name;
 }
 
 std::optional<std::size_t> Pod::sidecar() const {

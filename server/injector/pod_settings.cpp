@@ -44,16 +44,16 @@ void keep_amounts(const SidecarSettings& from, SidecarSettings& to) {
 }  // namespace
 
 bool has_pod_resources(const Pod& pod) {
-  const json::Value* const resources = member(pod.spec(), "resources");
+  const json::Value resources = pod.spec().get("resources");
   return member(resources, "requests") != nullptr || member(resources, "limits") != nullptr;
 }
 
 SidecarSettings read_pod_settings(const Pod& pod, const SidecarSettings& defaults, std::vector<std::string>& warnings) {
   SidecarSettings settings = defaults;
-  const json::Value* const annotations = member(pod.metadata(), "annotations");
-  if (annotations == nullptr || annotations->type() != json::Type::object) return settings;
+  const json::Value annotations = pod.metadata().get("annotations");
+  if (annotations.type() != json::Type::object) return settings;
   bool amounts = false;
-  for (const json::Member& annotation : annotations->members()) {
+  for (const json::Member& annotation : annotations.members()) {
     const std::string_view name = annotation.name;
     if (!name.starts_with(kPrefix) || std::ranges::find(kReserved, name) != kReserved.end()) continue;
     amounts = amounts || is_amount(name.substr(kPrefix.size()));

@@ -34,8 +34,8 @@ void patch_shared(json::Patch& patch, const std::string& at, const json::Value& 
                   const SharedList& list) {
   std::vector<const json::Value*> ours;
   std::vector<const json::Value*> others;
-  for (const json::Value& item : items(&actual, list.name)) (list.is_ours(item) ? ours : others).push_back(&item);
-  const auto wanted_items = items(&wanted, list.name);
+  for (const json::Value& item : actual.items_of(list.name)) (list.is_ours(item) ? ours : others).push_back(&item);
+  const auto wanted_items = wanted.items_of(list.name);
   const bool good = std::ranges::equal(
       ours, wanted_items, [](const json::Value* there, const json::Value& wish) { return json::covers(*there, wish); });
   if (good) return;
@@ -46,10 +46,10 @@ void patch_shared(json::Patch& patch, const std::string& at, const json::Value& 
 }
 
 void update_sidecar(json::Patch& patch, const std::string& at, const json::Value& actual, const json::Value& wanted) {
-  const auto is_our_variable = [](const json::Value& item) { return is_own_variable(text_member(&item, "name")); };
-  const auto wanted_mounts = items(&wanted, "volumeMounts");
+  const auto is_our_variable = [](const json::Value& item) { return is_own_variable(item.text_of("name")); };
+  const auto wanted_mounts = wanted.items_of("volumeMounts");
   const auto is_our_mount = [&](const json::Value& item) {
-    return find_item(wanted_mounts, "mountPath", text_member(&item, "mountPath")).has_value();
+    return find_item(wanted_mounts, "mountPath", item.text_of("mountPath")).has_value();
   };
   for (const json::Member& part : wanted.members()) {
     if (part.name == "env") {
@@ -80,7 +80,7 @@ void patch_sidecar(json::Patch& patch, const Pod& pod, const std::string& contai
 }
 
 void patch_volumes(json::Patch& patch, const Pod& pod, const std::vector<NamedJson>& volumes) {
-  const auto there = items(pod.spec(), "volumes");
+  const auto there = pod.spec().items_of("volumes");
   std::string missing;
   for (const NamedJson& volume : volumes) {
     const auto index = find_item(there, "name", volume.name);

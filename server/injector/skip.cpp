@@ -17,14 +17,14 @@ constexpr std::array<std::string_view, 3> kVolumes{kSocketVolume, kStateVolume, 
 std::optional<Skip> skip(SkipReason reason, std::string text) { return Skip{reason, std::move(text)}; }
 
 bool is_udp(const json::Value& port) {
-  const std::string_view protocol = text_member(&port, "protocol");
+  const std::string_view protocol = port.text_of("protocol");
   return !protocol.empty() && protocol != "TCP";
 }
 
 // Returns the agent's port that a container declares as its own, or 0.
 std::int64_t clashing_port(const json::Value& container) {
-  for (const json::Value& port : items(&container, "ports")) {
-    const auto number = integer_member(&port, "containerPort");
+  for (const json::Value& port : container.items_of("ports")) {
+    const auto number = integer_member(port, "containerPort");
     if (number && (*number == kCheckPort || *number == kAdminPort) && !is_udp(port)) return *number;
   }
   return 0;
@@ -38,7 +38,7 @@ std::optional<Skip> find_port_clash(std::span<const json::Value> containers, con
           SkipReason::port_clash,
           fmt::format("its container {} listens on port {}, which the agent needs ({} for checks, {} for probes):"
                       " let it listen elsewhere",
-                      quoted(text_member(&container, "name")), port, kCheckPort, kAdminPort));
+                      quoted(container.text_of("name")), port, kCheckPort, kAdminPort));
     }
   }
   return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<Skip> find_clash(const Pod& pod) {
                 fmt::format("it has a container called {} that the injector did not add: rename it", kContainer));
   }
   for (const std::string_view volume : kVolumes) {
-    if (!sidecar && find_item(items(pod.spec(), "volumes"), "name", volume)) {
+    if (!sidecar && find_item(pod.spec().items_of("volumes"), "name", volume)) {
       return skip(SkipReason::volume_clash,
                   fmt::format("it has a volume called {} that the injector did not make: rename it", volume));
     }
@@ -88,10 +88,10 @@ std::optional<Skip> find_skip(const Pod& pod, std::string_view namespace_, const
   if (pod.annotation(kMirror) != nullptr) {
     return skip(SkipReason::mirror_pod, "it mirrors a static pod, which only its file on the node can change");
   }
-  if (text_member(member(pod.spec(), "os"), "name") == "windows") {
+  if (pod.spec().get("os").text_of("name") == "windows") {
     return skip(SkipReason::windows, "it is for Windows, and the agent is a Linux program");
   }
-  if (is_true(pod.spec(), "hostNetwork")) {
+  if (pod.spec().is_true("hostNetwork")) {
     return skip(SkipReason::host_network,
                 "it uses the node's network, where the agent's ports would be the node's: ask a gateway instead");
   }

@@ -246,12 +246,11 @@ std::string escape_path(std::string_view segment) {
 
 std::string complaint(const ApiResponse& response) {
   json::Tree tree;
-  const auto document = tree.parse(response.body);
-  const json::Value* const message = document ? document->find("message") : nullptr;
-  if (message == nullptr || message->type() != json::Type::string) {
+  const json::Value message = tree.parse(response.body).value_or(json::Value()).get("message");
+  if (message.type() != json::Type::string) {
     return fmt::format("the Kubernetes API answers {}", response.status);
   }
-  return fmt::format("the Kubernetes API answers {}: {}", response.status, message->text().substr(0, kMaxQuoted));
+  return fmt::format("the Kubernetes API answers {}: {}", response.status, message.text().substr(0, kMaxQuoted));
 }
 
 }  // namespace sluice::server::kubernetes

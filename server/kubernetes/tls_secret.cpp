@@ -14,13 +14,8 @@ namespace {
 constexpr std::string_view kFormerUntil = "sluice.dev/former-ca-until";
 constexpr std::string_view kRenew = "sluice.dev/renew";
 
-std::string_view text_at(const json::Value* object, std::string_view name) {
-  const json::Value* const found = object != nullptr ? object->find(name) : nullptr;
-  return found != nullptr && found->type() == json::Type::string ? found->text() : std::string_view();
-}
-
-std::string bytes_at(const json::Value* data, std::string_view name) {
-  const auto bytes = from_base64(text_at(data, name));
+std::string bytes_of(const json::Value& data, std::string_view name) {
+  const auto bytes = from_base64(data.text_of(name));
   return bytes ? std::string(bytes->begin(), bytes->end()) : std::string();
 }
 
@@ -29,8 +24,8 @@ std::string first_certificate(const std::string& text) {
   return all.empty() ? std::string() : std::move(all.front());
 }
 
-std::chrono::sys_seconds time_at(const json::Value* annotations, std::string_view name) {
-  const auto time = parse_timestamp(text_at(annotations, name));
+std::chrono::sys_seconds time_of(const json::Value& annotations, std::string_view name) {
+  const auto time = parse_timestamp(annotations.text_of(name));
   return time ? std::chrono::floor<std::chrono::seconds>(*time) : std::chrono::sys_seconds{};
 }
 
@@ -79,20 +74,20 @@ void write_data(json::Writer& writer, Form form, const TlsSecret& secret) {
 
 Result<TlsSecret> read_tls_secret(std::string_view object) {
   json::Tree tree;
-  const auto document = tree.parse(object);
-  const json::Value* const metadata = document ? document->find("metadata") : nullptr;
+  const json::Value document = tree.parse(object).value_or(json::Value());
+  const json::Value metadata = document.get("metadata");
   TlsSecret secret;
-  secret.version = text_at(metadata, "resourceVersion");
+  secret.version = metadata.text_of("resourceVersion");
   if (secret.version.empty()) return failure("unexpected", "the Kubernetes API's answer is not a Secret");
-  const json::Value* const data = document->find("data");
-  const json::Value* const annotations = metadata->find("annotations");
-  secret.authority = {first_certificate(bytes_at(data, "ca.crt")), bytes_at(data, "ca.key")};
-  secret.next = {bytes_at(data, "ca-next.crt"), bytes_at(data, "ca-next.key")};
-  secret.former = bytes_at(data, "ca-former.crt");
-  secret.former_until = time_at(annotations, kFormerUntil);
-  secret.bridges = bytes_at(data, "ca-bridge.crt");
-  secret.leaf = {first_certificate(bytes_at(data, "tls.crt")), bytes_at(data, "tls.key")};
-  secret.asked = renewal_in(text_at(annotations, kRenew));
+  const json::Value data = document.get("data");
+  const json::Value annotations = metadata.get("annotations");
+  secret.authority = {first_certificate(bytes_of(data, "ca.crt")), bytes_of(data, "ca.key")};
+  secret.next = {bytes_of(data, "ca-next.crt"), bytes_of(data, "ca-next.key")};
+  secret.former = bytes_of(data, "ca-former.crt");
+  secret.former_until = time_of(annotations, kFormerUntil);
+  secret.bridges = bytes_of(data, "ca-bridge.crt");
+  secret.leaf = {first_certificate(bytes_of(data, "tls.crt")), bytes_of(data, "tls.key")};
+  secret.asked = renewal_in(annotations.text_of(kRenew));
   return secret;
 }
 

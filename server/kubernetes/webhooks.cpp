@@ -8,13 +8,6 @@
 #include "server/kubernetes/api_client.hpp"
 
 namespace sluice::server::kubernetes {
-namespace {
-
-std::string_view member_text(const json::Value* object, std::string_view name) {
-  return object != nullptr ? object->text_of(name) : std::string_view();
-}
-
-}  // namespace
 
 bool Webhooks::all_trust(std::string_view bundle) const {
   return std::ranges::all_of(hooks, [&](const Hook& each) { return each.bundle == bundle; });
@@ -30,16 +23,14 @@ std::string webhooks_path(std::string_view name) {
 
 Result<Webhooks> read_webhooks(std::string_view object) {
   json::Tree tree;
-  const auto document = tree.parse(object);
+  const json::Value document = tree.parse(object).value_or(json::Value());
   Webhooks read;
-  read.version = member_text(document ? document->find("metadata") : nullptr, "resourceVersion");
+  read.version = document.get("metadata").text_of("resourceVersion");
   if (read.version.empty()) return failure("unexpected", "the Kubernetes API's answer is not a webhook configuration");
-  const json::Value* const hooks = document->find("webhooks");
-  if (hooks == nullptr || hooks->type() != json::Type::array) return read;
-  for (const json::Value& each : hooks->items()) {
-    const auto bundle = from_base64(member_text(each.find("clientConfig"), "caBundle"));
-    read.hooks.push_back({std::string(member_text(&each, "name")),
-                          bundle ? std::string(bundle->begin(), bundle->end()) : std::string()});
+  for (const json::Value& each : document.items_of("webhooks")) {
+    const auto bundle = from_base64(each.get("clientConfig").text_of("caBundle"));
+    read.hooks.push_back(
+        {std::string(each.text_of("name")), bundle ? std::string(bundle->begin(), bundle->end()) : std::string()});
   }
   return read;
 }

@@ -18,6 +18,19 @@ TEST_CASE("members are found by name, the first of them, and in objects only") {
   CHECK(list.parse("[1]").value().find("a") == nullptr);
 }
 
+TEST_CASE("a member that is missing or of another type reads as empty, and so do its members") {
+  Tree tree;
+  const Value object = tree.parse(R"({"meta":{"name":"x"},"list":[1,2],"on":true,"off":false,"null":null})").value();
+  CHECK(object.get("meta").text_of("name") == "x");
+  CHECK(object.get("other").get("meta").text_of("name").empty());
+  CHECK(object.get("list").get("meta").type() == Type::null);
+  CHECK(object.items_of("list").size() == 2);
+  CHECK(object.items_of("meta").empty());
+  CHECK(object.items_of("other").empty());
+  CHECK(object.is_true("on"));
+  for (const char* name : {"off", "list", "null", "other"}) CHECK_FALSE(object.is_true(name));
+}
+
 TEST_CASE("a text that is not JSON is refused with the line and column where it goes wrong") {
   const auto fault = [](std::string_view text) {
     Tree tree;
