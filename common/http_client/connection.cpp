@@ -1,16 +1,10 @@
 #include "common/http_client/connection.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
-#include <openssl/ssl.h>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/error.hpp>
-
-#include "common/net/tls.hpp"
 
 namespace sluice::http_client {
 
@@ -21,23 +15,23 @@ namespace {
 
 constexpr std::size_t kFirstRead = 4096;       // bytes of the read buffer; most connections are idle or read little
 constexpr std::size_t kMaxRead = 64UL * 1024;  // bytes that full reads let the buffer grow to
-constexpr std::string_view kProtocol = "\x08http/1.1";  // ALPN: a length byte, then the name
 
 }  // namespace
 
 Connection::Connection(asio::io_context& context, const Options& options, Owner& owner, unsigned attempt)
-    : context_(context), options_(options), owner_(&owner), attempt_(attempt), resolver_(context) {}
+    : owner_(&owner),
+      attempt_(attempt),
+      dialer_(std::make_shared<net::Dialer>(context, options.server, options.tls, "http/1.1")) {}
 
-// Every completion handler below holds a shared_ptr to the connection and returns at once after close().
 void Connection::open() {
-  asio::post(context_, [self = shared_from_this()] {
-    if (self->owner_ != nullptr) self->begin();
+  dialer_->dial(attempt_, [weak = weak_from_this()](Result<net::Stream> stream) {
+    if (const auto self = weak.lock()) self->opened(std::move(stream));
   });
 }
 
 void Connection::close() {
   owner_ = nullptr;
-  resolver_.cancel();
+  if (dialer_) dialer_->cancel();
   stream_.close();
 }
 
@@ -47,96 +41,15 @@ void Connection::fail(Error error) {
   owner->on_lost(std::move(error));
 }
 
-void Connection::fail_connect(const error_code& error) {
-  const bool refused =
-      error == asio::error::connection_refused || error == boost::system::errc::no_such_file_or_directory;
-  fail({refused ? "refused" : "unreachable", fmt::format("no connection: {}", error.message())});
-}
-
-void Connection::begin() {
-  if (options_.server.transport == Url::Transport::unix_socket) return connect_unix();
-  if (options_.server.transport == Url::Transport::tls) {
-    if (Result<> made = net::make_tls(options_.tls, tls_); !made) return fail(std::move(made.error()));
-  }
-  error_code no_address;
-  const auto address = asio::ip::make_address(options_.server.host, no_address);
-  if (no_address) return resolve();
-  addresses_.emplace_back(address, options_.server.port);
-  connect_tcp();
-}
-
-void Connection::resolve() {
-  stage_ = "looking up the host name";
-  resolver_.async_resolve(
-      options_.server.host, std::to_string(options_.server.port), Tcp::resolver::numeric_service,
-      [self = shared_from_this()](const error_code& error, const Tcp::resolver::results_type& found) {
-        if (self->owner_ == nullptr) return;
-        if (error || found.empty()) {
-          return self->fail({"resolve", fmt::format("the host name is not found: {}", error.message())});
-        }
-        for (const auto& entry : found) self->addresses_.push_back(entry.endpoint());
-        // An address that drops packets uses up the whole time limit, so the next attempt starts with another one.
-        std::ranges::rotate(self->addresses_, self->addresses_.begin() + self->attempt_ % self->addresses_.size());
-        self->connect_tcp();
-      });
-}
-
-void Connection::connect_tcp() {
-  stage_ = "connecting";
-  if (tls_)
-    stream_.open_tls(context_, *tls_);
-  else
-    stream_.open_tcp(context_);
-  asio::async_connect(*stream_.tcp(), addresses_,
-                      [self = shared_from_this()](const error_code& error, const Tcp::endpoint&) {
-                        if (self->owner_ == nullptr) return;
-                        if (error) return self->fail_connect(error);
-                        self->connected_tcp();
-                      });
-}
-
-void Connection::connected_tcp() {
-  error_code ignored;  // a connection without these options is slower, but works
-  stream_.tcp()->set_option(Tcp::no_delay(true), ignored);
-  stream_.tcp()->set_option(asio::socket_base::keep_alive(true), ignored);
-  if (stream_.tls() != nullptr)
-    shake_hands();
-  else
-    opened();
-}
-
-void Connection::shake_hands() {
-  stage_ = "in the TLS handshake";
-  auto& tls = *stream_.tls();
-  if (Result<> expected = net::expect_host(tls, options_.server.host); !expected) {
-    return fail(std::move(expected.error()));
-  }
-  SSL_set_alpn_protos(tls.native_handle(), reinterpret_cast<const unsigned char*>(kProtocol.data()),
-                      static_cast<unsigned>(kProtocol.size()));
-  tls.async_handshake(asio::ssl::stream_base::client, [self = shared_from_this()](const error_code& error) {
-    if (self->owner_ == nullptr) return;
-    if (!error) return self->opened();
-    self->fail({"tls", fmt::format("the TLS handshake failed: {}", net::explain_tls(*self->stream_.tls(), error))});
-  });
-}
-
-void Connection::connect_unix() {
-  stage_ = "connecting";
-  auto& socket = stream_.open_unix(context_);
-  const asio::local::stream_protocol::endpoint endpoint(options_.server.path);
-  socket.async_connect(endpoint, [self = shared_from_this()](const error_code& error) {
-    if (self->owner_ == nullptr) return;
-    if (error) return self->fail_connect(error);
-    self->opened();
-  });
-}
-
-void Connection::opened() {
-  stage_ = "open";
+void Connection::opened(Result<net::Stream> stream) {
+  if (!stream) return fail(std::move(stream.error()));
+  dialer_.reset();
+  stream_ = *std::move(stream);
   read();
   owner_->on_open();
 }
 
+// Every completion handler below holds a shared_ptr to the connection and returns at once after close().
 void Connection::read() {
   if (in_.empty()) in_.resize(kFirstRead);
   stream_.async_read_some(asio::buffer(in_), [self = shared_from_this()](const error_code& error, std::size_t size) {

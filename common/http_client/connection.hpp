@@ -1,5 +1,5 @@
-// One connection to the server, from the name lookup to its end: a thin driver that moves bytes. It reads all the time,
-// also without a request, so that it notices when the server closes the connection.
+// One connection to the server: a thin driver that moves bytes. It reads all the time, also without a request, so that
+// it notices when the server closes the connection.
 //
 // Thread safety: none; it belongs to the io_context's thread. Pending operations keep the object alive, so the owner
 // may drop its pointer after close(). The owner is never called inside open(), write() or close(), and never after
@@ -8,18 +8,15 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/context.hpp>
 
 #include "common/base/error.hpp"
 #include "common/http_client/client.hpp"
-#include "common/net/stream.hpp"
+#include "common/net/dialer.hpp"
 
 namespace sluice::http_client {
 
@@ -37,7 +34,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     ~Owner() = default;
   };
 
-  // `options` and `owner` live until close(). `attempt` rotates the list of addresses.
+  // `owner` lives until close(). `attempt`: see Dialer::dial().
   Connection(boost::asio::io_context& context, const Options& options, Owner& owner, unsigned attempt);
 
   void open();                   // the owner sets a time limit by calling close()
@@ -46,34 +43,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close();
 
   // The current step, for the text of a time-out: "looking up the host name", …
-  std::string_view stage() const { return stage_; }
+  std::string_view stage() const { return dialer_ ? dialer_->stage() : "open"; }
 
  private:
-  using Tcp = boost::asio::ip::tcp;
-  using Resolver = boost::asio::ip::basic_resolver<Tcp, net::Stream::Executor>;
-
-  void begin();
-  void resolve();
-  void connect_tcp();
-  void connect_unix();
-  void connected_tcp();
-  void shake_hands();
-  void opened();
+  void opened(Result<net::Stream> stream);
   void read();
   void resize_buffer(std::size_t last_read);
   void write_rest();
   void forget_sent();
   void fail(Error error);
-  void fail_connect(const boost::system::error_code& error);
 
-  boost::asio::io_context& context_;
-  const Options& options_;
   Owner* owner_;  // nullptr once closed
   unsigned attempt_;
-  std::string_view stage_ = "starting";
-  Resolver resolver_;
-  std::vector<Tcp::endpoint> addresses_;
-  std::optional<boost::asio::ssl::context> tls_;
+  std::shared_ptr<net::Dialer> dialer_;  // until open
   net::Stream stream_;
   std::vector<char> in_;
   std::string out_;

@@ -35,14 +35,14 @@ Result<Url> read_unix(std::string_view url, std::string_view path) {
   if (path.empty() || path.front() != '/' || path.size() > sizeof(sockaddr_un::sun_path) - 1) {
     return malformed(url, "a socket's path begins with / and has at most 107 bytes");
   }
-  return Url{Url::Transport::unix_socket, {}, 0, std::string(path)};
+  return Url{{.transport = Url::Transport::unix_socket, .path = std::string(path)}};
 }
 
 Result<Url> read_network(std::string_view url, std::string_view authority, Url::Transport transport) {
   if (authority.ends_with('/')) authority.remove_suffix(1);
   if (authority.find('@') != std::string_view::npos) return malformed(url, "it must not contain a user or password");
   if (authority.find_first_of("/?#") != std::string_view::npos) return malformed(url, "it names a path");
-  Url read{transport, {}, transport == Url::Transport::tls ? kHttpsPort : kHttpPort, {}};
+  Url read{{.transport = transport, .port = transport == Url::Transport::tls ? kHttpsPort : kHttpPort}};
   const bool ipv6 = authority.starts_with('[');
   const std::size_t end = ipv6 ? authority.find(']') : std::min(authority.find(':'), authority.size());
   if (end == std::string_view::npos) return malformed(url, "the address has no closing bracket");

@@ -3,24 +3,19 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "common/base/error.hpp"
+#include "common/net/address.hpp"
 
 namespace sluice::http_client {
 
-struct Url {
-  enum class Transport : std::uint8_t { tcp, tls, unix_socket };
-  Transport transport = Transport::tcp;
-  std::string host;        // a name, or an address without brackets; "" with a Unix socket
-  std::uint16_t port = 0;  // 80 or 443 where the URL names none
-  std::string path;        // of the Unix socket
-};
+struct Url : net::Address {};
 
-// Reads a URL. It must not have a path, except for a single slash after the port. Error `url_malformed`: the text
-// quotes the URL unless it contains an '@', because it may then contain a password.
+// Reads a URL. The port is 80 or 443 where the URL names none. It must not have a path, except for a single slash after
+// the port. Error `url_malformed`: the text quotes the URL unless it contains an '@', because it may then contain a
+// password.
 Result<Url> parse_url(std::string_view url);
 
 // The URL with its port written out.

@@ -1,7 +1,8 @@
 // The byte stream from a client to a server: TCP, TLS over TCP, or a Unix socket, behind one interface.
 //
 // The sockets use the io_context's own executor type instead of any_io_executor, so no read or write pays for type
-// erasure. An object serves one connection and is not reused. Not thread-safe.
+// erasure. An object serves one connection and is not reused. It may be moved while no operation is under way. Not
+// thread-safe.
 #pragma once
 
 #include <utility>
@@ -38,6 +39,7 @@ class Stream {
   }
   // The TLS layer, for the handshake; nullptr without TLS.
   TlsStream* tls() { return std::get_if<TlsStream>(&stream_); }
+  UnixSocket* unix_socket() { return std::get_if<UnixSocket>(&stream_); }  // nullptr for TCP
 
   // Reads at least one byte, or writes at least one. Handler: void(boost::system::error_code, std::size_t).
   // REQUIRES: at most one read and one write are under way.
@@ -66,7 +68,7 @@ class Stream {
     boost::system::error_code ignored;
     if (TcpSocket* socket = tcp())
       socket->close(ignored);
-    else if (auto* local = std::get_if<UnixSocket>(&stream_))
+    else if (UnixSocket* local = unix_socket())
       local->close(ignored);
   }
 

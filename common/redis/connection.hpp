@@ -1,5 +1,4 @@
-// One connection to one Redis, from the name lookup to its end. A thin driver that moves bytes; Handshake and Pipeline
-// interpret them.
+// One connection to one Redis. A thin driver that moves bytes; Handshake and Pipeline interpret them.
 //
 // Thread safety: none; it belongs to the io_context's thread. Pending operations keep the object alive, so the owner
 // may drop its pointer after close(). The owner is never called inside open(), write() or close(), and never after
@@ -9,21 +8,15 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include <boost/asio/ip/tcp.hpp>
 
 #include "common/base/error.hpp"
-#include "common/net/stream.hpp"
+#include "common/net/dialer.hpp"
 #include "common/redis/client.hpp"
 #include "common/redis/handshake.hpp"
 
 namespace sluice::redis {
-
-using net::Stream;
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
@@ -40,11 +33,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     ~Owner() = default;
   };
 
-  // `options` outlives the connection's last callback. `attempt` counts connects: it rotates the list of addresses.
+  // `options` outlives the connection's last callback. `attempt`: see Dialer::dial().
   Connection(boost::asio::io_context& context, const Options& options, Owner& owner, unsigned attempt);
 
-  // Looks up the host name, connects, does the TLS and Redis handshakes, calls on_ready() and starts reading. The owner
-  // sets a time limit by calling close().
+  // Dials, does the Redis handshake, calls on_ready() and starts reading. The owner sets a time limit by calling
+  // close().
   void open();
 
   // Writes out(). REQUIRES: ready, and no write under way.
@@ -55,34 +48,25 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close();
 
   // The current step, for the text of a timeout: "looking up the host name", …
-  std::string_view stage() const { return stage_; }
+  std::string_view stage() const {
+    if (dialer_) return dialer_->stage();
+    return handshake_ ? "waiting for the replies to the handshake" : "ready";
+  }
 
  private:
-  using Tcp = boost::asio::ip::tcp;
-  using Resolver = boost::asio::ip::basic_resolver<Tcp, Stream::Executor>;
-
   void begin();
-  void resolve();
-  void connect_tcp();
-  void connect_unix();
-  void connected_tcp();
-  void start_tls();
-  void greet();
+  void greet(Result<net::Stream> stream);
   void read();
   void on_read(std::string_view bytes);
   void write_rest();
   void fail(Error error, bool nothing_written = false);
-  void fail_connect(const boost::system::error_code& error);
 
   boost::asio::io_context& context_;
   const Options& options_;
   Owner* owner_;  // nullptr once closed
   unsigned attempt_;
-  std::string_view stage_ = "starting";
-  Resolver resolver_;
-  std::vector<Tcp::endpoint> addresses_;
-  std::optional<boost::asio::ssl::context> tls_;
-  Stream stream_;
+  std::shared_ptr<net::Dialer> dialer_;  // until the stream is open
+  net::Stream stream_;
   std::unique_ptr<Handshake> handshake_;  // until ready
   std::array<char, 16384> in_;
   std::string out_;

@@ -6,11 +6,13 @@
 #include <string_view>
 
 #include "common/base/error.hpp"
+#include "common/net/address.hpp"
 
 namespace sluice::redis {
 
 struct Target {
-  enum class Transport : std::uint8_t { tcp, tls, unix_socket };
+  using Transport = net::Address::Transport;
+
   Transport transport = Transport::tcp;
   std::string host = "127.0.0.1";
   std::uint16_t port = 6379;
@@ -18,6 +20,8 @@ struct Target {
   std::string user;  // ACL user; "" is the default user
   std::string password;
   std::uint32_t database = 0;
+
+  net::Address address() const { return {transport, host, port, path}; }
 };
 
 // Reads redis://[user:pass@]host[:port][/db], rediss://…, unix:PATH[?db=N]. Error: `invalid_url`.

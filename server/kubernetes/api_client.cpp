@@ -210,7 +210,7 @@ Result<ApiOptions> in_cluster(const program::Environment& environment, std::stri
                    "pod of a cluster");
   }
   ApiOptions options;
-  options.server = {.transport = http_client::Url::Transport::tls, .host = host, .port = 0, .path = {}};
+  options.server = {{.transport = http_client::Url::Transport::tls, .host = host}};
   const std::string_view digits = port;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), options.server.port);
   if (error != std::errc{} || end != digits.data() + digits.size()) {

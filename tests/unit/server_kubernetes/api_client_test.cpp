@@ -35,7 +35,7 @@ struct Rig {
     const auto port = server.listen_tcp("127.0.0.1:0", false);
     REQUIRE(port);
     folder.write("token", "first\n");
-    client.emplace(loop, ApiOptions{.server = {.host = "127.0.0.1", .port = *port, .path = {}},
+    client.emplace(loop, ApiOptions{.server = {{.host = "127.0.0.1", .port = *port}},
                                     .token_file = folder.path("token"),
                                     .connections = connections,
                                     .waiting = waiting});

@@ -1,0 +1,18 @@
+// Where a server listens.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sluice::net {
+
+struct Address {
+  enum class Transport : std::uint8_t { tcp, tls, unix_socket };
+
+  Transport transport = Transport::tcp;
+  std::string host = {};   // a name, or an IP address without brackets; "" with a Unix socket
+  std::uint16_t port = 0;  // 0 with a Unix socket
+  std::string path = {};   // of the Unix socket
+};
+
+}  // namespace sluice::net

@@ -1,0 +1,69 @@
+// Opens a stream to one server: looks up the host name, connects, and does the TLS handshake.
+//
+// Thread safety: none; it belongs to the io_context's thread. Pending operations keep the object alive, so its owner
+// may drop the pointer at any time after cancel().
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+
+#include "common/base/error.hpp"
+#include "common/net/address.hpp"
+#include "common/net/stream.hpp"
+#include "common/net/tls.hpp"
+
+namespace sluice::net {
+
+class Dialer : public std::enable_shared_from_this<Dialer> {
+ public:
+  // Error codes: resolve, refused, unreachable, tls. The text does not name the server.
+  using Done = std::function<void(Result<Stream>)>;
+
+  // `protocol` is the name that ALPN offers, such as "http/1.1"; "": no ALPN.
+  Dialer(boost::asio::io_context& context, Address address, TlsFiles files, std::string protocol = {});
+
+  // Calls `done` once, from the loop and never inside dial() or cancel(). Call it once. `attempt` counts the attempts
+  // in a row: of a name with several addresses, each attempt tries another one first. The owner sets a time limit by
+  // calling cancel().
+  void dial(unsigned attempt, Done done);
+  void cancel();  // `done` is not called any more
+
+  // The current step, for the text of a time-out: "looking up the host name", …
+  std::string_view stage() const { return stage_; }
+
+ private:
+  using Tcp = boost::asio::ip::tcp;
+  using Resolver = boost::asio::ip::basic_resolver<Tcp, Stream::Executor>;
+
+  void begin();
+  void resolve();
+  void connect_tcp();
+  void connect_unix();
+  void connected_tcp();
+  void shake_hands();
+  void finish();
+  void fail(Error error);
+  void fail_connect(const boost::system::error_code& error);
+
+  boost::asio::io_context& context_;
+  const Address address_;
+  const TlsFiles files_;
+  const std::string protocol_;
+  Done done_;  // empty once called or cancelled
+  unsigned attempt_ = 0;
+  std::string_view stage_ = "starting";
+  Resolver resolver_;
+  std::vector<Tcp::endpoint> endpoints_;
+  std::optional<boost::asio::ssl::context> tls_;
+  Stream stream_;
+};
+
+}  // namespace sluice::net
