@@ -4,7 +4,9 @@
 
 #include <boost/asio/post.hpp>
 
+#include "common/limiter/joint_judgement.hpp"
 #include "common/limiter/memory_judge.hpp"
+#include "common/limiter/pending_call.hpp"
 
 namespace sluice::limiter {
 namespace {
@@ -32,75 +34,36 @@ std::string_view tag_of(std::string_view state_key) { return state_key.substr(0,
 
 }  // namespace
 
-// One script call in flight. It sends the call again if that is known to be safe.
-class RedisStore::Pending : public redis::ReplyHandler {
- public:
-  explicit Pending(RedisStore& store) : store_(store) {}
-  virtual ~Pending() = default;
-
-  void start(Script script, std::optional<Deadline> deadline = {}) {
-    script_ = script;
-    missing_ = retried_ = false;
-    started_ = steady_clock::now();
-    deadline_ = deadline.value_or(started_ + store_.deadline_);
-    send(CallBy::hash);
+void RedisStore::Pending::on_reply(const redis::Reply& reply) {
+  if (!reply.is_error()) {
+    if (store_.observer_.answered) store_.observer_.answered(steady_clock::now() - started_);
+    answered(reply);
+    return;
   }
-  void resend() { send(CallBy::hash); }
-
-  void on_reply(const redis::Reply& reply) final {
-    if (!reply.is_error()) {
-      if (store_.observer_.answered) store_.observer_.answered(steady_clock::now() - started_);
-      answered(reply);
-      return;
-    }
-    StoreError error = classify_error(reply);
-    if (error.fault == StoreFault::no_script) {
-      if (store_.observer_.failed) store_.observer_.failed(error.fault);
-      // Redis executes the load before this call, because both use one connection.
-      if (!missing_) store_.load(script_);
-      send(missing_ ? CallBy::text : CallBy::hash);
-      missing_ = true;
-      return;
-    }
-    if (error.fault == StoreFault::read_only && !retried_) {
-      if (store_.observer_.failed) store_.observer_.failed(error.fault);
-      retried_ = true;
-      store_.retry_on_new_connection(*this);
-      return;
-    }
-    if (reply.error_code() == "TRYAGAIN" && split()) {
-      if (store_.observer_.failed) store_.observer_.failed(error.fault);
-      return;
-    }
-    if (error.fault == StoreFault::authentication) store_.reconnect_soon();
-    fail(error);
-  }
-  void on_failure(redis::Failure failure) final { fail(error_of(failure)); }
-
- protected:
-  virtual void write(redis::CommandWriter& out, CallBy by) = 0;
-  virtual void answered(const redis::Reply& reply) = 0;
-  virtual void failed(const StoreError& error) = 0;
-  // Redis Cluster refuses a call of several keys while it moves their slot, if the keys are on different nodes. Sends
-  // calls of fewer keys and returns true, or returns false if the call cannot be split.
-  virtual bool split() { return false; }
-
-  Deadline deadline() const { return deadline_; }
-  void send(CallBy by) { write(store_.client_.begin(*this, deadline_), by); }
-  void fail(const StoreError& error) {
+  StoreError error = classify_error(reply);
+  if (error.fault == StoreFault::no_script) {
     if (store_.observer_.failed) store_.observer_.failed(error.fault);
-    failed(error);
+    // Redis executes the load before this call, because both use one connection.
+    if (!missing_) store_.load(script_);
+    send(missing_ ? CallBy::text : CallBy::hash);
+    missing_ = true;
+    return;
   }
+  if (error.fault == StoreFault::read_only && !retried_) {
+    if (store_.observer_.failed) store_.observer_.failed(error.fault);
+    retried_ = true;
+    store_.retry_on_new_connection(*this);
+    return;
+  }
+  if (reply.error_code() == "TRYAGAIN" && split()) {
+    if (store_.observer_.failed) store_.observer_.failed(error.fault);
+    return;
+  }
+  if (error.fault == StoreFault::authentication) store_.reconnect_soon();
+  fail(error);
+}
 
-  RedisStore& store_;
-
- private:
-  Script script_ = Script::check;
-  steady_clock::time_point started_;
-  Deadline deadline_;
-  bool missing_ = false;  // met NOSCRIPT before
-  bool retried_ = false;  // met READONLY before
-};
+void RedisStore::Pending::on_failure(redis::Failure failure) { fail(error_of(failure)); }
 
 class RedisStore::Judgement final : public Pending {
  public:
@@ -139,94 +102,6 @@ class RedisStore::Judgement final : public Pending {
   JudgeListener* listener_ = nullptr;
   bool turned_ = false;  // was asked again with another period
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods_{};
-};
-
-// Several rulebooks in one script call.
-class RedisStore::JointJudgement final : public Pending {
- public:
-  using Pending::Pending;
-
-  // REQUIRES: as judge_all(), and all calls share a hash tag.
-  void add(const RulebookCall& call) { calls_.push_back(call); }
-  void begin() {
-    turned_ = false;
-    find_periods(store_.redis_now_us());
-    start(Script::check_many);
-  }
-
- private:
-  void find_periods(std::int64_t now_us) {
-    periods_.resize(calls_.size());
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      const Program& program = *calls_[i].call->program;
-      if (program.has_quotas) quota_periods(program, now_us, periods_[i]);
-    }
-  }
-
-  void write(redis::CommandWriter& out, CallBy by) override {
-    parts_.clear();
-    for (std::size_t i = 0; i < calls_.size(); ++i) parts_.push_back({calls_[i].call, periods_[i]});
-    write_check_many(out, parts_, enforced_count(calls_), by);
-  }
-
-  // Tells each rulebook its own outcome. Those whose period has ended are asked once more.
-  void answered(const redis::Reply& reply) override {
-    if (reply.elements.size() != calls_.size()) return fail({StoreFault::protocol, true});
-    const std::size_t enforced = enforced_count(calls_);
-    std::size_t again = 0;  // calls_[0, again) are asked once more
-    std::int64_t now_us = 0;
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      StoreResult<CheckReply> read = read_part(reply.elements[i], *calls_[i].call, i < enforced && enforced > 1);
-      if (read && !read->outcome && !turned_) {
-        now_us = read->wrong_period.now_us;
-        calls_[again++] = calls_[i];
-      } else if (read && read->outcome) {
-        calls_[i].listener->judged(*std::move(read->outcome));
-      } else {
-        tell_failure(calls_[i], read ? StoreError{StoreFault::clock, false} : read.error());
-      }
-    }
-    calls_.resize(again);
-    if (again == 0) return rest();
-    turned_ = true;
-    store_.learn_redis_now(now_us);
-    find_periods(now_us);
-    send(CallBy::hash);
-  }
-  static StoreResult<CheckReply> read_part(const redis::Reply& reply, const Call& call, bool together) {
-    if (reply.is_error()) return std::unexpected(classify_error(reply));
-    return read_check(reply, call, together);
-  }
-  void tell_failure(const RulebookCall& call, const StoreError& error) {
-    if (store_.observer_.failed) store_.observer_.failed(error.fault);
-    call.listener->judged(std::unexpected(error));
-  }
-
-  // The enforced rulebooks stay together. Each shadow gets a call of its own.
-  bool split() override {
-    const std::size_t kept = std::max<std::size_t>(1, enforced_count(calls_));
-    if (kept == calls_.size()) return false;
-    for (const RulebookCall& shadow : std::span(calls_).subspan(kept)) {
-      store_.take(store_.idle_judgements_).begin(*shadow.call, *shadow.listener, deadline());
-    }
-    calls_.resize(kept);
-    send(CallBy::hash);
-    return true;
-  }
-
-  void failed(const StoreError& error) override {
-    for (const RulebookCall& each : calls_) each.listener->judged(std::unexpected(error));
-    rest();
-  }
-  void rest() {
-    calls_.clear();
-    store_.idle_joint_judgements_.emplace_back(this);
-  }
-
-  std::vector<RulebookCall> calls_;
-  std::vector<std::array<PeriodBounds, kMaxLimitsPerPlan>> periods_;  // by call
-  std::vector<CheckPart> parts_;                                      // keeps its memory
-  bool turned_ = false;                                               // was asked once more with other periods
 };
 
 // A release or renewal of leases. Leases of several counters (a policy's and its shadow's) may be in several slots of a
@@ -366,6 +241,10 @@ Kind& RedisStore::take(std::vector<std::unique_ptr<Kind>>& idle) {
 }
 
 void RedisStore::judge(const Call& call, JudgeListener& listener) { take(idle_judgements_).begin(call, listener); }
+
+void RedisStore::judge_until(Deadline deadline, const Call& call, JudgeListener& listener) {
+  take(idle_judgements_).begin(call, listener, deadline);
+}
 
 void RedisStore::judge_all(std::span<const RulebookCall> calls) {
   const std::string_view tag = tag_of(calls[0].call->keys[0]);

@@ -62,6 +62,7 @@ class RedisStore final : public CounterStore {
 
   template <class Kind>
   Kind& take(std::vector<std::unique_ptr<Kind>>& idle);
+  void judge_until(Deadline deadline, const Call& call, JudgeListener& listener);
   void change_leases(Script script, std::span<const LeaseRef> leases, LeaseListener& listener);
   void load(Script script);
   void retry_on_new_connection(Pending& pending);
