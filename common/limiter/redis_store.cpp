@@ -154,55 +154,29 @@ class RedisStore::LeaseChange final : public Pending {
   std::shared_ptr<Whole> whole_;
 };
 
-class RedisStore::OverrideWrite final : public Pending {
+// A write whose caller only wants to know that it is stored.
+class RedisStore::StateWrite final : public Pending {
  public:
   using Pending::Pending;
+  using Write = std::function<void(redis::CommandWriter&, CallBy)>;
 
-  void begin(std::string_view state_key, std::span<const OverrideEntry> entries, OverrideListener& listener) {
-    key_ = state_key;
-    entries_.assign(entries.begin(), entries.end());
+  void begin(Script script, Write write, OverrideListener& listener) {
+    write_ = std::move(write);
     listener_ = &listener;
-    start(Script::overrides);
+    start(script);
   }
 
  private:
-  void write(redis::CommandWriter& out, CallBy by) override { write_overrides(out, key_, entries_, by); }
+  void write(redis::CommandWriter& out, CallBy by) override { write_(out, by); }
   void answered(const redis::Reply&) override { settle({}); }
   void failed(const StoreError& error) override { settle(std::unexpected(error)); }
   void settle(StoreResult<void> result) {
     OverrideListener* listener = listener_;
-    store_.idle_override_writes_.emplace_back(this);
+    store_.idle_state_writes_.emplace_back(this);
     listener->stored(result);
   }
 
-  std::string key_;
-  std::vector<OverrideEntry> entries_;
-  OverrideListener* listener_ = nullptr;
-};
-
-class RedisStore::Reset final : public Pending {
- public:
-  using Pending::Pending;
-
-  void begin(std::string_view state_key, std::span<const std::string> collections, OverrideListener& listener) {
-    key_ = state_key;
-    collections_.assign(collections.begin(), collections.end());
-    listener_ = &listener;
-    start(Script::reset);
-  }
-
- private:
-  void write(redis::CommandWriter& out, CallBy by) override { write_reset(out, key_, collections_, by); }
-  void answered(const redis::Reply&) override { settle({}); }
-  void failed(const StoreError& error) override { settle(std::unexpected(error)); }
-  void settle(StoreResult<void> result) {
-    OverrideListener* listener = listener_;
-    store_.idle_resets_.emplace_back(this);
-    listener->stored(result);
-  }
-
-  std::string key_;
-  std::vector<std::string> collections_;
+  Write write_;
   OverrideListener* listener_ = nullptr;
 };
 
@@ -269,12 +243,16 @@ std::int64_t RedisStore::redis_now_us() const { return clock_.now_us() + clock_a
 
 void RedisStore::put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
                                OverrideListener& listener) {
-  take(idle_override_writes_).begin(state_key, entries, listener);
+  auto write = [key = std::string(state_key), kept = std::vector(entries.begin(), entries.end())](
+                   redis::CommandWriter& out, CallBy by) { write_overrides(out, key, kept, by); };
+  take(idle_state_writes_).begin(Script::overrides, std::move(write), listener);
 }
 
 void RedisStore::reset(std::string_view state_key, std::span<const std::string> collections,
                        OverrideListener& listener) {
-  take(idle_resets_).begin(state_key, collections, listener);
+  auto write = [key = std::string(state_key), kept = std::vector(collections.begin(), collections.end())](
+                   redis::CommandWriter& out, CallBy by) { write_reset(out, key, kept, by); };
+  take(idle_state_writes_).begin(Script::reset, std::move(write), listener);
 }
 
 void RedisStore::release(std::span<const LeaseRef> leases, LeaseListener& listener) {

@@ -55,8 +55,7 @@ class RedisStore final : public CounterStore {
   class Judgement;
   class JointJudgement;
   class LeaseChange;
-  class OverrideWrite;
-  class Reset;
+  class StateWrite;
   class Load;
   using Deadline = std::chrono::steady_clock::time_point;
 
@@ -84,8 +83,7 @@ class RedisStore final : public CounterStore {
   std::vector<std::unique_ptr<Judgement>> idle_judgements_;
   std::vector<std::unique_ptr<JointJudgement>> idle_joint_judgements_;
   std::vector<std::unique_ptr<LeaseChange>> idle_lease_changes_;
-  std::vector<std::unique_ptr<OverrideWrite>> idle_override_writes_;
-  std::vector<std::unique_ptr<Reset>> idle_resets_;
+  std::vector<std::unique_ptr<StateWrite>> idle_state_writes_;
   std::vector<std::unique_ptr<Load>> idle_loads_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
