@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "common/domain/enum_text.hpp"
+#include "common/domain/field_rows.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/limit_numbers.hpp"
 #include "common/domain/plan.hpp"
@@ -24,14 +25,6 @@ using json::Field;
 
 consteval Field amount(std::string_view name, std::string_view help, bool body_only) {
   return {.name = name, .type = Field::Type::integer, .max = kMaxLimit, .body_only = body_only, .help = help};
-}
-consteval Field span_of_time(std::string_view name, Micros min, Micros max, std::string_view help) {
-  return {.name = name,
-          .type = Field::Type::duration,
-          .min = min.count(),
-          .max = max.count(),
-          .schema = "Duration",
-          .help = help};
 }
 consteval Field rate(std::string_view name, std::string_view help, bool body_only) {
   return {.name = name, .schema = "Rate", .body_only = body_only, .help = help};
@@ -75,18 +68,14 @@ inline constexpr Field kRate =
 inline constexpr Field kLimit = amount(
     "limit", "How much each window or period allows, or how many leases may be held at once. 0 denies everything.",
     false);
-inline constexpr Field kWindow = span_of_time("window", kMinWindow, kMaxWindow, "How long the window is.");
-inline constexpr Field kAlign{
-    .name = "align", .type = Field::Type::text, .choices = kAlignNames, .schema = "Align", .fallback = "epoch"};
-inline constexpr Field kLeaseTtl = span_of_time("lease_ttl", kMinLeaseTtl, kMaxLeaseTtl,
-                                                "A lease that nobody releases or renews ends after this time.");
+inline constexpr Field kWindow = row::duration("window", kMinWindow, kMaxWindow, "How long the window is.");
+inline constexpr Field kAlign = row::choice("align", kAlignNames, "Align", "epoch", "");
+inline constexpr Field kLeaseTtl = row::duration("lease_ttl", kMinLeaseTtl, kMaxLeaseTtl,
+                                                 "A lease that nobody releases or renews ends after this time.");
 inline constexpr Field kPeriod{
     .name = "period", .type = Field::Type::text, .choices = kPeriodNames, .schema = "Period", .always = true};
-inline constexpr Field kAnchor{.name = "anchor",
-                               .type = Field::Type::timestamp,
-                               .schema = "Instant",
-                               .body_schema = "Time",
-                               .help = "Periods are counted from here; without it, by the UTC calendar."};
+inline constexpr Field kAnchor =
+    row::instant("anchor", "Periods are counted from here; without it, by the UTC calendar.");
 inline constexpr Field kBurst =
     amount("burst", "How many calls may come at once; the rate's count unless given.", true);
 

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "common/domain/enum_text.hpp"
+#include "common/domain/field_rows.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/json/field.hpp"
 
@@ -42,28 +43,7 @@ inline constexpr Field kLimits{.name = "limits",
                                .schema = "LimitList",
                                .body_schema = "LimitListBody",
                                .help = "They are judged together. Their names are unique."};
-inline constexpr Field kExpiresAt{.name = "expires_at",
-                                  .type = Field::Type::timestamp,
-                                  .schema = "Instant",
-                                  .body_schema = "Time",
-                                  .help = "It does not end where this is left out."};
-
-// A field with a number from 0 to 1.
-consteval Field share(std::string_view name, std::string_view help) {
-  return {.name = name, .type = Field::Type::number, .max = 1, .help = help};
-}
-consteval Field flag(std::string_view name, std::string_view fallback, std::string_view help) {
-  return {.name = name, .type = Field::Type::boolean, .fallback = fallback, .help = help};
-}
-consteval Field choice(std::string_view name, std::string_view choices, std::string_view schema,
-                       std::string_view fallback, std::string_view help) {
-  return {.name = name,
-          .type = Field::Type::text,
-          .choices = choices,
-          .schema = schema,
-          .fallback = fallback,
-          .help = help};
-}
+inline constexpr Field kExpiresAt = row::instant("expires_at", "It does not end where this is left out.");
 
 }  // namespace object_field
 
@@ -79,13 +59,7 @@ inline constexpr Field kOrganizationId{.name = "organization_id",
                                        .schema = "Id",
                                        .always = true,
                                        .help = "The organization it belongs to."};
-inline constexpr Field kMode{.name = "mode",
-                             .type = Field::Type::text,
-                             .choices = kModeNames,
-                             .schema = "Mode",
-                             .body_schema = "ModeBody",
-                             .fallback = "enforce",
-                             .help = "The mode of the whole tenant."};
+inline constexpr Field kMode = row::mode("The mode of the whole tenant.");
 inline constexpr Field kDefault{.name = "default",
                                 .type = Field::Type::text,
                                 .max = kMaxNameBytes,
@@ -93,7 +67,7 @@ inline constexpr Field kDefault{.name = "default",
                                 .schema = "DefaultDecision",
                                 .fallback = "allow"};
 inline constexpr Field kPlanCalls =
-    object_field::flag("plan_calls", "true", "false: a check may not choose its plan with plan_id.");
+    row::flag("plan_calls", "true", "false: a check may not choose its plan with plan_id.");
 inline constexpr std::array kAll{object_field::kId, object_field::kName, kOrganizationId, kMode, kDefault, kPlanCalls};
 }  // namespace tenant_field
 
@@ -101,37 +75,25 @@ namespace enforcement_field {
 using json::Field;
 inline constexpr Field kKeyBy{
     .name = "key_by", .schema = "Dimensions", .body_schema = "KeyBy", .fallback = "[\"resource\", \"subject\"]"};
-inline constexpr Field kRequireKeyBy = object_field::flag(
-    "require_key_by", "false", "true: a check without one of the dimensions of key_by is refused with 422.");
-inline constexpr Field kMode{.name = "mode",
-                             .type = Field::Type::text,
-                             .choices = kModeNames,
-                             .schema = "Mode",
-                             .body_schema = "ModeBody",
-                             .fallback = "enforce"};
-inline constexpr Field kFailureMode =
-    object_field::choice("failure_mode", kFailureModeNames, "FailureMode", "fail_closed",
-                         "What a check gets while the counters cannot be reached.");
+inline constexpr Field kRequireKeyBy =
+    row::flag("require_key_by", "false", "true: a check without one of the dimensions of key_by is refused with 422.");
+inline constexpr Field kMode = row::mode("");
+inline constexpr Field kFailureMode = row::choice("failure_mode", kFailureModeNames, "FailureMode", "fail_closed",
+                                                  "What a check gets while the counters cannot be reached.");
 inline constexpr Field kFailOpen{.name = "fail_open",
                                  .type = Field::Type::boolean,
                                  .body_only = true,
                                  .help = "In the place of failure_mode: true is fail_open, false fail_closed."};
 inline constexpr Field kFailureModeWhenOpen =
-    object_field::choice("failure_mode_when_open", kFailureModeNames, "FailureMode", "",
-                         "Replaces failure_mode while the circuit breaker is open.");
+    row::choice("failure_mode_when_open", kFailureModeNames, "FailureMode", "",
+                "Replaces failure_mode while the circuit breaker is open.");
 inline constexpr Field kAction =
-    object_field::choice("action", kActionNames, "Action", "deny", "What a check that is over the limit gets.");
+    row::choice("action", kActionNames, "Action", "deny", "What a check that is over the limit gets.");
 inline constexpr Field kSampleRate =
-    object_field::share("sample_rate", "The share that passes: with the action sample, and only with it.");
-inline constexpr Field kMaxDelay{
-    .name = "max_delay",
-    .type = Field::Type::duration,
-    .min = 1,
-    .max = std::chrono::microseconds(std::chrono::days(366)).count(),
-    .schema = "Duration",
-    .help =
-        "With the action delay, and only with it. capacity · (time of one unit in µs) + max_delay · units is at "
-        "most 2^51."};
+    row::share("sample_rate", "The share that passes: with the action sample, and only with it.");
+inline constexpr Field kMaxDelay = row::duration("max_delay", Micros(1), std::chrono::days(366),
+                                                 "With the action delay, and only with it. capacity · (time of one "
+                                                 "unit in µs) + max_delay · units is at most 2^51.");
 inline constexpr Field kDowngradeTo{
     .name = "downgrade_to",
     .type = Field::Type::text,
@@ -141,9 +103,9 @@ inline constexpr Field kDowngradeTo{
 inline constexpr std::array kAll{kKeyBy,  kRequireKeyBy, kMode,     kFailureMode, kFailOpen, kFailureModeWhenOpen,
                                  kAction, kSampleRate,   kMaxDelay, kDowngradeTo};
 // Read, but not in the OpenAPI documents: agents do not support fail_degrade yet.
-inline constexpr Field kDegradeShare = object_field::share("degrade_share", "");
+inline constexpr Field kDegradeShare = row::share("degrade_share", "");
 inline constexpr Field kDegradeAction =
-    object_field::choice("degrade_action", kDegradeActionNames, "DegradeAction", "local_limit", "");
+    row::choice("degrade_action", kDegradeActionNames, "DegradeAction", "local_limit", "");
 }  // namespace enforcement_field
 
 namespace plan_field {
@@ -167,24 +129,16 @@ inline constexpr Field kMatchExpr{
         "An expression over the dimensions: == != in !in =~ && || ! ( ), such as region==us-east-1 && "
         "tag.env==production. At most 4096 bytes; a fault names its column."};
 inline constexpr Field kReportSubjects =
-    object_field::choice("report_subjects", kReportSubjectsNames, "ReportSubjects", "hashed", "");
+    row::choice("report_subjects", kReportSubjectsNames, "ReportSubjects", "hashed", "");
 inline constexpr Field kRolloutPercent{.name = "rollout_percent",
                                        .type = Field::Type::number,
                                        .max = 100,
                                        .places = 2,
                                        .fallback = "100",
                                        .help = "A stable share of the subjects, with at most 2 decimals."};
-inline constexpr Field kValidFrom{.name = "valid_from",
-                                  .type = Field::Type::timestamp,
-                                  .schema = "Instant",
-                                  .body_schema = "Time",
-                                  .help = "Inclusive."};
-inline constexpr Field kValidTo{.name = "valid_to",
-                                .type = Field::Type::timestamp,
-                                .schema = "Instant",
-                                .body_schema = "Time",
-                                .help = "Exclusive, and after valid_from."};
-inline constexpr Field kEnabled = object_field::flag("enabled", "true", "");
+inline constexpr Field kValidFrom = row::instant("valid_from", "Inclusive.");
+inline constexpr Field kValidTo = row::instant("valid_to", "Exclusive, and after valid_from.");
+inline constexpr Field kEnabled = row::flag("enabled", "true", "");
 inline constexpr Field kPriority{.name = "priority",
                                  .type = Field::Type::integer,
                                  .min = -std::int64_t{std::numeric_limits<std::int32_t>::max()},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
+#include "common/domain/field_rows.hpp"
 #include "common/domain/plan.hpp"
 #include "common/json/tree.hpp"
 #include "server/auth/roles.hpp"
@@ -42,11 +43,7 @@ inline constexpr Field kName{.name = "name",
                              .help = "Tells tokens apart, in lists and in the audit trail: at most 256 bytes."};
 inline constexpr Field kRole{
     .name = "role", .type = Field::Type::text, .choices = kRoleNames, .schema = "Role", .always = true};
-inline constexpr Field kExpiresAt{.name = "expires_at",
-                                  .type = Field::Type::timestamp,
-                                  .schema = "Instant",
-                                  .body_schema = "Time",
-                                  .help = "In the future. A token without it does not end."};
+inline constexpr Field kExpiresAt = row::instant("expires_at", "In the future. A token without it does not end.");
 inline constexpr Field kRevoked{
     .name = "revoked", .type = Field::Type::boolean, .always = true, .help = "true ends the token for good."};
 inline constexpr std::array kAll{kId,        kName,   scope_field::kOrganizationId, scope_field::kTenantIds,
