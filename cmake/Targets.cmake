@@ -63,14 +63,19 @@ function(sluice_library name)
   endif()
 endfunction()
 
-# sluice_test(NAME [THREADS] [OPTIMIZED] DEPENDS lib...): a doctest program from every .cpp of this folder, run by ctest.
+# sluice_test(NAME [THREADS] [OPTIMIZED] [FOLDERS folder...] DEPENDS lib...): a doctest program from every .cpp of this folder and of
+# the subfolders FOLDERS, run by ctest.
 # THREADS: the program starts threads; ThreadSanitizer runs these (ctest -L threads), and the target thread_tests builds them.
 # OPTIMIZED: the tests' own code works long enough to be worth optimizing; with SLUICE_QUICK_COMPILE the others compile at -O0, in half the time.
 # ctest stops the program after 300 s unless its folder sets another TIMEOUT. tests/unit/doctest_main.cpp limits single cases.
 add_custom_target(thread_tests)
 function(sluice_test name)
-  cmake_parse_arguments(arg "THREADS;OPTIMIZED" "" "DEPENDS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  cmake_parse_arguments(arg "THREADS;OPTIMIZED" "" "DEPENDS;FOLDERS" ${ARGN})
+  set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  foreach(folder IN LISTS arg_FOLDERS)
+    list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   if(NOT sources)
     return()
   endif()

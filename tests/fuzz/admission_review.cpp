@@ -9,7 +9,7 @@
 #include "server/injector/admission_response.hpp"
 #include "server/injector/admission_review.hpp"
 #include "tests/fuzz/require.hpp"
-#include "tests/unit/server_injector/document.hpp"
+#include "tests/unit/server/injector/document.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/server_injector/fixture.hpp"
+#include "tests/unit/server/injector/fixture.hpp"
 
 namespace sluice::server::injector {
 namespace {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/telemetry/line_writer.hpp"
-#include "tests/unit/server_identity/tokens.hpp"
+#include "tests/unit/server/identity/tokens.hpp"
 
 namespace sluice::server {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "common/base/crypto.hpp"
 #include "server/injector/admission_response.hpp"
-#include "tests/unit/server_injector/fixture.hpp"
-#include "tests/unit/server_injector/review.hpp"
+#include "tests/unit/server/injector/fixture.hpp"
+#include "tests/unit/server/injector/review.hpp"
 
 namespace sluice::server::injector {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "agent/flag_table.hpp"
 #include "server/injector/quantity.hpp"
-#include "tests/unit/server_injector/fixture.hpp"
+#include "tests/unit/server/injector/fixture.hpp"
 
 namespace sluice::server::injector {
 namespace {

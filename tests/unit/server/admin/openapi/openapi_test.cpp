@@ -6,7 +6,7 @@
 
 #include "common/base/version.hpp"
 #include "server/admin/routes.hpp"
-#include "tests/unit/server_api/document.hpp"
+#include "tests/unit/server/admin/openapi/document.hpp"
 
 using namespace sluice;
 using namespace sluice::server;

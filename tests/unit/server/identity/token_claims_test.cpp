@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/unit/server_identity/tokens.hpp"
+#include "tests/unit/server/identity/tokens.hpp"
 
 namespace sluice::server {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tests/unit/server_injector/fixture.hpp"
+#include "tests/unit/server/injector/fixture.hpp"
 
 namespace sluice::server::injector {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "server/injector/inject.hpp"
-#include "tests/unit/server_injector/document.hpp"
+#include "tests/unit/server/injector/document.hpp"
 
 namespace sluice::server::injector {
 

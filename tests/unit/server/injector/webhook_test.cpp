@@ -7,8 +7,8 @@
 #include <string>
 
 #include "tests/unit/http_asker.hpp"
-#include "tests/unit/server_injector/fixture.hpp"
-#include "tests/unit/server_injector/review.hpp"
+#include "tests/unit/server/injector/fixture.hpp"
+#include "tests/unit/server/injector/review.hpp"
 
 namespace sluice::server::injector {
 namespace {

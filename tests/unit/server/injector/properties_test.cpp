@@ -6,8 +6,8 @@
 #include <string>
 
 #include "server/injector/names.hpp"
-#include "tests/unit/server_injector/fixture.hpp"
-#include "tests/unit/server_injector/generated_pods.hpp"
+#include "tests/unit/server/injector/fixture.hpp"
+#include "tests/unit/server/injector/generated_pods.hpp"
 
 namespace sluice::server::injector {
 namespace {

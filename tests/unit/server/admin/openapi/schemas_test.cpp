@@ -10,7 +10,7 @@
 #include "server/admin/drafts.hpp"
 #include "server/admin/paging.hpp"
 #include "server/auth/roles.hpp"
-#include "tests/unit/server_api/document.hpp"
+#include "tests/unit/server/admin/openapi/document.hpp"
 
 using namespace sluice;
 using namespace sluice::server;

@@ -3,7 +3,7 @@
 
 #include "common/sync/scope_state.hpp"
 #include "server/sync/document.hpp"
-#include "tests/unit/server_sync/state_writer.hpp"
+#include "tests/unit/server/sync/state_writer.hpp"
 
 namespace sluice::server::test {
 namespace {

@@ -1,7 +1,7 @@
 // Where positions are, and how much of the past is kept.
 #include <doctest/doctest.h>
 
-#include "tests/unit/server_sync/state_writer.hpp"
+#include "tests/unit/server/sync/state_writer.hpp"
 
 namespace sluice::server::test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "common/base/clock.hpp"
 #include "common/http/reply_sink.hpp"
-#include "tests/unit/server_sync/state_writer.hpp"
+#include "tests/unit/server/sync/state_writer.hpp"
 
 namespace sluice::server::test {
 namespace {

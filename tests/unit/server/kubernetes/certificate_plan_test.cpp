@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "server/kubernetes/certificate_plan.hpp"
-#include "tests/unit/server_kubernetes/trust.hpp"
+#include "tests/unit/server/kubernetes/trust.hpp"
 
 namespace sluice::server::kubernetes {
 namespace {

@@ -10,8 +10,8 @@
 #include "common/telemetry/registry.hpp"
 #include "server/kubernetes/certificate_keeper.hpp"
 #include "server/kubernetes/metrics.hpp"
-#include "tests/unit/server_kubernetes/fake_cluster.hpp"
-#include "tests/unit/server_kubernetes/trust.hpp"
+#include "tests/unit/server/kubernetes/fake_cluster.hpp"
+#include "tests/unit/server/kubernetes/trust.hpp"
 
 namespace sluice::server::kubernetes {
 namespace {
