@@ -54,6 +54,13 @@ bool is_published(Context& context, const store::StoredObject& item) {
   return counters::unpublished(context.tx, {&item, 1}).empty();
 }
 
+// Completes the answer to a write. Even if this call changed nothing, an earlier change may not be published yet.
+Answer with_published(Context& context, Answer answer) {
+  answer.published =
+      !context.log.empty() || is_published(context, require(context, Kind::override_, store::Lock::none));
+  return answer;
+}
+
 // Which overrides `clear` removes.
 struct Cleared {
   std::string tenant_id;
@@ -133,19 +140,12 @@ Answer create_override(Context& context) {
 
 Answer put_override(Context& context) {
   require_publisher(context);
-  Answer answer = put_object(context, kOverrides);
-  // Even if this call changed nothing, an earlier change may not be published yet.
-  answer.published =
-      !context.log.empty() || is_published(context, require(context, Kind::override_, store::Lock::none));
-  return answer;
+  return with_published(context, put_object(context, kOverrides));
 }
 
 Answer patch_override(Context& context) {
   require_publisher(context);
-  Answer answer = patch_object(context, kOverrides);
-  answer.published =
-      !context.log.empty() || is_published(context, require(context, Kind::override_, store::Lock::none));
-  return answer;
+  return with_published(context, patch_object(context, kOverrides));
 }
 
 Answer delete_override(Context& context) {
