@@ -27,6 +27,7 @@
 #include "common/base/version.hpp"
 #include "common/program/certificate.hpp"
 #include "common/program/descriptors.hpp"
+#include "common/program/listener_log.hpp"
 #include "common/program/probes.hpp"
 #include "common/program/shutdown.hpp"
 #include "common/telemetry/log_metrics.hpp"
@@ -104,9 +105,6 @@ class App {
   std::vector<std::string> degraded_stores() const;
   bool listen();
   bool listen_tcp_all();
-  // Logs the port, or why the address could not be bound. Returns whether it was bound.
-  bool log_listener(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
-                    const std::string& where);
   void drain();
   bool alive() const;
   std::vector<std::string> degraded() const;
@@ -172,17 +170,6 @@ bool App::load() {
   return bundle_->load_first();
 }
 
-bool App::log_listener(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
-                       const std::string& where) {
-  if (!port) {
-    log_.error("listen_failed", fmt::format("{}; {} names another address.", port.error().text, flag),
-               {{"listener", what}, {"address", where}, {"code", port.error().code}});
-    return false;
-  }
-  log_.info("listening", "A listener is up.", {{"listener", what}, {"address", where}, {"port", *port}});
-  return true;
-}
-
 // Binds every address before the first request is answered. If one cannot be bound, the agent does not start.
 bool App::listen() {
   if (!listen_tcp_all()) return false;
@@ -190,9 +177,10 @@ bool App::listen() {
     auto bound = workers_[0].listen_unix(config_.listen_unix, config_.listen_unix_mode);
     // A Unix socket has no port; the log shows 0.
     Result<std::uint16_t> outcome = bound ? Result<std::uint16_t>(0) : std::unexpected(bound.error());
-    if (!log_listener(outcome, "checks on a Unix socket", "--listen-unix", config_.listen_unix)) return false;
+    if (!program::log_listener(log_, outcome, "checks on a Unix socket", "--listen-unix", config_.listen_unix))
+      return false;
   }
-  return log_listener(admin_server_.listen_tcp(config_.admin, false), "admin", "--admin", config_.admin);
+  return program::log_listener(log_, admin_server_.listen_tcp(config_.admin, false), "admin", "--admin", config_.admin);
 }
 
 bool App::listen_tcp_all() {
@@ -202,14 +190,15 @@ bool App::listen_tcp_all() {
     // Workers share the port (SO_REUSEPORT). Another process of the same user could share it too, unnoticed. Binding
     // the port once without sharing shows that it is free, and turns port 0 into a number.
     auto port = http::Server(admin_loop_, http::ServerOptions{}, probes_).listen_tcp(address, false);
-    if (!port) return log_listener(port, "checks", "--listen", address);
+    if (!port) return program::log_listener(log_, port, "checks", "--listen", address);
     address = fmt::format("{}:{}", address.substr(0, address.rfind(':')), *port);
   }
   const auto& certificates = certificate_.get();
   for (Worker& worker : workers_) {
     auto port = certificates ? worker.listen_tls(address, many, certificates) : worker.listen_tcp(address, many);
     const std::string_view what = certificates ? "checks over TLS" : "checks";
-    if ((!port || &worker == &workers_.front()) && !log_listener(port, what, "--listen", address)) return false;
+    if ((!port || &worker == &workers_.front()) && !program::log_listener(log_, port, what, "--listen", address))
+      return false;
   }
   return true;
 }

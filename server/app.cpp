@@ -17,6 +17,7 @@
 #include "common/base/clock.hpp"
 #include "common/base/version.hpp"
 #include "common/program/descriptors.hpp"
+#include "common/program/listener_log.hpp"
 #include "common/program/probes.hpp"
 #include "common/program/shutdown.hpp"
 #include "common/telemetry/log_metrics.hpp"
@@ -115,8 +116,6 @@ class App {
   bool start_publisher();
   void start_sync();
   bool listen();
-  bool listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
-                const std::string& where);
   void drain();
   [[noreturn]] void leave();
   void tidy();
@@ -207,24 +206,16 @@ void App::start_sync() {
   read->get_future().wait_for(kFirstState);
 }
 
-bool App::listened(const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
-                   const std::string& where) {
-  if (!port) {
-    log_.error("listen_failed", fmt::format("{}; {} names another address.", port.error().text, flag),
-               {{"listener", what}, {"address", where}, {"code", port.error().code}});
-    return false;
-  }
-  log_.info("listening", "A listener is up.", {{"listener", what}, {"address", where}, {"port", *port}});
-  return true;
-}
-
 bool App::listen() {
+  using program::log_listener;
   const auto& certificates = certificate_.get();
   const auto port = certificates ? server_.listen_tls(config_.listen, false, certificates)
                                  : server_.listen_tcp(config_.listen, false);
-  return listened(port, certificates ? "API over TLS" : "API", "--listen", config_.listen) &&
-         listened(probe_server_.listen_tcp(config_.admin, false), "probes", "--admin", config_.admin) &&
-         (!injector_ || listened(injector_->start(certificates), "webhook", "--webhook", config_.injector->listen));
+  if (!log_listener(log_, port, certificates ? "API over TLS" : "API", "--listen", config_.listen)) return false;
+  const auto probes = probe_server_.listen_tcp(config_.admin, false);
+  if (!log_listener(log_, probes, "probes", "--admin", config_.admin)) return false;
+  if (!injector_) return true;
+  return log_listener(log_, injector_->start(certificates), "webhook", "--webhook", config_.injector->listen);
 }
 
 void App::drain() {
