@@ -1,10 +1,10 @@
 #include "common/http/query.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/core.h>
 
+#include "common/base/percent_encoding.hpp"
 #include "common/base/utf8.hpp"
 
 namespace sluice::http {
@@ -12,34 +12,17 @@ namespace {
 
 constexpr std::size_t kMaxShown = 64;  // bytes of a name in an error
 
-// The byte that the two hexadecimal digits at `at` encode; nullopt: there are no two digits.
-std::optional<char> escaped_at(std::string_view text, std::size_t at) {
-  if (text.size() < at + 2) return std::nullopt;
-  unsigned char value = 0;
-  const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 2, value, 16);
-  if (error != std::errc() || end != text.data() + at + 2) return std::nullopt;
-  return static_cast<char>(value);
-}
-
 // Decodes `text`. If the result is nullopt, `fault` says what is wrong.
 std::optional<std::string> decode(std::string_view text, bool plus_is_space, std::string_view& fault) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%') {
-      const std::optional<char> escaped = escaped_at(text, i + 1);
-      fault = "has a '%' that no two hexadecimal digits follow";
-      if (!escaped) return std::nullopt;
-      decoded += *escaped;
-      i += 2;
-    } else {
-      decoded += text[i] == '+' && plus_is_space ? ' ' : text[i];
-    }
-  }
+  std::string encoded(text);
+  if (plus_is_space) std::ranges::replace(encoded, '+', ' ');
+  std::optional<std::string> decoded = percent_decode(encoded);
+  fault = "has a '%' that no two hexadecimal digits follow";
+  if (!decoded) return std::nullopt;
   fault = "is not UTF-8";
-  if (!is_utf8(decoded)) return std::nullopt;
+  if (!is_utf8(*decoded)) return std::nullopt;
   fault = "holds the byte NUL";
-  if (decoded.find('\0') != std::string::npos) return std::nullopt;
+  if (decoded->find('\0') != std::string::npos) return std::nullopt;
   return decoded;
 }
 

@@ -11,6 +11,8 @@
 #include <fmt/core.h>
 #include <sys/un.h>
 
+#include "common/base/percent_encoding.hpp"
+
 namespace sluice::redis {
 namespace {
 
@@ -19,42 +21,10 @@ constexpr std::string_view kForms = "redis://[USER:PASSWORD@]HOST[:PORT][/DB], r
 
 bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-Result<std::string> percent_decode(std::string_view text, std::string_view what) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) {
-      return failure("invalid_url", fmt::format("a '%' in the {} is not followed by two hex digits: write a plain '%' "
-                                                "as %25",
-                                                what));
-    }
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return out;
-}
-
-std::string percent_encode(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (is_alphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '~')
-      out += c;
-    else
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
+Result<std::string> decoded(std::string_view text, std::string_view what) {
+  if (auto bytes = percent_decode(text)) return *std::move(bytes);
+  return failure("invalid_url",
+                 fmt::format("a '%' in the {} is not followed by two hex digits: write a plain '%' as %25", what));
 }
 
 template <class Number>
@@ -79,9 +49,9 @@ Result<> read_credentials(std::string_view text, Target& target) {
                    "the part before '@' must be USER:PASSWORD, or :PASSWORD for the default user, or USER: if a file "
                    "has the password");
   }
-  Result<std::string> user = percent_decode(text.substr(0, colon), "user");
+  Result<std::string> user = decoded(text.substr(0, colon), "user");
   if (!user) return std::unexpected(user.error());
-  Result<std::string> password = percent_decode(text.substr(colon + 1), "password");
+  Result<std::string> password = decoded(text.substr(colon + 1), "password");
   if (!password) return std::unexpected(password.error());
   target.user = *std::move(user);
   target.password = *std::move(password);
@@ -102,7 +72,7 @@ Result<> read_host(std::string_view text, Target& target) {
     const std::size_t close = text.find(']');
     const std::string_view address = text.substr(1, close == std::string_view::npos ? close : close - 1);
     const bool valid = close != std::string_view::npos && !address.empty() &&
-                       std::ranges::all_of(address, [](char c) { return hex_digit(c) >= 0 || c == ':' || c == '.'; });
+                       address.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos;
     if (!valid) return failure("invalid_url", "an IPv6 address is written in brackets, like [::1]");
     target.host = address;
     return read_port(text.substr(close + 1), target);

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "common/base/percent_encoding.hpp"
 #include "common/json/tree.hpp"
 #include "server/injector/inject.hpp"
 #include "server/injector/names.hpp"
@@ -19,15 +20,14 @@ constexpr std::size_t kPodPage = 50;     // about 1 MB, which the loop parses in
 constexpr std::size_t kMaxMarked = 200;  // Events per scan; a newly labelled namespace may have many running pods
 
 std::string namespaces_path() {
-  const std::string label = kubernetes::escape_path(fmt::format("{}=enabled", kInjectLabel));
+  const std::string label = percent_encode(fmt::format("{}=enabled", kInjectLabel));
   return fmt::format("/api/v1/namespaces?labelSelector={}&limit={}", label, kNamespacePage);
 }
 
 std::string pods_path(std::string_view namespace_, std::size_t page) {
   return fmt::format("/api/v1/namespaces/{}/pods?labelSelector={}&fieldSelector={}&limit={}",
-                     kubernetes::escape_path(namespace_),
-                     kubernetes::escape_path(fmt::format("{}!=disabled", kInjectLabel)),
-                     kubernetes::escape_path("status.phase!=Succeeded,status.phase!=Failed"), page);
+                     percent_encode(namespace_), percent_encode(fmt::format("{}!=disabled", kInjectLabel)),
+                     percent_encode("status.phase!=Succeeded,status.phase!=Failed"), page);
 }
 
 kubernetes::Event event_of(const kubernetes::ObjectReference& pod) {
@@ -67,7 +67,7 @@ void MissedPods::stop() {
 
 void MissedPods::ask(List list) {
   std::string path = list == List::namespaces ? namespaces_path() : pods_path(namespaces_.back(), page_);
-  if (!continue_.empty()) path += "&continue=" + kubernetes::escape_path(continue_);
+  if (!continue_.empty()) path += "&continue=" + percent_encode(continue_);
   api_.ask("GET", std::move(path), {}, kDeadline, [this, list, life = std::weak_ptr(life_)](Answer answer) {
     if (!life.expired()) take(list, answer);
   });

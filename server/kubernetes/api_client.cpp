@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -229,19 +228,6 @@ Result<ApiOptions> in_cluster(const program::Environment& environment, std::stri
   }
   options.namespace_ = *std::move(name);
   return options;
-}
-
-std::string escape_path(std::string_view segment) {
-  std::string escaped;
-  for (const char c : segment) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
-      escaped += c;
-    } else {
-      fmt::format_to(std::back_inserter(escaped), "%{:02X}", byte);
-    }
-  }
-  return escaped;
 }
 
 std::string complaint(const ApiResponse& response) {

@@ -57,7 +57,8 @@ class Api {
 
   virtual ~Api() = default;
 
-  // `path`: includes the query, escaped with escape_path(). `deadline`: for the whole request including waiting; > 0.
+  // `path`: includes the query, its parts encoded by percent_encode(). `deadline`: for the whole request including
+  // waiting; > 0.
   virtual void ask(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
                    Done done, std::string content_type = "application/json") = 0;
 };
@@ -80,9 +81,6 @@ class ApiClient final : public Api {
   const ApiOptions options_;
   std::shared_ptr<Impl> impl_;
 };
-
-// Percent-encodes a segment of a path or a value of a query.
-std::string escape_path(std::string_view segment);
 
 // A response of 400 or more as text for people: its status, and `message` and `reason` of its Status object.
 std::string complaint(const ApiResponse& response);

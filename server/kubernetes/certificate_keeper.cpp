@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "common/base/percent_encoding.hpp"
 #include "common/base/timestamp.hpp"
 
 namespace sluice::server::kubernetes {
@@ -60,8 +61,8 @@ std::chrono::sys_seconds CertificateKeeper::now() const {
 }
 
 std::string CertificateKeeper::secret_path() const {
-  return fmt::format("/api/v1/namespaces/{}/secrets/{}", escape_path(options_.namespace_),
-                     escape_path(options_.secret));
+  return fmt::format("/api/v1/namespaces/{}/secrets/{}", percent_encode(options_.namespace_),
+                     percent_encode(options_.secret));
 }
 
 void CertificateKeeper::ask(std::string method, std::string path, std::string body, Answer answer,
@@ -165,7 +166,7 @@ void CertificateKeeper::write(Step step) {
   if (exists) {
     ask("PATCH", secret_path(), patch_tls_secret(secret_), &CertificateKeeper::take_written, kMergePatch);
   } else {
-    ask("POST", fmt::format("/api/v1/namespaces/{}/secrets", escape_path(options_.namespace_)),
+    ask("POST", fmt::format("/api/v1/namespaces/{}/secrets", percent_encode(options_.namespace_)),
         create_tls_secret(secret_, options_.secret), &CertificateKeeper::take_written);
   }
 }

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "common/base/crypto.hpp"
+#include "common/base/percent_encoding.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/base/utf8.hpp"
 #include "common/json/writer.hpp"
@@ -38,7 +39,7 @@ void write_reference(json::Writer& writer, const ObjectReference& about) {
 }  // namespace
 
 std::string events_path(const ObjectReference& about) {
-  return fmt::format("/api/v1/namespaces/{}/events", escape_path(about.namespace_));
+  return fmt::format("/api/v1/namespaces/{}/events", percent_encode(about.namespace_));
 }
 
 std::string write_event(const ObjectReference& about, const Event& event, std::chrono::sys_seconds now) {

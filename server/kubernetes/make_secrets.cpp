@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "common/base/crypto.hpp"
+#include "common/base/percent_encoding.hpp"
 #include "common/json/writer.hpp"
 
 namespace sluice::server::kubernetes {
@@ -83,7 +84,7 @@ std::string write_secret(const NewSecret& secret) {
 Result<std::vector<MadeSecret>> make_secrets(const SecretsOptions& options) {
   boost::asio::io_context loop{1};
   ApiClient api(loop, options.api);
-  const std::string path = fmt::format("/api/v1/namespaces/{}/secrets", escape_path(options.api.namespace_));
+  const std::string path = fmt::format("/api/v1/namespaces/{}/secrets", percent_encode(options.api.namespace_));
   std::vector<MadeSecret> outcome;
   for (const NewSecret& secret : wanted_secrets(options)) {
     auto made = make(api, loop, path, secret);

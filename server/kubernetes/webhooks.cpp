@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "common/base/crypto.hpp"
+#include "common/base/percent_encoding.hpp"
 #include "common/json/tree.hpp"
 #include "common/json/writer.hpp"
-#include "server/kubernetes/api_client.hpp"
 
 namespace sluice::server::kubernetes {
 
@@ -18,7 +18,7 @@ bool Webhooks::all_include(std::string_view certificate) const {
 }
 
 std::string webhooks_path(std::string_view name) {
-  return "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" + escape_path(name);
+  return "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" + percent_encode(name);
 }
 
 Result<Webhooks> read_webhooks(std::string_view object) {

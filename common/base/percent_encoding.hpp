@@ -1,0 +1,18 @@
+// Percent-encoding of parts of URLs (RFC 3986, section 2.1).
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+// Encodes every byte but letters, digits, '-', '.', '_' and '~'.
+std::string percent_encode(std::string_view text);
+
+// nullopt: two hex digits do not follow a '%'. The result may hold any bytes.
+std::optional<std::string> percent_decode(std::string_view text);
+
+}  // namespace sluice
