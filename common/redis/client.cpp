@@ -1,6 +1,6 @@
 // The client connects its pipeline to a connection, and replaces the connection when it fails.
 //
-//   stopped ──start()──▶ connecting ──greeted──▶ ready ──lost──▶ connecting (at once, but not twice in a row)
+//   stopped ──start()──▶ connecting ──greeted──▶ ready ──lost──▶ connecting (at once, at most 20 times a second)
 //                         ▲      └──failed──▶ backing off ◀──┘
 //                         └───────timer──────────┘
 #include "common/redis/client.hpp"
@@ -30,6 +30,9 @@ namespace {
 // The least time between two checks of deadlines. The deadlines of thousands of commands are microseconds apart, and a
 // timer for each would cost more than the precision is worth.
 constexpr std::chrono::milliseconds kTick{1};
+
+// The least time between two connections that replace a lost one without back-off: at most 20 a second.
+constexpr std::chrono::milliseconds kReplaceEvery{50};
 
 }  // namespace
 
@@ -88,8 +91,8 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
   unsigned attempts_ = 0;
   std::uint64_t writes_ = 0;
   TimePoint ready_since_{};
-  TimePoint replaced_at_ = TimePoint::min();  // when a lost connection was last replaced without back-off
-  Timer link_timer_;                          // time limit of connecting, or the pause of the back-off
+  TimePoint replaced_at_{};      // when a lost connection was last replaced without back-off
+  Timer link_timer_;             // time limit of connecting, or the pause of the back-off
   std::uint64_t link_wait_ = 0;  // number of the current wait of link_timer_; handlers of earlier waits do nothing
   Timer deadline_timer_;
   TimePoint armed_for_ = TimePoint::max();
@@ -169,9 +172,9 @@ void Client::Impl::arm_deadline_timer(TimePoint now) {
 
 void Client::Impl::expire(TimePoint now) {
   if (pipeline_.expire(now)) return;
-  on_connection_lost(
-      {"timeout", fmt::format("{}: no reply for {} ms", to_string(options_.target), 2 * options_.deadline.count())},
-      FailureKind::disconnected);
+  on_connection_lost({"timeout", fmt::format("{}: nothing received for {} ms", to_string(options_.target),
+                                             2 * options_.deadline.count())},
+                     FailureKind::disconnected);
 }
 
 // ---- the connection
@@ -218,14 +221,14 @@ void Client::Impl::back_off() {
   start_link_timer(backoff_.next(random), &Impl::connect);
 }
 
-// Replaces a lost connection at once; commands begun meanwhile wait for the new one. If the last replacement was less
-// than backoff_max ago, it backs off instead: a server that accepts and drops connections, or a command that causes a
-// reconnect each time, must not make the client loop.
+// Replaces a connection that was lost after its handshake at once; commands begun meanwhile wait for the new one. If
+// the last one was replaced just before, it backs off instead: a server that accepts and drops connections, or a
+// command that causes a reconnect each time, must not make the client loop.
 void Client::Impl::replace_connection() {
   drop_connection();
   const TimePoint now = Clock::now();
   if (now - ready_since_ >= options_.backoff_max) backoff_.reset();
-  if (replaced_at_ != TimePoint::min() && now - replaced_at_ < options_.backoff_max) return back_off();
+  if (now - replaced_at_ < kReplaceEvery) return back_off();
   replaced_at_ = now;
   connect();
 }
@@ -257,7 +260,7 @@ void Client::Impl::on_ready(ServerInfo info) {
 }
 
 void Client::Impl::on_bytes(std::string_view bytes) {
-  Result<> fed = pipeline_.feed(bytes);
+  Result<> fed = pipeline_.feed(bytes, Clock::now());
   if (fed) return;
   on_connection_lost({"protocol", fmt::format("{}: {}", to_string(options_.target), fed.error().text)},
                      FailureKind::protocol);

@@ -61,7 +61,8 @@ class ReplyHandler {
 // Codes of connect_failed: refused, unreachable, timeout, resolve, tls, no_login, credentials, authentication,
 // permission, database, loading, busy, masterdown, too_old, denied, disconnected, protocol. The client retries after
 // each of them, because each can heal without a restart.
-// Codes of disconnected: disconnected, timeout (a reply overdue by more than 2 × the deadline), protocol, reconnect.
+// Codes of disconnected: disconnected, timeout (a reply was owed, and nothing came for 2 × the deadline), protocol,
+// reconnect.
 struct Observer {
   // The handshake (AUTH, SELECT, CLIENT SETNAME, PING, INFO) succeeded: commands are sent from now on.
   std::function<void(const struct ServerInfo&)> connected;

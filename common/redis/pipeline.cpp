@@ -39,7 +39,7 @@ bool Pipeline::take_output(std::string& out, TimePoint now) {
   for (; sent_ < slots_.size(); ++sent_) slots_[sent_].sent_at = now;
   clear(out);
   out.swap(waiting_);
-  next_event_ = std::min(next_event_, reply_deadline(slots_[0]));
+  next_event_ = std::min(next_event_, silence_deadline());
   return true;
 }
 
@@ -53,7 +53,8 @@ void Pipeline::put_back_output(std::string& out) {
   drop_abandoned_waiting();
 }
 
-Result<> Pipeline::feed(std::string_view bytes) {
+Result<> Pipeline::feed(std::string_view bytes, TimePoint now) {
+  heard_at_ = now;
   const std::uint64_t connection = connection_;
   while (!bytes.empty() && connection == connection_) {
     const std::string_view part = bytes.substr(0, kFeedBytes);
@@ -92,16 +93,18 @@ bool Pipeline::expire(TimePoint now) {
   }
   if (overdue_waiting) drop_abandoned_waiting();
 
-  next_event_ = sent_ > 0 ? reply_deadline(slots_[0]) : TimePoint::max();
+  next_event_ = sent_ > 0 ? silence_deadline() : TimePoint::max();
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].handler != nullptr) next_event_ = std::min(next_event_, slots_[i].deadline);
   }
-  return sent_ == 0 || reply_deadline(slots_[0]) > now;
+  return sent_ == 0 || silence_deadline() > now;
 }
 
-// When the connection counts as dead if this reply is still missing: never before the command's own deadline.
-Pipeline::TimePoint Pipeline::reply_deadline(const Slot& slot) const {
-  return std::max(slot.sent_at + max_reply_delay_, slot.deadline);
+// When the connection counts as dead if no byte arrives until then: never before the oldest command's own deadline. A
+// server that was owed nothing may have been silent for long.
+Pipeline::TimePoint Pipeline::silence_deadline() const {
+  const Slot& oldest = slots_[0];
+  return std::max(std::max(oldest.sent_at, heard_at_) + max_silence_, oldest.deadline);
 }
 
 void Pipeline::disconnect(FailureKind kind) {

@@ -28,9 +28,9 @@ class Pipeline {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // `max_reply_delay`: how long after sending the oldest reply may be missing before the connection counts as dead.
-  explicit Pipeline(std::chrono::nanoseconds max_reply_delay, std::size_t max_reply_bytes = ReplyReader::kMaxReplyBytes)
-      : max_reply_delay_(max_reply_delay), reader_(max_reply_bytes) {}
+  // `max_silence`: how long no byte may arrive while a reply is owed before the connection counts as dead.
+  explicit Pipeline(std::chrono::nanoseconds max_silence, std::size_t max_reply_bytes = ReplyReader::kMaxReplyBytes)
+      : max_silence_(max_silence), reader_(max_reply_bytes) {}
 
   // Adds a command. The caller writes one whole RESP array before it calls any other function of the pipeline.
   CommandWriter& begin(ReplyHandler& handler, TimePoint deadline);
@@ -44,12 +44,12 @@ class Pipeline {
   // The write of the last take_output failed before its first byte: its commands wait again, except the abandoned.
   void put_back_output(std::string& out);
 
-  // Takes bytes from the server and calls the handlers of complete replies, in order. Error `protocol`: the connection
-  // must be closed. Returns early, without error, when a handler called disconnect().
-  Result<> feed(std::string_view bytes);
+  // Takes bytes that arrived from the server and calls the handlers of complete replies, in order. Error `protocol`:
+  // the connection must be closed. Returns early, without error, when a handler called disconnect().
+  Result<> feed(std::string_view bytes, TimePoint now);
 
-  // Abandons the commands whose deadline has passed; report_failures() must follow. False: the oldest reply has been
-  // missing for longer than max_reply_delay, so the connection must be closed.
+  // Abandons the commands whose deadline has passed; report_failures() must follow. False: a reply is owed and no byte
+  // has arrived for max_silence, so the connection must be closed.
   bool expire(TimePoint now);
   // The latest time for the next expire(); TimePoint::max(): there is no deadline.
   TimePoint next_event() const { return next_event_; }
@@ -81,9 +81,9 @@ class Pipeline {
   Result<> deliver();
   void abandon(Slot& slot, Failure failure);
   void drop_abandoned_waiting();
-  TimePoint reply_deadline(const Slot& slot) const;
+  TimePoint silence_deadline() const;
 
-  std::chrono::nanoseconds max_reply_delay_;
+  std::chrono::nanoseconds max_silence_;
   ReplyReader reader_;
   Ring<Slot> slots_;
   std::size_t sent_ = 0;   // slots_[0, sent_) are sent
@@ -96,7 +96,8 @@ class Pipeline {
   Ring<PendingFailure> failures_;
   std::uint64_t failures_added_ = 0;
   std::uint64_t failures_reported_ = 0;
-  std::uint64_t connection_ = 0;  // counts calls of disconnect(), so that feed() notices one by a handler
+  std::uint64_t connection_ = 0;           // counts calls of disconnect(), so that feed() notices one by a handler
+  TimePoint heard_at_ = TimePoint::min();  // when the last bytes arrived
   TimePoint next_event_ = TimePoint::max();
 };
 

@@ -72,7 +72,7 @@ void drive_pipeline(std::string_view bytes, std::uint32_t seed) {
     }
     if ((seed = seed * 1664525 + 1013904223) >> 31 != 0) pipeline.take_output(out, now);
     const std::size_t size = 1 + (seed >> 16) % 40;
-    bool lost = !pipeline.feed(bytes.substr(0, size));
+    bool lost = !pipeline.feed(bytes.substr(0, size), now);
     bytes.remove_prefix(std::min(size, bytes.size()));
     now += std::chrono::milliseconds((seed >> 4) % 8);
     if (pipeline.next_event() <= now) lost |= !pipeline.expire(now);

@@ -28,7 +28,7 @@ struct Rig {
     REQUIRE(pipeline.take_output(out, now));
     return out;
   }
-  void feed(std::string_view bytes) { REQUIRE(pipeline.feed(bytes)); }
+  void feed(std::string_view bytes, TimePoint now = kStart) { REQUIRE(pipeline.feed(bytes, now)); }
 };
 
 inline std::string command(std::string_view word) {

@@ -108,7 +108,7 @@ TEST_CASE("a deadline that passes before the command is sent takes it out of the
   CHECK(late.told == Told{"+f"});
 }
 
-TEST_CASE("the connection is given up when the oldest reply is owed for longer than the patience") {
+TEST_CASE("the connection is given up when nothing arrives for 50 ms while a reply is owed") {
   Rig rig;
   Recorder first;
   Recorder second;
@@ -120,10 +120,20 @@ TEST_CASE("the connection is given up when the oldest reply is owed for longer t
   CHECK(rig.pipeline.next_event() == kStart + 60ms);  // also with the first abandoned
   CHECK_FALSE(rig.pipeline.expire(kStart + 60ms));
 
-  SUBCASE("but the age counts from the sending of what is now the oldest") {
-    rig.feed("+late\r\n");
+  SUBCASE("but every byte shows that it lives, however old the oldest command is") {
+    rig.feed("+la", kStart + 58ms);
     CHECK(rig.pipeline.expire(kStart + 60ms));
-    CHECK_FALSE(rig.pipeline.expire(kStart + 95ms));
+    rig.feed("te\r\n", kStart + 80ms);
+    CHECK(rig.pipeline.expire(kStart + 130ms - 1ns));
+    CHECK_FALSE(rig.pipeline.expire(kStart + 130ms));
+  }
+  SUBCASE("and silence before the oldest command was sent does not count") {
+    rig.feed("+a\r\n+b\r\n", kStart + 50ms);
+    Recorder third;
+    rig.begin(third, "C", kStart + 225ms);
+    rig.send(kStart + 200ms);
+    CHECK(rig.pipeline.expire(kStart + 250ms - 1ns));
+    CHECK_FALSE(rig.pipeline.expire(kStart + 250ms));
   }
 }
 
@@ -257,10 +267,10 @@ TEST_CASE("garbage is a protocol failure, and stays one until the connection is 
     Recorder handler;
     rig.begin(handler, "A");
     rig.send();
-    const Result<> result = rig.pipeline.feed(garbage);
+    const Result<> result = rig.pipeline.feed(garbage, kStart);
     REQUIRE_FALSE(result);
     CHECK(result.error().code == "protocol");
-    CHECK_FALSE(rig.pipeline.feed("+a\r\n"));
+    CHECK_FALSE(rig.pipeline.feed("+a\r\n", kStart));
     rig.pipeline.disconnect(FailureKind::protocol);
     rig.pipeline.report_failures();
     CHECK(handler.told == Told{"protocol unknown"});
@@ -277,7 +287,7 @@ TEST_CASE("a reply without a command is a protocol failure") {
   Rig rig;
   Recorder handler;
   rig.begin(handler, "A");
-  CHECK_FALSE(rig.pipeline.feed("+too early\r\n"));
+  CHECK_FALSE(rig.pipeline.feed("+too early\r\n", kStart));
   CHECK(handler.told.empty());
 }
 
