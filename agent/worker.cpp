@@ -49,6 +49,7 @@ Worker::~Worker() {
 std::unique_ptr<limiter::CounterStore> Worker::make_store() {
   if (!shared_.redis) return std::make_unique<limiter::MemoryStore>(shared_.memory);
   redis_ = std::make_unique<redis::Client>(context_, *shared_.redis, observe_redis());
+  shared_.metrics.breaker_states.set(index_, to_string(shared_.redis->target), 0);
   auto store =
       std::make_unique<limiter::RedisStore>(context_, *redis_, shared_.clock, shared_.redis->deadline, observe_store());
   redis_store_ = store.get();
@@ -81,7 +82,25 @@ redis::Observer Worker::observe_redis() {
           .disconnected =
               [lost](const Error& error) {
                 lost(error, "redis_disconnected", "The connection to Redis is lost; the agent reconnects.");
-              }};
+              },
+          .breaker_changed = [this](redis::Breaker::State state) { on_breaker_changed(state); }};
+}
+
+void Worker::on_breaker_changed(redis::Breaker::State state) {
+  const std::string endpoint = to_string(shared_.redis->target);
+  shared_.metrics.breaker_states.set(index_, endpoint, static_cast<int>(state));
+  switch (state) {
+    case redis::Breaker::State::open:
+      return shared_.log.warn("breaker_opened",
+                              "Redis does not answer: its circuit breaker is open, and failure modes decide at once.",
+                              {{"worker", index_}, {"endpoint", endpoint}});
+    case redis::Breaker::State::half_open:
+      return shared_.log.info("breaker_half_open", "Redis answers again: the agent tries one decision.",
+                              {{"worker", index_}, {"endpoint", endpoint}});
+    case redis::Breaker::State::closed:
+      return shared_.log.info("breaker_closed", "Redis decides again: its circuit breaker is closed.",
+                              {{"worker", index_}, {"endpoint", endpoint}});
+  }
 }
 
 // Not an error before the first connection: the server has not handed out the login yet.

@@ -84,6 +84,7 @@ class Worker {
   limiter::RedisStoreObserver observe_store();
   void await_login();
   void on_connected(const redis::ServerInfo& server);
+  void on_breaker_changed(redis::Breaker::State state);
   void publish_overrides();
   void tick();
 

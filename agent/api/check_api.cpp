@@ -173,9 +173,13 @@ void CheckApi::show_snapshot(RouteReply reply) const {
   const Head head = head_ ? *head_ : Head{snapshot->revision, snapshot->chain, snapshot->made_at_us};
   std::string body = fmt::format(R"({{"loaded":true,"revision":{},"chain":)", head.revision);
   json::append_string(body, head.chain);
-  body += fmt::format(R"(,"age_seconds":{:.3f},"tenants":{},"plans":{},"policies":{},"keys":{},"overrides":{}}})",
+  body += fmt::format(R"(,"age_seconds":{:.3f},"tenants":{},"plans":{},"policies":{},"keys":{},"overrides":{})",
                       static_cast<double>(decider_.clock().now_us() - head.as_of_us) / 1e6, snapshot->tenants.size(),
                       snapshot->plan_count, snapshot->policy_count, snapshot->keys.size(), snapshot->overrides.size());
+  if (const std::string_view breaker = decider_.store().breaker(); !breaker.empty()) {
+    body += fmt::format(R"(,"breaker":"{}")", breaker);
+  }
+  body += '}';
   send_json(reply, 200, body);
 }
 

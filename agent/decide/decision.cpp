@@ -67,9 +67,15 @@ void apply_action(const Enforcement& enforcement, const CheckRequest& request, D
   }
 }
 
-// Applies the policy's failure mode when the counter store does not answer.
-void apply_failure(const Enforcement& enforcement, Decision& decision) {
-  decision.allowed = enforcement.failure_mode == FailureMode::fail_open;
+// The failure mode that the policy has for this error of the counter store.
+FailureMode failure_mode_for(const Enforcement& enforcement, const limiter::StoreError& error) {
+  if (error.fault != limiter::StoreFault::breaker_open) return enforcement.failure_mode;
+  return enforcement.failure_mode_when_open.value_or(enforcement.failure_mode);
+}
+
+// Applies the failure mode when the counter store does not answer.
+void apply_failure(FailureMode mode, Decision& decision) {
+  decision.allowed = mode == FailureMode::fail_open;
   decision.action = decision.allowed ? Action::allow : Action::deny;
   decision.reason = decision.allowed ? Reason::fail_open : Reason::fail_closed;
 }
@@ -119,7 +125,9 @@ void name_rulebook(const Rulebook& rulebook, Decision& decision) {
 // rulebooks that are enforced together, or none.
 int strictness(const Judgement& judgement) {
   const Enforcement& enforcement = judgement.rulebook->enforcement;
-  if (!judgement.outcome) return enforcement.failure_mode == FailureMode::fail_open ? 2 : 4;
+  if (!judgement.outcome) {
+    return failure_mode_for(enforcement, judgement.outcome.error()) == FailureMode::fail_open ? 2 : 4;
+  }
   if (judgement.outcome->allowed) return 0;
   switch (enforcement.action) {
     case Action::downgrade:
@@ -213,7 +221,7 @@ Decision make_decision(const Selection& selection, const CheckRequest& request, 
     decision.allowed = true;
     decision.reason = Reason::shadow;
   } else if (!first.outcome) {
-    apply_failure(rulebook.enforcement, decision);
+    apply_failure(failure_mode_for(rulebook.enforcement, first.outcome.error()), decision);
   } else if (!first.outcome->allowed) {
     apply_action(rulebook.enforcement, request, decision);
   } else {

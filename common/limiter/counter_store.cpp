@@ -16,6 +16,8 @@ std::string_view to_string(StoreFault fault) {
       return "disconnected";
     case StoreFault::unavailable:
       return "unavailable";
+    case StoreFault::breaker_open:
+      return "breaker_open";
     case StoreFault::read_only:
       return "read_only";
     case StoreFault::loading:

@@ -42,6 +42,7 @@ enum class StoreFault : std::uint8_t {
   timeout,
   disconnected,
   unavailable,
+  breaker_open,
   read_only,
   loading,
   busy,
@@ -56,7 +57,7 @@ enum class StoreFault : std::uint8_t {
   no_script,
   clock
 };
-inline constexpr std::size_t kStoreFaults = 16;
+inline constexpr std::size_t kStoreFaults = 17;
 std::string_view to_string(StoreFault);
 
 struct StoreError {
@@ -138,6 +139,8 @@ class CounterStore {
   // Replaces all overrides of one key. Limits without an entry lose theirs.
   virtual void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
                              OverrideListener& listener) = 0;
+  // The state of the circuit breaker: "closed", "half_open" or "open". "": the store has none.
+  virtual std::string_view breaker() const { return {}; }
 };
 
 }  // namespace sluice::limiter

@@ -24,6 +24,8 @@ StoreError error_of(redis::Failure failure) {
       return {StoreFault::protocol, failure.executed_unknown};
     case redis::FailureKind::unavailable:
       return {StoreFault::unavailable, failure.executed_unknown};
+    case redis::FailureKind::breaker_open:
+      return {StoreFault::breaker_open, failure.executed_unknown};
     case redis::FailureKind::disconnected:
       break;
   }
@@ -185,7 +187,7 @@ class RedisStore::Load final : public redis::ReplyHandler {
   explicit Load(RedisStore& store) : store_(store) {}
   void begin(Script script) {
     script_ = script;
-    write_load(store_.client_.begin(*this), script);
+    write_load(store_.client_.begin_setup(*this), script);
   }
   void on_reply(const redis::Reply&) override { settle(); }
   void on_failure(redis::Failure) override { settle(); }

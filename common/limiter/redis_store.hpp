@@ -46,6 +46,7 @@ class RedisStore final : public CounterStore {
   void renew(std::span<const LeaseRef> leases, LeaseListener& listener) override;
   void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
                      OverrideListener& listener) override;
+  std::string_view breaker() const override { return to_string(client_.breaker()); }
 
   // Forgets all that was charged under one state key. Overrides stay. `collections`: from collection_keys().
   void reset(std::string_view state_key, std::span<const std::string> collections, OverrideListener& listener);

@@ -45,7 +45,8 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
         pipeline_(2 * options_.deadline),
         backoff_(options_.backoff_first, options_.backoff_max),
         link_timer_(context),
-        deadline_timer_(context) {}
+        deadline_timer_(context),
+        probe_timer_(context) {}
 
   void start();
   void stop();
@@ -54,11 +55,31 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
   bool ready() const { return state_ == State::ready; }
   std::size_t in_flight() const { return pipeline_.in_flight(); }
   std::uint64_t writes() const { return writes_; }
-  CommandWriter& begin(ReplyHandler& handler, TimePoint deadline);
+  CommandWriter& begin(ReplyHandler& handler, TimePoint deadline) {
+    return breaker_.state() == Breaker::State::closed ? begin_any(handler, deadline) : begin_trial(handler, deadline);
+  }
+  CommandWriter& begin_any(ReplyHandler& handler, TimePoint deadline);
+  Breaker::State breaker() const { return breaker_.state(); }
   std::chrono::milliseconds deadline() const { return options_.deadline; }
 
  private:
   enum class State : std::uint8_t { stopped, connecting, ready, backing_off };
+
+  // The PING that asks whether Redis answers again.
+  struct Probe final : ReplyHandler {
+    explicit Probe(Impl& owner) : client(owner) {}
+    void on_reply(const Reply& reply) override { client.on_probe_ended(!reply.is_error()); }
+    void on_failure(Failure) override { client.on_probe_ended(false); }
+    Impl& client;
+  };
+  // Stands in for the handler of the one command that a half-open breaker lets pass.
+  struct Trial final : ReplyHandler {
+    explicit Trial(Impl& owner) : client(owner) {}
+    void on_reply(const Reply& reply) override;
+    void on_failure(Failure failure) override;
+    Impl& client;
+    ReplyHandler* handler = nullptr;  // nullptr: no trial is under way
+  };
 
   void on_ready(ServerInfo info) override;
   void on_bytes(std::string_view bytes) override;
@@ -73,6 +94,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
   void replace_connection();
   void drop_connection();
   void start_link_timer(Clock::duration duration, void (Impl::*then)());
+  void end_link_wait();
   void connect_timed_out();
   void schedule_turn();
   void end_turn();
@@ -80,11 +102,25 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
   void expire(TimePoint now);
   void arm_deadline_timer(TimePoint now);
 
+  CommandWriter& begin_trial(ReplyHandler& handler, TimePoint deadline);
+  template <class Change>
+  void change_breaker(Change change);
+  void count_outcomes(TimePoint now);
+  void arm_probe_timer();
+  void probe();
+  void on_probe_ended(bool succeeded);
+  void on_greeted_while_open();
+  void on_trial_ended(bool succeeded);
+  double random();  // uniform in [0, 1)
+
   asio::io_context& context_;
   const Options options_;
   const Observer observer_;
   Pipeline pipeline_;
   Backoff backoff_;
+  Breaker breaker_;
+  Probe probe_{*this};
+  Trial trial_{*this};
   std::minstd_rand random_{std::random_device{}()};
   State state_ = State::stopped;
   std::shared_ptr<Connection> connection_;
@@ -95,6 +131,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
   Timer link_timer_;             // time limit of connecting, or the pause of the back-off
   std::uint64_t link_wait_ = 0;  // number of the current wait of link_timer_; handlers of earlier waits do nothing
   Timer deadline_timer_;
+  Timer probe_timer_;
   TimePoint armed_for_ = TimePoint::max();
   bool turn_scheduled_ = false;
   bool destroyed_ = false;
@@ -109,9 +146,9 @@ void Client::Impl::start() {
 void Client::Impl::stop() {
   state_ = State::stopped;
   drop_connection();
-  ++link_wait_;
-  link_timer_.cancel();
+  end_link_wait();
   deadline_timer_.cancel();
+  probe_timer_.cancel();
   armed_for_ = TimePoint::max();
   pipeline_.disconnect(FailureKind::disconnected);
   pipeline_.fail_waiting(FailureKind::disconnected);
@@ -124,10 +161,10 @@ void Client::Impl::destroy() {
   while (pipeline_.has_failures()) pipeline_.report_failures();
 }
 
-CommandWriter& Client::Impl::begin(ReplyHandler& handler, TimePoint deadline) {
+CommandWriter& Client::Impl::begin_any(ReplyHandler& handler, TimePoint deadline) {
   schedule_turn();
   const bool possible = state_ == State::ready || state_ == State::connecting;
-  return possible ? pipeline_.begin(handler, deadline) : pipeline_.refuse(handler);
+  return possible ? pipeline_.begin(handler, deadline) : pipeline_.refuse(handler, FailureKind::unavailable);
 }
 
 // ---- one turn of the loop: one write and one reading of the clock for all commands begun in it
@@ -171,7 +208,9 @@ void Client::Impl::arm_deadline_timer(TimePoint now) {
 }
 
 void Client::Impl::expire(TimePoint now) {
-  if (pipeline_.expire(now)) return;
+  const bool alive = pipeline_.expire(now);
+  count_outcomes(now);
+  if (alive) return;
   on_connection_lost({"timeout", fmt::format("{}: nothing received for {} ms", to_string(options_.target),
                                              2 * options_.deadline.count())},
                      FailureKind::disconnected);
@@ -200,6 +239,11 @@ void Client::Impl::start_link_timer(Clock::duration duration, void (Impl::*then)
       });
 }
 
+void Client::Impl::end_link_wait() {
+  ++link_wait_;
+  link_timer_.cancel();
+}
+
 void Client::Impl::connect_timed_out() {
   Error error{"timeout", fmt::format("{}: not connected within {} ms ({})", to_string(options_.target),
                                      options_.connect_timeout.count(), connection_->stage())};
@@ -208,33 +252,45 @@ void Client::Impl::connect_timed_out() {
 
 void Client::Impl::connect_failed(Error error) {
   drop_connection();
+  if (breaker_.state() == Breaker::State::open) {
+    on_probe_ended(false);
+  } else if (error.code != "no_login") {  // without a login no attempt was made
+    change_breaker([this] { breaker_.count({.succeeded = 0, .failed = 1}, Clock::now(), random()); });
+  }
   back_off();
   if (observer_.connect_failed) observer_.connect_failed(error);
   pipeline_.report_failures();
 }
 
+// While the breaker is open, its next probe connects.
 void Client::Impl::back_off() {
   state_ = State::backing_off;
   pipeline_.fail_waiting(FailureKind::unavailable);
-  const double random = static_cast<double>(random_() - std::minstd_rand::min()) /
-                        (static_cast<double>(std::minstd_rand::max() - std::minstd_rand::min()) + 1);
-  start_link_timer(backoff_.next(random), &Impl::connect);
+  if (breaker_.state() == Breaker::State::open) return end_link_wait();
+  start_link_timer(backoff_.next(random()), &Impl::connect);
+}
+
+double Client::Impl::random() {
+  return static_cast<double>(random_() - std::minstd_rand::min()) /
+         (static_cast<double>(std::minstd_rand::max() - std::minstd_rand::min()) + 1);
 }
 
 // Replaces a connection that was lost after its handshake at once; commands begun meanwhile wait for the new one. If
 // the last one was replaced just before, it backs off instead: a server that accepts and drops connections, or a
-// command that causes a reconnect each time, must not make the client loop.
+// command that causes a reconnect each time, must not make the client loop. While the breaker is open, it backs off
+// too.
 void Client::Impl::replace_connection() {
   drop_connection();
   const TimePoint now = Clock::now();
   if (now - ready_since_ >= options_.backoff_max) backoff_.reset();
-  if (now - replaced_at_ < kReplaceEvery) return back_off();
+  if (now - replaced_at_ < kReplaceEvery || breaker_.state() == Breaker::State::open) return back_off();
   replaced_at_ = now;
   connect();
 }
 
 void Client::Impl::on_connection_lost(Error error, FailureKind kind) {
   pipeline_.disconnect(kind);
+  count_outcomes(Clock::now());
   replace_connection();
   if (observer_.disconnected) observer_.disconnected(error);
   pipeline_.report_failures();
@@ -253,14 +309,16 @@ void Client::Impl::reconnect() {
 void Client::Impl::on_ready(ServerInfo info) {
   state_ = State::ready;
   ready_since_ = Clock::now();
-  ++link_wait_;
-  link_timer_.cancel();
+  end_link_wait();
+  if (breaker_.state() == Breaker::State::open) on_greeted_while_open();
   if (observer_.connected) observer_.connected(info);
   schedule_turn();
 }
 
 void Client::Impl::on_bytes(std::string_view bytes) {
-  Result<> fed = pipeline_.feed(bytes, Clock::now());
+  const TimePoint now = Clock::now();
+  Result<> fed = pipeline_.feed(bytes, now);
+  count_outcomes(now);
   if (fed) return;
   on_connection_lost({"protocol", fmt::format("{}: {}", to_string(options_.target), fed.error().text)},
                      FailureKind::protocol);
@@ -278,6 +336,80 @@ void Client::Impl::on_lost(Error error, bool nothing_written) {
   on_connection_lost(std::move(error), FailureKind::disconnected);
 }
 
+// ---- the breaker
+
+// `change` calls a function of the breaker. What waits fails as soon as the breaker opens: nobody waits for a Redis
+// that does not answer.
+template <class Change>
+void Client::Impl::change_breaker(Change change) {
+  const Breaker::State before = breaker_.state();
+  change();
+  if (breaker_.state() == before || state_ == State::stopped) return;
+  if (breaker_.state() == Breaker::State::open) {
+    pipeline_.fail_waiting(FailureKind::breaker_open);
+    arm_probe_timer();
+    schedule_turn();  // reports the failures
+  }
+  if (observer_.breaker_changed) observer_.breaker_changed(breaker_.state());
+}
+
+void Client::Impl::count_outcomes(TimePoint now) {
+  const Outcomes outcomes = pipeline_.take_outcomes();
+  if (outcomes.failed == 0) return breaker_.count(outcomes, now, 0);  // cannot open it
+  change_breaker([&] { breaker_.count(outcomes, now, random()); });
+}
+
+void Client::Impl::arm_probe_timer() {
+  probe_timer_.expires_at(breaker_.next_probe());
+  probe_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (!error && !self->destroyed_) self->probe();
+  });
+}
+
+// Asks by PING or, without a connection, by connecting: the greeting has a PING.
+void Client::Impl::probe() {
+  if (state_ == State::ready) begin_any(probe_, Clock::now() + options_.deadline).array(1).bulk("PING");
+  if (state_ == State::backing_off) connect();
+}
+
+// A connection that was begun before the breaker opened may be greeted before the next probe is due.
+void Client::Impl::on_greeted_while_open() {
+  if (breaker_.next_probe() > ready_since_) return arm_probe_timer();
+  change_breaker([this] { breaker_.probe_succeeded(); });
+}
+
+void Client::Impl::on_probe_ended(bool succeeded) {
+  if (breaker_.state() != Breaker::State::open || state_ == State::stopped) return;
+  if (succeeded) return change_breaker([this] { breaker_.probe_succeeded(); });
+  breaker_.probe_failed(Clock::now(), random());
+  arm_probe_timer();
+}
+
+CommandWriter& Client::Impl::begin_trial(ReplyHandler& handler, TimePoint deadline) {
+  if (breaker_.state() == Breaker::State::half_open && trial_.handler == nullptr) {
+    trial_.handler = &handler;
+    return begin_any(trial_, deadline);
+  }
+  schedule_turn();
+  return pipeline_.refuse(handler, FailureKind::breaker_open);
+}
+
+void Client::Impl::on_trial_ended(bool succeeded) {
+  change_breaker([&] { breaker_.trial_ended(succeeded, Clock::now(), random()); });
+}
+
+void Client::Impl::Trial::on_reply(const Reply& reply) {
+  ReplyHandler* const inner = std::exchange(handler, nullptr);
+  client.on_trial_ended(!is_unable(reply));
+  inner->on_reply(reply);
+}
+
+void Client::Impl::Trial::on_failure(Failure failure) {
+  ReplyHandler* const inner = std::exchange(handler, nullptr);
+  client.on_trial_ended(false);
+  inner->on_failure(failure);
+}
+
 // ----
 
 Client::Client(asio::io_context& context, Options options, Observer observer)
@@ -292,7 +424,13 @@ void Client::reconnect() { impl_->reconnect(); }
 std::size_t Client::in_flight() const { return impl_->in_flight(); }
 std::uint64_t Client::writes() const { return impl_->writes(); }
 
+Breaker::State Client::breaker() const { return impl_->breaker(); }
+
 CommandWriter& Client::begin(ReplyHandler& handler) { return impl_->begin(handler, Clock::now() + impl_->deadline()); }
+
+CommandWriter& Client::begin_setup(ReplyHandler& handler) {
+  return impl_->begin_any(handler, Clock::now() + impl_->deadline());
+}
 
 CommandWriter& Client::begin(ReplyHandler& handler, TimePoint deadline) { return impl_->begin(handler, deadline); }
 

@@ -16,6 +16,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "common/base/error.hpp"
+#include "common/redis/breaker.hpp"
 #include "common/redis/command_writer.hpp"
 #include "common/redis/reply.hpp"
 #include "common/redis/target.hpp"
@@ -37,8 +38,8 @@ struct Options {  // all durations > 0
 };
 
 // Why a command has no reply. `executed_unknown` true: it was sent, so it may have run. False: it has not run and never
-// will. An `unavailable` command was never sent; with `timeout` and `disconnected` it may have been.
-enum class FailureKind : std::uint8_t { timeout, disconnected, unavailable, protocol };
+// will. An `unavailable` or `breaker_open` command was never sent; with `timeout` and `disconnected` it may have been.
+enum class FailureKind : std::uint8_t { timeout, disconnected, unavailable, breaker_open, protocol };
 struct Failure {
   FailureKind kind = FailureKind::disconnected;
   bool executed_unknown = false;
@@ -68,6 +69,7 @@ struct Observer {
   std::function<void(const struct ServerInfo&)> connected;
   std::function<void(const Error&)> connect_failed;
   std::function<void(const Error&)> disconnected;  // only after connected; not after stop()
+  std::function<void(Breaker::State)> breaker_changed = {};
 };
 struct ServerInfo {
   std::string product;  // "redis", "valkey"
@@ -94,10 +96,13 @@ class Client {
   // Begins one command. The caller writes exactly one RESP array into the returned writer before it returns to the
   // loop. The client sends all commands of this turn of the loop in one write. The deadline runs from now. While the
   // client connects, the command waits within its deadline. While it backs off or is stopped, the command fails with
-  // `unavailable` in the next turn of the loop.
+  // `unavailable` in the next turn of the loop; while the breaker is open, with `breaker_open`.
   CommandWriter& begin(ReplyHandler& handler);
 
-  // The same with an absolute deadline, for a command that repeats an earlier one within the earlier one's deadline.
+  // The same for a command that prepares the connection for others (SCRIPT LOAD): the breaker lets it pass.
+  CommandWriter& begin_setup(ReplyHandler& handler);
+
+  // As begin(), with an absolute deadline, for a command that repeats an earlier one within the earlier one's deadline.
   CommandWriter& begin(ReplyHandler& handler, std::chrono::steady_clock::time_point deadline);
 
   // Closes the connection and opens a new one, after a primary was demoted or the credentials changed. Commands in
@@ -105,6 +110,7 @@ class Client {
   // same reason.
   void reconnect();
 
+  Breaker::State breaker() const;
   std::size_t in_flight() const;  // commands without a result yet
   // Successful write calls since the client was created, handshakes included: one for all commands of a turn of the
   // loop, more when the socket's buffer was full, and over TLS one for each 16 KiB.

@@ -26,9 +26,9 @@ CommandWriter& Pipeline::begin(ReplyHandler& handler, TimePoint deadline) {
   return writer_;
 }
 
-CommandWriter& Pipeline::refuse(ReplyHandler& handler) {
+CommandWriter& Pipeline::refuse(ReplyHandler& handler, FailureKind kind) {
   clear(refused_);
-  failures_.push_back({&handler, {FailureKind::unavailable, false}});
+  failures_.push_back({&handler, {kind, false}});
   ++failures_added_;
   return refused_writer_;
 }
@@ -78,6 +78,7 @@ Result<> Pipeline::deliver() {
     batch_ = std::min(batch_, sent_);
     if (slot.handler == nullptr) continue;
     --live_;
+    ++(is_unable(**reply) ? outcomes_.failed : outcomes_.succeeded);
     slot.handler->on_reply(**reply);
   }
   return {};
@@ -125,6 +126,7 @@ void Pipeline::fail_waiting(FailureKind kind) {
 }
 
 void Pipeline::abandon(Slot& slot, Failure failure) {
+  if (failure.executed_unknown) ++outcomes_.failed;
   failures_.push_back({slot.handler, failure});
   ++failures_added_;
   slot.handler = nullptr;

@@ -15,8 +15,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "common/base/error.hpp"
+#include "common/redis/breaker.hpp"
 #include "common/redis/client.hpp"
 #include "common/redis/command_writer.hpp"
 #include "common/redis/reply_reader.hpp"
@@ -35,8 +37,8 @@ class Pipeline {
   // Adds a command. The caller writes one whole RESP array before it calls any other function of the pipeline.
   CommandWriter& begin(ReplyHandler& handler, TimePoint deadline);
   // As begin(), for a command that cannot be sent. The pipeline drops the written bytes, and the next report_failures()
-  // fails the command with `unavailable`.
-  CommandWriter& refuse(ReplyHandler& handler);
+  // fails the command with `kind`.
+  CommandWriter& refuse(ReplyHandler& handler, FailureKind kind);
 
   // Moves all waiting commands into `out`, replacing its content; from here on they count as sent. False and no change
   // when nothing waits.
@@ -62,6 +64,11 @@ class Pipeline {
   // Calls the handlers of all failures up to now. Failures that these handlers cause are reported by the next call.
   void report_failures();
   bool has_failures() const { return !failures_.empty(); }
+
+  // Returns how sent commands have ended since the last call: for the breaker. An error reply that says that Redis can
+  // do nothing now (LOADING, BUSY, OOM, NOREPLICAS, MISCONF, MASTERDOWN) counts as a failure, any other reply as a
+  // success.
+  Outcomes take_outcomes() { return std::exchange(outcomes_, {}); }
 
   // Commands whose handlers have not been called yet.
   std::size_t in_flight() const { return live_ + failures_.size(); }
@@ -96,7 +103,8 @@ class Pipeline {
   Ring<PendingFailure> failures_;
   std::uint64_t failures_added_ = 0;
   std::uint64_t failures_reported_ = 0;
-  std::uint64_t connection_ = 0;           // counts calls of disconnect(), so that feed() notices one by a handler
+  std::uint64_t connection_ = 0;  // counts calls of disconnect(), so that feed() notices one by a handler
+  Outcomes outcomes_;
   TimePoint heard_at_ = TimePoint::min();  // when the last bytes arrived
   TimePoint next_event_ = TimePoint::max();
 };

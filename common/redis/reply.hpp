@@ -19,4 +19,12 @@ struct Reply {
   std::string_view error_code() const { return text.substr(0, text.find(' ')); }
 };
 
+// Whether the reply says that Redis can do nothing for now, whatever the command.
+inline bool is_unable(const Reply& reply) {
+  if (!reply.is_error()) return false;
+  const std::string_view code = reply.error_code();
+  return code == "LOADING" || code == "BUSY" || code == "OOM" || code == "NOREPLICAS" || code == "MISCONF" ||
+         code == "MASTERDOWN";
+}
+
 }  // namespace sluice::redis

@@ -29,6 +29,7 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
                     .type = kCounter,
                     .help = "Commands that failed, and failed attempts to connect to Redis, by class of error.",
                     .labels = {{.name = "class", .values = std::move(options.redis_error_classes)}}}),
+      breaker_states(options.workers),
       http(std::move(options.routes)),
       workers(options.workers),
       failure_mode_decisions_({.name = "sluice_failure_mode_decisions_total",
@@ -51,6 +52,7 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
     const std::string with_redis = "with Redis as `--counters`";
     add(redis_duration, with_redis);
     add(redis_errors, with_redis);
+    add(breaker_states, with_redis);
     add(worker_redis_metrics(), workers, with_redis);
   }
   add(failure_mode_decisions_);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/base/clock.hpp"
+#include "common/telemetry/breaker_states.hpp"
 #include "common/telemetry/counters.hpp"
 #include "common/telemetry/decision_metrics.hpp"
 #include "common/telemetry/histogram.hpp"
@@ -40,7 +41,8 @@ class Metrics : public Registry {
   DurationHistogram decision_duration;
   DurationHistogram redis_duration;
   CounterVector redis_errors;  // by index into MetricsOptions::redis_error_classes
-  HttpCounters http;           // by index into MetricsOptions::routes
+  BreakerStates breaker_states;
+  HttpCounters http;  // by index into MetricsOptions::routes
   WorkerSlots workers;
 
   // Counts a decision that the failure mode made instead of the counter store.

@@ -148,6 +148,14 @@ redis::Observer RedisLink::observer() {
           .disconnected =
               [lost](const Error& error) {
                 lost(error, "redis_disconnected", "The connection to Redis is lost; the server reconnects.");
+              },
+          .breaker_changed =
+              [this](redis::Breaker::State state) {
+                if (state == redis::Breaker::State::open) {
+                  log_.warn("breaker_opened", "Redis does not answer: overrides wait in the outbox.");
+                } else if (state == redis::Breaker::State::closed) {
+                  log_.info("breaker_closed", "Redis answers again: overrides are published.");
+                }
               }};
 }
 

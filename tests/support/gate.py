@@ -1,8 +1,9 @@
-"""A gate on the wire between an agent and its Redis: it slices, spoils and cuts what Redis answers."""
+"""A gate on the wire between an agent and its Redis: it delays, slices, spoils and cuts what Redis answers."""
 
 import contextlib
 import socket
 import threading
+import time
 from typing import Optional
 
 from support.process import free_port
@@ -12,14 +13,16 @@ from support.redis_server import RedisServer
 class Gate:
     """A TCP port that leads to a Redis. Commands always pass; what comes back does so as the gate was told.
 
-    `sliced`: replies go on byte by byte. `spoil(data)`: the next reply is replaced by `data`. `cut()`: the connection
-    ends instead of the next reply. Whatever Redis was sent it has executed.
+    `late`: replies go on so many seconds later. `sliced`: they go on byte by byte. `spoil(data)`: the next reply is replaced by `data`. `cut()`: the connection
+    ends instead of the next reply. Whatever Redis was sent it has executed. `accepted` counts connections.
     """
 
     def __init__(self, server: RedisServer) -> None:
-        self._server = server
+        self.server = server
         self.port = free_port()
         self.sliced = False
+        self.late = 0.0
+        self.accepted = 0
         self._next: list[Optional[bytes]] = []
         self._open: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", self.port))
@@ -52,8 +55,9 @@ class Gate:
         with contextlib.suppress(OSError):
             while True:
                 agent, _ = self._listener.accept()
+                self.accepted += 1
                 redis = socket.socket(socket.AF_UNIX)
-                redis.connect(str(self._server.socket))
+                redis.connect(str(self.server.socket))
                 agent.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._open += [agent, redis]
                 for pump in (self._commands, self._replies):
@@ -68,6 +72,7 @@ class Gate:
     def _replies(self, agent: socket.socket, redis: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := redis.recv(65536):
+                time.sleep(self.late)
                 passed = self._next.pop(0) if self._next else data
                 if passed is None:
                     break

@@ -45,7 +45,7 @@ class Recorder final : public ReplyHandler {
                                             : std::string(reply.text));
   }
   void on_failure(Failure failure) override {
-    static constexpr const char* kNames[] = {"timeout", "disconnected", "unavailable", "protocol"};
+    static constexpr const char* kNames[] = {"timeout", "disconnected", "unavailable", "breaker_open", "protocol"};
     note(std::string("failed: ") + kNames[static_cast<std::size_t>(failure.kind)] +
          (failure.executed_unknown ? " unknown" : ""));
   }
@@ -78,6 +78,7 @@ struct Rig {
       losses.push_back(error);
       if (on_disconnected) on_disconnected();
     };
+    made.breaker_changed = [this](Breaker::State state) { breaker.push_back(state); };
     return made;
   }
   bool connect(Clock::duration limit = 10s) {
@@ -100,6 +101,7 @@ struct Rig {
   std::vector<ServerInfo> infos;
   std::vector<Error> failures;
   std::vector<Error> losses;
+  std::vector<Breaker::State> breaker;  // its states, one after the other
   std::function<void()> on_connected;
   std::function<void()> on_disconnected;
   Client client;

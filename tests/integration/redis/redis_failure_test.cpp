@@ -1,7 +1,9 @@
 // The client when the server stops, dies, comes back, is too old, or is not a Redis.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "tests/integration/redis/harness.hpp"
 
@@ -83,7 +85,9 @@ TEST_CASE("around a stopped server every command gets its own value or a failure
     server.pause();
     burst(round < 3 ? 30ms : 400ms);  // shorter and longer than the connection's patience
     server.resume();
-    burst(60ms);
+    const auto resumed = Clock::now();
+    do burst(60ms);
+    while (rig.client.breaker() != Breaker::State::closed && Clock::now() - resumed < 10s);
   }
   REQUIRE(run_until(rig.context, [&] { return rig.client.in_flight() == 0; }));
   std::size_t answered = 0;
@@ -123,9 +127,10 @@ TEST_CASE("a killed server: those in flight are told, new ones fail at once, and
   REQUIRE(run_until(rig.context, [&] { return rig.failures.size() >= 3; }));
   CHECK(rig.failures.back().code == "refused");
   std::size_t not_run = 0;
-  for (int i = 0; i < 20; ++i) {  // connecting or backing off: either way not run, and soon known
+  for (int i = 0; i < 20; ++i) {  // backing off, or the breaker is open: either way not run, and soon known
     const auto begun = Clock::now();
-    not_run += rig.ask({"ECHO", "x"}) == "failed: unavailable";
+    const std::string told = rig.ask({"ECHO", "x"});
+    not_run += told == "failed: unavailable" || told == "failed: breaker_open";
     CHECK(Clock::now() - begun < 500ms);
   }
   CHECK(not_run == 20);
@@ -135,6 +140,63 @@ TEST_CASE("a killed server: those in flight are told, new ones fail at once, and
   REQUIRE(run_until(rig.context, [&] { return rig.ask({"ECHO", "back"}) == "back"; }));
   CHECK(Clock::now() - back < 2s);
   CHECK(rig.infos.size() == 2);
+}
+
+TEST_CASE("a stopped server opens the breaker: nobody waits, and it closes within 2 s of the server's answer") {
+  RedisServer server;
+  Rig rig(options_for(server.unix_url(), 50ms));
+  REQUIRE(rig.connect());
+  server.pause();
+  const auto paused = Clock::now();
+  while (rig.breaker.empty() && Clock::now() - paused < 10s) rig.ask({"ECHO", "x"});
+  REQUIRE(rig.breaker == std::vector{Breaker::State::open});
+
+  Recorder refused;
+  rig.begin(refused, {"ECHO", "x"});
+  rig.context.restart();
+  rig.context.poll();
+  CHECK(refused.text == "failed: breaker_open");
+
+  server.resume();
+  const auto resumed = Clock::now();
+  REQUIRE(run_until(rig.context, [&] { return rig.ask({"ECHO", "back"}) == "back"; }));
+  CHECK(Clock::now() - resumed < 2s);
+  CHECK(rig.breaker.back() == Breaker::State::closed);
+}
+
+TEST_CASE("a half-open breaker tries one command, and the others do not wait for it") {
+  std::atomic<bool> full = true;
+  std::atomic<int> echoes = 0;
+  boost::asio::io_context servers;
+  FakeServer server(servers, FakeServer::sound("7.0.0", [&](const auto&) {
+                      ++echoes;
+                      return std::string(full ? "-OOM used memory > 'maxmemory'\r\n" : "+done\r\n");
+                    }));
+  std::jthread serving([&servers] { servers.run(); });
+  Rig rig(options_for(server.url()));
+  REQUIRE(rig.connect());
+  const auto begun = Clock::now();
+  while (rig.breaker.empty() && Clock::now() - begun < 10s) CHECK(rig.ask({"ECHO", "x"}).starts_with("-OOM"));
+  const int before = echoes;
+
+  const auto half_open = [&] { return rig.client.breaker() == Breaker::State::half_open; };
+  REQUIRE(run_until(rig.context, half_open));  // the server answers PING
+  CHECK(Clock::now() - begun > 1s);
+  Recorder tried;
+  Recorder other;
+  rig.begin(tried, {"ECHO", "x"});
+  rig.begin(other, {"ECHO", "x"});
+  REQUIRE(run_until(rig.context, [&] { return tried.done() && other.done(); }));
+  CHECK(tried.text.starts_with("-OOM"));
+  CHECK(other.text == "failed: breaker_open");
+  CHECK(echoes == before + 1);
+  CHECK(rig.client.breaker() == Breaker::State::open);
+
+  full = false;
+  REQUIRE(run_until(rig.context, half_open));
+  CHECK(rig.ask({"ECHO", "x"}) == "done");
+  CHECK(rig.client.breaker() == Breaker::State::closed);
+  servers.stop();
 }
 
 TEST_CASE("a restarted server is found again at once: the commands begun meanwhile wait and are answered") {

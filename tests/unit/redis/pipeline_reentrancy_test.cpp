@@ -117,8 +117,8 @@ TEST_CASE("a handler that stops everything from inside a failure leaves nothing 
 TEST_CASE("report_failures() ends although a handler begins a new refused command each time") {
   Rig rig;
   Recorder stubborn;
-  stubborn.then = [&] { rig.pipeline.refuse(stubborn).array(1).bulk("A"); };
-  rig.pipeline.refuse(stubborn).array(1).bulk("A");
+  stubborn.then = [&] { rig.pipeline.refuse(stubborn, FailureKind::unavailable).array(1).bulk("A"); };
+  rig.pipeline.refuse(stubborn, FailureKind::unavailable).array(1).bulk("A");
   rig.pipeline.report_failures();
   CHECK(stubborn.told.size() == 1);
   CHECK(rig.pipeline.has_failures());
@@ -142,7 +142,7 @@ TEST_CASE("a handler may be destroyed as soon as it was told") {
   int told = 0;
   rig.pipeline.begin(*new SelfDestroying(told), kStart + 25ms).array(1).bulk("B");
   rig.pipeline.begin(*new SelfDestroying(told), kStart + 25ms).array(1).bulk("C");
-  rig.pipeline.refuse(*new SelfDestroying(told)).array(1).bulk("D");
+  rig.pipeline.refuse(*new SelfDestroying(told), FailureKind::unavailable).array(1).bulk("D");
   rig.send();
   rig.feed("+b\r\n");
   rig.pipeline.expire(kStart + 1s);

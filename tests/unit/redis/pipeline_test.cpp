@@ -248,7 +248,7 @@ TEST_CASE("a server that answers what was never written to it does not get that 
 TEST_CASE("a refused command fails in report_failures(), and its bytes are dropped") {
   Rig rig;
   Recorder refused;
-  rig.pipeline.refuse(refused).array(1).bulk("A");
+  rig.pipeline.refuse(refused, FailureKind::unavailable).array(1).bulk("A");
   CHECK(refused.told.empty());
   CHECK(rig.pipeline.in_flight() == 1);
   rig.pipeline.report_failures();

@@ -31,7 +31,7 @@ inline std::string to_text(const Reply& reply) {
 }
 
 inline std::string to_text(Failure failure) {
-  static constexpr const char* kNames[] = {"timeout", "disconnected", "unavailable", "protocol"};
+  static constexpr const char* kNames[] = {"timeout", "disconnected", "unavailable", "breaker_open", "protocol"};
   return std::string(kNames[static_cast<std::size_t>(failure.kind)]) + (failure.executed_unknown ? " unknown" : "");
 }
 

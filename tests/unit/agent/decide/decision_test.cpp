@@ -46,6 +46,20 @@ TEST_CASE("fail_open answers 200 and says so when the store fails") {
   CHECK(rig.metrics.render().find("sluice_failure_mode_decisions_total{mode=\"fail_open\"} 1") != std::string::npos);
 }
 
+TEST_CASE("failure_mode_when_open replaces the failure mode while the breaker is open, and only then") {
+  ApiRig rig(one_policy(R"("failure_mode":"fail_closed","failure_mode_when_open":"fail_open")"));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::breaker_open, false};
+  CHECK(rig.check(kCall).has(R"("allowed":true,"action":"allow","reason":"fail_open")"));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::timeout, true};
+  CHECK(rig.check(kCall).has(R"("allowed":false,"action":"deny","reason":"fail_closed")"));
+}
+
+TEST_CASE("an open breaker leaves the failure mode where there is no other") {
+  ApiRig rig(one_policy(R"("failure_mode":"fail_open")"));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::breaker_open, false};
+  CHECK(rig.check(kCall).has(R"("reason":"fail_open")"));
+}
+
 TEST_CASE("metadata and version of the policy come back with the decision") {
   ApiRig rig(one_policy(R"("version":7,"metadata":{"team":"orders"})"));
   Answer answer = rig.check(kCall);

@@ -1,0 +1,73 @@
+// Decides when commands for a Redis that does not answer are refused at once instead of being sent: a circuit breaker.
+// Source: M. Nygard, "Release It!", 2007, chapter 5.
+//
+//   closed ──failures──▶ open ──a PING was answered──▶ half-open ──the trial command succeeded──▶ closed
+//                         ▲                               │
+//                         └───────────it failed───────────┘
+//
+// It opens when nothing has succeeded for kFailingTime and kFailures commands failed meanwhile, or when over a second
+// half of at least kRateOutcomes commands failed, in at least three of the four quarters. One pause of a busy machine
+// fails a whole burst at once; it does not open the breaker.
+//
+// Only commands that were sent count, and attempts to connect: a command that waited in vain says nothing about Redis.
+// No I/O, no clock, no timer: time and random numbers are arguments. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace sluice::redis {
+
+// How commands ended, as a number of each.
+struct Outcomes {
+  std::uint32_t succeeded = 0;
+  std::uint32_t failed = 0;
+};
+
+class Breaker {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  enum class State : std::uint8_t { closed, half_open, open };
+
+  static constexpr std::uint32_t kFailures = 5;
+  static constexpr std::chrono::milliseconds kFailingTime{200};
+  static constexpr std::uint32_t kRateOutcomes = 20;
+  static constexpr std::chrono::seconds kProbeEvery{1};  // and up to a quarter longer
+
+  State state() const { return state_; }
+
+  // Counts outcomes. It ignores them unless it is closed, because they are of commands from before. `random` must be
+  // uniform in [0, 1).
+  void count(Outcomes outcomes, TimePoint now, double random);
+
+  // When the next PING shall be sent; TimePoint::max() unless it is open.
+  TimePoint next_probe() const { return state_ == State::open ? next_probe_ : TimePoint::max(); }
+  // A PING was answered in time, or a new connection was greeted. Does nothing unless open.
+  void probe_succeeded();
+  void probe_failed(TimePoint now, double random);
+
+  // The one command that was sent in half_open has ended. Does nothing unless half-open.
+  void trial_ended(bool succeeded, TimePoint now, double random);
+
+ private:
+  static constexpr std::chrono::milliseconds kQuarter{250};
+
+  void open(TimePoint now, double random);
+  void turn_quarters(TimePoint now);
+  bool fails_too_often() const;
+
+  State state_ = State::closed;
+  std::uint32_t failures_ = 0;  // since the last success
+  TimePoint failing_since_{};   // when the first of these failed
+  std::array<Outcomes, 4> quarters_{};
+  std::size_t quarter_ = 0;  // the index of the present one
+  TimePoint quarter_ends_{};
+  TimePoint next_probe_{};
+};
+
+std::string_view to_string(Breaker::State state);
+
+}  // namespace sluice::redis

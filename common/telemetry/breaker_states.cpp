@@ -1,0 +1,34 @@
+#include "common/telemetry/breaker_states.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/telemetry/families.hpp"
+
+namespace sluice::telemetry {
+
+BreakerStates::BreakerStates(std::size_t workers)
+    : Instrument({.name = "sluice_breaker_state",
+                  .type = kGauge,
+                  .help =
+                      "State of the circuit breaker before each Redis: 0 closed, commands are sent; 1 half-open, one "
+                      "command is tried; 2 open, Redis does not answer and commands are refused at once. Of several "
+                      "workers the worst counts.",
+                  .labels = {{.name = "endpoint", .about = "address of Redis"}}}),
+      workers_(workers) {}
+
+void BreakerStates::set(std::size_t worker, const std::string& endpoint, int state) {
+  const std::lock_guard lock(mutex_);
+  states_.try_emplace(endpoint, workers_, 0).first->second.at(worker) = state;
+}
+
+std::vector<prometheus::MetricFamily> BreakerStates::Collect() const {
+  prometheus::MetricFamily made = family(spec());
+  const std::lock_guard lock(mutex_);
+  for (const auto& [endpoint, states] : states_) {
+    add_sample(made, {{spec().labels.front().name, endpoint}}, std::ranges::max(states));
+  }
+  return {std::move(made)};
+}
+
+}  // namespace sluice::telemetry

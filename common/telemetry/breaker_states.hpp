@@ -1,0 +1,34 @@
+// `sluice_breaker_state{endpoint}`: the state of the circuit breaker before each Redis.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/telemetry/instrument.hpp"
+
+namespace sluice::telemetry {
+
+class BreakerStates final : public Instrument {
+ public:
+  // `workers`: how many have a breaker of their own for each endpoint.
+  explicit BreakerStates(std::size_t workers);
+
+  // `endpoint` comes from the configuration or from Redis, never from a request. `state`: 0 closed, 1 half-open,
+  // 2 open.
+  void set(std::size_t worker, const std::string& endpoint, int state);
+
+  // Shows the worst state of all workers.
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const std::size_t workers_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::vector<int>> states_;  // by endpoint and worker
+};
+
+}  // namespace sluice::telemetry
