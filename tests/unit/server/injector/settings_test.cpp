@@ -120,6 +120,7 @@ TEST_CASE("amounts are read as Kubernetes reads them, and written as it writes t
   CHECK(parse_memory("64Mi") == 64LL << 20);
   CHECK(parse_memory("1.5Gi") == 3LL << 29);
   CHECK(parse_memory("128M") == 128'000'000);
+  CHECK(parse_memory("3k") == 3'000);
   CHECK(parse_memory("1000") == 1'000);
   for (const char* const wrong :
        {"", "m", "1.", ".5", "1.2.3", "+1", "1e3", "1u", "99999999999999999999", "0", "0.0005"}) {
@@ -136,6 +137,7 @@ TEST_CASE("amounts are read as Kubernetes reads them, and written as it writes t
   CHECK(memory_text(128'000'000) == "128M");
   CHECK(memory_text(64LL << 20) == "64Mi");
   CHECK(memory_text(1'000'000) == "1M");
+  CHECK(memory_text(3'000) == "3k");
   CHECK(memory_text(1'001) == "1001");
 }
 
