@@ -197,9 +197,12 @@ TEST_CASE_FIXTURE(CounterRig, "an override that has ended is removed, and its en
   clock.advance(Micros(SystemClock().now_us() - clock.now_us()));  // the rig's clock stood still while it was set up
   put_override("vip", fmt::format(R"({},"ttl":"2s")", kVip));
   const auto given = burst("orders", "user:42");
-  if (SystemClock().now_us() < clock.now_us() + 2'000'000) CHECK(given == 500);
+  // On a busy machine the override may end during the burst, whose rest is charged without it.
+  const bool in_time = SystemClock().now_us() < clock.now_us() + 2'000'000;
+  if (in_time) CHECK(given == 500);
   CHECK(eventually([&] { return get_override("vip").status == 404; }));
-  CHECK(burst("orders", "user:42") == 10);
+  const auto after = burst("orders", "user:42");
+  CHECK((in_time ? after == 10 : after <= 10));
   CHECK(execute("SELECT action, actor_id, actor_role FROM audit WHERE kind = 'override' AND after IS NULL") ==
         "expire|sluice-server|system");
   CHECK(put_override("vip", kVip).status == 201);
