@@ -40,7 +40,6 @@ class HeadReader final : public beast::http::basic_parser<false> {
     }
     if (!head_.has_body() || head_.status < 200) return std::move(head_);
     if (head_.chunked && !http11_) return failure("framing", "HTTP/1.0 has no Transfer-Encoding");
-    if (head_.chunked && head_.length) return failure("framing", "it has both Transfer-Encoding and Content-Length");
     if (!head_.chunked && !head_.length) {
       return failure("framing",
                      "it has neither Content-Length nor Transfer-Encoding, so a lost connection would go unnoticed");

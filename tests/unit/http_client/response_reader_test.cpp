@@ -96,6 +96,7 @@ TEST_CASE("framings that two readers could understand differently are refused") 
   for (const std::string& head : heads) {
     CAPTURE(head);
     CHECK(read("HTTP/1.1 200 OK\r\n" + head + "\r\nabc") == "framing");
+    CHECK(read("HTTP/1.1 200 OK\r\n" + head + "\r\n3\r\nabc\r\n0\r\n\r\n") == "framing");
   }
   CHECK(read("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n") == "framing");
   CHECK(read("HTTP/2.0 200 OK\r\nContent-Length: 3\r\n\r\nabc") == "framing");
