@@ -74,8 +74,8 @@ class HeadReader final : public beast::http::basic_parser<false> {
       if (!is_number || head_.length) return refuse("its Content-Length is not one number of bytes", ec);
       head_.length = length;
     } else if (known == beast::http::field::transfer_encoding) {
-      if (!equals_lower(value, "chunked") || head_.chunked) {
-        return refuse("its Transfer-Encoding is not chunked, once", ec);
+      if (!equals_lower(value, "chunked")) {
+        return refuse("its Transfer-Encoding is not chunked", ec);
       }
       head_.chunked = true;
     } else if (known == beast::http::field::content_encoding) {
