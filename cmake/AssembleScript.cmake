@@ -3,7 +3,7 @@
 #
 # A part has sections. Each begins with a line of its own:
 #   --@judge KIND...     runs for limits of these kinds; so do --@charge and --@override
-#   --@entries NAME...   functions for state beside the state key, bound to the local variables NAME
+#   --@entries NAME...   functions for state beside the counter key, bound to the local variables NAME
 # In the frame the line --@judge stands for an if over the kinds, with each part's section as its branch; --@entries and
 # --@names stand for the functions and their variables. @KIND@ is a kind's number.
 #

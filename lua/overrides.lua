@@ -1,5 +1,5 @@
 #!lua
--- Sets all overrides of one counter key; counters stay. KEYS[1]: the state key. ARGV[1]: packed overrides, 40 bytes each;
+-- Sets all overrides of one counter key; counters stay. KEYS[1]: the counter key. ARGV[1]: packed overrides, 40 bytes each;
 -- an empty text removes all overrides. Reply: 1. lua/check/frame.lua describes the state and its overrides.
 local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
 local clock = call('TIME')

@@ -1,4 +1,4 @@
-// The counters of one state key in memory: what Redis has in the state of that key, and beside it the logs and leases
+// The counters of one counter key in memory: what Redis has in the state of that key, and beside it the logs and leases
 // of the key's limits. CellTable keeps the cells.
 #pragma once
 

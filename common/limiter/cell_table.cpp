@@ -11,10 +11,10 @@ std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view
 
 }  // namespace
 
-HashedKey::HashedKey(std::string_view state_key) : text(state_key) {
-  const std::string_view tag = state_key.substr(0, state_key.find('}'));
+HashedKey::HashedKey(std::string_view counter_key) : text(counter_key) {
+  const std::string_view tag = counter_key.substr(0, counter_key.find('}'));
   tag_hash = hash_of(tag);
-  hash = tag_hash + hash_of(state_key.substr(tag.size()));
+  hash = tag_hash + hash_of(counter_key.substr(tag.size()));
 }
 
 // A cell and its key. The key's text follows the object in the same block of memory.

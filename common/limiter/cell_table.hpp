@@ -1,4 +1,4 @@
-// The cells of one shard of MemoryCounters, by state key.
+// The cells of one shard of MemoryCounters, by counter key.
 //
 // Thread safety: none; the shard's lock guards it. Pointers to cells stay valid until a sweep removes an empty cell.
 //
@@ -19,11 +19,11 @@
 
 namespace sluice::limiter {
 
-// A state key with its hashes, computed once. `tag_hash` covers the text before the first '}', the hash tag of Redis
+// A counter key with its hashes, computed once. `tag_hash` covers the text before the first '}', the hash tag of Redis
 // Cluster. It chooses the shard, so that all keys of one decision are in one shard. `hash` covers the whole key and
 // finds the cell. REQUIRES: below 64 KiB; real keys are below 1 KiB.
 struct HashedKey {
-  explicit HashedKey(std::string_view state_key);
+  explicit HashedKey(std::string_view counter_key);
 
   std::string_view text;
   std::uint64_t tag_hash;

@@ -21,7 +21,7 @@ using LeaseDraw = std::array<unsigned char, 16>;  // 128 random bits from the ag
 // its memory.
 struct Call {
   const Program* program = nullptr;
-  std::vector<std::string> keys;                         // one state key for each group; further elements are ignored
+  std::vector<std::string> keys;                         // one counter key for each group; further elements are ignored
   std::array<std::uint32_t, kMaxLimitsPerPlan> costs{};  // by rule
   bool explain = false;
   LeaseDraw draw{};  // REQUIRES: random, if a limit that takes leases has a cost above 0
@@ -67,9 +67,9 @@ struct StoreError {
 template <class T>
 using StoreResult = std::expected<T, StoreError>;
 
-// One lease: the state key and the limit that it counts under, and its member in the collection of leases.
+// One lease: the counter key and the limit that it counts under, and its member in the collection of leases.
 struct LeaseRef {
-  std::string state_key;  // the group's state key
+  std::string counter_key;  // the group's counter key
   std::string limit_name;
   std::string member;  // draw ‖ weight ‖ ttl, as the script stores it
 };
@@ -79,7 +79,7 @@ struct LeaseOutcome {
   std::int64_t expires_at_us = 0;  // after a renewal: the earliest new expiry
 };
 
-// The override of one limit under one state key. -1: this number is not overridden.
+// The override of one limit under one counter key. -1: this number is not overridden.
 struct OverrideEntry {
   std::uint32_t name_id = 0;     // the limit, as Rule::name_id
   std::uint32_t counter_id = 0;  // the counter of the overridden window; 0: the window is not overridden
@@ -137,7 +137,7 @@ class CounterStore {
   virtual void release(std::span<const LeaseRef> leases, LeaseListener& listener) = 0;
   virtual void renew(std::span<const LeaseRef> leases, LeaseListener& listener) = 0;
   // Replaces all overrides of one key. Limits without an entry lose theirs.
-  virtual void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
+  virtual void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries,
                              OverrideListener& listener) = 0;
   // The state of the circuit breaker: "closed", "half_open" or "open". "": the store has none.
   virtual std::string_view breaker() const { return {}; }

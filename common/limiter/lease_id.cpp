@@ -64,7 +64,7 @@ std::string encode_lease_id(std::string_view tenant, std::span<const LeaseRef> l
   out.push_back(static_cast<std::uint8_t>(leases.size()));
   std::size_t head = key_head(tenant).size();
   for (const LeaseRef& lease : leases) {
-    put_text(out, std::string_view(lease.state_key).substr(head));
+    put_text(out, std::string_view(lease.counter_key).substr(head));
     put_text(out, lease.limit_name);
     put_text(out, lease.member);
   }

@@ -1,8 +1,9 @@
 // The lease id in a decision. It contains all that a release or renewal needs, so any agent can carry that out.
 //
-// Format: base64url of version, tenant, and for each lease the rest of its state key, the limit's name and the member.
-// A member contains 128 random bits, so nobody can guess an id. The state keys begin with the tenant in the id. So the
-// caller of decode_lease_id() must refuse an id with another tenant than that of the API key (Decider::find_leases).
+// Format: base64url of version, tenant, and for each lease the rest of its counter key, the limit's name and the
+// member. A member contains 128 random bits, so nobody can guess an id. The counter keys begin with the tenant in the
+// id. So the caller of decode_lease_id() must refuse an id with another tenant than that of the API key
+// (Decider::find_leases).
 #pragma once
 
 #include <optional>
@@ -17,7 +18,7 @@ namespace sluice::limiter {
 
 struct LeaseId {
   std::string tenant;
-  std::vector<LeaseRef> leases;  // their state keys begin with "sl:{<tenant>|"
+  std::vector<LeaseRef> leases;  // their counter keys begin with "sl:{<tenant>|"
 };
 
 // REQUIRES: 1 to 32 leases, all of this tenant.

@@ -88,7 +88,7 @@ void MemoryStore::judge_all(std::span<const RulebookCall> calls) {
 template <class Each>
 void MemoryCounters::for_each_lease(std::span<const LeaseRef> leases, Each each) {
   for (const LeaseRef& lease : leases) {
-    const HashedKey key(lease.state_key);
+    const HashedKey key(lease.counter_key);
     Shard& shard = shard_of(key);
     std::lock_guard lock(shard.mutex);
     auto now = static_cast<double>(clock_.now_us());
@@ -121,8 +121,8 @@ LeaseOutcome MemoryCounters::renew(std::span<const LeaseRef> leases) {
   return outcome;
 }
 
-void MemoryCounters::put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries) {
-  const HashedKey key(state_key);
+void MemoryCounters::put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries) {
+  const HashedKey key(counter_key);
   Shard& shard = shard_of(key);
   std::lock_guard lock(shard.mutex);
   auto now = static_cast<double>(clock_.now_us());
@@ -139,8 +139,8 @@ void MemoryCounters::put_overrides(std::string_view state_key, std::span<const O
   cell.expires_ms = until > now_ms ? until : 0;
 }
 
-void MemoryCounters::reset(std::string_view state_key) {
-  const HashedKey key(state_key);
+void MemoryCounters::reset(std::string_view counter_key) {
+  const HashedKey key(counter_key);
   Shard& shard = shard_of(key);
   std::lock_guard lock(shard.mutex);
   auto now = static_cast<double>(clock_.now_us());

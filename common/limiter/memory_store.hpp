@@ -27,8 +27,8 @@ class MemoryCounters {
   std::vector<Outcome> judge_together(std::span<const Call* const> calls);
   LeaseOutcome release(std::span<const LeaseRef> leases);
   LeaseOutcome renew(std::span<const LeaseRef> leases);
-  void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries);
-  void reset(std::string_view state_key);  // as lua/reset.lua
+  void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries);
+  void reset(std::string_view counter_key);  // as lua/reset.lua
 
   void forget_expired();     // in all cells; each decision checks a few cells anyway
   std::size_t size() const;  // stored keys, including expired ones that were not swept yet

@@ -33,7 +33,7 @@ struct Rule {
   bool periodic = false;
 };
 
-// The limits that share one identity and so one state key. Group 0 is the policy's own identity; a limit that adds
+// The limits that share one identity and so one counter key. Group 0 is the policy's own identity; a limit that adds
 // `key_by` dimensions is a group of its own.
 struct Group {
   std::uint8_t first = 0;  // its rules are [first, first + count): rules are ordered by group

@@ -32,7 +32,7 @@ StoreError error_of(redis::Failure failure) {
   return {StoreFault::disconnected, failure.executed_unknown};
 }
 
-std::string_view tag_of(std::string_view state_key) { return state_key.substr(0, state_key.find('}')); }
+std::string_view tag_of(std::string_view counter_key) { return counter_key.substr(0, counter_key.find('}')); }
 
 }  // namespace
 
@@ -243,16 +243,16 @@ void RedisStore::learn_redis_now(std::int64_t now_us) { clock_ahead_us_ = now_us
 
 std::int64_t RedisStore::redis_now_us() const { return clock_.now_us() + clock_ahead_us_; }
 
-void RedisStore::put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
+void RedisStore::put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries,
                                OverrideListener& listener) {
-  auto write = [key = std::string(state_key), kept = std::vector(entries.begin(), entries.end())](
+  auto write = [key = std::string(counter_key), kept = std::vector(entries.begin(), entries.end())](
                    redis::CommandWriter& out, CallBy by) { write_overrides(out, key, kept, by); };
   take(idle_state_writes_).begin(Script::overrides, std::move(write), listener);
 }
 
-void RedisStore::reset(std::string_view state_key, std::span<const std::string> collections,
+void RedisStore::reset(std::string_view counter_key, std::span<const std::string> collections,
                        OverrideListener& listener) {
-  auto write = [key = std::string(state_key), kept = std::vector(collections.begin(), collections.end())](
+  auto write = [key = std::string(counter_key), kept = std::vector(collections.begin(), collections.end())](
                    redis::CommandWriter& out, CallBy by) { write_reset(out, key, kept, by); };
   take(idle_state_writes_).begin(Script::reset, std::move(write), listener);
 }
@@ -269,7 +269,7 @@ void RedisStore::change_leases(Script script, std::span<const LeaseRef> leases, 
   std::vector<std::vector<LeaseRef>> by_slot;
   for (const LeaseRef& lease : leases) {
     auto same = std::ranges::find_if(
-        by_slot, [&](const auto& group) { return tag_of(group[0].state_key) == tag_of(lease.state_key); });
+        by_slot, [&](const auto& group) { return tag_of(group[0].counter_key) == tag_of(lease.counter_key); });
     if (same == by_slot.end())
       by_slot.push_back({lease});
     else

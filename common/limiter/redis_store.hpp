@@ -44,12 +44,12 @@ class RedisStore final : public CounterStore {
   void judge_all(std::span<const RulebookCall> calls) override;
   void release(std::span<const LeaseRef> leases, LeaseListener& listener) override;
   void renew(std::span<const LeaseRef> leases, LeaseListener& listener) override;
-  void put_overrides(std::string_view state_key, std::span<const OverrideEntry> entries,
+  void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries,
                      OverrideListener& listener) override;
   std::string_view breaker() const override { return to_string(client_.breaker()); }
 
-  // Forgets all that was charged under one state key. Overrides stay. `collections`: from collection_keys().
-  void reset(std::string_view state_key, std::span<const std::string> collections, OverrideListener& listener);
+  // Forgets all that was charged under one counter key. Overrides stay. `collections`: from collection_keys().
+  void reset(std::string_view counter_key, std::span<const std::string> collections, OverrideListener& listener);
 
  private:
   class Pending;

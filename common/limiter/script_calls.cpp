@@ -153,33 +153,33 @@ void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> part
 void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by) {
   begin_call(out, script, by, leases.size(), leases.size());
   for (const LeaseRef& lease : leases) {
-    bulk_of(out, std::string_view(lease.state_key), traits_of(Kind::lease).key_mark,
+    bulk_of(out, std::string_view(lease.counter_key), traits_of(Kind::lease).key_mark,
             std::string_view(lease.limit_name));
   }
   for (const LeaseRef& lease : leases) out.bulk(lease.member);
 }
 
-void write_overrides(redis::CommandWriter& out, std::string_view state_key, std::span<const OverrideEntry> entries,
+void write_overrides(redis::CommandWriter& out, std::string_view counter_key, std::span<const OverrideEntry> entries,
                      CallBy by) {
   static_assert(sizeof(OverrideEntry) == 40, "as lua/check.lua reads it: <I4I4dddd");
   begin_call(out, Script::overrides, by, 1, 1);
-  out.bulk(state_key);
+  out.bulk(counter_key);
   out.bulk({reinterpret_cast<const char*>(entries.data()), entries.size_bytes()});
 }
 
-void write_reset(redis::CommandWriter& out, std::string_view state_key, std::span<const std::string> collections,
+void write_reset(redis::CommandWriter& out, std::string_view counter_key, std::span<const std::string> collections,
                  CallBy by) {
   begin_call(out, Script::reset, by, 1 + collections.size(), 0);
-  out.bulk(state_key);
+  out.bulk(counter_key);
   for (const std::string& key : collections) out.bulk(key);
 }
 
-std::vector<std::string> collection_keys(const Program& program, std::size_t group, std::string_view state_key) {
+std::vector<std::string> collection_keys(const Program& program, std::size_t group, std::string_view counter_key) {
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
     if (program.rules[i].group != group || !program.rules[i].keeps_entries) continue;
     keys.push_back(
-        std::string(state_key).append(traits_of(program.rules[i].kind).key_mark).append(program.limits[i].name));
+        std::string(counter_key).append(traits_of(program.rules[i].kind).key_mark).append(program.limits[i].name));
   }
   return keys;
 }

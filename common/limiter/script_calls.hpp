@@ -33,19 +33,19 @@ struct CheckPart {
 };
 // The first `enforced` parts are charged all or not at all, each of the others by itself. The reply has one element for
 // each part, in their order: one that read_check() reads, or an error.
-// REQUIRES: all keys share a hash tag, and the state keys of the enforced parts all differ.
+// REQUIRES: all keys share a hash tag, and the counter keys of the enforced parts all differ.
 void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> parts, std::size_t enforced,
                       CallBy by = CallBy::hash);
 void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by = CallBy::hash);
-void write_overrides(redis::CommandWriter& out, std::string_view state_key, std::span<const OverrideEntry> entries,
+void write_overrides(redis::CommandWriter& out, std::string_view counter_key, std::span<const OverrideEntry> entries,
                      CallBy by = CallBy::hash);
 // `collections`: from collection_keys().
-void write_reset(redis::CommandWriter& out, std::string_view state_key, std::span<const std::string> collections,
+void write_reset(redis::CommandWriter& out, std::string_view counter_key, std::span<const std::string> collections,
                  CallBy by = CallBy::hash);
 void write_load(redis::CommandWriter& out, Script script);
 
 // Returns the keys of a group's logs and leases.
-std::vector<std::string> collection_keys(const Program& program, std::size_t group, std::string_view state_key);
+std::vector<std::string> collection_keys(const Program& program, std::size_t group, std::string_view counter_key);
 
 // Redis' time is outside a quota's period: the caller sends the call again with the periods at now_us.
 struct WrongPeriod {

@@ -12,8 +12,9 @@
 
 namespace sluice::limiter {
 
-// How limits of one kind are judged and charged. Their state is either a few values in the state key, or entries under
-// a key of their own. For a kind with entries, `make_entries` and `key_mark` are set, and `judge` and `charge` are not.
+// How limits of one kind are judged and charged. Their state is either a few values in the counter key, or entries
+// under a key of their own. For a kind with entries, `make_entries` and `key_mark` are set, and `judge` and `charge`
+// are not.
 struct KindTraits {
   Kind kind = Kind::token_bucket;
   std::string_view name{};    // for people
@@ -28,7 +29,7 @@ struct KindTraits {
   // Whether a cost above the limit can still be admitted. nullptr: never.
   bool (*exceeds)(const Terms& terms) = nullptr;
 
-  std::string_view key_mark{};  // the key of the entries is: state key, this mark, the limit's name
+  std::string_view key_mark{};  // the key of the entries is: counter key, this mark, the limit's name
   std::unique_ptr<Entries> (*make_entries)() = nullptr;
 
   // Computes q for kinds whose q follows from the limit, p and the counter id. An override may replace these three.

@@ -69,7 +69,7 @@ class OverrideCompiler {
   const Bundle& bundle_;
   const Snapshot& snapshot_;
   std::vector<KeyOverrides> out_;
-  std::unordered_map<std::string, std::size_t> index_of_;  // state key → index in out_
+  std::unordered_map<std::string, std::size_t> index_of_;  // counter key → index in out_
   std::unordered_map<const Rulebook*, std::vector<const Rulebook*>> policies_on_;
 };
 

@@ -2,7 +2,7 @@
 -- Judges all limits of one plan and, if all admit, charges all of them; a denial writes nothing.
 -- The build assembles this script from lua/check/*.lua, where each algorithm has a part of its own.
 --
--- KEYS  one state key for each group (the limits that share an identity), then one key for each log and each
+-- KEYS  one counter key for each group (the limits that share an identity), then one key for each log and each
 --       lease limit, in the order of the limits.
 -- ARGV  1 parameters, packed, with the limits' name ids (I4 each) behind them · 2 their format ·
 --       then for each group: the format of its state, a packed untouched state, its packed counter ids ·

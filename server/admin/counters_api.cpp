@@ -231,7 +231,7 @@ Answer reset_counters(Context& context) {
                               .policy_id = subject.policy_id,
                               .plan_id = question.rulebook->plan_id,
                               .identity = subject.identity_text(),
-                              .state_key = question.key_of(g),
+                              .counter_key = question.key_of(g),
                               .reset = true});
   }
   json::Writer document = subject.open();

@@ -41,7 +41,7 @@ void enqueue(postgres::Transaction& tx, std::span<const CounterRef> counters) {
     std::size_t column = 0;
     for (const std::string& text :
          {counter.organization_id, counter.tenant_id, counter.policy_id, counter.plan_id, counter.identity,
-          counter.state_key, std::string(counter.reset ? "true" : "false")}) {
+          counter.counter_key, std::string(counter.reset ? "true" : "false")}) {
       columns[column++].push_back(text);
     }
   }
@@ -108,7 +108,7 @@ std::vector<OutboxRow> waiting(postgres::Transaction& tx, const Identities& iden
                                  .policy_id = row[3].c_str(),
                                  .plan_id = row[4].c_str(),
                                  .identity = row[5].c_str(),
-                                 .state_key = row[6].c_str(),
+                                 .counter_key = row[6].c_str(),
                                  .reset = row[7].as<bool>()}});
   }
   return found;

@@ -66,8 +66,8 @@ std::vector<std::string> collections_of(const Rules& rules, const CounterRef& co
   if (rulebook == nullptr) return {};
   const Identity identity = parse_identity(counter.identity);
   for (std::size_t g = 0; g < rulebook->program->groups.size(); ++g) {
-    if (rules.key_of(*rulebook, g, identity) != counter.state_key) continue;
-    return limiter::collection_keys(*rulebook->program, g, counter.state_key);
+    if (rules.key_of(*rulebook, g, identity) != counter.counter_key) continue;
+    return limiter::collection_keys(*rulebook->program, g, counter.counter_key);
   }
   return {};
 }
@@ -127,21 +127,21 @@ Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Iden
   std::map<std::pair<std::string_view, bool>, std::size_t> index;  // (counter key, reset) → index in writes
   for (const OutboxRow& row : rows) {
     const CounterRef& counter = row.counter;
-    if (!index.try_emplace({counter.state_key, counter.reset}, writes.size()).second) continue;
+    if (!index.try_emplace({counter.counter_key, counter.reset}, writes.size()).second) continue;
     KeyWrite& write = writes.emplace_back();
-    write.state_key = counter.state_key;
+    write.counter_key = counter.counter_key;
     write.reset = counter.reset;
     counters.push_back(&counter);
     if (counter.reset) {
       write.collections = collections_of(*rules, counter);
-    } else if (const auto found = live.find(counter.state_key); found != live.end()) {
+    } else if (const auto found = live.find(counter.counter_key); found != live.end()) {
       write.overrides = *found->second;
     }
   }
   const std::vector<bool> written = write_all(link, writes, counters, out);
   std::vector<std::int64_t> done;
   for (const OutboxRow& row : rows) {
-    if (written[index.at({row.counter.state_key, row.counter.reset})]) done.push_back(row.seq);
+    if (written[index.at({row.counter.counter_key, row.counter.reset})]) done.push_back(row.seq);
   }
   remove(tx, done);
   return out;
@@ -153,7 +153,7 @@ Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identit
   std::vector<KeyWrite> writes;
   std::vector<CounterRef> named;
   for (const policy::KeyOverrides& key : rules->overrides()) {
-    writes.push_back({.state_key = key.counter_key, .overrides = key.entries, .reset = false, .collections = {}});
+    writes.push_back({.counter_key = key.counter_key, .overrides = key.entries, .reset = false, .collections = {}});
     named.push_back(rules->ref_of(key));
   }
   std::vector<const CounterRef*> counters;

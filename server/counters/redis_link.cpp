@@ -58,9 +58,9 @@ class RedisLink::Batch {
       Slot& slot = slots_[next_];
       const KeyWrite& write = writes_[next_++];
       if (write.reset) {
-        store_.reset(write.state_key, write.collections, slot);
+        store_.reset(write.counter_key, write.collections, slot);
       } else {
-        store_.put_overrides(write.state_key, write.overrides, slot);
+        store_.put_overrides(write.counter_key, write.overrides, slot);
       }
     }
     if (open_ == 0) done_.set(true);

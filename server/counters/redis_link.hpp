@@ -29,7 +29,7 @@ namespace sluice::server::counters {
 
 // A write to one counter key.
 struct KeyWrite {
-  std::string state_key;
+  std::string counter_key;
   std::vector<limiter::OverrideEntry> overrides;  // all overrides of the key; empty removes the present ones
   bool reset = false;                             // true: reset the counter instead of writing overrides
   std::vector<std::string> collections;           // for a reset: limiter::collection_keys()

@@ -20,8 +20,8 @@ namespace {
 
 // Reads the policy ('p') or plan ('l') from a counter key: ":p=orders" or ":l=pro" follows the hash tag. The first '}'
 // ends the hash tag, because braces of an identity are escaped.
-std::pair<char, std::string> owner_in(std::string_view state_key) {
-  const std::string_view tail = state_key.substr(state_key.find('}') + 1);
+std::pair<char, std::string> owner_in(std::string_view counter_key) {
+  const std::string_view tail = counter_key.substr(counter_key.find('}') + 1);
   return {tail[1], std::string(tail.substr(3, tail.find(':', 1) - 3))};
 }
 
@@ -50,7 +50,7 @@ CounterRef Rules::ref_of(const policy::KeyOverrides& overrides) const {
           .policy_id = is_policy ? owner : "",
           .plan_id = is_policy ? tenant_->policies.find(owner)->rulebook.plan_id : owner,
           .identity = identity_text(source),
-          .state_key = overrides.counter_key};
+          .counter_key = overrides.counter_key};
 }
 
 const policy::Rulebook* Rules::find(std::string_view policy_id, std::string_view plan_id) const {

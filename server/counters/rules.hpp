@@ -27,7 +27,7 @@ struct CounterRef {
   std::string policy_id;  // "": the counter of checks that name the plan
   std::string plan_id;    // "": the policy has limits of its own
   std::string identity;   // {"subject":"user:42"}; a dimension that the requests lack is null or left out
-  std::string state_key;
+  std::string counter_key;
   bool reset = false;  // true: reset the counter; false: write its overrides
 };
 

@@ -39,7 +39,9 @@ std::vector<Limit> limits_of(Algorithm algorithm, std::size_t count, Load load) 
   return limits;
 }
 
-std::string state_key(std::size_t subject) { return fmt::format("sl:{{acme|subject=user%3A{:06}}}:p=orders", subject); }
+std::string counter_key(std::size_t subject) {
+  return fmt::format("sl:{{acme|subject=user%3A{:06}}}:p=orders", subject);
+}
 
 Calls::Calls(const std::vector<Limit>& limits, std::string sha)
     : program_(limiter::compile(limits, std::nullopt)), sha_(std::move(sha)) {
@@ -50,7 +52,7 @@ Calls::Calls(const std::vector<Limit>& limits, std::string sha)
 }
 
 void Calls::write(redis::CommandWriter& out, std::size_t subject) {
-  call_.keys[0] = state_key(subject);
+  call_.keys[0] = counter_key(subject);
   ++leases_;
   std::memcpy(call_.draw.data(), &leases_, sizeof leases_);
   const std::size_t begin = out.buffer().size();

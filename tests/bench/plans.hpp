@@ -31,7 +31,7 @@ inline bool keeps_entries(Algorithm algorithm) {
 std::vector<Limit> limits_of(Algorithm algorithm, std::size_t count, Load load);
 
 // 40 bytes, as the agent names the counter of user:000042 under the policy "orders".
-std::string state_key(std::size_t subject);
+std::string counter_key(std::size_t subject);
 
 // Not thread-safe. Costs are 1; each call's lease has a name of its own. `sha`: of another version of the script.
 class Calls {

@@ -83,7 +83,7 @@ Variant script_variant(test::RedisLink& link, const std::string& name, std::stri
                        const std::vector<std::string>& arguments = {}) {
   const std::string sha(link.ask({"SCRIPT", "LOAD", text}).text);
   return {.name = name, .write = [sha, arguments](redis::CommandWriter& out, std::size_t subject) {
-            out.array(4 + arguments.size()).bulk("EVALSHA").bulk(sha).bulk(1).bulk(state_key(subject));
+            out.array(4 + arguments.size()).bulk("EVALSHA").bulk(sha).bulk(1).bulk(counter_key(subject));
             for (const std::string& argument : arguments) out.bulk(argument);
           }};
 }
@@ -102,7 +102,7 @@ std::vector<Variant> make_variants(test::RedisLink& link, const std::string& bes
                  .replies = 2,
                  .expected = -1,
                  .write = [](redis::CommandWriter& out, std::size_t subject) {
-                   const std::string key = state_key(subject);
+                   const std::string key = counter_key(subject);
                    out.array(3).bulk("INCRBY").bulk(key).bulk("1").array(3).bulk("EXPIRE").bulk(key).bulk("60");
                  }});
   for (Algorithm algorithm : kAlgorithms) {
@@ -177,7 +177,7 @@ class Bench {
   }
 
   void weigh(Variant& variant) {
-    const std::string key = state_key(0);
+    const std::string key = counter_key(0);
     const redis::Reply& usage = link_.ask({"MEMORY", "USAGE", key, "SAMPLES", "0"});
     variant.bytes = usage.integer;
     variant.value = link_.ask({"STRLEN", key}).integer;
@@ -196,7 +196,7 @@ std::string list_of(const std::vector<double>& numbers) {
 }
 
 void print(const std::vector<Variant>& all) {
-  fmt::print("{{\"key_bytes\":{},\"depth\":{},\"rows\":[", state_key(0).size(), kDepth);
+  fmt::print("{{\"key_bytes\":{},\"depth\":{},\"rows\":[", counter_key(0).size(), kDepth);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Variant& v = all[i];
     fmt::print(R"({}{{"name":"{}","limits":{},"outcome":"{}","cpu_us":{},"run_us":{},"bytes":{},"value":{}}})",

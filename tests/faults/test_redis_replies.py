@@ -207,7 +207,7 @@ def test_a_key_of_the_wrong_type_fails_its_own_subject_only(key: MintedKey, make
     assert errors(agent, "wrong_type") == 3
 
 
-def test_garbage_in_a_state_key_fails_its_own_subject_only(key: MintedKey, make_redis: Callable[..., RedisServer],
+def test_garbage_in_a_counter_key_fails_its_own_subject_only(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                            connected: Connect) -> None:
     server = make_redis()
     agent = connected(server)

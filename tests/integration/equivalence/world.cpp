@@ -229,8 +229,8 @@ void World::send_wrong_period(const Call& call) {
   }
 }
 
-Reference& World::reference_of(const std::string& state_key, const RandomPlan& plan) {
-  return references_.try_emplace(state_key, plan.limits[0], plan.max_delay).first->second;
+Reference& World::reference_of(const std::string& counter_key, const RandomPlan& plan) {
+  return references_.try_emplace(counter_key, plan.limits[0], plan.max_delay).first->second;
 }
 
 // What admits and is not charged, because another rulebook of the call denies, answers like a read that waits for

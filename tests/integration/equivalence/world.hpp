@@ -84,7 +84,7 @@ class World {
                               const BothExpected& expect);
   static void expect_same(const std::string& where, const limiter::Program& program, bool explain, bool together,
                           const limiter::Outcome& outcome, const redis::Reply& reply);
-  Reference& reference_of(const std::string& state_key, const RandomPlan& plan);
+  Reference& reference_of(const std::string& counter_key, const RandomPlan& plan);
   void compare_with_reference(const limiter::Call& call, const limiter::Outcome& outcome, const RandomPlan& plan,
                               bool charged);
   std::vector<std::string> collection_keys(const limiter::Call& call) const;
@@ -108,7 +108,7 @@ class World {
 
   SteppedClock clock_;
   limiter::MemoryCounters memory_;
-  std::map<std::string, Reference> references_;  // by state key; single flavour only
+  std::map<std::string, Reference> references_;  // by counter key; single flavour only
   RandomPlan plan_;
   std::shared_ptr<const limiter::Program> program_;
   RandomPlan companion_plan_;  // of the other rulebook
@@ -121,7 +121,7 @@ class World {
   std::map<std::string, std::vector<limiter::OverrideEntry>> overrides_;
   std::vector<std::vector<limiter::LeaseRef>> leases_;
   std::uint64_t numbers_ = 0;                          // counts up whenever plan or overrides change
-  std::map<std::string, std::uint64_t> written_with_;  // state key → numbers_ when it was last written
+  std::map<std::string, std::uint64_t> written_with_;  // counter key → numbers_ when it was last written
 };
 
 // Writes one call of a script; for the keys of the instrumented copies ("cv"), by that copy's hash.

@@ -41,7 +41,7 @@ void World::put_overrides() {
   }
 }
 
-// Whatever plan made them: all logs and lease sets beside the state key.
+// Whatever plan made them: all logs and lease sets beside the counter key.
 void World::reset() {
   ++step_, ++tally_.steps, ++tally_.resets;
   const auto group = random_.below(static_cast<std::int64_t>(program_->groups.size()));
@@ -79,7 +79,7 @@ void World::change_lease() {
                   found.live, found.expires_at_us));
   if (flavour_ == Flavour::single) {
     const bool release = script == Script::release;
-    Reference& reference = reference_of(refs[0].state_key, plan_);
+    Reference& reference = reference_of(refs[0].counter_key, plan_);
     const std::int64_t expires = release ? 0 : reference.renew(refs[0].member, clock_.now);
     const bool live = release ? reference.release(refs[0].member, clock_.now) : expires > 0;
     if (live != found.live || expires != found.expires_at_us) {
@@ -90,7 +90,7 @@ void World::change_lease() {
   for (std::string_view prefix : {"sl", "cv"}) {
     if (prefix == "cv" && instrumented_ == nullptr) break;
     std::vector<LeaseRef> named = refs;
-    for (LeaseRef& ref : named) ref.state_key.replace(0, 2, prefix);
+    for (LeaseRef& ref : named) ref.counter_key.replace(0, 2, prefix);
     send(
         prefix, script, [&](redis::CommandWriter& out) { limiter::write_leases(out, script, named); },
         [where = origin(), script, found](const redis::Reply& reply) {

@@ -17,7 +17,7 @@ TEST_CASE("a lease id gives back what it was made of") {
   CHECK(id->tenant == "shop");
   REQUIRE(id->leases.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(id->leases[i].state_key == leases[i].state_key);
+    CHECK(id->leases[i].counter_key == leases[i].counter_key);
     CHECK(id->leases[i].limit_name == leases[i].limit_name);
     CHECK(id->leases[i].member == leases[i].member);
   }
@@ -50,7 +50,7 @@ TEST_CASE("a lease id cannot name a key outside its tenant's") {
     return decode_lease_id(to_base64url(bytes));
   };
   REQUIRE(forged("shop", "}:p=jobs", "running"));
-  CHECK(forged("shop", "}:p=jobs", "running")->leases[0].state_key == "sl:{shop|}:p=jobs");
+  CHECK(forged("shop", "}:p=jobs", "running")->leases[0].counter_key == "sl:{shop|}:p=jobs");
   CHECK_FALSE(forged("sh|op", "}:p=jobs", "running"));
   CHECK_FALSE(forged("", "}:p=jobs", "running"));
   CHECK_FALSE(forged("shop", "p=jobs", "running"));
