@@ -191,7 +191,7 @@ void Connection::settle() {
   const bool wants_more = !last_read_ && !close_after_refusal_ && !replies_.closed() && !blocked_;
   if (!peer_done_ && (wants_more || watches_peer())) read_more();
   if (!writing_ && replies_.stream_waits())
-    host_->mark_dirty(*this);  // calls on_room() in a later turn of the loop: others first
+    host_->mark_dirty(*this);  // calls on_writable() in a later turn of the loop: others first
 }
 
 // To be called when all output is sent. True: the connection has ended.

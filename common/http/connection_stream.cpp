@@ -16,7 +16,7 @@ bool Connection::begin_stream(std::uint64_t slot, const Response& head, StreamEv
 bool Connection::write_stream(std::uint64_t slot, std::string_view piece) {
   if (!stream_open(slot)) return false;
   if (writing_ || !replies_.in_turn(slot) || out_.size() >= kMaxWaitingPieces) {
-    replies_.request_room(slot);
+    replies_.request_on_writable(slot);
     return false;
   }
   replies_.write(slot, piece, out_);
@@ -31,8 +31,8 @@ void Connection::end_stream(std::uint64_t slot, bool whole) {
   if (!closed_ && !busy_) host_->mark_dirty(*this);
 }
 
-// Finishes all streams during a drain. Otherwise calls on_room() once all output is sent; a piece that is written there
-// is sent in the same turn of the loop.
+// Finishes all streams during a drain. Otherwise calls on_writable() once all output is sent; a piece that is written
+// there is sent in the same turn of the loop.
 void Connection::serve_streams() {
   if (closed_ || replies_.streams() == 0) return;
   if (host_->draining()) {
@@ -43,7 +43,7 @@ void Connection::serve_streams() {
     return;
   }
   if (writing_ || !out_.empty()) return;
-  if (StreamEvents* events = replies_.take_waiting_stream()) events->on_room();
+  if (StreamEvents* events = replies_.take_waiting_stream()) events->on_writable();
 }
 
 // Requests behind a stream wait for its end, but the connection reads on, to notice that the peer has closed.

@@ -114,7 +114,7 @@ StreamEvents* ReplyQueue::abandon_next() {
   return nullptr;
 }
 
-void ReplyQueue::request_room(std::uint64_t number) {
+void ReplyQueue::request_on_writable(std::uint64_t number) {
   if (stream_open(number)) slot(number).waits = true;
 }
 

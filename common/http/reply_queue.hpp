@@ -42,9 +42,10 @@ class ReplyQueue {
   // dropped.
   StreamEvents* abandon_next();
 
-  // Notes that this stream waits for room, because a write to it was refused.
-  void request_room(std::uint64_t slot);
-  // Returns the StreamEvents of the stream whose turn it is, if it waits for room, and ends its wait; else nullptr.
+  // Notes that on_writable() must follow for this stream, because a write to it was refused.
+  void request_on_writable(std::uint64_t slot);
+  // Returns the StreamEvents of the stream whose turn it is, if it waits for on_writable(), and ends its wait; else
+  // nullptr.
   StreamEvents* take_waiting_stream();
   bool stream_waits() const { return streaming() && ring_[first_ & (ring_.size() - 1)].waits; }
 

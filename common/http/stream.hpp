@@ -18,7 +18,7 @@ class ReplySink;
 class StreamEvents {
  public:
   // Called after a refused write, when the next piece can be written.
-  virtual void on_room() = 0;
+  virtual void on_writable() = 0;
   // The stream has ended: the client is gone or does not read, or the server closes or drains. Only after a drain was
   // the body finished properly. Called once, as the last callback.
   virtual void on_ended() = 0;
@@ -43,7 +43,8 @@ class Stream {
 
   // Sends a piece of any size; an empty one does nothing. The stream accepts a piece only while no earlier piece waits
   // for the client, so a slow reader never builds up a queue. (Within one turn of the loop it gathers up to 64 KiB.)
-  // False: the piece was dropped. on_room() follows when the next piece can be written; write the newest state then.
+  // False: the piece was dropped. on_writable() follows when the next piece can be written; write the newest state
+  // then.
   bool write(std::string_view piece);
 
   void finish();  // ends the body properly

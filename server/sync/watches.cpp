@@ -69,7 +69,7 @@ class Watches::Watch final : public sluice::http::StreamEvents {
         timer(all.loop_),
         all_(all) {}
 
-  void on_room() override {
+  void on_writable() override {
     schedule.unblocked();
     all_.send_due(*this);
   }

@@ -33,14 +33,14 @@ struct Site final : Handler, StreamEvents {
       reply.send({.body = {request.body.data(), request.body.size()}});
     }
   }
-  void on_room() override { ++rooms; }
+  void on_writable() override { ++writable_calls; }
   void on_ended() override { ++ends; }
 
   int handled = 0;
   std::string authorization;
   std::deque<Reply> waiting;
   Stream stream;
-  int rooms = 0;
+  int writable_calls = 0;
   int ends = 0;
   SharedBody plain = std::make_shared<const std::string>(Echo::large(3'000'000));
   SharedBody packed = std::make_shared<const std::string>(gzip(*plain));

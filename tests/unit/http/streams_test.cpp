@@ -5,8 +5,8 @@ namespace sluice::http {
 namespace {
 
 struct Writer final : StreamEvents {
-  void on_room() override {
-    ++rooms;
+  void on_writable() override {
+    ++writable_calls;
     if (then) then();
   }
   void on_ended() override {
@@ -19,7 +19,7 @@ struct Writer final : StreamEvents {
 
   Stream stream;
   std::function<void()> then;
-  int rooms = 0;
+  int writable_calls = 0;
   int ends = 0;
 };
 
@@ -128,7 +128,7 @@ TEST_CASE("HTTP/1.0 gets the bytes as they are, until the connection closes") {
   CHECK(bench.wire.closed);
 }
 
-TEST_CASE("a slow reader queues nothing: what does not leave is not kept, and room is told once") {
+TEST_CASE("a slow reader queues nothing: what does not leave is not kept, and on_writable() is called once") {
   StreamBench bench;
   bench.wire.accepts = 5;
   CHECK(bench.writer.stream.write("first\n"));
@@ -136,18 +136,19 @@ TEST_CASE("a slow reader queues nothing: what does not leave is not kept, and ro
   CHECK(bench.wire.writing);
   for (int i = 0; i < 1'000; ++i) CHECK_FALSE(bench.writer.stream.write("skipped\n"));
   bench.end_write(3);
-  CHECK(bench.writer.rooms == 0);
+  CHECK(bench.writer.writable_calls == 0);
   bench.wire.accepts = 1'000;
   bench.writer.then = [&] { CHECK(bench.writer.stream.write("newest\n")); };
   bench.end_writes();
   bench.host->resume_dirty();
   CHECK(bench.taken() == "6\r\nfirst\n\r\n7\r\nnewest\n\r\n");
-  CHECK(bench.writer.rooms == 1);
+  CHECK(bench.writer.writable_calls == 1);
   bench.host->resume_dirty();
-  CHECK(bench.writer.rooms == 1);
+  CHECK(bench.writer.writable_calls == 1);
 }
 
-TEST_CASE("what one turn may gather is bounded, and room comes in a later turn even where all leaves at once") {
+TEST_CASE(
+    "what one turn may gather is bounded, and on_writable() comes in a later turn even where all leaves at once") {
   StreamBench bench;
   const std::string piece(40'000, 'x');
   CHECK(bench.writer.stream.write(piece));
@@ -155,9 +156,9 @@ TEST_CASE("what one turn may gather is bounded, and room comes in a later turn e
   CHECK_FALSE(bench.writer.stream.write(piece));
   bench.host->resume_dirty();
   CHECK_FALSE(bench.wire.writing);
-  CHECK(bench.writer.rooms == 0);
+  CHECK(bench.writer.writable_calls == 0);
   bench.host->resume_dirty();
-  CHECK(bench.writer.rooms == 1);
+  CHECK(bench.writer.writable_calls == 1);
 }
 
 TEST_CASE("a stream whose peer leaves ends, however it leaves and whatever it wished of the connection") {
@@ -220,7 +221,7 @@ TEST_CASE("a stream that begins before its turn waits for it") {
   bench.host->resume_dirty();
   CHECK(bench.wire.sent.ends_with("\r\n\r\nA" + kHead + "6\r\nfirst\n\r\n"));
   bench.host->resume_dirty();
-  CHECK(writer.rooms == 1);
+  CHECK(writer.writable_calls == 1);
   bench.wire.sent.clear();
   writer.stream.finish();
   bench.host->resume_dirty();

@@ -58,7 +58,7 @@ class FakeServer final : public http::Handler {
   void say(const std::string& line) {
     for (Watcher& watcher : watchers_) {
       watcher.to_say.push_back(line);
-      watcher.on_room();
+      watcher.on_writable();
     }
   }
   void cut_streams() { watchers_.clear(); }
@@ -111,7 +111,7 @@ class FakeServer final : public http::Handler {
 
  private:
   struct Watcher final : http::StreamEvents {
-    void on_room() override {
+    void on_writable() override {
       while (!to_say.empty() && stream.write(to_say.front())) to_say.pop_front();
     }
     void on_ended() override {}

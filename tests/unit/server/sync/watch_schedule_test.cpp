@@ -19,7 +19,7 @@ constexpr Time kStart{};
 struct Stream {
   sync::WatchSchedule schedule;
   Time now = kStart;
-  bool room = true;
+  bool writable = true;
   bool ended = false;
   std::vector<std::string> lines{};
 
@@ -31,7 +31,7 @@ struct Stream {
         ended = true;
         return;
       }
-      if (!room) {
+      if (!writable) {
         schedule.blocked(now);
         continue;
       }
@@ -94,29 +94,29 @@ TEST_CASE("a heartbeat does not overtake a change that is yet to be told") {
   CHECK(stream.lines == std::vector<std::string>{"i0", "i650", "i750", "h750"});
 }
 
-TEST_CASE("a change that a slow reader did not take is told when there is room") {
+TEST_CASE("a change that a slow reader did not take is told when it reads again") {
   Stream stream{.schedule = sync::WatchSchedule(kStart, true, kOptions)};
   stream.run_until(kStart + 200ms);
-  stream.room = false;
+  stream.writable = false;
   stream.change();
   stream.run_until(kStart + 400ms);
-  stream.room = true;
+  stream.writable = true;
   stream.schedule.unblocked();
   stream.run_until(kStart + 600ms);
   CHECK(stream.lines.size() == 2);
   CHECK(stream.lines.back().starts_with("i"));
 }
 
-TEST_CASE("a slow reader has nothing queued: when there is room it allows_announced once, of the newest") {
+TEST_CASE("a slow reader has nothing queued: when it reads again it is told once, of the newest") {
   Stream stream{.schedule = sync::WatchSchedule(kStart, true, kOptions)};
   stream.run_until(kStart + 100ms);
-  stream.room = false;
+  stream.writable = false;
   for (int i = 0; i < 50; ++i) {
     stream.run_until(stream.now + 100ms);
     stream.change();
   }
   CHECK(stream.lines == std::vector<std::string>{"i0"});
-  stream.room = true;
+  stream.writable = true;
   stream.schedule.unblocked();
   stream.pump();
   CHECK(stream.lines == std::vector<std::string>{"i0", "i5100", "h5100"});
@@ -125,7 +125,7 @@ TEST_CASE("a slow reader has nothing queued: when there is room it allows_announ
 TEST_CASE("a watch ends at its time, also while its reader does not read") {
   Stream stream{.schedule = sync::WatchSchedule(kStart, false, kOptions)};
   stream.run_until(kStart + 1s);
-  stream.room = false;
+  stream.writable = false;
   stream.change();
   stream.run_until(kStart + 10min);
   CHECK(stream.ended);

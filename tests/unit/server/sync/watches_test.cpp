@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// An agent's end of one watch: it keeps the lines, and takes none while it has no room.
+// An agent's end of one watch: it keeps the lines, and takes none while it is not writable.
 class Peer final : public sluice::http::ReplySink {
  public:
   sluice::http::Reply reply() { return {this, 1}; }
@@ -27,7 +27,7 @@ class Peer final : public sluice::http::ReplySink {
   }
   bool stream_open(std::uint64_t) const override { return open; }
   bool write_stream(std::uint64_t, std::string_view piece) override {
-    if (!open || !room) return false;
+    if (!open || !writable) return false;
     const auto line = sluice::sync::parse_watch_line(piece.substr(0, piece.size() - 1));
     REQUIRE(line);
     lines.push_back(*line);
@@ -39,8 +39,8 @@ class Peer final : public sluice::http::ReplySink {
   }
 
   void make_room() {
-    room = true;
-    events_->on_room();
+    writable = true;
+    events_->on_writable();
   }
   void leave() {
     open = false;
@@ -62,7 +62,7 @@ class Peer final : public sluice::http::ReplySink {
 
   std::vector<sluice::sync::WatchLine> lines;
   bool open = true;
-  bool room = true;
+  bool writable = true;
   bool whole = false;  // finished, not cut off
 
  private:
@@ -106,9 +106,9 @@ struct Rig {
   sync::SyncStatePtr now() const { return std::make_shared<const sync::SyncState>(writer.state); }
   void announce() { watches.announce(now()); }
 
-  Peer& watch(const std::string& token, bool changed = false, bool room = true) {
+  Peer& watch(const std::string& token, bool changed = false, bool writable = true) {
     Peer& peer = peers.emplace_back();
-    peer.room = room;
+    peer.writable = writable;
     watches.open(peer.reply(), {.status = 200}, tokens.at(token), "agent", std::nullopt, now(), changed);
     return peer;
   }
@@ -187,7 +187,7 @@ TEST_CASE_FIXTURE(Rig, "where the history does not reach back to what was told, 
 TEST_CASE_FIXTURE(Rig, "an agent that reads slowly is told of the newest state only, when it reads again") {
   Peer& acme = watch("t-acme");
   acme.heard();
-  acme.room = false;
+  acme.writable = false;
   for (int i = 0; i < 3; ++i) {
     writer.write("acme", policy_of("shop", "p"), fmt::format(R"({{"v":{}}})", i));
     announce();
