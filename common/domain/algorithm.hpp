@@ -36,9 +36,9 @@ struct AlgorithmTraits {
   // limit is a token_bucket.
   NameList<3> implied_by{};
   // The numbers that an override can replace, by their canonical names.
-  std::string_view numbers{};
+  std::string_view replaceable{};
   // The entries of `fields` that an override cannot replace.
-  NameList<3> fixed{};
+  NameList<3> irreplaceable{};
 
   std::string_view capacity = "limit";  // the name of Limit::limit in the canonical form
   std::int64_t max_limit = kMaxLimit;   // the highest Limit::limit
@@ -48,7 +48,7 @@ struct AlgorithmTraits {
   // Reads the numbers of a limit once its algorithm is known.
   void (*read)(LimitReader& reader) = nullptr;
   // Checks that the numbers fit together. Null: any combination does.
-  std::optional<NumberFault> (*fault)(const Limit& limit) = nullptr;
+  std::optional<NumberFault> (*number_fault)(const Limit& limit) = nullptr;
   // See window_us() below. Null: 0.
   std::int64_t (*window_us)(const Limit& limit, std::int64_t effective_limit, std::int64_t now_us) = nullptr;
 };
@@ -66,6 +66,8 @@ std::optional<const AlgorithmTraits*> algorithm_named(std::string_view text);
 const std::string& algorithm_list();
 
 bool takes(const AlgorithmTraits& traits, std::string_view field);
+// Whether an override can replace this field.
+bool is_replaceable(const AlgorithmTraits& traits, std::string_view field);
 
 // True for token_bucket and leaky_bucket, the two algorithms with a rate.
 inline bool is_bucket(Algorithm algorithm) { return !traits_of(algorithm).rate.empty(); }

@@ -67,7 +67,7 @@ std::optional<NumberFault> log_fault(const Limit& limit) {
 std::optional<NumberFault> lease_fault(const Limit& limit) { return entries_fault(limit, ""); }
 
 std::optional<NumberFault> number_fault(const Limit& limit) {
-  const auto fault = traits_of(limit.algorithm).fault;
+  const auto fault = traits_of(limit.algorithm).number_fault;
   return fault == nullptr ? std::nullopt : fault(limit);
 }
 

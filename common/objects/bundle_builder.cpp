@@ -79,7 +79,7 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
       fields.fault("default", "default is what a request gets that no policy matches: allow or deny");
     }
   }
-  if (const auto allows_plan_id = fields.boolean(tenant_field::kPlanCalls)) item.allows_plan_id = *allows_plan_id;
+  if (const auto allows_plan_id = fields.boolean(tenant_field::kAllowsPlanId)) item.allows_plan_id = *allows_plan_id;
   tenants_.add(fields, item.id);
   fields.reject_unknown();
 }

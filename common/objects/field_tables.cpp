@@ -52,9 +52,8 @@ Rows replaceable_rows() {
   Rows rows;
   for (const Field& field : kLimitFields) {
     const bool replaceable =
-        std::ranges::any_of(algorithms_without_shorthands(), [&field](const AlgorithmTraits& traits) {
-          return takes(traits, field.name) && std::ranges::find(traits.fixed, field.name) == traits.fixed.end();
-        });
+        std::ranges::any_of(algorithms_without_shorthands(),
+                            [&field](const AlgorithmTraits& traits) { return is_replaceable(traits, field.name); });
     if (replaceable) rows.push_back(field);
   }
   return rows;

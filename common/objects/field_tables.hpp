@@ -66,9 +66,10 @@ inline constexpr Field kDefault{.name = "default",
                                 .choices = "allow, deny",
                                 .schema = "DefaultDecision",
                                 .fallback = "allow"};
-inline constexpr Field kPlanCalls =
+inline constexpr Field kAllowsPlanId =
     row::flag("plan_calls", "true", "false: a check may not choose its plan with plan_id.");
-inline constexpr std::array kAll{object_field::kId, object_field::kName, kOrganizationId, kMode, kDefault, kPlanCalls};
+inline constexpr std::array kAll{object_field::kId, object_field::kName, kOrganizationId, kMode,
+                                 kDefault,          kAllowsPlanId};
 }  // namespace tenant_field
 
 namespace enforcement_field {

@@ -79,10 +79,9 @@ void reject_irreplaceable(json::Fields& fields, const Limit& limit) {
   const AlgorithmTraits& traits = traits_of(limit.algorithm);
   for (const json::Field& row : kLimitFields) {
     const std::string_view field = row.name;
-    const bool fits = takes(traits, field) && std::ranges::find(traits.fixed, field) == traits.fixed.end();
-    if (!fields.present(field) || fits) continue;
+    if (!fields.present(field) || is_replaceable(traits, field)) continue;
     fields.fault(field, fmt::format("{} is not a number that an override can replace in limit {} ({}): those are {}",
-                                    field, limit.name, traits.name, traits.numbers));
+                                    field, limit.name, traits.name, traits.replaceable));
   }
 }
 
@@ -141,7 +140,7 @@ LimitChange read_limit_change(json::Fields& fields, Limit& limit) {
   if (fields.faults().count() != faults_before) return change;
   if (!change.limit && !change.rate && !change.window && !change.lease_ttl) {
     fields.faults().add(fields.at(), fmt::format("nothing is replaced in limit {}: name at least one of {}", limit.name,
-                                                 traits_of(limit.algorithm).numbers));
+                                                 traits_of(limit.algorithm).replaceable));
   } else if (auto fault = number_fault(limit)) {
     fields.faults().add(fields.at(), std::move(fault->text));
   }
