@@ -6,7 +6,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::array<std::string_view, 9> kOutcomeNames{"decides",   "judged_beside",    "set_aside",
+constexpr std::array<std::string_view, 9> kOutcomeNames{"decides",   "shadow_judged",    "shadow_not_judged",
                                                         "outranked", "disabled",         "not_yet_valid",
                                                         "expired",   "expression_false", "outside_rollout"};
 static_assert(static_cast<std::size_t>(CandidateOutcome::outside_rollout) + 1 == kOutcomeNames.size());

@@ -59,8 +59,8 @@ struct ExplainedLimit {
 // The role that policy selection gave one candidate. ExplainedCandidate::why gives the reason in words.
 enum class CandidateOutcome : std::uint8_t {
   decides,
-  judged_beside,  // the shadow policy: ranks above the deciding policy, is judged but not enforced
-  set_aside,      // in shadow mode, but not judged
+  shadow_judged,      // the shadow policy: ranks above the deciding policy, is judged but not enforced
+  shadow_not_judged,  // in shadow mode, but not judged
   outranked,
   disabled,
   not_yet_valid,

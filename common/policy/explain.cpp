@@ -114,10 +114,10 @@ std::pair<CandidateOutcome, std::string> outcome_of(const Situation& situation, 
   }
   if (&policy == deciding) return {CandidateOutcome::decides, decides_text(candidate, situation.alone)};
   if (&policy == match.shadow && !situation.off) {
-    return {CandidateOutcome::judged_beside,
+    return {CandidateOutcome::shadow_judged,
             "in shadow mode above the deciding policy: judged and reported, but not enforced"};
   }
-  if (candidate.mode == Mode::shadow) return {CandidateOutcome::set_aside, shadow_text(situation, policy)};
+  if (candidate.mode == Mode::shadow) return {CandidateOutcome::shadow_not_judged, shadow_text(situation, policy)};
   return {CandidateOutcome::outranked, outranked_text(*deciding, policy)};
 }
 

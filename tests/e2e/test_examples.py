@@ -260,7 +260,7 @@ def test_the_rollout_takes_the_subjects_of_the_published_hash_and_says_so(ask: C
 def test_a_disabled_policy_and_a_shadow_are_explained_and_switch_nothing_off(ask: Callable[[str], Client]) -> None:
     body = ask("gradual-rollout.json").explain(resource="GET:/search", subject="user:9").body
     assert [(one["policy_id"], one["outcome"]) for one in body["candidates"]] == [
-        ("autumn-sale", "disabled"), ("search-next", "judged_beside"), ("search", "decides")]
+        ("autumn-sale", "disabled"), ("search-next", "shadow_judged"), ("search", "decides")]
 
 
 def test_an_anchored_month_ends_on_the_last_day_of_february(ask: Callable[[str], Client], running: Running) -> None:

@@ -99,7 +99,7 @@ def test_a_shadow_whose_counter_is_broken_is_left_out_and_refuses_nobody(client:
     assert "shadow_result" not in answer.body
 
 
-@pytest.mark.parametrize("what, outcome", [("shadow", "judged_beside"), ("outside-its-rollout", "outside_rollout"),
+@pytest.mark.parametrize("what, outcome", [("shadow", "shadow_judged"), ("outside-its-rollout", "outside_rollout"),
                                            ("expired", "expired"), ("not-yet-valid", "not_yet_valid"),
                                            ("disabled", "disabled"), ("expression-false", "expression_false")])
 def test_explain_says_what_became_of_every_candidate(client: Client, what: str, outcome: str) -> None:

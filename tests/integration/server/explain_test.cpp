@@ -60,7 +60,7 @@ TEST_CASE_FIXTURE(Shop, "an explanation shows a shadow beside the deciding polic
   const admin::FinishedAnswer beside = explain(R"({"user":"ann","resource":"GET:/orders"})");
   CHECK(at(beside, "/policy_id") == "orders");
   CHECK(at(beside, "/shadow_policy_id") == "trial");
-  CHECK(at(beside, "/candidates/0/outcome") == "judged_beside");
+  CHECK(at(beside, "/candidates/0/outcome") == "shadow_judged");
   tenant(R"({"mode":"shadow"})");
   const admin::FinishedAnswer shadow = explain(kOrders);
   CHECK(at(shadow, "/reason") == "shadow");

@@ -262,7 +262,7 @@ TEST_CASE("limits are not shown unless explain was asked for; with nothing judge
 }
 
 TEST_CASE("outcomes of candidates have their wire names") {
-  const std::string_view expected[] = {"decides",   "judged_beside",    "set_aside",
+  const std::string_view expected[] = {"decides",   "shadow_judged",    "shadow_not_judged",
                                        "outranked", "disabled",         "not_yet_valid",
                                        "expired",   "expression_false", "outside_rollout"};
   for (std::size_t i = 0; i < std::size(expected); ++i)
@@ -272,11 +272,11 @@ TEST_CASE("outcomes of candidates have their wire names") {
 TEST_CASE("explain lists the candidates in order, each with its outcome and why") {
   Decision d = plain(true, Reason::mode_off);
   d.explain = true;
-  d.candidates.shown = {{"tight", 3, "basic", CandidateOutcome::judged_beside, "a shadow"},
+  d.candidates.shown = {{"tight", 3, "basic", CandidateOutcome::shadow_judged, "a shadow"},
                         {"orders", 7, {}, CandidateOutcome::decides, "its name is \"x\""}};
   CHECK(contains(body(d),
                  R"("limits":[],"candidates":[)"
-                 R"({"policy_id":"tight","policy_version":3,"plan_id":"basic","outcome":"judged_beside",)"
+                 R"({"policy_id":"tight","policy_version":3,"plan_id":"basic","outcome":"shadow_judged",)"
                  R"("why":"a shadow"},)"
                  R"({"policy_id":"orders","policy_version":7,"outcome":"decides","why":"its name is \"x\""}]})"));
 }

@@ -38,7 +38,7 @@ TEST_CASE("a shadow above a deciding policy that is off is not said to be judged
   Asked asked(policies({policy("shadow", R"({"resource":"GET:/a"})", R"("mode":"shadow")"),
                         policy("off", "{}", R"("mode":"off")")}),
               kRequest);
-  CHECK(asked.said_of("shadow") == "set_aside: in shadow mode and not judged: the deciding policy off is off");
+  CHECK(asked.said_of("shadow") == "shadow_not_judged: in shadow mode and not judged: the deciding policy off is off");
 }
 
 TEST_CASE(
@@ -48,19 +48,20 @@ TEST_CASE(
                         policy("live", "{}")}),
               kRequest);
   CHECK(above.said_of("first") ==
-        "judged_beside: in shadow mode above the deciding policy: judged and reported, but not enforced");
-  CHECK(
-      above.said_of("second") ==
-      "set_aside: a shadow behind another, not judged: first is more specific: it names endpoint or resource, this one "
-      "service");
+        "shadow_judged: in shadow mode above the deciding policy: judged and reported, but not enforced");
+  CHECK(above.said_of("second") ==
+        "shadow_not_judged: a shadow behind another, not judged: first is more specific: it names endpoint or "
+        "resource, this one "
+        "service");
   Asked below(policies({policy("live", R"({"service":"s"})"), policy("low", "{}", mode)}), kRequest);
-  CHECK(
-      below.said_of("low") ==
-      "set_aside: a shadow below the deciding policy, not judged: live is more specific: it names service, this one no "
-      "dimension with a level");
+  CHECK(below.said_of("low") ==
+        "shadow_not_judged: a shadow below the deciding policy, not judged: live is more specific: it names service, "
+        "this one no "
+        "dimension with a level");
   Asked only(policies({policy("first", R"({"service":"s"})", mode), policy("second", "{}", mode)}), kRequest);
   CHECK(only.said_of("first") == "decides: only shadow policies apply: judged and reported, never enforced");
-  CHECK(only.said_of("second").starts_with("set_aside: a shadow behind another, not judged: first is more specific"));
+  CHECK(only.said_of("second").starts_with(
+      "shadow_not_judged: a shadow behind another, not judged: first is more specific"));
 }
 
 TEST_CASE("a policy that does not apply says why") {
@@ -178,7 +179,7 @@ TEST_CASE("who judges is shown however many candidates rank above") {
   Asked asked(policies(all), kRequest);
   CHECK(asked.candidates.shown.size() == 66);
   CHECK(asked.candidates.omitted == 7);
-  CHECK(asked.said_of("beside").starts_with("judged_beside: "));
+  CHECK(asked.said_of("beside").starts_with("shadow_judged: "));
   CHECK(asked.said_of("live").starts_with("decides: "));
 }
 
