@@ -48,7 +48,7 @@ Result<Applied> checked(Applied applied, const SnapshotDocument& document) {
 
 Result<Applied> replace(const ScopeState& before, const SnapshotDocument& full) {
   if (full.since) {
-    return failure("whole_state_expected",
+    return failure("full_snapshot_expected",
                    fmt::format("expected a full snapshot, got a delta since revision {}", *full.since));
   }
   auto edits = checked_edits(full);

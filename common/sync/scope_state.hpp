@@ -28,7 +28,7 @@ struct Applied {
 };
 
 // Replaces the state by a full snapshot of any history. Objects that are equal stay shared with the state before.
-// Errors: `whole_state_expected` (it is a delta), `duplicate_object`, `checksum_mismatch`.
+// Errors: `full_snapshot_expected` (it is a delta), `duplicate_object`, `checksum_mismatch`.
 Result<Applied> replace(const ScopeState& before, const SnapshotDocument& full);
 
 // Applies a delta. Errors: `delta_expected`, `delta_not_next` (its `since` is not the state's revision),

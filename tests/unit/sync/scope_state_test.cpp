@@ -88,7 +88,7 @@ TEST_CASE("a whole state with something missing is refused by its checksum") {
 
 TEST_CASE("a whole state where a delta is due, and the other way round, are refused") {
   CHECK(code_of(apply(kState, whole(9, kShop))) == "delta_expected");
-  CHECK(code_of(replace(kState, delta(5, 9, kShop, kShop))) == "whole_state_expected");
+  CHECK(code_of(replace(kState, delta(5, 9, kShop, kShop))) == "full_snapshot_expected");
 }
 
 TEST_CASE(
