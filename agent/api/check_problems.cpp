@@ -21,7 +21,7 @@ constexpr Row kRows[] = {
      "WWW-Authenticate: ApiKey realm=\"sluice\"\r\n"},
     {Kind::no_policies, 503, "No policies are loaded yet.", "", "", "Retry-After: 1\r\n"},
     {Kind::unknown_plan, 404, "There is no such plan.", "/plan_id", "names no plan of this tenant", ""},
-    {Kind::missing_dimension, 422, "The request lacks what its counter is named by.", "/",
+    {Kind::missing_dimension, 422, "The request lacks a dimension that its counter key needs.", "/",
      "is required: the policy counts by it", ""},
     {Kind::malformed_lease, 422, "The lease id is malformed.", "/lease_id",
      "is not a lease id; send it as the check answered it", ""},

@@ -74,7 +74,7 @@ TEST_CASE("where only a shadow matches, the call passes with the judged numbers"
   CHECK(answer.has(R"("remaining":0)"));
 }
 
-TEST_CASE("a shadow refuses nobody who lacks what its counter is named by") {
+TEST_CASE("a shadow refuses no request that lacks a dimension of its counter key") {
   ApiRig rig(one_policy(R"("mode":"shadow","require_key_by":true)"));
   Answer answer = rig.check(R"({"resource":"r"})");
   CHECK(answer.status == 200);
