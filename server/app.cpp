@@ -230,7 +230,7 @@ void App::drain() {
 // Ends the process although threads still wait for PostgreSQL, because its client cannot be interrupted. PostgreSQL
 // rolls back what was not committed.
 void App::leave() {
-  log_.warn("left_behind", "PostgreSQL does not answer; calls it was asked for end with the process.",
+  log_.warn("calls_abandoned", "PostgreSQL does not answer; the server stops without waiting for its running calls.",
             {{"calls", pool_.busy()}});
   log_lines_.stop();
   std::_Exit(0);

@@ -252,7 +252,7 @@ def test_a_drain_that_takes_too_long_ends_at_its_time_out(make_server: Make) -> 
         wait_for_waiters(server.database)
         server.process.send(signal.SIGTERM)
         assert server.process.wait(20) == 0, "the process waits for PostgreSQL for the whole minute"
-    assert server.lines()[-1]["event"] == "left_behind"
+    assert server.lines()[-1]["event"] == "calls_abandoned"
     assert server.database.execute("SELECT count(*) FROM plans WHERE tenant_id = %s", [tenant]) == [(1,)]
 
 
