@@ -186,7 +186,7 @@ sync::SyncService::Options App::sync_options(const Config& config) {
   options.counters = sync::CountersLogin(config.identity.agents_redis_user, config.identity.agents_redis_password_file);
   // A revoked token's stream stays open until its cached review expires, plus at most an eighth of that time.
   options.watch.review_every =
-      std::clamp(config.identity.review.good_for / 8, std::chrono::milliseconds(100), options.watch.review_every);
+      std::clamp(config.identity.review.accepted_for / 8, std::chrono::milliseconds(100), options.watch.review_every);
   return options;
 }
 

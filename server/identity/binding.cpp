@@ -20,7 +20,7 @@ bool is_label(std::string_view text) {
 }
 
 // RFC 1123 labels, separated by dots.
-bool is_account(std::string_view text) {
+bool is_account_name(std::string_view text) {
   while (true) {
     const std::size_t dot = text.find('.');
     if (!is_label(text.substr(0, dot))) return false;
@@ -45,7 +45,7 @@ void read_account(json::Fields& fields, Binding& binding) {
   const auto name = fields.text(binding_field::kServiceAccount);
   if (!name) return;
   binding.service_account = *name;
-  if (*name == kAnyServiceAccount || is_account(*name)) return;
+  if (*name == kAnyServiceAccount || is_account_name(*name)) return;
   fields.fault("service_account",
                fmt::format("{} is not the name of a Kubernetes service account; \"*\" means all of the namespace that "
                            "have no binding of their own",
@@ -95,7 +95,7 @@ std::string write_binding(const Binding& binding) {
   return out.take();
 }
 
-Binding stored_binding(std::string_view document) {
+Binding read_stored_binding(std::string_view document) {
   json::Tree tree;
   json::FaultList faults;
   const json::Place root;

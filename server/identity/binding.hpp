@@ -64,7 +64,7 @@ Binding read_binding(const json::Value& body, Faults& faults);
 std::string write_binding(const Binding& binding);
 
 // Reads the document of a stored row. An unreadable one gets the namespace "", so it matches no pod.
-Binding stored_binding(std::string_view document);
+Binding read_stored_binding(std::string_view document);
 
 // All bindings, by namespace and service account. There is at most one for each pair.
 class Bindings {
@@ -76,7 +76,7 @@ class Bindings {
 
   // The last revision that changed a binding of the namespace; 0: none did. Scopes of its pods are unchanged since
   // then.
-  void changed(std::string namespace_, std::int64_t revision) {
+  void set_changed_at(std::string namespace_, std::int64_t revision) {
     changed_.insert_or_assign(std::move(namespace_), revision);
   }
   std::int64_t changed_at(std::string_view namespace_) const;

@@ -14,13 +14,13 @@ constexpr std::size_t kMaxAudience = 256;  // bytes
 IdentitySettings read_identity(program::ConfigReader& reader) {
   IdentitySettings settings;
   settings.review.audience = reader.value("token-audience").text;
-  const bool good = !settings.review.audience.empty() && settings.review.audience.size() <= kMaxAudience &&
-                    std::ranges::all_of(settings.review.audience, [](char c) { return c > ' ' && c < '\x7f'; });
-  if (!good) reader.fault("token-audience", "must be 1 to 256 visible ASCII characters");
-  settings.review.good_for = reader.duration("token-review-cache", 1s, 60s, "1s to 60s");
-  const bool asks = reader.value("kubernetes").given && reader.value("kubernetes").text != "off";
+  const bool valid = !settings.review.audience.empty() && settings.review.audience.size() <= kMaxAudience &&
+                     std::ranges::all_of(settings.review.audience, [](char c) { return c > ' ' && c < '\x7f'; });
+  if (!valid) reader.fault("token-audience", "must be 1 to 256 visible ASCII characters");
+  settings.review.accepted_for = reader.duration("token-review-cache", 1s, 60s, "1s to 60s");
+  const bool uses_kubernetes = reader.value("kubernetes").given && reader.value("kubernetes").text != "off";
   for (const std::string_view flag : {"token-audience", "token-review-cache"}) {
-    reader.require_use(flag, asks, "has no use without --kubernetes; leave it out");
+    reader.require_use(flag, uses_kubernetes, "has no use without --kubernetes; leave it out");
   }
   settings.agents_redis_user = reader.value("agents-redis-user").text;
   settings.agents_redis_password_file = reader.file("agents-redis-password-file");

@@ -13,7 +13,7 @@ const telemetry::MetricTable<Reviewer::Statistics>& metrics() {
        "Reviews of service account tokens by Kubernetes: the token is valid (accepted), is not valid (refused), or "
        "Kubernetes did not answer (error).",
        "result",
-       {{"accepted", &Counted::good}, {"refused", &Counted::bad}, {"error", &Counted::away}}},
+       {{"accepted", &Counted::accepted}, {"refused", &Counted::refused}, {"error", &Counted::failed}}},
   };
   return table;
 }

@@ -16,11 +16,11 @@
 namespace sluice::server::identity {
 
 // A review and when it stops being valid.
-struct KnownReview {
+struct CachedReview {
   Review review;
   std::chrono::steady_clock::time_point until;
 };
-using KnownReviewPtr = std::shared_ptr<const KnownReview>;
+using CachedReviewPtr = std::shared_ptr<const CachedReview>;
 
 struct DigestHash {
   std::size_t operator()(const Sha256Digest& digest) const {
@@ -37,27 +37,27 @@ class ReviewCache {
   explicit ReviewCache(std::size_t max_entries) : max_entries_(max_entries) {}
 
   // Returns nullptr if there is no review, or if it has expired.
-  KnownReviewPtr find(const Sha256Digest& token, Time now) const {
-    const auto found = known_.find(token);
-    return found != known_.end() && found->second->until > now ? found->second : nullptr;
+  CachedReviewPtr find(const Sha256Digest& token, Time now) const {
+    const auto found = entries_.find(token);
+    return found != entries_.end() && found->second->until > now ? found->second : nullptr;
   }
 
   // If the cache is full, expired entries are removed first, else any entry; its token is then reviewed again.
-  void put(const Sha256Digest& token, KnownReviewPtr review, Time now) {
-    if (known_.size() >= max_entries_ && !known_.contains(token)) make_room(now);
-    known_.insert_or_assign(token, std::move(review));
+  void put(const Sha256Digest& token, CachedReviewPtr review, Time now) {
+    if (entries_.size() >= max_entries_ && !entries_.contains(token)) make_room(now);
+    entries_.insert_or_assign(token, std::move(review));
   }
 
-  std::size_t size() const { return known_.size(); }
+  std::size_t size() const { return entries_.size(); }
 
  private:
   void make_room(Time now) {
-    std::erase_if(known_, [now](const auto& entry) { return entry.second->until <= now; });
-    if (known_.size() >= max_entries_) known_.erase(known_.begin());
+    std::erase_if(entries_, [now](const auto& entry) { return entry.second->until <= now; });
+    if (entries_.size() >= max_entries_) entries_.erase(entries_.begin());
   }
 
   const std::size_t max_entries_;
-  std::unordered_map<Sha256Digest, KnownReviewPtr, DigestHash> known_;
+  std::unordered_map<Sha256Digest, CachedReviewPtr, DigestHash> entries_;
 };
 
 }  // namespace sluice::server::identity

@@ -1,9 +1,9 @@
 // Has Kubernetes review agents' tokens for policy sync, and caches the answers. An accepted token is cached for
-// `good_for`, but never beyond its expiry; a refused token for `bad_for`. Concurrent reviews of one token share a
-// request.
+// `accepted_for`, but never beyond its expiry; a refused token for `refused_for`. Concurrent reviews of one token share
+// a request.
 //
-// A revoked token keeps working for `good_for` and the 10 s that Kubernetes itself caches. While Kubernetes cannot be
-// reached, a cached review stays valid until it expires. After that the token is not accepted.
+// A revoked token keeps working for `accepted_for` and the 10 s that Kubernetes itself caches. While Kubernetes cannot
+// be reached, a cached review stays valid until it expires. After that the token is not accepted.
 //
 // Thread: the loop.
 #pragma once
@@ -26,21 +26,22 @@ namespace sluice::server::identity {
 
 struct ReviewOptions {
   std::string audience = "sluice";
-  std::chrono::milliseconds good_for{45'000};
-  std::chrono::milliseconds bad_for{5'000};
-  std::chrono::milliseconds away_for{1'000};  // pause after a failed review
+  // How long a review is cached, by its outcome.
+  std::chrono::milliseconds accepted_for{45'000};
+  std::chrono::milliseconds refused_for{5'000};
+  std::chrono::milliseconds failed_for{1'000};
   std::chrono::milliseconds deadline{3'000};
-  std::size_t most_known = 50'000;  // tokens in the cache
+  std::size_t max_cached = 50'000;  // tokens in the cache
 };
 
 class Reviewer {
  public:
-  using Told = std::function<void(KnownReviewPtr)>;
+  using Callback = std::function<void(CachedReviewPtr)>;
 
   struct Statistics {  // requests to Kubernetes, by result
-    std::atomic<std::uint64_t> good{0};
-    std::atomic<std::uint64_t> bad{0};
-    std::atomic<std::uint64_t> away{0};
+    std::atomic<std::uint64_t> accepted{0};
+    std::atomic<std::uint64_t> refused{0};
+    std::atomic<std::uint64_t> failed{0};
   };
 
   // REQUIRES: the references outlive the reviewer. After its destruction no callback is called.
@@ -49,11 +50,11 @@ class Reviewer {
   Reviewer(const Reviewer&) = delete;
   Reviewer& operator=(const Reviewer&) = delete;
 
-  // The cached review, or nullptr: call ask().
-  KnownReviewPtr known(std::string_view token) const;
+  // The cached review, or nullptr: call request().
+  CachedReviewPtr cached(std::string_view token) const;
 
-  // Requests a review even if one is cached. The callback is called once, from the loop, never from inside ask().
-  void ask(std::string_view token, Told told);
+  // Requests a review even if one is cached. The callback is called once, from the loop, never from inside request().
+  void request(std::string_view token, Callback callback);
 
   const ReviewOptions& options() const { return options_; }
   const Statistics& statistics() const { return statistics_; }
@@ -61,17 +62,17 @@ class Reviewer {
   const std::string& degraded() const { return degraded_; }
 
  private:
-  void answered(const Sha256Digest& key, std::optional<WallTime> expires_at,
-                const Result<kubernetes::ApiResponse>& answer);
-  std::chrono::steady_clock::duration holds_for(const Review& review) const;
-  void note(const Review& review);
+  void on_answer(const Sha256Digest& key, std::optional<WallTime> expires_at,
+                 const Result<kubernetes::ApiResponse>& answer);
+  std::chrono::steady_clock::duration time_to_cache(const Review& review) const;
+  void record_outcome(const Review& review);
 
   kubernetes::Api& api_;
   const Clock& clock_;
   telemetry::Log& log_;
   const ReviewOptions options_;
   ReviewCache cache_;
-  std::unordered_map<Sha256Digest, std::vector<Told>, DigestHash> asking_;
+  std::unordered_map<Sha256Digest, std::vector<Callback>, DigestHash> pending_;
   Statistics statistics_;
   std::string degraded_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();

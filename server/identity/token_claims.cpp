@@ -11,7 +11,7 @@ namespace sluice::server::identity {
 namespace {
 
 constexpr std::size_t kParts = 3;
-constexpr std::int64_t kLatest = 253'402'300'799;  // the end of the year 9999
+constexpr std::int64_t kMaxUnixSeconds = 253'402'300'799;  // the end of the year 9999
 
 std::optional<std::array<std::string_view, kParts>> parts_of(std::string_view token) {
   std::array<std::string_view, kParts> parts;
@@ -40,7 +40,7 @@ std::optional<WallTime> time_of(const json::Value* value) {
   std::int64_t seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc{} || (end != text.data() + text.size() && *end != '.')) return std::nullopt;
-  return WallTime(std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kLatest)));
+  return WallTime(std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kMaxUnixSeconds)));
 }
 
 }  // namespace

@@ -18,12 +18,12 @@ inline constexpr const char* kTokenReviews = "/apis/authentication.k8s.io/v1/tok
 // The result of reviewing a token.
 struct Review {
   enum class Outcome : std::uint8_t {
-    good,
-    bad,   // Kubernetes does not accept it
-    away,  // no answer, so unknown
+    accepted,
+    refused,  // Kubernetes does not accept it
+    failed,   // Kubernetes did not review it, so it is unknown
   };
-  Outcome outcome = Outcome::away;
-  PodIdentity pod;  // for `good`
+  Outcome outcome = Outcome::failed;
+  PodIdentity pod;  // for `accepted`
   std::string why;  // for the others: an explanation without any part of the token
 };
 
@@ -31,6 +31,6 @@ std::string write_token_review(std::string_view token, std::string_view audience
 
 // Reads the answer. The API server answers 201 also for a refused token. `audience` must be among the audiences that it
 // has checked.
-Review judge_token_review(const Result<kubernetes::ApiResponse>& answer, std::string_view audience);
+Review read_token_review(const Result<kubernetes::ApiResponse>& answer, std::string_view audience);
 
 }  // namespace sluice::server::identity

@@ -67,14 +67,14 @@ AgentAuthenticator::AuthResult AgentAuthenticator::authenticate_pod(const SyncSt
             "The token has the audiences [{1}], but not {0}: give the agent a projected token with the audience {0}.",
             quoted(audience), fmt::join(claims.audiences, ", ")));
   }
-  const identity::KnownReviewPtr known = credentials.review ? credentials.review : reviewer_->known(token);
-  if (!known) return {.token = nullptr, .query = Query::kubernetes};
-  const identity::Review& review = known->review;
-  if (review.outcome == identity::Review::Outcome::away) {
+  const identity::CachedReviewPtr cached = credentials.review ? credentials.review : reviewer_->cached(token);
+  if (!cached) return {.token = nullptr, .query = Query::kubernetes};
+  const identity::Review& review = cached->review;
+  if (review.outcome == identity::Review::Outcome::failed) {
     throw http::Refusal(503, "unavailable", fmt::format("Kubernetes cannot verify this token now: {}.", review.why), {},
                         "Retry-After: 1\r\n");
   }
-  if (review.outcome == identity::Review::Outcome::bad) refuse(credentials, fmt::format("{}.", review.why));
+  if (review.outcome == identity::Review::Outcome::refused) refuse(credentials, fmt::format("{}.", review.why));
   auto access = token_of_pod(*state.bindings, review.pod, token);
   if (access) return {.token = std::move(access), .query = Query::none};
   if (!credentials.queried_postgres) return {.token = nullptr, .query = Query::postgres};
@@ -82,14 +82,15 @@ AgentAuthenticator::AuthResult AgentAuthenticator::authenticate_pod(const SyncSt
   throw unbound(review.pod);
 }
 
-void AgentAuthenticator::review(const Credentials& credentials, identity::Reviewer::Told told) {
+void AgentAuthenticator::review(const Credentials& credentials, identity::Reviewer::Callback callback) {
   const bool suspect = throttle_.is_suspect(credentials.source, clock_.now_us());
   if (suspect && !suspects_.insert(credentials.source).second) throw too_many(1);
-  reviewer_->ask(auth::bearer(credentials.authorization),
-                 [this, suspect, source = credentials.source, told = std::move(told)](identity::KnownReviewPtr known) {
-                   if (suspect) suspects_.erase(source);
-                   told(std::move(known));
-                 });
+  reviewer_->request(
+      auth::bearer(credentials.authorization),
+      [this, suspect, source = credentials.source, callback = std::move(callback)](identity::CachedReviewPtr review) {
+        if (suspect) suspects_.erase(source);
+        callback(std::move(review));
+      });
 }
 
 void AgentAuthenticator::refuse(const Credentials& credentials, std::string why) {

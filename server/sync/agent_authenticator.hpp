@@ -34,8 +34,8 @@ class AgentAuthenticator {
   // The credentials of a request, and which queries were made for it already.
   struct Credentials {
     std::string authorization;
-    std::string source;                         // the sender's address
-    identity::KnownReviewPtr review = nullptr;  // from Kubernetes; nullptr: not queried
+    std::string source;                          // the sender's address
+    identity::CachedReviewPtr review = nullptr;  // from Kubernetes; nullptr: not queried
     bool queried_postgres = false;
   };
   enum class Query : std::uint8_t { none, postgres, kubernetes };
@@ -47,7 +47,7 @@ class AgentAuthenticator {
   AuthResult authenticate(const SyncState& state, const Credentials& credentials);
 
   // Starts the review that Query::kubernetes calls for. Throws Refusal: 429.
-  void review(const Credentials& credentials, identity::Reviewer::Told told);
+  void review(const Credentials& credentials, identity::Reviewer::Callback callback);
 
  private:
   AuthResult authenticate_pod(const SyncState& state, const Credentials& credentials, std::string_view token,

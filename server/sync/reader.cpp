@@ -169,8 +169,10 @@ WHERE namespace IS NOT NULL GROUP BY namespace)";
 // Reads all bindings at once, because they are few and change rarely.
 std::shared_ptr<const identity::Bindings> read_bindings(postgres::Transaction& tx) {
   auto bindings = std::make_shared<identity::Bindings>();
-  for (const auto& row : tx.exec_text(columns(Kind::binding))) bindings->add(identity::stored_binding(row[4].c_str()));
-  for (const auto& row : tx.exec_text(kBindingChanges)) bindings->changed(row[0].c_str(), row[1].as<std::int64_t>());
+  for (const auto& row : tx.exec_text(columns(Kind::binding)))
+    bindings->add(identity::read_stored_binding(row[4].c_str()));
+  for (const auto& row : tx.exec_text(kBindingChanges))
+    bindings->set_changed_at(row[0].c_str(), row[1].as<std::int64_t>());
   return bindings;
 }
 

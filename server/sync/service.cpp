@@ -120,7 +120,7 @@ std::shared_ptr<const AgentToken> SyncService::authenticate(const CallPtr& call)
   AgentAuthenticator::AuthResult result = authenticator_.authenticate(*state_, call->credentials);
   if (result.query == AgentAuthenticator::Query::postgres) query_first(call);
   if (result.query == AgentAuthenticator::Query::kubernetes) {
-    authenticator_.review(call->credentials, [this, call](identity::KnownReviewPtr review) {
+    authenticator_.review(call->credentials, [this, call](identity::CachedReviewPtr review) {
       call->credentials.review = std::move(review);
       resume(call);
     });

@@ -170,11 +170,11 @@ void Watches::review_pods() {
                          [](const auto& watch) { return watch->token->pod.has_value(); });
   }
   for (const auto& watch : pods) {
-    if (const auto known = reviewer_->known(watch->token->bearer)) {
-      reviewed(watch, known);
+    if (const auto cached = reviewer_->cached(watch->token->bearer)) {
+      reviewed(watch, cached);
     } else {
-      reviewer_->ask(watch->token->bearer,
-                     [this, of = std::weak_ptr(watch)](const identity::KnownReviewPtr& said) { reviewed(of, said); });
+      reviewer_->request(watch->token->bearer, [this, of = std::weak_ptr(watch)](
+                                                   const identity::CachedReviewPtr& review) { reviewed(of, review); });
     }
   }
   review_timer_.expires_after(options_.review_every);
@@ -183,9 +183,9 @@ void Watches::review_pods() {
   });
 }
 
-void Watches::reviewed(const std::weak_ptr<Watch>& of, const identity::KnownReviewPtr& known) {
+void Watches::reviewed(const std::weak_ptr<Watch>& of, const identity::CachedReviewPtr& result) {
   const auto watch = of.lock();
-  if (watch && watch->open && known->review.outcome == identity::Review::Outcome::bad) remove(*watch);
+  if (watch && watch->open && result->review.outcome == identity::Review::Outcome::refused) remove(*watch);
 }
 
 // Announces the newest state to every watch with a change in its scope since `before`. If the history does not reach

@@ -78,7 +78,7 @@ class Watches {
   using Time = WatchSchedule::Time;
 
   void review_pods();
-  void reviewed(const std::weak_ptr<Watch>& of, const identity::KnownReviewPtr& known);
+  void reviewed(const std::weak_ptr<Watch>& of, const identity::CachedReviewPtr& result);
   void wake_changed(const SyncStatePtr& before);
   bool still_open(Watch& watch) const;
   void send_due(Watch& watch);

@@ -16,7 +16,7 @@ identity::Bindings made() {
                 .service_account = "checkout",
                 .organization_id = "acme",
                 .tenant_ids = {"pay"}});
-  bindings.changed("shop", 7);
+  bindings.set_changed_at("shop", 7);
   return bindings;
 }
 
@@ -39,20 +39,20 @@ TEST_CASE("a namespace without bindings was never changed") {
 TEST_CASE("a binding is written and read again as it was") {
   const identity::Binding binding{
       .id = "b", .namespace_ = "shop", .service_account = "a.b", .organization_id = "acme", .tenant_ids = {"a", "b"}};
-  CHECK(identity::stored_binding(identity::write_binding(binding)) == binding);
+  CHECK(identity::read_stored_binding(identity::write_binding(binding)) == binding);
   CHECK(identity::write_binding(
             {.id = "b", .namespace_ = "n", .service_account = "*", .organization_id = "", .tenant_ids = {}}) ==
         R"({"id":"b","namespace":"n","service_account":"*","tenant_ids":[]})");
 }
 
 TEST_CASE("members of a later version are overlooked, and a document that cannot be read binds nobody") {
-  CHECK(identity::stored_binding(R"({"id":"b","namespace":"n","service_account":"*","tenant_ids":[],"later":1})")
+  CHECK(identity::read_stored_binding(R"({"id":"b","namespace":"n","service_account":"*","tenant_ids":[],"later":1})")
             .namespace_ == "n");
   identity::Bindings bindings;
   for (const char* document :
        {"", "[]", "{}", R"({"id":"b","namespace":"N"})", R"({"id":"b","namespace":"n","tenant_ids":1})"}) {
     CAPTURE(document);
-    bindings.add(identity::stored_binding(document));
+    bindings.add(identity::read_stored_binding(document));
   }
   CHECK(bindings.size() == 0);
 }

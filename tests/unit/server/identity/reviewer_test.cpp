@@ -45,11 +45,11 @@ class FakeApi final : public kubernetes::Api {
 
 struct Rig {
   void ask(const std::string& token) {
-    reviewer->ask(token, [this](const identity::KnownReviewPtr& known) { told.push_back(known->review.outcome); });
+    reviewer->request(token, [this](const identity::CachedReviewPtr& known) { told.push_back(known->review.outcome); });
   }
   Outcome known(const std::string& token) const {
-    const auto found = reviewer->known(token);
-    return found ? found->review.outcome : Outcome::away;
+    const auto found = reviewer->cached(token);
+    return found ? found->review.outcome : Outcome::failed;
   }
 
   FakeApi api;
@@ -69,13 +69,13 @@ std::string lasting(std::string_view name, std::int64_t seconds) {
 TEST_CASE("what Kubernetes has said of a token is known without asking again") {
   Rig rig;
   const std::string token = lasting("a", 3600);
-  CHECK(rig.reviewer->known(token) == nullptr);
+  CHECK(rig.reviewer->cached(token) == nullptr);
   rig.ask(token);
   rig.api.accept();
-  CHECK(rig.told == std::vector{Outcome::good});
-  CHECK(rig.known(token) == Outcome::good);
-  CHECK(rig.reviewer->known(token)->until > std::chrono::steady_clock::now() + 40s);
-  CHECK(rig.reviewer->known(lasting("b", 3600)) == nullptr);
+  CHECK(rig.told == std::vector{Outcome::accepted});
+  CHECK(rig.known(token) == Outcome::accepted);
+  CHECK(rig.reviewer->cached(token)->until > std::chrono::steady_clock::now() + 40s);
+  CHECK(rig.reviewer->cached(lasting("b", 3600)) == nullptr);
   CHECK(rig.api.bodies.size() == 1);
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("equal questions share one request, and different ones do not") {
   CHECK(rig.told.size() == 5);
   rig.api.refuse();
   CHECK(rig.told.size() == 6);
-  CHECK(rig.told.back() == Outcome::bad);
+  CHECK(rig.told.back() == Outcome::refused);
 }
 
 TEST_CASE("a yes never holds beyond the token's end, and a no only shortly") {
@@ -98,17 +98,17 @@ TEST_CASE("a yes never holds beyond the token's end, and a no only shortly") {
   rig.ask(ending);
   rig.api.accept();
   const auto now = std::chrono::steady_clock::now();
-  CHECK(rig.reviewer->known(ending)->until <= now + 20s);
+  CHECK(rig.reviewer->cached(ending)->until <= now + 20s);
   const std::string ended = lasting("b", -30);  // Kubernetes allows clocks to differ
   rig.ask(ended);
   rig.api.accept();
-  CHECK(rig.told.back() == Outcome::good);
-  CHECK(rig.reviewer->known(ended) == nullptr);
+  CHECK(rig.told.back() == Outcome::accepted);
+  CHECK(rig.reviewer->cached(ended) == nullptr);
   const std::string bad = lasting("c", 3600);
   rig.ask(bad);
   rig.api.refuse();
-  CHECK(rig.known(bad) == Outcome::bad);
-  CHECK(rig.reviewer->known(bad)->until <= std::chrono::steady_clock::now() + 5s);
+  CHECK(rig.known(bad) == Outcome::refused);
+  CHECK(rig.reviewer->cached(bad)->until <= std::chrono::steady_clock::now() + 5s);
 }
 
 TEST_CASE("where Kubernetes is away a yes from before goes on, and what is wrong is said until it is back") {
@@ -118,14 +118,14 @@ TEST_CASE("where Kubernetes is away a yes from before goes on, and what is wrong
   rig.api.accept();
   rig.ask(token);
   rig.api.fail();
-  CHECK(rig.told.back() == Outcome::away);
-  CHECK(rig.known(token) == Outcome::good);
+  CHECK(rig.told.back() == Outcome::failed);
+  CHECK(rig.known(token) == Outcome::accepted);
   CHECK_FALSE(rig.reviewer->degraded().empty());
   const std::string other = lasting("b", 3600);
   rig.ask(other);
   rig.api.fail();
-  CHECK(rig.reviewer->known(other)->review.outcome == Outcome::away);
-  CHECK(rig.reviewer->statistics().away.load() == 2);
+  CHECK(rig.reviewer->cached(other)->review.outcome == Outcome::failed);
+  CHECK(rig.reviewer->statistics().failed.load() == 2);
   rig.ask(other);
   rig.api.accept();
   CHECK(rig.reviewer->degraded().empty());
@@ -143,9 +143,10 @@ TEST_CASE("what is remembered is bounded: what is over goes first") {
   identity::ReviewCache cache(2);
   const auto now = std::chrono::steady_clock::now();
   const auto put = [&](std::string_view name, std::chrono::seconds until) {
-    cache.put(sha256(name),
-              std::make_shared<const identity::KnownReview>(identity::KnownReview{.review = {}, .until = now + until}),
-              now);
+    cache.put(
+        sha256(name),
+        std::make_shared<const identity::CachedReview>(identity::CachedReview{.review = {}, .until = now + until}),
+        now);
   };
   put("over", -1s);
   put("good", 10s);
