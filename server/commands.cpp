@@ -58,8 +58,8 @@ int run_make_secrets(const Config& config) {
     fmt::print(stderr, "sluice-server make-secrets: {}: {}\n", outcome.error().code, outcome.error().text);
     return 1;
   }
-  for (const kubernetes::MadeSecret& each : *outcome) {
-    fmt::print("{} {}\n", each.name, each.made ? "made" : "was there, left as it is");
+  for (const kubernetes::CreatedSecret& each : *outcome) {
+    fmt::print("{} {}\n", each.name, each.created ? "created" : "exists, unchanged");
   }
   return 0;
 }

@@ -44,8 +44,8 @@ std::string ServingCertificate::ca_pem() const {
 }
 
 std::optional<std::string> ServingCertificate::degraded() const {
-  if (!keeper_ || !keeper_->trouble()) return std::nullopt;
-  return "the certificate is not looked after, the one in force stays: " + *keeper_->trouble();
+  if (!keeper_ || !keeper_->last_error()) return std::nullopt;
+  return "the certificate cannot be checked or renewed; the one in force stays: " + *keeper_->last_error();
 }
 
 }  // namespace sluice::server

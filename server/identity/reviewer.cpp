@@ -24,11 +24,11 @@ void Reviewer::request(std::string_view token, Callback callback) {
   callbacks.push_back(std::move(callback));
   if (callbacks.size() > 1) return;
   const auto claims = read_claims(token);
-  api_.ask("POST", kTokenReviews, write_token_review(token, options_.audience), options_.deadline,
-           [this, alive = std::weak_ptr(alive_), key,
-            expires_at = claims ? claims->expires_at : std::nullopt](const Result<kubernetes::ApiResponse>& answer) {
-             if (!alive.expired()) on_answer(key, expires_at, answer);
-           });
+  api_.send("POST", kTokenReviews, write_token_review(token, options_.audience), options_.deadline,
+            [this, alive = std::weak_ptr(alive_), key,
+             expires_at = claims ? claims->expires_at : std::nullopt](const Result<kubernetes::ApiResponse>& answer) {
+              if (!alive.expired()) on_answer(key, expires_at, answer);
+            });
 }
 
 void Reviewer::on_answer(const Sha256Digest& key, std::optional<WallTime> expires_at,

@@ -87,11 +87,11 @@ Review read_token_review(const Result<kubernetes::ApiResponse>& answer, std::str
     return failed(
         fmt::format("Kubernetes does not let this server review tokens; bind the ClusterRole "
                     "system:auth-delegator to its service account ({})",
-                    kubernetes::complaint(*answer).substr(0, kMaxQuoted)));
+                    kubernetes::error_text(*answer).substr(0, kMaxQuoted)));
   }
   if (answer->status != 201 && answer->status != 200) {
     return failed(
-        fmt::format("Kubernetes did not review the token: {}", kubernetes::complaint(*answer).substr(0, kMaxQuoted)));
+        fmt::format("Kubernetes did not review the token: {}", kubernetes::error_text(*answer).substr(0, kMaxQuoted)));
   }
   json::Tree tree;
   const json::Value status = tree.parse(answer->body).value_or(json::Value()).get("status");

@@ -68,7 +68,7 @@ void MissedPods::stop() {
 void MissedPods::ask(List list) {
   std::string path = list == List::namespaces ? namespaces_path() : pods_path(namespaces_.back(), page_);
   if (!continue_.empty()) path += "&continue=" + percent_encode(continue_);
-  api_.ask("GET", std::move(path), {}, kDeadline, [this, list, life = std::weak_ptr(life_)](Answer answer) {
+  api_.send("GET", std::move(path), {}, kDeadline, [this, list, life = std::weak_ptr(life_)](Answer answer) {
     if (!life.expired()) take(list, answer);
   });
 }
@@ -80,7 +80,7 @@ void MissedPods::take(List list, const Answer& answer) {
   }
   if (!answer) return fail(answer.error().text);
   const bool gone = list == List::pods && answer->status == 404;  // the namespace
-  if (!gone && answer->status != 200) return fail(kubernetes::complaint(*answer));
+  if (!gone && answer->status != 200) return fail(kubernetes::error_text(*answer));
   if (gone) {
     continue_.clear();
   } else if (!read(list, answer->body)) {

@@ -65,13 +65,13 @@ http_client::Options client_options(const ApiOptions& options) {
 class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(asio::io_context& context, const ApiOptions& options)
-      : context_(context), token_file_(options.token_file), max_waiting_(options.waiting) {
+      : context_(context), token_file_(options.token_file), max_waiting_(options.max_waiting) {
     for (std::size_t i = 0; i < std::max<std::size_t>(options.connections, 1); ++i) {
-      lines_.push_back(std::make_unique<Line>(context, client_options(options)));
+      connections_.push_back(std::make_unique<Connection>(context, client_options(options)));
     }
   }
 
-  void ask(http_client::Request request, std::chrono::milliseconds deadline, Done done) {
+  void send(http_client::Request request, std::chrono::milliseconds deadline, Done done) {
     auto call = std::make_shared<Call>(context_, std::move(request), std::move(done));
     if (waiting_.size() >= max_waiting_) {
       return finish_later(call,
@@ -80,18 +80,18 @@ class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
     call->timer.expires_after(deadline);
     call->timer.async_wait([weak = weak_from_this(), call](const boost::system::error_code& stopped) {
       const auto self = weak.lock();
-      if (!stopped && self) self->too_late(call);
+      if (!stopped && self) self->on_deadline(call);
     });
     waiting_.push_back(std::move(call));
-    serve();
+    send_waiting();
   }
 
   void close() {
     closed_ = true;
-    for (const CallPtr& call : waiting_) forget(call);
-    for (const auto& line : lines_) forget(line->call);
+    for (const CallPtr& call : waiting_) abandon(call);
+    for (const auto& connection : connections_) abandon(connection->call);
     waiting_.clear();
-    lines_.clear();
+    connections_.clear();
   }
 
  private:
@@ -106,55 +106,55 @@ class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
   using CallPtr = std::shared_ptr<Call>;
 
   // A connection, and the call that it serves.
-  struct Line {
-    Line(asio::io_context& context, http_client::Options options) : client(context, std::move(options)) {}
+  struct Connection {
+    Connection(asio::io_context& context, http_client::Options options) : client(context, std::move(options)) {}
     http_client::Client client;
     CallPtr call;  // nullptr: idle
   };
 
   // Gives waiting calls to idle connections.
-  void serve() {
-    for (const auto& line : lines_) {
-      while (line->call == nullptr && !waiting_.empty()) {
+  void send_waiting() {
+    for (const auto& connection : connections_) {
+      while (connection->call == nullptr && !waiting_.empty()) {
         CallPtr call = std::move(waiting_.front());
         waiting_.pop_front();
-        begin(*line, std::move(call));
+        start(*connection, std::move(call));
       }
     }
   }
 
-  void begin(Line& line, CallPtr call) {
+  void start(Connection& connection, CallPtr call) {
     auto token = read_token(token_file_);
     if (!token) return finish_later(call, std::move(token.error()));
     call->request.bearer = *std::move(token);
-    line.call = call;
-    line.client.send(std::move(call->request), [this, &line, call](Result<http_client::Response> response) {
+    connection.call = call;
+    connection.client.send(std::move(call->request), [this, &connection, call](Result<http_client::Response> response) {
       const auto self = shared_from_this();
-      line.call = nullptr;
+      connection.call = nullptr;
       if (response) {
         finish(call, ApiResponse{response->status, std::move(response->body)});
       } else {
         finish(call, std::unexpected(std::move(response.error())));
       }
-      if (!self->closed_) self->serve();
+      if (!self->closed_) self->send_waiting();
     });
   }
 
-  void too_late(const CallPtr& call) {
+  void on_deadline(const CallPtr& call) {
     if (call->finished) return;
     std::string_view where = "it waited for a connection";
     if (const auto found = std::ranges::find(waiting_, call); found != waiting_.end()) {
       waiting_.erase(found);
     } else {
-      const auto line = std::ranges::find_if(lines_, [&](const auto& each) { return each->call == call; });
-      if (line == lines_.end()) return;
+      const auto connection = std::ranges::find_if(connections_, [&](const auto& each) { return each->call == call; });
+      if (connection == connections_.end()) return;
       where = "it was sent, and its answer is unknown";
-      (*line)->client.cancel();
-      (*line)->call = nullptr;
+      (*connection)->client.cancel();
+      (*connection)->call = nullptr;
     }
     const auto self = shared_from_this();
     finish(call, failure("timeout", fmt::format("a request to the Kubernetes API took too long: {}", where)));
-    if (!closed_) serve();
+    if (!closed_) send_waiting();
   }
 
   void finish_later(const CallPtr& call, Error error) {
@@ -164,7 +164,7 @@ class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
-  static void forget(const CallPtr& call) {
+  static void abandon(const CallPtr& call) {
     if (!call || std::exchange(call->finished, true)) return;
     call->timer.cancel();
     call->done = nullptr;
@@ -179,7 +179,7 @@ class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
   asio::io_context& context_;
   const std::string token_file_;
   const std::size_t max_waiting_;
-  std::vector<std::unique_ptr<Line>> lines_;
+  std::vector<std::unique_ptr<Connection>> connections_;
   std::deque<CallPtr> waiting_;
   bool closed_ = false;
 };
@@ -189,18 +189,18 @@ ApiClient::ApiClient(asio::io_context& context, ApiOptions options)
 
 ApiClient::~ApiClient() { impl_->close(); }
 
-void ApiClient::ask(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
-                    Done done, std::string content_type) {
+void ApiClient::send(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
+                     Done done, std::string content_type) {
   http_client::Request request;
   request.method = std::move(method);
   request.target = std::move(path);
   request.body = std::move(body);
   request.content_type = std::move(content_type);
   request.max_body = kMaxAnswerBytes;
-  impl_->ask(std::move(request), deadline, std::move(done));
+  impl_->send(std::move(request), deadline, std::move(done));
 }
 
-Result<ApiOptions> in_cluster(const program::Environment& environment, std::string_view folder) {
+Result<ApiOptions> in_cluster_options(const program::Environment& environment, std::string_view folder) {
   const char* const host = environment.find("KUBERNETES_SERVICE_HOST");
   const char* const port = environment.find("KUBERNETES_SERVICE_PORT");
   if (host == nullptr || port == nullptr || *host == '\0') {
@@ -230,7 +230,7 @@ Result<ApiOptions> in_cluster(const program::Environment& environment, std::stri
   return options;
 }
 
-std::string complaint(const ApiResponse& response) {
+std::string error_text(const ApiResponse& response) {
   json::Tree tree;
   const json::Value message = tree.parse(response.body).value_or(json::Value()).get("message");
   if (message.type() != json::Type::string) {

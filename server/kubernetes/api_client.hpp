@@ -24,17 +24,18 @@ namespace sluice::server::kubernetes {
 
 struct ApiOptions {
   http_client::Url server;
-  std::string ca_file = {};     // PEM, read at each connect; "": the system's authorities
-  std::string token_file = {};  // read at each request, because the kubelet replaces it; "": no token
-  std::string namespace_ = {};  // the server's own
-  std::size_t connections = 4;  // requests at a time, ≥ 1
-  std::size_t waiting = 256;    // requests that may wait for a connection; more get the error `busy`
+  std::string ca_file = {};       // PEM, read at each connect; "": the system's authorities
+  std::string token_file = {};    // read at each request, because the kubelet replaces it; "": no token
+  std::string namespace_ = {};    // the server's own
+  std::size_t connections = 4;    // requests at a time, ≥ 1
+  std::size_t max_waiting = 256;  // requests that may wait for a connection; more get the error `busy`
 };
 
 // Reads the options that the kubelet gives every pod: KUBERNETES_SERVICE_HOST and _PORT, and the service account's
 // files in `folder`. Error `not_in_cluster`: its text names what is missing.
 inline constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
-Result<ApiOptions> in_cluster(const program::Environment& environment, std::string_view folder = kServiceAccountFolder);
+Result<ApiOptions> in_cluster_options(const program::Environment& environment,
+                                      std::string_view folder = kServiceAccountFolder);
 
 struct ApiResponse {
   unsigned status = 0;
@@ -49,8 +50,8 @@ inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";  // s
 // The interface for users of the Kubernetes API. Tests implement it.
 class Api {
  public:
-  // Called once, from the loop, never inside ask(); may send another request or destroy the API. A status of 400 or
-  // more is a result and not an error (see complaint()). Errors: those of http_client (resolve, refused, unreachable,
+  // Called once, from the loop, never inside send(); may send another request or destroy the API. A status of 400 or
+  // more is a result and not an error (see error_text()). Errors: those of http_client (resolve, refused, unreachable,
   // tls, timeout, disconnected, framing, encoding, too_large); `busy`: the queue is full; `token`: the token file
   // cannot be read. After timeout and disconnected it is unknown whether the API server acted.
   using Done = std::function<void(Result<ApiResponse>)>;
@@ -59,8 +60,8 @@ class Api {
 
   // `path`: includes the query, its parts encoded by percent_encode(). `deadline`: for the whole request including
   // waiting; > 0.
-  virtual void ask(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
-                   Done done, std::string content_type = "application/json") = 0;
+  virtual void send(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
+                    Done done, std::string content_type = "application/json") = 0;
 };
 
 class ApiClient final : public Api {
@@ -70,8 +71,8 @@ class ApiClient final : public Api {
   ApiClient(const ApiClient&) = delete;
   ApiClient& operator=(const ApiClient&) = delete;
 
-  void ask(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline, Done done,
-           std::string content_type = "application/json") override;
+  void send(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline, Done done,
+            std::string content_type = "application/json") override;
 
   const ApiOptions& options() const { return options_; }
 
@@ -83,6 +84,6 @@ class ApiClient final : public Api {
 };
 
 // A response of 400 or more as text for people: its status, and `message` and `reason` of its Status object.
-std::string complaint(const ApiResponse& response);
+std::string error_text(const ApiResponse& response);
 
 }  // namespace sluice::server::kubernetes

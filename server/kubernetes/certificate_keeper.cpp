@@ -19,7 +19,7 @@ constexpr int kMaxAttempts = 6;  // per round: own steps, and conflicts with oth
 constexpr unsigned kConflict = 409;
 constexpr unsigned kNotFound = 404;
 
-bool good(const ApiResponse& answer) { return answer.status >= 200 && answer.status < 300; }
+bool succeeded(const ApiResponse& answer) { return answer.status >= 200 && answer.status < 300; }
 
 double random_share() {
   static thread_local std::mt19937_64 engine{std::random_device{}()};
@@ -37,8 +37,8 @@ CertificateKeeper::CertificateKeeper(boost::asio::io_context& loop, Api& api, Op
       timer_(loop),
       backoff_(kFirstRetry, options_.check_every) {}
 
-void CertificateKeeper::start(std::function<void()> first) {
-  first_ = std::move(first);
+void CertificateKeeper::start(std::function<void()> on_first) {
+  on_first_ = std::move(on_first);
   check();
 }
 
@@ -65,65 +65,65 @@ std::string CertificateKeeper::secret_path() const {
                      percent_encode(options_.secret));
 }
 
-void CertificateKeeper::ask(std::string method, std::string path, std::string body, Answer answer,
-                            std::string content_type) {
-  const auto take = [this, life = std::weak_ptr<int>(life_), answer](Result<ApiResponse> result) {
-    if (!life.expired() && !stopped_) (this->*answer)(std::move(result));
+void CertificateKeeper::send(std::string method, std::string path, std::string body, AnswerHandler handler,
+                             std::string content_type) {
+  const auto on_answer = [this, alive = std::weak_ptr<int>(alive_), handler](Result<ApiResponse> answer) {
+    if (!alive.expired() && !stopped_) (this->*handler)(std::move(answer));
   };
-  api_.ask(std::move(method), std::move(path), std::move(body), kDeadline, take, std::move(content_type));
+  api_.send(std::move(method), std::move(path), std::move(body), kDeadline, on_answer, std::move(content_type));
 }
 
 void CertificateKeeper::begin_attempt() {
   if (++attempts_ > kMaxAttempts) {
-    failed({"conflict", "other servers keep changing the certificate's Secret"});
+    record_error({"conflict", "other servers keep changing the certificate's Secret"});
     return finish();
   }
   webhooks_ = {};
   webhooks_known_ = options_.webhooks.empty();
   if (options_.webhooks.empty()) return read_secret();
-  ask("GET", webhooks_path(options_.webhooks), "", &CertificateKeeper::take_webhooks);
+  send("GET", webhooks_path(options_.webhooks), "", &CertificateKeeper::on_webhooks);
 }
 
-void CertificateKeeper::take_webhooks(Result<ApiResponse> answer) {
+void CertificateKeeper::on_webhooks(Result<ApiResponse> answer) {
   if (!answer) {
-    failed(answer.error());
-  } else if (good(*answer)) {
+    record_error(answer.error());
+  } else if (succeeded(*answer)) {
     auto read = read_webhooks(answer->body);
     webhooks_known_ = read.has_value();
     if (read) webhooks_ = *std::move(read);
-    if (!read) failed(read.error());
+    if (!read) record_error(read.error());
   } else if (answer->status == kNotFound) {
     webhooks_known_ = true;  // the injector is not installed, so there is no caBundle to update
   } else {
-    failed({"refused", complaint(*answer)});
+    record_error({"refused", error_text(*answer)});
   }
   read_secret();
 }
 
-void CertificateKeeper::read_secret() { ask("GET", secret_path(), "", &CertificateKeeper::take_secret); }
+void CertificateKeeper::read_secret() { send("GET", secret_path(), "", &CertificateKeeper::on_secret); }
 
-void CertificateKeeper::take_secret(Result<ApiResponse> answer) {
+void CertificateKeeper::on_secret(Result<ApiResponse> answer) {
   secret_ = {};
-  if (answer && good(*answer)) {
+  if (answer && succeeded(*answer)) {
     auto read = read_tls_secret(answer->body);
     if (!read) {
-      failed(read.error());
+      record_error(read.error());
       return finish();
     }
     secret_ = *std::move(read);
   } else if (!answer || answer->status != kNotFound) {
-    failed(answer ? Error{"refused", complaint(*answer)} : answer.error());
+    record_error(answer ? Error{"refused", error_text(*answer)} : answer.error());
     return finish();
   }
   decide();
 }
 
 void CertificateKeeper::decide() {
-  if (secret_.version.empty() || secret_.version != examined_) facts_ = examine(secret_, options_.wanted);
-  examined_ = secret_.version;
+  if (secret_.version.empty() || secret_.version != examined_version_) facts_ = examine(secret_, options_.wanted);
+  examined_version_ = secret_.version;
   step_ = next_step(facts_, now(), next_is_trusted());
   if (step_ == Step::refuse) {
-    failed(
+    record_error(
         {"foreign_secret",
          fmt::format("the Secret {}/{} holds a certificate that this server did not make (it has no ca.key); mount it "
                      "and name its files (--tls-cert, --tls-key, --tls-ca) instead of --tls-self-managed, or delete it",
@@ -151,7 +151,7 @@ bool CertificateKeeper::next_is_trusted() {
 }
 
 void CertificateKeeper::write(Step step) {
-  if (facts_.standing == Standing::damaged) {
+  if (facts_.state == SecretState::damaged) {
     log_.warn("tls_secret_damaged",
               "The key of the authority in the Secret cannot be used; the server makes a new authority.",
               {{"secret", options_.secret}});
@@ -159,45 +159,45 @@ void CertificateKeeper::write(Step step) {
   const bool exists = !secret_.version.empty();
   auto changed = carry_out(step, secret_, options_.wanted, now(), served_);
   if (!changed) {
-    failed(changed.error());
+    record_error(changed.error());
     return finish();
   }
   secret_ = *std::move(changed);
   if (exists) {
-    ask("PATCH", secret_path(), patch_tls_secret(secret_), &CertificateKeeper::take_written, kMergePatch);
+    send("PATCH", secret_path(), patch_tls_secret(secret_), &CertificateKeeper::on_secret_written, kMergePatch);
   } else {
-    ask("POST", fmt::format("/api/v1/namespaces/{}/secrets", percent_encode(options_.namespace_)),
-        create_tls_secret(secret_, options_.secret), &CertificateKeeper::take_written);
+    send("POST", fmt::format("/api/v1/namespaces/{}/secrets", percent_encode(options_.namespace_)),
+         create_tls_secret(secret_, options_.secret), &CertificateKeeper::on_secret_written);
   }
 }
 
-void CertificateKeeper::take_written(Result<ApiResponse> answer) {
-  if (answer && good(*answer)) {
+void CertificateKeeper::on_secret_written(Result<ApiResponse> answer) {
+  if (answer && succeeded(*answer)) {
     log_.info("tls_secret_written", "The certificate's Secret was changed.",
               {{"secret", options_.secret}, {"step", to_string(step_)}});
     return begin_attempt();
   }
   if (answer && (answer->status == kConflict || answer->status == kNotFound))
     return begin_attempt();  // another server was first
-  failed(answer ? Error{"refused", complaint(*answer)} : answer.error());
+  record_error(answer ? Error{"refused", error_text(*answer)} : answer.error());
   finish();
 }
 
 void CertificateKeeper::update_webhooks() {
   const std::string trusted = secret_.trusted();
   if (!webhooks_.exist() || webhooks_.all_trust(trusted)) return put_in_force();
-  ask("PATCH", webhooks_path(options_.webhooks), patch_webhooks(webhooks_, trusted), &CertificateKeeper::take_updated,
-      kStrategicMergePatch);
+  send("PATCH", webhooks_path(options_.webhooks), patch_webhooks(webhooks_, trusted),
+       &CertificateKeeper::on_webhooks_updated, kStrategicMergePatch);
 }
 
-void CertificateKeeper::take_updated(Result<ApiResponse> answer) {
-  if (answer && good(*answer)) {
+void CertificateKeeper::on_webhooks_updated(Result<ApiResponse> answer) {
+  if (answer && succeeded(*answer)) {
     for (Webhooks::Hook& each : webhooks_.hooks) each.bundle = secret_.trusted();
-    log_.info("webhooks_told", "The webhooks' caBundle was updated.", {{"configuration", options_.webhooks}});
+    log_.info("webhooks_updated", "The webhooks' caBundle was updated.", {{"configuration", options_.webhooks}});
     return put_in_force();
   }
   if (answer && (answer->status == kConflict || answer->status == kNotFound)) return begin_attempt();
-  failed(answer ? Error{"refused", complaint(*answer)} : answer.error());
+  record_error(answer ? Error{"refused", error_text(*answer)} : answer.error());
   put_in_force();
 }
 
@@ -216,7 +216,7 @@ void CertificateKeeper::put_in_force() {
         certificates_->renew({fmt::format("tls.crt of the Secret {}", options_.secret), secret_.chain()},
                              {fmt::format("tls.key of the Secret {}", options_.secret), secret_.leaf.key});
     if (!renewed) {
-      failed(renewed.error());
+      record_error(renewed.error());
       return finish();
     }
     const bool first = served_chain_.empty();
@@ -231,7 +231,7 @@ void CertificateKeeper::put_in_force() {
   finish();
 }
 
-void CertificateKeeper::failed(const Error& error) {
+void CertificateKeeper::record_error(const Error& error) {
   if (!error_) error_ = error;
 }
 
@@ -240,18 +240,18 @@ void CertificateKeeper::finish() {
   secret_ = {};  // keeps private keys in memory no longer than needed
   if (error_) {
     ++statistics_.failures;
-    if (trouble_ != error_->text) log_.warn("tls_not_kept", error_->text, {{"code", error_->code}});
-    trouble_ = error_->text;
+    if (last_error_ != error_->text) log_.warn("tls_check_failed", error_->text, {{"code", error_->code}});
+    last_error_ = error_->text;
   } else {
-    if (trouble_) log_.info("tls_kept", "The certificate's Secret can be read and renewed again.");
-    trouble_.reset();
+    if (last_error_) log_.info("tls_check_back", "The certificate's Secret can be read and renewed again.");
+    last_error_.reset();
     backoff_.reset();
   }
   timer_.expires_after(error_ ? kFirstRetry + backoff_.next(random_share()) : Backoff::Duration(options_.check_every));
-  timer_.async_wait([this, life = std::weak_ptr<int>(life_)](const boost::system::error_code& stopped) {
-    if (!stopped && !life.expired()) check();
+  timer_.async_wait([this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& stopped) {
+    if (!stopped && !alive.expired()) check();
   });
-  if (certificates_->in_force() && first_) std::exchange(first_, nullptr)();
+  if (certificates_->in_force() && on_first_) std::exchange(on_first_, nullptr)();
 }
 
 }  // namespace sluice::server::kubernetes

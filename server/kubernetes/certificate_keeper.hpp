@@ -41,7 +41,7 @@ class CertificateKeeper {
   struct Options {
     std::string namespace_ = {};
     std::string secret = "sluice-tls";
-    Wanted wanted = {};
+    CertificateSpec wanted = {};
     std::string webhooks = {};  // name of the MutatingWebhookConfiguration; "": none
     std::chrono::milliseconds check_every{10'000};
   };
@@ -51,8 +51,8 @@ class CertificateKeeper {
   CertificateKeeper(const CertificateKeeper&) = delete;
   CertificateKeeper& operator=(const CertificateKeeper&) = delete;
 
-  // Starts the first round; more follow periodically. `first` is called once a certificate is in force.
-  void start(std::function<void()> first);
+  // Starts the first round; more follow periodically. `on_first` is called once a certificate is in force.
+  void start(std::function<void()> on_first);
   void stop();   // no more rounds
   void check();  // starts a round now, unless one is running
 
@@ -61,7 +61,7 @@ class CertificateKeeper {
   // The authorities to trust, PEM; "" before the first certificate.
   const std::string& ca_pem() const { return trusted_; }
   // Why the last round failed, as text for people.
-  const std::optional<std::string>& trouble() const { return trouble_; }
+  const std::optional<std::string>& last_error() const { return last_error_; }
 
   struct Statistics {
     std::atomic<std::uint64_t> rotations{0};    // certificates put in force after the first
@@ -71,22 +71,22 @@ class CertificateKeeper {
   const Statistics& statistics() const { return statistics_; }
 
  private:
-  using Answer = void (CertificateKeeper::*)(Result<ApiResponse>);
+  using AnswerHandler = void (CertificateKeeper::*)(Result<ApiResponse>);
 
-  void ask(std::string method, std::string path, std::string body, Answer answer,
-           std::string content_type = "application/json");
+  void send(std::string method, std::string path, std::string body, AnswerHandler handler,
+            std::string content_type = "application/json");
   void begin_attempt();
-  void take_webhooks(Result<ApiResponse> answer);
+  void on_webhooks(Result<ApiResponse> answer);
   void read_secret();
-  void take_secret(Result<ApiResponse> answer);
+  void on_secret(Result<ApiResponse> answer);
   void decide();
   void write(Step step);
-  void take_written(Result<ApiResponse> answer);
+  void on_secret_written(Result<ApiResponse> answer);
   void update_webhooks();
-  void take_updated(Result<ApiResponse> answer);
+  void on_webhooks_updated(Result<ApiResponse> answer);
   void put_in_force();
   void finish();
-  void failed(const Error& error);
+  void record_error(const Error& error);
   bool next_is_trusted();
   bool may_serve() const;
   std::chrono::sys_seconds now() const;
@@ -99,8 +99,8 @@ class CertificateKeeper {
   boost::asio::steady_timer timer_;
   Backoff backoff_;
   const std::shared_ptr<sluice::http::Certificates> certificates_ = sluice::http::Certificates::without_files();
-  std::shared_ptr<int> life_ = std::make_shared<int>();  // expired after destruction, so late answers are ignored
-  std::function<void()> first_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();  // expired after destruction, so late answers are ignored
+  std::function<void()> on_first_;
   bool stopped_ = false;
 
   // State of the running round.
@@ -109,18 +109,18 @@ class CertificateKeeper {
   Webhooks webhooks_;
   bool webhooks_known_ = false;
   TlsSecret secret_;
-  Facts facts_;  // of the Secret with the version examined_
+  Facts facts_;  // of the Secret with the version examined_version_
   Step step_ = Step::none;
   std::optional<Error> error_;  // the first error of this round
 
   // State that lasts across rounds.
-  std::string examined_;                     // the resourceVersion that facts_ describes
+  std::string examined_version_;             // the resourceVersion that facts_ describes
   std::string announced_;                    // the next authority that all webhooks trust
   std::chrono::sys_seconds announced_at_{};  // when the keeper first saw that
   Served served_;
   std::string served_chain_;  // the certificate in force and its bridges, PEM
   std::string trusted_;       // see ca_pem()
-  std::optional<std::string> trouble_;
+  std::optional<std::string> last_error_;
   Statistics statistics_;
 };
 

@@ -9,13 +9,13 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
-constexpr seconds kClocksDiffer = std::chrono::minutes(5);  // how far a client's clock may be behind
+constexpr seconds kMaxClockSkew = std::chrono::minutes(5);  // how far a client's clock may be behind
 constexpr std::size_t kMaxBridges = 3;  // clients that know the third-last authority still accept the certificate
 
-Standing standing_of(const TlsSecret& secret) {
-  if (secret.empty()) return Standing::absent;
-  if (secret.authority.key.empty()) return Standing::foreign;
-  return fits(secret.authority) ? Standing::valid : Standing::damaged;
+SecretState state_of(const TlsSecret& secret) {
+  if (secret.empty()) return SecretState::absent;
+  if (secret.authority.key.empty()) return SecretState::foreign;
+  return key_matches(secret.authority) ? SecretState::valid : SecretState::damaged;
 }
 
 Period period_of(const std::string& certificate) {
@@ -24,12 +24,12 @@ Period period_of(const std::string& certificate) {
 }
 
 // The period starts up to 5 min before now, for clients whose clocks are behind.
-Period lasting(seconds lifetime, sys_seconds now) {
-  return {now - std::min(kClocksDiffer, lifetime / 12), now + lifetime};
+Period validity(seconds lifetime, sys_seconds now) {
+  return {now - std::min(kMaxClockSkew, lifetime / 12), now + lifetime};
 }
 
 // The union, sorted.
-std::vector<std::string> both(std::vector<std::string> names, const std::vector<std::string>& more) {
+std::vector<std::string> union_of(std::vector<std::string> names, const std::vector<std::string>& more) {
   names.insert(names.end(), more.begin(), more.end());
   std::ranges::sort(names);
   const auto rest = std::ranges::unique(names);
@@ -39,11 +39,11 @@ std::vector<std::string> both(std::vector<std::string> names, const std::vector<
 
 // During a rolling restart with a changed flag, servers want different names. They must not keep replacing each other's
 // certificate. So a renewal because of missing names only adds names. A renewal that is due drops the others.
-std::vector<std::string> names_for(const TlsSecret& secret, const Wanted& wanted, sys_seconds now) {
+std::vector<std::string> names_for(const TlsSecret& secret, const CertificateSpec& wanted, sys_seconds now) {
   const auto served = read_certificate(secret.leaf.certificate);
   const bool good = served && is_issued_by(secret.leaf.certificate, secret.authority.certificate);
   if (!good || is_due(served->period, now)) return wanted.names;
-  return both(wanted.names, served->names);
+  return union_of(wanted.names, served->names);
 }
 
 // Returns the first `limit` certificates that have not expired.
@@ -58,20 +58,21 @@ std::string unexpired(const std::string& certificates, sys_seconds now, std::siz
   return found;
 }
 
-Result<TlsSecret> with_new_leaf(TlsSecret secret, const std::vector<std::string>& names, const Wanted& wanted,
+Result<TlsSecret> with_new_leaf(TlsSecret secret, const std::vector<std::string>& names, const CertificateSpec& wanted,
                                 sys_seconds now) {
-  Period period = lasting(wanted.lifetime, now);
+  Period period = validity(wanted.lifetime, now);
   period.until = std::min(period.until, period_of(secret.authority.certificate).until);
   auto made = issue(secret.authority, names, period);
   if (!made) return std::unexpected(std::move(made.error()));
   secret.leaf = *std::move(made);
   secret.bridges = unexpired(secret.bridges, now, kMaxBridges);
-  if (secret.asked == Renewal::certificate) secret.asked = Renewal::none;
+  if (secret.requested == Renewal::certificate) secret.requested = Renewal::none;
   return secret;
 }
 
-Result<TlsSecret> make_new(const TlsSecret& secret, const Wanted& wanted, sys_seconds now, const Served& served) {
-  auto authority = make_authority(lasting(wanted.authority_lifetime, now));
+Result<TlsSecret> create(const TlsSecret& secret, const CertificateSpec& wanted, sys_seconds now,
+                         const Served& served) {
+  auto authority = make_authority(validity(wanted.authority_lifetime, now));
   if (!authority) return std::unexpected(std::move(authority.error()));
   TlsSecret made{.version = secret.version, .authority = *std::move(authority)};
   if (!served.authority.empty() && served.until > now) {
@@ -81,15 +82,15 @@ Result<TlsSecret> make_new(const TlsSecret& secret, const Wanted& wanted, sys_se
   return with_new_leaf(std::move(made), wanted.names, wanted, now);
 }
 
-Result<TlsSecret> announce(TlsSecret secret, const Wanted& wanted, sys_seconds now) {
-  auto next = make_authority(lasting(wanted.authority_lifetime, now));
+Result<TlsSecret> announce(TlsSecret secret, const CertificateSpec& wanted, sys_seconds now) {
+  auto next = make_authority(validity(wanted.authority_lifetime, now));
   if (!next) return std::unexpected(std::move(next.error()));
   secret.next = *std::move(next);
-  if (secret.asked == Renewal::authority) secret.asked = Renewal::none;
+  if (secret.requested == Renewal::authority) secret.requested = Renewal::none;
   return secret;
 }
 
-Result<TlsSecret> promote(TlsSecret secret, const Wanted& wanted, sys_seconds now, const Served& served) {
+Result<TlsSecret> promote(TlsSecret secret, const CertificateSpec& wanted, sys_seconds now, const Served& served) {
   auto bridged = bridge(secret.authority, secret.next.certificate);
   if (!bridged) return std::unexpected(std::move(bridged.error()));
   const bool former_still_needed = secret.former_until > now;
@@ -103,43 +104,43 @@ Result<TlsSecret> promote(TlsSecret secret, const Wanted& wanted, sys_seconds no
 
 }  // namespace
 
-Facts examine(const TlsSecret& secret, const Wanted& wanted) {
+Facts examine(const TlsSecret& secret, const CertificateSpec& wanted) {
   Facts facts;
-  facts.standing = standing_of(secret);
-  if (facts.standing != Standing::valid) return facts;
+  facts.state = state_of(secret);
+  if (facts.state != SecretState::valid) return facts;
   facts.authority = period_of(secret.authority.certificate);
   if (const auto leaf = read_certificate(secret.leaf.certificate)) {
     facts.leaf = leaf->period;
-    facts.leaf_good = fits(secret.leaf) && is_issued_by(secret.leaf.certificate, secret.authority.certificate);
+    facts.leaf_valid = key_matches(secret.leaf) && is_issued_by(secret.leaf.certificate, secret.authority.certificate);
     facts.lacks_names = !std::ranges::all_of(
         wanted.names, [&](const std::string& name) { return std::ranges::binary_search(leaf->names, name); });
   }
-  facts.announced = fits(secret.next);
+  facts.announced = key_matches(secret.next);
   facts.has_former = !secret.former.empty();
   facts.former_until = secret.former_until;
-  facts.asked = secret.asked;
+  facts.requested = secret.requested;
   return facts;
 }
 
 bool is_due(const Period& period, sys_seconds now) { return now >= period.until - (period.until - period.from) / 3; }
 
 Step next_step(const Facts& facts, sys_seconds now, bool next_is_trusted) {
-  if (facts.standing == Standing::foreign) return Step::refuse;
-  if (facts.standing != Standing::valid || facts.authority.until <= now) return Step::found;
+  if (facts.state == SecretState::foreign) return Step::refuse;
+  if (facts.state != SecretState::valid || facts.authority.until <= now) return Step::create;
   if (facts.announced && next_is_trusted) return Step::promote;
-  const bool asked = facts.asked == Renewal::certificate;
-  if (!facts.leaf_good || facts.lacks_names || asked || is_due(facts.leaf, now)) return Step::renew;
-  const bool authority_due = is_due(facts.authority, now) || facts.asked == Renewal::authority;
+  const bool requested = facts.requested == Renewal::certificate;
+  if (!facts.leaf_valid || facts.lacks_names || requested || is_due(facts.leaf, now)) return Step::renew;
+  const bool authority_due = is_due(facts.authority, now) || facts.requested == Renewal::authority;
   if (!facts.announced && authority_due) return Step::announce;
   if (facts.has_former && facts.former_until <= now) return Step::retire;
   return Step::none;
 }
 
-Result<TlsSecret> carry_out(Step step, const TlsSecret& secret, const Wanted& wanted, sys_seconds now,
+Result<TlsSecret> carry_out(Step step, const TlsSecret& secret, const CertificateSpec& wanted, sys_seconds now,
                             const Served& served) {
   switch (step) {
-    case Step::found:
-      return make_new(secret, wanted, now, served);
+    case Step::create:
+      return create(secret, wanted, now, served);
     case Step::renew:
       return with_new_leaf(secret, names_for(secret, wanted, now), wanted, now);
     case Step::announce:
@@ -165,8 +166,8 @@ std::string_view to_string(Step step) {
       return "none";
     case Step::refuse:
       return "refuse";
-    case Step::found:
-      return "found";
+    case Step::create:
+      return "create";
     case Step::renew:
       return "renew";
     case Step::announce:

@@ -22,13 +22,13 @@
 
 namespace sluice::server::kubernetes {
 
-struct Wanted {
+struct CertificateSpec {
   std::vector<std::string> names = {};  // DNS names and addresses for the certificate
   std::chrono::seconds lifetime = std::chrono::days(90);
   std::chrono::seconds authority_lifetime = std::chrono::days(3650);
 };
 
-enum class Standing : std::uint8_t {
+enum class SecretState : std::uint8_t {
   absent,   // no Secret, or an empty one
   valid,    // the server's own, with a usable authority
   damaged,  // it holds an authority's key that cannot be used
@@ -37,22 +37,22 @@ enum class Standing : std::uint8_t {
 
 // What next_step() needs to know about a Secret.
 struct Facts {
-  Standing standing = Standing::absent;
+  SecretState state = SecretState::absent;
   Period authority{};
   Period leaf{};
-  bool leaf_good = false;    // the authority in force signed it, and its key fits
+  bool leaf_valid = false;   // the authority in force signed it, and its key key_matches
   bool lacks_names = false;  // it lacks wanted names
   bool announced = false;    // there is a usable next authority
   bool has_former = false;
   std::chrono::sys_seconds former_until{};
-  Renewal asked = Renewal::none;
+  Renewal requested = Renewal::none;
 };
-Facts examine(const TlsSecret& secret, const Wanted& wanted);
+Facts examine(const TlsSecret& secret, const CertificateSpec& wanted);
 
 enum class Step : std::uint8_t {
   none,
   refuse,    // the Secret belongs to somebody else: change nothing
-  found,     // make a new authority and a certificate
+  create,    // make a new authority and a certificate
   renew,     // make another certificate of the authority in force
   announce,  // make the next authority
   promote,   // put the next authority in force
@@ -74,7 +74,7 @@ struct Served {
 
 // Returns the Secret to write for this step. REQUIRES: next_step() returned this step for this Secret, and the step
 // writes. Error: `tls`.
-Result<TlsSecret> carry_out(Step step, const TlsSecret& secret, const Wanted& wanted, std::chrono::sys_seconds now,
-                            const Served& served);
+Result<TlsSecret> carry_out(Step step, const TlsSecret& secret, const CertificateSpec& wanted,
+                            std::chrono::sys_seconds now, const Served& served);
 
 }  // namespace sluice::server::kubernetes

@@ -20,7 +20,7 @@
 namespace sluice::server::kubernetes {
 namespace {
 
-struct Free {
+struct Deleter {
   void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
@@ -29,9 +29,9 @@ struct Free {
   void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
 };
 template <class T>
-using Owned = std::unique_ptr<T, Free>;
+using Owned = std::unique_ptr<T, Deleter>;
 
-std::unexpected<Error> fault(std::string_view what) {
+std::unexpected<Error> openssl_failure(std::string_view what) {
   const char* const reason = ERR_reason_error_string(ERR_peek_last_error());
   return failure("tls", fmt::format("{}: {}", what, reason != nullptr ? reason : "OpenSSL gives no reason"));
 }
@@ -83,7 +83,7 @@ bool set_name(X509* certificate, const std::string& name) {
 }
 
 // Starts a certificate: all fields except names, extensions and signature.
-Owned<X509> begin(EVP_PKEY* key, const Period& period) {
+Owned<X509> begin_certificate(EVP_PKEY* key, const Period& period) {
   Owned<X509> made(X509_new());
   const bool good = made && X509_set_version(made.get(), X509_VERSION_3) == 1 && set_serial(made.get()) &&
                     ASN1_TIME_set(X509_getm_notBefore(made.get()), period.from.time_since_epoch().count()) &&
@@ -93,21 +93,21 @@ Owned<X509> begin(EVP_PKEY* key, const Period& period) {
 }
 
 struct Extension {
-  int what;
+  int nid;
   std::string value;
 };
 
-bool extend(X509* certificate, X509* issuer, const std::vector<Extension>& extensions) {
+bool add_extensions(X509* certificate, X509* issuer, const std::vector<Extension>& extensions) {
   X509V3_CTX context;
   X509V3_set_ctx_nodb(&context);
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
   return std::ranges::all_of(extensions, [&](const Extension& each) {
-    const Owned<X509_EXTENSION> made(X509V3_EXT_conf_nid(nullptr, &context, each.what, each.value.c_str()));
+    const Owned<X509_EXTENSION> made(X509V3_EXT_conf_nid(nullptr, &context, each.nid, each.value.c_str()));
     return made && X509_add_ext(certificate, made.get(), -1) == 1;
   });
 }
 
-const std::vector<Extension>& of_authority() {
+const std::vector<Extension>& authority_extensions() {
   static const std::vector<Extension> extensions{{NID_basic_constraints, "critical,CA:TRUE"},
                                                  {NID_key_usage, "critical,keyCertSign,cRLSign"},
                                                  {NID_subject_key_identifier, "hash"}};
@@ -170,36 +170,36 @@ std::vector<std::string> names_in(const X509* certificate) {
 Result<KeyPair> make_authority(const Period& period) {
   ERR_clear_error();
   const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
-  if (!key) return fault("a key cannot be made");
+  if (!key) return openssl_failure("a key cannot be made");
   std::array<std::uint8_t, 4> digits{};
   random_bytes(digits);
-  const Owned<X509> made = begin(key.get(), period);
+  const Owned<X509> made = begin_certificate(key.get(), period);
   const bool good = made && set_name(made.get(), "sluice CA " + to_hex(digits)) &&
                     X509_set_issuer_name(made.get(), X509_get_subject_name(made.get())) == 1 &&
-                    extend(made.get(), made.get(), of_authority()) &&
+                    add_extensions(made.get(), made.get(), authority_extensions()) &&
                     X509_sign(made.get(), key.get(), EVP_sha256()) > 0;
-  if (!good) return fault("an authority cannot be made");
+  if (!good) return openssl_failure("an authority cannot be made");
   return KeyPair{text_of(made.get()), text_of(key.get())};
 }
 
 Result<KeyPair> issue(const KeyPair& authority, const std::vector<std::string>& names, const Period& period) {
   const Owned<X509> issuer = parse_certificate(authority.certificate);
   const Owned<EVP_PKEY> signing = parse_key(authority.key);
-  if (!issuer || !signing) return fault("the authority cannot be read");
+  if (!issuer || !signing) return openssl_failure("the authority cannot be read");
   const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
-  if (!key) return fault("a key cannot be made");
-  const Owned<X509> made = begin(key.get(), period);
+  if (!key) return openssl_failure("a key cannot be made");
+  const Owned<X509> made = begin_certificate(key.get(), period);
   const bool good = made && set_name(made.get(), "sluice-server") &&
                     X509_set_issuer_name(made.get(), X509_get_subject_name(issuer.get())) == 1 &&
-                    extend(made.get(), issuer.get(),
-                           {{NID_basic_constraints, "critical,CA:FALSE"},
-                            {NID_key_usage, "critical,digitalSignature"},
-                            {NID_ext_key_usage, "serverAuth"},
-                            {NID_subject_key_identifier, "hash"},
-                            {NID_authority_key_identifier, "keyid"},
-                            {NID_subject_alt_name, alternative_names(names)}}) &&
+                    add_extensions(made.get(), issuer.get(),
+                                   {{NID_basic_constraints, "critical,CA:FALSE"},
+                                    {NID_key_usage, "critical,digitalSignature"},
+                                    {NID_ext_key_usage, "serverAuth"},
+                                    {NID_subject_key_identifier, "hash"},
+                                    {NID_authority_key_identifier, "keyid"},
+                                    {NID_subject_alt_name, alternative_names(names)}}) &&
                     X509_sign(made.get(), signing.get(), EVP_sha256()) > 0;
-  if (!good) return fault("a certificate cannot be made");
+  if (!good) return openssl_failure("a certificate cannot be made");
   return KeyPair{text_of(made.get()), text_of(key.get())};
 }
 
@@ -207,27 +207,27 @@ Result<std::string> bridge(const KeyPair& former, const std::string& authority) 
   const Owned<X509> issuer = parse_certificate(former.certificate);
   const Owned<EVP_PKEY> signing = parse_key(former.key);
   const Owned<X509> bridged = parse_certificate(authority);
-  if (!issuer || !signing || !bridged) return fault("an authority cannot be read");
+  if (!issuer || !signing || !bridged) return openssl_failure("an authority cannot be read");
   const Period period{time_of(X509_get0_notBefore(bridged.get())), time_of(X509_get0_notAfter(issuer.get()))};
-  const Owned<X509> made = begin(X509_get0_pubkey(bridged.get()), period);
-  std::vector<Extension> extensions = of_authority();
+  const Owned<X509> made = begin_certificate(X509_get0_pubkey(bridged.get()), period);
+  std::vector<Extension> extensions = authority_extensions();
   extensions.push_back({NID_authority_key_identifier, "keyid"});
   const bool good = made && X509_set_subject_name(made.get(), X509_get_subject_name(bridged.get())) == 1 &&
                     X509_set_issuer_name(made.get(), X509_get_subject_name(issuer.get())) == 1 &&
-                    extend(made.get(), issuer.get(), extensions) &&
+                    add_extensions(made.get(), issuer.get(), extensions) &&
                     X509_sign(made.get(), signing.get(), EVP_sha256()) > 0;
-  if (!good) return fault("an authority cannot be signed by the former one");
+  if (!good) return openssl_failure("an authority cannot be signed by the former one");
   return text_of(made.get());
 }
 
 Result<CertificateFacts> read_certificate(const std::string& certificate) {
   const Owned<X509> read = parse_certificate(certificate);
-  if (!read) return fault("this is not a certificate in PEM form");
+  if (!read) return openssl_failure("this is not a certificate in PEM form");
   return CertificateFacts{{time_of(X509_get0_notBefore(read.get())), time_of(X509_get0_notAfter(read.get()))},
                           names_in(read.get())};
 }
 
-bool fits(const KeyPair& pair) {
+bool key_matches(const KeyPair& pair) {
   const Owned<X509> certificate = parse_certificate(pair.certificate);
   const Owned<EVP_PKEY> key = parse_key(pair.key);
   return certificate && key && X509_check_private_key(certificate.get(), key.get()) == 1;

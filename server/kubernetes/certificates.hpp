@@ -44,7 +44,7 @@ struct CertificateFacts {
 };
 Result<CertificateFacts> read_certificate(const std::string& certificate);
 
-bool fits(const KeyPair& pair);  // whether the key belongs to the certificate
+bool key_matches(const KeyPair& pair);  // whether the key belongs to the certificate
 bool is_issued_by(const std::string& certificate, const std::string& authority);  // whether the authority signed it
 
 // Splits a PEM text into single certificates and drops text between them.

@@ -75,10 +75,10 @@ void create_event(Api& api, const ObjectReference& about, const Event& event, st
   const auto on_answer = [callback = std::move(done)](Result<ApiResponse> answer) {
     if (!answer) return callback(std::unexpected(std::move(answer.error())));
     if (answer->status == kEventExists) return callback(false);
-    if (answer->status >= 300) return callback(failure("refused", complaint(*answer)));
+    if (answer->status >= 300) return callback(failure("refused", error_text(*answer)));
     callback(true);
   };
-  api.ask("POST", events_path(about), write_event(about, event, now), kEventDeadline, on_answer);
+  api.send("POST", events_path(about), write_event(about, event, now), kEventDeadline, on_answer);
 }
 
 }  // namespace sluice::server::kubernetes

@@ -60,7 +60,7 @@ std::optional<ApiOptions> read_in_cluster(ConfigReader& reader, const program::E
   for (const std::string_view flag : {"kubernetes-ca", "kubernetes-token-file"}) {
     reader.require_use(flag, false, "has no use without --kubernetes https://…; leave it out");
   }
-  auto found = in_cluster(environment);
+  auto found = in_cluster_options(environment);
   if (found) return *std::move(found);
   reader.fault("kubernetes", "cannot be read: " + found.error().text);
   return std::nullopt;

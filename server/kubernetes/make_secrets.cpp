@@ -23,18 +23,18 @@ std::string password() {
   return to_base62(bytes, 43);
 }
 
-Result<MadeSecret> make(Api& api, boost::asio::io_context& loop, const std::string& path, const NewSecret& secret) {
+Result<CreatedSecret> make(Api& api, boost::asio::io_context& loop, const std::string& path, const NewSecret& secret) {
   std::optional<Result<ApiResponse>> answer;
-  api.ask("POST", path, write_secret(secret), kSecretDeadline,
-          [&](Result<ApiResponse> result) { answer = std::move(result); });
+  api.send("POST", path, write_secret(secret), kSecretDeadline,
+           [&](Result<ApiResponse> result) { answer = std::move(result); });
   loop.restart();
   while (!answer) loop.run_one();
   if (!*answer) return std::unexpected(std::move(answer->error()));
   const ApiResponse& response = **answer;
   if (response.status >= 300 && response.status != kSecretExists) {
-    return failure("refused", fmt::format("the Secret {} cannot be made: {}", secret.name, complaint(response)));
+    return failure("refused", fmt::format("the Secret {} cannot be made: {}", secret.name, error_text(response)));
   }
-  return MadeSecret{secret.name, response.status != kSecretExists};
+  return CreatedSecret{secret.name, response.status != kSecretExists};
 }
 
 }  // namespace
@@ -81,17 +81,17 @@ std::string write_secret(const NewSecret& secret) {
   return writer.take();
 }
 
-Result<std::vector<MadeSecret>> make_secrets(const SecretsOptions& options) {
+Result<std::vector<CreatedSecret>> make_secrets(const SecretsOptions& options) {
   boost::asio::io_context loop{1};
   ApiClient api(loop, options.api);
   const std::string path = fmt::format("/api/v1/namespaces/{}/secrets", percent_encode(options.api.namespace_));
-  std::vector<MadeSecret> outcome;
+  std::vector<CreatedSecret> created;
   for (const NewSecret& secret : wanted_secrets(options)) {
     auto made = make(api, loop, path, secret);
     if (!made) return std::unexpected(std::move(made.error()));
-    outcome.push_back(*std::move(made));
+    created.push_back(*std::move(made));
   }
-  return outcome;
+  return created;
 }
 
 }  // namespace sluice::server::kubernetes

@@ -33,11 +33,11 @@ std::vector<NewSecret> wanted_secrets(const SecretsOptions& options);
 
 std::string write_secret(const NewSecret& secret);
 
-struct MadeSecret {
+struct CreatedSecret {
   std::string name;
-  bool made = false;  // false: it existed already
+  bool created = false;  // false: it existed already
 };
 // Errors: as Api's; `refused`. Secrets before the one that failed have been created.
-Result<std::vector<MadeSecret>> make_secrets(const SecretsOptions& options);
+Result<std::vector<CreatedSecret>> make_secrets(const SecretsOptions& options);
 
 }  // namespace sluice::server::kubernetes

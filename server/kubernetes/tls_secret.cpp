@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kFormerUntil = "sluice.dev/former-ca-until";
 constexpr std::string_view kRenew = "sluice.dev/renew";
 
-std::string bytes_of(const json::Value& data, std::string_view name) {
+std::string bytes_at(const json::Value& data, std::string_view name) {
   const auto bytes = from_base64(data.text_of(name));
   return bytes ? std::string(bytes->begin(), bytes->end()) : std::string();
 }
@@ -24,7 +24,7 @@ std::string first_certificate(const std::string& text) {
   return all.empty() ? std::string() : std::move(all.front());
 }
 
-std::chrono::sys_seconds time_of(const json::Value& annotations, std::string_view name) {
+std::chrono::sys_seconds time_at(const json::Value& annotations, std::string_view name) {
   const auto time = parse_timestamp(annotations.text_of(name));
   return time ? std::chrono::floor<std::chrono::seconds>(*time) : std::chrono::sys_seconds{};
 }
@@ -51,7 +51,7 @@ void write_annotations(json::Writer& writer, Form form, const TlsSecret& secret)
   writer.begin_object();
   write_value(writer, form, kFormerUntil,
               secret.former.empty() ? std::string() : format_timestamp(secret.former_until));
-  if (secret.asked == Renewal::none) write_value(writer, form, kRenew, "");  // the requested renewal was done
+  if (secret.requested == Renewal::none) write_value(writer, form, kRenew, "");  // the requested renewal was done
   writer.end_object();
 }
 
@@ -81,13 +81,13 @@ Result<TlsSecret> read_tls_secret(std::string_view object) {
   if (secret.version.empty()) return failure("unexpected", "the Kubernetes API's answer is not a Secret");
   const json::Value data = document.get("data");
   const json::Value annotations = metadata.get("annotations");
-  secret.authority = {first_certificate(bytes_of(data, "ca.crt")), bytes_of(data, "ca.key")};
-  secret.next = {bytes_of(data, "ca-next.crt"), bytes_of(data, "ca-next.key")};
-  secret.former = bytes_of(data, "ca-former.crt");
-  secret.former_until = time_of(annotations, kFormerUntil);
-  secret.bridges = bytes_of(data, "ca-bridge.crt");
-  secret.leaf = {first_certificate(bytes_of(data, "tls.crt")), bytes_of(data, "tls.key")};
-  secret.asked = renewal_in(annotations.text_of(kRenew));
+  secret.authority = {first_certificate(bytes_at(data, "ca.crt")), bytes_at(data, "ca.key")};
+  secret.next = {bytes_at(data, "ca-next.crt"), bytes_at(data, "ca-next.key")};
+  secret.former = bytes_at(data, "ca-former.crt");
+  secret.former_until = time_at(annotations, kFormerUntil);
+  secret.bridges = bytes_at(data, "ca-bridge.crt");
+  secret.leaf = {first_certificate(bytes_at(data, "tls.crt")), bytes_at(data, "tls.key")};
+  secret.requested = renewal_in(annotations.text_of(kRenew));
   return secret;
 }
 

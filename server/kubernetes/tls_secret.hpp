@@ -34,7 +34,7 @@ struct TlsSecret {
   std::chrono::sys_seconds former_until{};
   std::string bridges = {};
   KeyPair leaf = {};
-  Renewal asked = Renewal::none;
+  Renewal requested = Renewal::none;
 
   std::string trusted() const { return authority.certificate + next.certificate + former; }
   std::string chain() const { return leaf.certificate + bridges; }

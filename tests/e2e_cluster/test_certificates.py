@@ -242,7 +242,7 @@ def test_while_the_api_server_is_away_what_is_in_force_stays_and_it_is_said(
     wait_until("the server that came late", lambda: late.probe("/readyz").status == 200, 30)
     assert served_to(late.port, trusted)
     assert "certificate" not in json.dumps(server.probe("/readyz").body)
-    told = [line for line in server.lines() if line["event"] == "tls_not_kept"]
+    told = [line for line in server.lines() if line["event"] == "tls_check_failed"]
     assert 0 < len(told) < 10, "a fault is told once, not at every look"
 
 
@@ -252,7 +252,7 @@ def test_a_secret_of_somebody_else_is_left_alone_and_that_is_said(make_server: M
     server = make_server(*home.flags(*QUICK)).launch()
     wait_until("the fault", lambda: server.metric("sluice_tls_check_errors_total") > 0, 30)
     assert server.probe("/readyz").status == 503
-    assert any("--tls-cert" in line["message"] for line in server.lines() if line["event"] == "tls_not_kept")
+    assert any("--tls-cert" in line["message"] for line in server.lines() if line["event"] == "tls_check_failed")
     assert home.secret(reader)["tls.crt"] == "theirs"
 
 

@@ -24,7 +24,7 @@ def test_secrets_are_made_where_they_are_absent_and_never_touched_again(
     control_plane.kubectl("create", "secret", "generic", "sluice-redis", "-n", home.namespace, "--from-literal=mine=1")
     done = run_command(server_program, "make-secrets", *home.api_flags(), "--database-host", "db.example:5433")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "sluice-database made\nsluice-redis was there, left as it is\n"
+    assert done.stdout == "sluice-database created\nsluice-redis exists, unchanged\n"
     database = home.secret(reader, "sluice-database")
     assert database["url"] == "postgresql://sluice_app@db.example:5433/sluice"
     assert database["owner-url"] == f"postgresql://sluice_owner:{database['owner-password']}@db.example:5433/sluice"

@@ -52,7 +52,7 @@ def settings(folder: Path, password: str) -> dict[str, str]:
 
 def test_the_job_makes_the_secrets_and_may_do_it_again(plane: KubeCluster, server_program: Path, tmp_path: Path) -> None:
     rights = of_account(plane, "sluice-make-secrets", tmp_path)
-    for said in ("sluice-database made\nsluice-redis made\n", "sluice-database was there, left as it is\nsluice-redis was there, left as it is\n"):
+    for said in ("sluice-database created\nsluice-redis created\n", "sluice-database exists, unchanged\nsluice-redis exists, unchanged\n"):
         done = run_command(server_program, "make-secrets", env=rights)
         assert (done.returncode, done.stdout) == (0, said), done.stderr
     assert "owner-url" in plane.get("secret", "sluice-database", NAMESPACE)["data"]

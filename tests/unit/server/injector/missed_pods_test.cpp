@@ -28,8 +28,8 @@ class FakeApi final : public kubernetes::Api {
  public:
   explicit FakeApi(boost::asio::io_context& loop) : loop_(loop) {}
 
-  void ask(std::string method, std::string path, std::string body, std::chrono::milliseconds, Done done,
-           std::string) override {
+  void send(std::string method, std::string path, std::string body, std::chrono::milliseconds, Done done,
+            std::string) override {
     asked.push_back(method + ' ' + path);
     Result<ApiResponse> answer = answer_to(method, path, body);
     boost::asio::post(loop_, [done = std::move(done), answer = std::move(answer)] { done(answer); });

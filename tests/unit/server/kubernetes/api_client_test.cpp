@@ -38,7 +38,7 @@ struct Rig {
     client.emplace(loop, ApiOptions{.server = {{.host = "127.0.0.1", .port = *port}},
                                     .token_file = folder.path("token"),
                                     .connections = connections,
-                                    .waiting = waiting});
+                                    .max_waiting = waiting});
   }
   ~Rig() {
     client.reset();
@@ -58,7 +58,7 @@ struct Rig {
     return true;
   }
   void ask(const std::string& path, std::chrono::milliseconds deadline = 20s) {
-    client->ask("POST", path, "{}", deadline, [this, path](Result<ApiResponse> result) {
+    client->send("POST", path, "{}", deadline, [this, path](Result<ApiResponse> result) {
       told.push_back(path + " " + (result ? std::to_string(result->status) + result->body : result.error().code));
     });
   }
@@ -79,7 +79,7 @@ TEST_CASE("a request carries the token as it is in the file now, and its answer 
   CHECK(rig.told[0] == "/now 201now");
   CHECK(rig.site.asked[0] == "POST /now Bearer first application/json {}");
   rig.folder.write("token", "second");
-  rig.client->ask("PATCH", "/now", "[]", 5s, [&](Result<ApiResponse>) { rig.told.emplace_back(); }, kJsonPatch);
+  rig.client->send("PATCH", "/now", "[]", 5s, [&](Result<ApiResponse>) { rig.told.emplace_back(); }, kJsonPatch);
   REQUIRE(rig.until([&] { return rig.told.size() == 2; }));
   CHECK(rig.site.asked[1] == "PATCH /now Bearer second application/json-patch+json []");
 }
@@ -127,9 +127,9 @@ TEST_CASE("a token that cannot be read is told, and is no request") {
 
 TEST_CASE("who is told may ask again, or end the client") {
   Rig rig;
-  rig.client->ask("GET", "/now", "", 5s, [&](Result<ApiResponse>) { rig.ask("/now"); });
+  rig.client->send("GET", "/now", "", 5s, [&](Result<ApiResponse>) { rig.ask("/now"); });
   REQUIRE(rig.until([&] { return rig.told.size() == 1; }));
-  rig.client->ask("GET", "/now", "", 5s, [&](Result<ApiResponse>) {
+  rig.client->send("GET", "/now", "", 5s, [&](Result<ApiResponse>) {
     rig.client.reset();
     rig.told.emplace_back("ended");
   });
@@ -149,26 +149,26 @@ TEST_CASE("an API server that is away is told") {
 TEST_CASE("in a cluster everything is found where the kubelet puts it, and what is missing is named") {
   const sluice::http::Folder folder;
   const program::Invocation pod({}, {"KUBERNETES_SERVICE_HOST=10.0.0.1", "KUBERNETES_SERVICE_PORT=443"});
-  const auto error = [&] { return in_cluster(pod.environment(), folder.path("")).error().text; };
+  const auto error = [&] { return in_cluster_options(pod.environment(), folder.path("")).error().text; };
   CHECK(error().find("namespace cannot be read") != std::string::npos);
   folder.write("namespace", "sluice-system");
   CHECK(error().find("ca.crt cannot be read") != std::string::npos);
   folder.write("ca.crt", "x");
   folder.write("token", "x");
-  const auto found = in_cluster(pod.environment(), folder.path(""));
+  const auto found = in_cluster_options(pod.environment(), folder.path(""));
   REQUIRE(found);
   CHECK(to_string(found->server) == "https://10.0.0.1:443");
   CHECK(found->namespace_ == "sluice-system");
   const program::Invocation elsewhere({}, {"KUBERNETES_SERVICE_PORT=443"});
-  CHECK(in_cluster(elsewhere.environment(), folder.path("")).error().code == "not_in_cluster");
+  CHECK(in_cluster_options(elsewhere.environment(), folder.path("")).error().code == "not_in_cluster");
   const program::Invocation odd({}, {"KUBERNETES_SERVICE_HOST=::1", "KUBERNETES_SERVICE_PORT=tcp://x"});
-  CHECK(in_cluster(odd.environment(), folder.path("")).error().text.find("not a port") != std::string::npos);
+  CHECK(in_cluster_options(odd.environment(), folder.path("")).error().text.find("not a port") != std::string::npos);
 }
 
 TEST_CASE("complaints are the API server's own words") {
-  CHECK(complaint({403, R"({"kind":"Status","message":"pods is forbidden"})"}) ==
+  CHECK(error_text({403, R"({"kind":"Status","message":"pods is forbidden"})"}) ==
         "the Kubernetes API answers 403: pods is forbidden");
-  CHECK(complaint({502, "<html>"}) == "the Kubernetes API answers 502");
+  CHECK(error_text({502, "<html>"}) == "the Kubernetes API answers 502");
 }
 
 }  // namespace

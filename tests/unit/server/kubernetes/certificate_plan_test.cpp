@@ -12,27 +12,27 @@ using std::chrono::sys_seconds;
 using test::refusal;
 
 const sys_seconds kNow{1'800'000'000s};
-const Wanted kWanted{.names = {"a.svc", "b.svc"}, .lifetime = 900s, .authority_lifetime = 9'000s};
+const CertificateSpec kWanted{.names = {"a.svc", "b.svc"}, .lifetime = 900s, .authority_lifetime = 9'000s};
 
 // Ours, and nothing to do: the certificate is as old as `leaf`, the authority as `authority`.
 Facts facts(std::chrono::seconds leaf = 0s, std::chrono::seconds authority = 0s) {
   Facts made;
-  made.standing = Standing::valid;
+  made.state = SecretState::valid;
   made.authority = {kNow - authority, kNow - authority + 9'000s};
   made.leaf = {kNow - leaf, kNow - leaf + 900s};
-  made.leaf_good = true;
+  made.leaf_valid = true;
   return made;
 }
 
-TlsSecret carried_out(Step step, const TlsSecret& secret, sys_seconds when = kNow, const Wanted& wanted = kWanted,
-                      const Served& served = {}) {
+TlsSecret carried_out(Step step, const TlsSecret& secret, sys_seconds when = kNow,
+                      const CertificateSpec& wanted = kWanted, const Served& served = {}) {
   auto made = carry_out(step, secret, wanted, when, served);
   REQUIRE(made);
   made->version = "1";
   return *made;
 }
 
-Step step_of(const TlsSecret& secret, sys_seconds when, bool trusted = false, const Wanted& wanted = kWanted) {
+Step step_of(const TlsSecret& secret, sys_seconds when, bool trusted = false, const CertificateSpec& wanted = kWanted) {
   return next_step(examine(secret, wanted), when, trusted);
 }
 
@@ -47,14 +47,14 @@ TEST_CASE("what is good is left alone until two thirds of it have passed") {
 
 TEST_CASE("nothing, damage and an authority that has ended are begun anew; what is somebody else's is left alone") {
   Facts none;
-  CHECK(next_step(none, kNow, false) == Step::found);
+  CHECK(next_step(none, kNow, false) == Step::create);
   Facts damaged = facts();
-  damaged.standing = Standing::damaged;
-  CHECK(next_step(damaged, kNow, false) == Step::found);
-  CHECK(next_step(facts(0s, 9'000s), kNow, false) == Step::found);
+  damaged.state = SecretState::damaged;
+  CHECK(next_step(damaged, kNow, false) == Step::create);
+  CHECK(next_step(facts(0s, 9'000s), kNow, false) == Step::create);
   Facts foreign = facts(900s, 9'000s);
-  foreign.standing = Standing::foreign;
-  foreign.asked = Renewal::authority;
+  foreign.state = SecretState::foreign;
+  foreign.requested = Renewal::authority;
   CHECK(next_step(foreign, kNow, true) == Step::refuse);
 }
 
@@ -78,20 +78,20 @@ TEST_CASE("a former authority retires when its last certificate has ended") {
 
 TEST_CASE("an administrator may ask for either renewal") {
   Facts made = facts();
-  made.asked = Renewal::certificate;
+  made.requested = Renewal::certificate;
   CHECK(next_step(made, kNow, false) == Step::renew);
-  made.asked = Renewal::authority;
+  made.requested = Renewal::authority;
   CHECK(next_step(made, kNow, false) == Step::announce);
 }
 
 TEST_CASE("what is founded is a certificate for the names, of an authority that signs nothing else's") {
-  const TlsSecret made = carried_out(Step::found, {});
+  const TlsSecret made = carried_out(Step::create, {});
   CHECK(step_of(made, kNow) == Step::none);
   for (const char* name : {"a.svc", "b.svc"}) CHECK(refusal(made.trusted(), made.chain(), name, kNow) == "");
   CHECK(refusal(made.trusted(), made.chain(), "c.svc", kNow) != "");
   CHECK(refusal(made.trusted(), made.chain(), "a.svc", kNow - 60s) == "");  // clocks differ
   CHECK(refusal(made.trusted(), made.chain(), "a.svc", kNow + 901s) != "");
-  CHECK(refusal(carried_out(Step::found, {}).trusted(), made.chain(), "a.svc", kNow) != "");
+  CHECK(refusal(carried_out(Step::create, {}).trusted(), made.chain(), "a.svc", kNow) != "");
   const auto read = read_certificate(made.leaf.certificate);
   REQUIRE(read);
   CHECK(read->period == Period{kNow - 75s, kNow + 900s});
@@ -99,20 +99,20 @@ TEST_CASE("what is founded is a certificate for the names, of an authority that 
 }
 
 TEST_CASE("addresses are names too") {
-  const TlsSecret made = carried_out(Step::found, {}, kNow, {.names = {"127.0.0.1", "::1", "localhost"}});
+  const TlsSecret made = carried_out(Step::create, {}, kNow, {.names = {"127.0.0.1", "::1", "localhost"}});
   CHECK(step_of(made, kNow, false, {.names = {"127.0.0.1", "::1"}}) == Step::none);
   CHECK(read_certificate(made.leaf.certificate)->names == std::vector<std::string>{"127.0.0.1", "::1", "localhost"});
 }
 
 TEST_CASE("a certificate never outlives its authority") {
-  TlsSecret made = carried_out(Step::found, {});
+  TlsSecret made = carried_out(Step::create, {});
   const sys_seconds late = kNow + 8'500s;
   made = carried_out(Step::renew, made, late);
   CHECK(read_certificate(made.leaf.certificate)->period.until == kNow + 9'000s);
 }
 
 TEST_CASE("through a change of authority everybody trusts what is served, whomever they were told of") {
-  const TlsSecret before = carried_out(Step::found, {});
+  const TlsSecret before = carried_out(Step::create, {});
   const TlsSecret announced = carried_out(Step::announce, before);
   CHECK(announced.chain() == before.chain());
   CHECK(refusal(announced.trusted(), before.chain(), "a.svc", kNow) == "");
@@ -134,7 +134,7 @@ TEST_CASE("through a change of authority everybody trusts what is served, whomev
 }
 
 TEST_CASE("a former authority is trusted until everything has ended that was served of it") {
-  const TlsSecret announced = carried_out(Step::announce, carried_out(Step::found, {}));
+  const TlsSecret announced = carried_out(Step::announce, carried_out(Step::create, {}));
   const sys_seconds of_secret = kNow + 900s;
   const auto promoted = [&](const TlsSecret& secret, std::chrono::seconds served) {
     return carried_out(Step::promote, secret, kNow, kWanted, {secret.authority.certificate, kNow + served});
@@ -153,7 +153,7 @@ TEST_CASE("a former authority is trusted until everything has ended that was ser
 }
 
 TEST_CASE("bridges lead three authorities back, and end with the authority they come from") {
-  TlsSecret secret = carried_out(Step::found, {});
+  TlsSecret secret = carried_out(Step::create, {});
   std::vector<std::string> told{secret.trusted()};
   for (int i = 0; i < 4; ++i) {
     secret = carried_out(Step::promote, carried_out(Step::announce, secret));
@@ -167,8 +167,8 @@ TEST_CASE("bridges lead three authorities back, and end with the authority they 
 }
 
 TEST_CASE("names that are missing are added and none is taken away, so that different servers come to an end") {
-  const Wanted other{.names = {"c.svc"}, .lifetime = 900s, .authority_lifetime = 9'000s};
-  const TlsSecret made = carried_out(Step::found, {});
+  const CertificateSpec other{.names = {"c.svc"}, .lifetime = 900s, .authority_lifetime = 9'000s};
+  const TlsSecret made = carried_out(Step::create, {});
   CHECK(step_of(made, kNow, false, other) == Step::renew);
   const TlsSecret both = carried_out(Step::renew, made, kNow, other);
   CHECK(step_of(both, kNow) == Step::none);
@@ -178,28 +178,28 @@ TEST_CASE("names that are missing are added and none is taken away, so that diff
 }
 
 TEST_CASE("a Secret that was deleted is founded anew, and what is served stays trusted until it ends") {
-  const TlsSecret before = carried_out(Step::found, {});
+  const TlsSecret before = carried_out(Step::create, {});
   const Served served{before.authority.certificate, kNow + 900s};
-  const TlsSecret after = carried_out(Step::found, {}, kNow, kWanted, served);
+  const TlsSecret after = carried_out(Step::create, {}, kNow, kWanted, served);
   CHECK(refusal(after.trusted(), before.chain(), "a.svc", kNow) == "");
   CHECK(after.former_until == kNow + 900s);
   CHECK(refusal(before.trusted(), after.chain(), "a.svc", kNow) != "");
   CHECK(step_of(after, kNow + 899s) == Step::renew);
-  CHECK(carried_out(Step::found, {}, kNow + 900s, kWanted, served).former == "");
+  CHECK(carried_out(Step::create, {}, kNow + 900s, kWanted, served).former == "");
 }
 
 TEST_CASE("standings: what cannot be used is told from what is somebody else's") {
-  const TlsSecret good = carried_out(Step::found, {});
-  const TlsSecret other = carried_out(Step::found, {});
-  CHECK(examine(TlsSecret{.version = "1"}, kWanted).standing == Standing::absent);
+  const TlsSecret good = carried_out(Step::create, {});
+  const TlsSecret other = carried_out(Step::create, {});
+  CHECK(examine(TlsSecret{.version = "1"}, kWanted).state == SecretState::absent);
   TlsSecret changed = good;
   changed.authority.key.clear();  // as cert-manager writes it
-  CHECK(examine(changed, kWanted).standing == Standing::foreign);
+  CHECK(examine(changed, kWanted).state == SecretState::foreign);
   changed.authority.key = other.authority.key;
-  CHECK(examine(changed, kWanted).standing == Standing::damaged);
+  CHECK(examine(changed, kWanted).state == SecretState::damaged);
   changed = good;
   changed.leaf = other.leaf;
-  CHECK(examine(changed, kWanted).standing == Standing::valid);
+  CHECK(examine(changed, kWanted).state == SecretState::valid);
   CHECK(step_of(changed, kNow) == Step::renew);
   changed.leaf = {};
   CHECK(step_of(changed, kNow) == Step::renew);
@@ -209,7 +209,7 @@ TEST_CASE("standings: what cannot be used is told from what is somebody else's")
 }
 
 TEST_CASE("the Secret's JSON keeps all of it, and a patch names its version and removes what is gone") {
-  TlsSecret secret = carried_out(Step::promote, carried_out(Step::announce, carried_out(Step::found, {})));
+  TlsSecret secret = carried_out(Step::promote, carried_out(Step::announce, carried_out(Step::create, {})));
   secret = carried_out(Step::announce, secret);
   secret.version = "42";
   const std::string patch = patch_tls_secret(secret);
@@ -231,7 +231,7 @@ TEST_CASE("the Secret's JSON keeps all of it, and a patch names its version and 
   const auto asked = read_tls_secret(
       R"({"metadata":{"resourceVersion":"1","annotations":{"sluice.dev/renew":"ca"}},"data":{"tls.crt":"!","ca.key":7}})");
   REQUIRE(asked);
-  CHECK(asked->asked == Renewal::authority);
+  CHECK(asked->requested == Renewal::authority);
   CHECK(asked->empty());
 }
 

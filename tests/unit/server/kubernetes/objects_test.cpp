@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 
 struct Said final : Api {
   explicit Said(Result<ApiResponse> its_answer) : answer(std::move(its_answer)) {}
-  void ask(std::string method, std::string path, std::string, std::chrono::milliseconds, Done done,
-           std::string) override {
+  void send(std::string method, std::string path, std::string, std::chrono::milliseconds, Done done,
+            std::string) override {
     asked = method + " " + path;
     done(answer);
   }
