@@ -11,7 +11,7 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
 
-constexpr std::chrono::milliseconds kCountsHold{500};
+constexpr std::chrono::milliseconds kMaxCountsAge{500};
 
 microseconds age(FleetTime then, FleetTime now) {
   return std::max(duration_cast<microseconds>(now - then), microseconds(0));
@@ -26,11 +26,11 @@ AgentTable::Agent* AgentTable::find_or_add(const sync::AgentCaller& caller, std:
     if (agents_.size() >= max_agents_) return nullptr;
     found = agents_.emplace(key, Agent{}).first;
     found->second.scope = scope_of(caller);
-    counted_.reset();
+    counted_at_.reset();
   }
   Agent& agent = found->second;
   agent.token_id = caller.token_id;
-  agent.heard = now;
+  agent.heard_at = now;
   agent.dirty = true;
   return &agent;
 }
@@ -40,8 +40,8 @@ bool AgentTable::report(const sync::AgentCaller& caller, const sluice::sync::Age
   if (agent == nullptr) return false;
   agent->state = state_text(state);
   agent->enforced = state.enforced;
-  agent->reported = now;
-  if (agent->gone != state.leaving) counted_.reset();
+  agent->reported_at = now;
+  if (agent->gone != state.leaving) counted_at_.reset();
   agent->gone = state.leaving;
   return true;
 }
@@ -52,7 +52,7 @@ bool AgentTable::watch_began(const sync::AgentCaller& caller, std::string_view a
   if (agent == nullptr) return false;
   ++agent->watches;
   agent->watch = WatchState::open;
-  agent->held = held ? held->revision : -1;
+  agent->held_revision = held ? held->revision : -1;
   agent->held_at = now;
   agent->gone = false;
   return true;
@@ -79,7 +79,7 @@ void AgentTable::end_watches() {
 std::vector<AgentRow> AgentTable::take_changed(FleetTime now) {
   std::vector<AgentRow> rows;
   for (auto& [key, agent] : agents_) {
-    const bool refresh = agent.watch == WatchState::open && now - agent.watch_stored >= kRefreshWatch;
+    const bool refresh = agent.watch == WatchState::open && now - agent.watch_stored >= kConfirmWatchEvery;
     if (!agent.dirty && !refresh) continue;
     agent.dirty = false;
     if (agent.watch == WatchState::open) agent.watch_stored = now;
@@ -89,12 +89,12 @@ std::vector<AgentRow> AgentTable::take_changed(FleetTime now) {
                                                .state = agent.state,
                                                .enforced = agent.enforced,
                                                .reported_ago = {},
-                                               .heard_ago = age(agent.heard, now),
+                                               .heard_ago = age(agent.heard_at, now),
                                                .watch = agent.watch,
-                                               .held = agent.held,
+                                               .held_revision = agent.held_revision,
                                                .held_ago = age(agent.held_at, now),
                                                .gone = agent.gone});
-    if (agent.reported) row.reported_ago = age(*agent.reported, now);
+    if (agent.reported_at) row.reported_ago = age(*agent.reported_at, now);
   }
   return rows;
 }
@@ -105,55 +105,55 @@ void AgentTable::put_back(const std::vector<AgentRow>& rows) {
   }
 }
 
-void AgentTable::merge_stored(const std::vector<StoredAgent>& agents, TenantsOf tenants_of, FleetTime now) {
-  others_.clear();
-  tenants_of_ = std::move(tenants_of);
-  for (const StoredAgent& seen : agents) {
-    const FleetTime heard = now - duration_cast<FleetTime::duration>(seen.heard_ago);
-    if (!seen.gone) {
-      others_.emplace(seen.key, StoredElsewhere{.scope = seen.scope, .heard = heard});
+void AgentTable::replace_stored(const std::vector<StoredAgent>& agents, TenantsByOrganization tenants, FleetTime now) {
+  stored_.clear();
+  tenants_by_organization_ = std::move(tenants);
+  for (const StoredAgent& stored : agents) {
+    const FleetTime heard_at = now - duration_cast<FleetTime::duration>(stored.heard_ago);
+    if (!stored.gone) {
+      stored_.emplace(stored.key, LastHeard{.scope = stored.scope, .heard_at = heard_at});
       continue;
     }
     // The agent has left. Another server has stored that, or this server itself.
-    const auto own = agents_.find(seen.key);
-    if (own != agents_.end() && !own->second.dirty && (own->second.gone || own->second.heard <= heard)) {
+    const auto own = agents_.find(stored.key);
+    if (own != agents_.end() && !own->second.dirty && (own->second.gone || own->second.heard_at <= heard_at)) {
       agents_.erase(own);
     }
   }
   forget(now);
-  counted_.reset();
+  counted_at_.reset();
 }
 
 void AgentTable::forget(FleetTime now) {
   std::erase_if(agents_, [now](const auto& item) {
-    return item.second.watches == 0 && !item.second.dirty && now - item.second.heard > kRememberedFor;
+    return item.second.watches == 0 && !item.second.dirty && now - item.second.heard_at > kRememberedFor;
   });
 }
 
 const AgentTable::Counts& AgentTable::counts(FleetTime now) {
-  if (counted_ && now - *counted_ < kCountsHold) return counts_;
+  if (counted_at_ && now - *counted_at_ < kMaxCountsAge) return counts_;
   counts_ = Counts{};
-  const auto add = [&](const AgentScope& scope, FleetTime heard) {
-    if (now - heard <= kLiveFor) {
+  const auto add = [&](const AgentScope& scope, FleetTime heard_at) {
+    if (now - heard_at <= kLiveFor) {
       counts_.live.add(scope);
-    } else if (now - heard <= kRememberedFor) {
+    } else if (now - heard_at <= kRememberedFor) {
       ++counts_.missing;
     }
   };
   for (const auto& [key, agent] : agents_) {
     if (agent.gone) continue;
-    const auto other = others_.find(key);
-    add(agent.scope, other == others_.end() ? agent.heard : std::max(agent.heard, other->second.heard));
+    const auto stored = stored_.find(key);
+    add(agent.scope, stored == stored_.end() ? agent.heard_at : std::max(agent.heard_at, stored->second.heard_at));
   }
-  for (const auto& [key, other] : others_) {
-    if (!agents_.contains(key)) add(other.scope, other.heard);
+  for (const auto& [key, stored] : stored_) {
+    if (!agents_.contains(key)) add(stored.scope, stored.heard_at);
   }
-  counted_ = now;
+  counted_at_ = now;
   return counts_;
 }
 
 sluice::sync::LiveAgents AgentTable::live_agents(const sync::AgentCaller& caller, FleetTime now) {
-  return counts(now).live.of(scope_of(caller), tenants_of_);
+  return counts(now).live.visible_to(scope_of(caller), tenants_by_organization_);
 }
 
 }  // namespace sluice::server::fleet

@@ -22,7 +22,7 @@ namespace sluice::server::fleet {
 // An agent was last heard from when it sent a report or opened a watch.
 inline constexpr std::chrono::seconds kLiveFor{15};        // an agent is missing this long after it was last heard from
 inline constexpr std::chrono::minutes kRememberedFor{10};  // an agent is forgotten this long after that
-inline constexpr std::chrono::seconds kRefreshWatch{5};    // how often open watches are confirmed in PostgreSQL
+inline constexpr std::chrono::seconds kConfirmWatchEvery{5};  // how often open watches are confirmed in PostgreSQL
 
 using FleetTime = std::chrono::steady_clock::time_point;
 
@@ -40,7 +40,7 @@ struct AgentRow {
   std::chrono::microseconds heard_ago{0};
   WatchState watch = WatchState::unknown;
   // The agent's revision when it last opened a watch here. −1: it had none. nullopt: it opened no watch here.
-  std::optional<std::int64_t> held;
+  std::optional<std::int64_t> held_revision;
   std::chrono::microseconds held_ago{0};
   bool gone = false;  // its last report said that it is leaving
 };
@@ -73,7 +73,7 @@ class AgentTable {
 
   // Replaces the list of stored agents. `agents`: those that all servers have stored. Forgets agents that were not
   // heard from for kRememberedFor.
-  void merge_stored(const std::vector<StoredAgent>& agents, TenantsOf tenants_of, FleetTime now);
+  void replace_stored(const std::vector<StoredAgent>& agents, TenantsByOrganization tenants, FleetTime now);
 
   struct Counts {
     LiveCounts live;
@@ -89,19 +89,19 @@ class AgentTable {
     std::string token_id;
     std::string state;
     std::optional<sluice::sync::Position> enforced;
-    std::optional<FleetTime> reported;
-    FleetTime heard;
+    std::optional<FleetTime> reported_at;
+    FleetTime heard_at;
     std::size_t watches = 0;  // open ones
     WatchState watch = WatchState::unknown;
     FleetTime watch_stored;
-    std::optional<std::int64_t> held;
+    std::optional<std::int64_t> held_revision;
     FleetTime held_at;
     bool gone = false;
     bool dirty = true;  // must be stored
   };
-  struct StoredElsewhere {
+  struct LastHeard {
     AgentScope scope;
-    FleetTime heard;
+    FleetTime heard_at;
   };
 
   // nullptr: the table is full.
@@ -110,10 +110,10 @@ class AgentTable {
 
   std::size_t max_agents_;
   std::map<AgentKey, Agent> agents_;
-  std::map<AgentKey, StoredElsewhere> others_;  // stored by any server, including this one
-  TenantsOf tenants_of_;
+  std::map<AgentKey, LastHeard> stored_;  // stored by any server, including this one
+  TenantsByOrganization tenants_by_organization_;
   Counts counts_;
-  std::optional<FleetTime> counted_;
+  std::optional<FleetTime> counted_at_;
 };
 
 }  // namespace sluice::server::fleet

@@ -64,19 +64,19 @@ std::int64_t Fleet::report(const sync::AgentCaller& caller, std::string_view /*s
                            sluice::sync::ReportDocument report) {
   const FleetTime now = options_.now();
   const std::lock_guard lock(mutex_);
-  if (!agents_.report(caller, report.agent, now)) ++statistics_.unknown;
-  const auto taken = usage_.add(caller, report.agent.agent_id, report.agent.boot_id, std::move(report.reports), now);
-  statistics_.replayed += taken.replayed;
-  statistics_.dropped += taken.over_bounds;
+  if (!agents_.report(caller, report.agent, now)) ++statistics_.unlisted;
+  const auto added = usage_.add(caller, report.agent.agent_id, report.agent.boot_id, std::move(report.reports), now);
+  statistics_.replayed += added.replayed;
+  statistics_.dropped += added.over_limit;
   statistics_.waiting_rows = static_cast<std::int64_t>(usage_.rows());
-  if (usage_.crowded()) changed_.notify_all();
-  return taken.stored;
+  if (usage_.over_half_full()) changed_.notify_all();
+  return added.stored;
 }
 
 void Fleet::watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
                         const std::optional<sluice::sync::Position>& held) {
   const std::lock_guard lock(mutex_);
-  if (!agents_.watch_began(caller, agent_id, held, options_.now())) ++statistics_.unknown;
+  if (!agents_.watch_began(caller, agent_id, held, options_.now())) ++statistics_.unlisted;
 }
 
 void Fleet::watch_ended(const sync::AgentCaller& caller, std::string_view agent_id) {
@@ -113,10 +113,10 @@ bool Fleet::wait() {
   std::unique_lock lock(mutex_);
   const Time next = std::min({next_state_, next_read_, next_batch_});
   // A full queue starts a batch early, but not while PostgreSQL is away.
-  changed_.wait_until(lock, next, [this] { return stopping_ || (usage_.crowded() && !failing_); });
+  changed_.wait_until(lock, next, [this] { return stopping_ || (usage_.over_half_full() && !failing_); });
   update_counts();
   usage_.forget(options_.now());
-  if (usage_.crowded() && !failing_) next_batch_ = steady_clock::now();
+  if (usage_.over_half_full() && !failing_) next_batch_ = steady_clock::now();
   return !stopping_;
 }
 
@@ -126,12 +126,12 @@ void Fleet::run_once(bool last) {
   try {
     if (!connection_ || !connection_->is_open()) connection_ = postgres::connect(database_);
     if (last || now >= next_state_) store_state(*connection_);
-    if (!last && now >= next_read_) read_others(*connection_);
+    if (!last && now >= next_read_) read_fleet(*connection_);
     if (last || now >= next_batch_) store_batch(*connection_);
     if (failing_) log_.info("fleet_stored", "Agents' reports are stored again.");
     failing_ = false;
   } catch (const std::exception& error) {
-    failed(error);
+    on_failure(error);
   }
   // After a failure everything that was due is retried in the next run, 1 s from now.
   const auto step = [now](Time& next, std::chrono::milliseconds every) {
@@ -147,7 +147,7 @@ void Fleet::run_once(bool last) {
   step(next_batch_, options_.batch_every);
 }
 
-void Fleet::failed(const std::exception& error) {
+void Fleet::on_failure(const std::exception& error) {
   ++statistics_.failures;
   if (!failing_) {
     log_.warn("fleet_failed", "Agents' reports could not be stored; the server retries every second.",
@@ -177,28 +177,28 @@ void Fleet::store_state(pqxx::connection& connection) {
   }
 }
 
-void Fleet::read_others(pqxx::connection& connection) {
+void Fleet::read_fleet(pqxx::connection& connection) {
   std::vector<std::string> organizations;
   {
     const std::lock_guard lock(mutex_);
-    organizations = agents_.counts(options_.now()).live.organizations_to_know();
+    organizations = agents_.counts(options_.now()).live.organizations_to_list();
   }
   postgres::Transaction tx(connection);
   tx.enter(everything());
   ++statistics_.statements;
   const std::vector<StoredAgent> stored = read_agents(tx);
-  TenantsOf tenants;
+  TenantsByOrganization tenants;
   if (!organizations.empty()) {
     ++statistics_.statements;
     tenants = read_tenants(tx, organizations);
   }
   const std::lock_guard lock(mutex_);
-  agents_.merge_stored(stored, std::move(tenants), options_.now());
+  agents_.replace_stored(stored, std::move(tenants), options_.now());
   update_counts();
 }
 
 void Fleet::store_batch(pqxx::connection& connection) {
-  std::vector<TakenReports> taken;
+  std::vector<BootReports> taken;
   {
     const std::lock_guard lock(mutex_);
     taken = usage_.take();
@@ -219,10 +219,10 @@ void Fleet::store_batch(pqxx::connection& connection) {
   }
   ++statistics_.batches;
   statistics_.stored += batch.stored;
-  statistics_.replayed += batch.skipped;
-  statistics_.refused += batch.refused;
+  statistics_.replayed += batch.replayed;
+  statistics_.out_of_scope += batch.out_of_scope;
   const std::lock_guard lock(mutex_);
-  usage_.settled(batch.marks);
+  usage_.confirm_stored(batch.marks);
   statistics_.waiting_rows = static_cast<std::int64_t>(usage_.rows());
 }
 

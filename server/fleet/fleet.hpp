@@ -58,17 +58,17 @@ class Fleet final : public sync::FleetPort {
   std::size_t live() const override;
 
   struct Statistics {
-    std::atomic<std::int64_t> live{0};          // agents
-    std::atomic<std::int64_t> missing{0};       // agents
-    std::atomic<std::uint64_t> replayed{0};     // reports that were accepted or stored before
-    std::atomic<std::uint64_t> dropped{0};      // reports not accepted; agents send them again
-    std::atomic<std::uint64_t> stored{0};       // reports
-    std::atomic<std::uint64_t> refused{0};      // decisions for tenants outside the token's scope
-    std::atomic<std::uint64_t> unknown{0};      // reports and watches of agents that found the table full
-    std::atomic<std::uint64_t> batches{0};      // of usage
-    std::atomic<std::uint64_t> statements{0};   // sent to PostgreSQL
-    std::atomic<std::uint64_t> failures{0};     // transactions that failed
-    std::atomic<std::int64_t> waiting_rows{0};  // of usage
+    std::atomic<std::int64_t> live{0};           // agents
+    std::atomic<std::int64_t> missing{0};        // agents
+    std::atomic<std::uint64_t> replayed{0};      // reports that were accepted or stored before
+    std::atomic<std::uint64_t> dropped{0};       // reports not accepted; agents send them again
+    std::atomic<std::uint64_t> stored{0};        // reports
+    std::atomic<std::uint64_t> out_of_scope{0};  // decisions for tenants outside the token's scope
+    std::atomic<std::uint64_t> unlisted{0};      // reports and watches of agents that found the table full
+    std::atomic<std::uint64_t> batches{0};       // of usage
+    std::atomic<std::uint64_t> statements{0};    // sent to PostgreSQL
+    std::atomic<std::uint64_t> failures{0};      // transactions that failed
+    std::atomic<std::int64_t> waiting_rows{0};   // of usage
   };
   const Statistics& statistics() const { return statistics_; }
 
@@ -80,10 +80,10 @@ class Fleet final : public sync::FleetPort {
   bool wait();  // until something is due; returns false when stopping
   void run_once(bool last);
   void store_state(pqxx::connection& connection);
-  void read_others(pqxx::connection& connection);
+  void read_fleet(pqxx::connection& connection);
   void store_batch(pqxx::connection& connection);
   void update_counts();
-  void failed(const std::exception& error);
+  void on_failure(const std::exception& error);
 
   const postgres::DatabaseOptions database_;
   const Options options_;

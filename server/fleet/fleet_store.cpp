@@ -133,10 +133,10 @@ void add_usage(postgres::Transaction& tx, std::string_view table, std::string_vi
           columns.array(3), columns.array(4), columns.array(5));
 }
 
-Columns boots_of(std::span<const TakenReports> taken) {
+Columns boots_of(std::span<const BootReports> taken) {
   Columns columns(3);
-  for (const TakenReports& each : taken) {
-    columns.text(0, each.from.agent.scope).text(1, each.from.agent.agent_id).text(2, each.from.boot_id);
+  for (const BootReports& each : taken) {
+    columns.text(0, each.boot.agent.scope).text(1, each.boot.agent.agent_id).text(2, each.boot.boot_id);
   }
   return columns;
 }
@@ -158,7 +158,7 @@ void store_agents(postgres::Transaction& tx, const std::vector<AgentRow>& rows, 
         .number(9, row.heard_ago.count())
         .text(10, std::string(watch_text(row.watch)))
         .text(11, row.gone ? "true" : "false")
-        .text(12, row.held ? std::to_string(*row.held) : "")
+        .text(12, row.held_revision ? std::to_string(*row.held_revision) : "")
         .number(13, row.held_ago.count());
   }
   tx.exec(kStoreAgents, columns.array(0), columns.array(1), columns.array(2), columns.array(3), columns.array(4),
@@ -183,26 +183,26 @@ std::vector<StoredAgent> read_agents(postgres::Transaction& tx) {
   return agents;
 }
 
-TenantsOf read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations) {
-  TenantsOf tenants;
+TenantsByOrganization read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations) {
+  TenantsByOrganization tenants;
   const pqxx::result rows = tx.exec("SELECT organization_id, id FROM tenants WHERE organization_id = ANY ($1::text[])",
                                     postgres::text_array(organizations));
   for (const auto& row : rows) tenants[row[0].c_str()].emplace_back(row[1].c_str());
   return tenants;
 }
 
-UsageBatch store_usage(postgres::Transaction& tx, std::span<const TakenReports> taken, WallTime now) {
+UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> taken, WallTime now) {
   const Columns boots = boots_of(taken);
   std::vector<std::int64_t> marks;
   for (const auto& row : tx.exec(kLockMarks, boots.array(0), boots.array(1), boots.array(2))) {
     marks.push_back(row[0].as<std::int64_t>());
   }
-  OrganizationOf organization_of;
+  OrganizationByTenant organization_by_tenant;
   for (const auto& row : tx.exec("SELECT id, organization_id FROM tenants WHERE id = ANY ($1::text[])",
                                  postgres::text_array(tenants_in(taken)))) {
-    organization_of.emplace(row[0].c_str(), row[1].c_str());
+    organization_by_tenant.emplace(row[0].c_str(), row[1].c_str());
   }
-  UsageBatch batch = aggregate(taken, marks, organization_of, now);
+  UsageBatch batch = aggregate(taken, marks, organization_by_tenant, now);
   add_usage(tx, "usage", "minute", "outcome", batch.minutes);
   add_usage(tx, "usage_subjects", "hour", "subject", batch.hours);
   Columns numbers(1);

@@ -23,12 +23,12 @@ void store_agents(postgres::Transaction& tx, const std::vector<AgentRow>& rows, 
 std::vector<StoredAgent> read_agents(postgres::Transaction& tx);
 
 // One statement. Returns the tenants of these organizations.
-TenantsOf read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations);
+TenantsByOrganization read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations);
 
 // Counts the reports above their boot's mark and moves the marks, so that each report counts once. At most
 // kUsageStatements statements. REQUIRES: `taken` is not empty and sorted by boot.
 inline constexpr int kUsageStatements = 5;
-UsageBatch store_usage(postgres::Transaction& tx, std::span<const TakenReports> taken, WallTime now);
+UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> taken, WallTime now);
 
 // Removes usage older than `retention`, agents that were not heard from for kRememberedFor, and marks older than 7
 // days.

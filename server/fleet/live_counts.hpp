@@ -15,26 +15,26 @@
 
 namespace sluice::server::fleet {
 
-// Tenants by organization, for the organizations of organizations_to_know().
-using TenantsOf = std::map<std::string, std::vector<std::string>, std::less<>>;
+// Tenants by organization, for the organizations of organizations_to_list().
+using TenantsByOrganization = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 class LiveCounts {
  public:
   void add(const AgentScope& agent);
 
   // Returns the number of agents by tenant. "*" stands for every tenant of the caller's scope that is not listed. If
-  // the caller is of the platform, the tenants of an organization with agents of its own are listed from `tenants_of`;
+  // the caller is of the platform, the tenants of an organization with agents of its own are listed from `tenants`;
   // tenants missing there get the number of "*".
-  sluice::sync::LiveAgents of(const AgentScope& caller, const TenantsOf& tenants_of) const;
+  sluice::sync::LiveAgents visible_to(const AgentScope& caller, const TenantsByOrganization& tenants) const;
 
-  // The organizations that `tenants_of` must contain for callers of the platform.
-  std::vector<std::string> organizations_to_know() const;
+  // The organizations that `tenants` must contain for callers of the platform.
+  std::vector<std::string> organizations_to_list() const;
 
   std::size_t total() const { return total_; }
 
  private:
   struct Organization {
-    std::int64_t whole = 0;                                   // agents for all its tenants
+    std::int64_t all_tenants = 0;                             // agents for all its tenants
     std::map<std::string, std::int64_t, std::less<>> listed;  // agents for listed tenants, by tenant
   };
 

@@ -27,10 +27,10 @@ const telemetry::MetricTable<Fleet::Statistics>& metrics() {
       {"sluice_fleet_out_of_scope_decisions_total", kCounter,
        "Reported decisions that the server did not store, because their tenant is outside the scope of the agent's "
        "token.",
-       &Counted::refused},
+       &Counted::out_of_scope},
       {"sluice_fleet_unlisted_agents_total", kCounter,
        "Reports and watches of agents that the server could not add to its list of agents, because the list was full.",
-       &Counted::unknown},
+       &Counted::unlisted},
       {"sluice_fleet_batches_total", kCounter, "Transactions that stored usage in PostgreSQL.", &Counted::batches},
       {"sluice_fleet_statements_total", kCounter, "SQL statements that stored or read the fleet.",
        &Counted::statements},

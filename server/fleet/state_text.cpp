@@ -10,16 +10,18 @@
 namespace sluice::server::fleet {
 namespace {
 
-// Cuts a text to kMaxKeptText bytes, between two characters. The parser of reports allows more, but the server stores
+// Cuts a text to kMaxStoredText bytes, between two characters. The parser of reports allows more, but the server stores
 // thousands of agents.
-std::string kept(std::string_view text) { return json::string_literal(storable(utf8_prefix(text, kMaxKeptText))); }
+std::string shortened(std::string_view text) {
+  return json::string_literal(without_nul(utf8_prefix(text, kMaxStoredText)));
+}
 
 }  // namespace
 
-std::string storable(std::string_view text) {
-  std::string made(text);
-  std::ranges::replace(made, '\0', ' ');
-  return made;
+std::string without_nul(std::string_view text) {
+  std::string copy(text);
+  std::ranges::replace(copy, '\0', ' ');
+  return copy;
 }
 
 std::string state_text(const sluice::sync::AgentState& state) {
@@ -28,13 +30,13 @@ std::string state_text(const sluice::sync::AgentState& state) {
                   json::string_literal(state.boot_id), json::string_literal(state.version));
   for (const std::string& reason : state.degraded) {
     if (!text.ends_with('[')) text += ',';
-    text += kept(reason);
+    text += shortened(reason);
   }
   text += "],\"refusal\":";
   if (!state.refusal) return text += "null}";
   const sluice::sync::SnapshotRefusal& refusal = *state.refusal;
   return text += fmt::format(R"({{"revision":{},"chain":"{}","code":{},"text":{}}}}})", refusal.refused.revision,
-                             refusal.refused.chain, json::string_literal(refusal.code), kept(refusal.text));
+                             refusal.refused.chain, json::string_literal(refusal.code), shortened(refusal.text));
 }
 
 }  // namespace sluice::server::fleet

@@ -10,12 +10,12 @@
 
 namespace sluice::server::fleet {
 
-inline constexpr std::size_t kMaxKeptText = 256;  // bytes stored of a reason or of a refusal's text
+inline constexpr std::size_t kMaxStoredText = 256;  // bytes stored of a reason or of a refusal's text
 
 // {"pod","boot_id","version","degraded":[…],"refusal":{"revision","chain","code","text"}|null}
 std::string state_text(const sluice::sync::AgentState& state);
 
 // Replaces the character NUL, which PostgreSQL cannot store, by a space.
-std::string storable(std::string_view text);
+std::string without_nul(std::string_view text);
 
 }  // namespace sluice::server::fleet

@@ -28,20 +28,21 @@ std::vector<UsageRow> rows_of(const Sums& sums) {
 
 class Aggregation {
  public:
-  Aggregation(const OrganizationOf& organization_of, WallTime now) : organization_of_(organization_of), now_(now) {}
+  Aggregation(const OrganizationByTenant& organization_by_tenant, WallTime now)
+      : organization_by_tenant_(organization_by_tenant), now_(now) {}
 
-  void add(const TakenReports& taken, std::int64_t mark) {
+  void add(const BootReports& taken, std::int64_t mark) {
     std::int64_t number = mark;
     for (const sluice::sync::UsageReport& report : taken.reports) {
       if (report.number <= mark) {
-        ++batch_.skipped;
+        ++batch_.replayed;
         continue;
       }
       add(taken.scope, report);
       ++batch_.stored;
       number = report.number;
     }
-    batch_.marks.push_back({.from = taken.from, .number = number});
+    batch_.marks.push_back({.boot = taken.boot, .number = number});
   }
 
   UsageBatch finish() {
@@ -62,14 +63,14 @@ class Aggregation {
     }
     for (const sluice::sync::ThrottledSubject& subject : report.subjects) {
       add(hours_, scope,
-          {seconds(hour), subject.tenant_id, subject.policy_id, storable(subject.subject), {}, subject.count});
+          {seconds(hour), subject.tenant_id, subject.policy_id, without_nul(subject.subject), {}, subject.count});
     }
   }
 
   void add(Sums& sums, const AgentScope& scope, UsageRow row) {
-    const auto organization = organization_in(scope, row.tenant_id);
+    const auto organization = find_organization(scope, row.tenant_id);
     if (!organization) {
-      batch_.refused += static_cast<std::uint64_t>(row.count);
+      batch_.out_of_scope += static_cast<std::uint64_t>(row.count);
       return;
     }
     std::int64_t& sum =
@@ -78,16 +79,16 @@ class Aggregation {
   }
 
   // Returns the tenant's organization, or nullopt if an agent of this scope must not report for this tenant.
-  std::optional<std::string> organization_in(const AgentScope& scope, const std::string& tenant) const {
-    const auto found = organization_of_.find(tenant);
-    const std::string organization = found == organization_of_.end() ? "" : found->second;
+  std::optional<std::string> find_organization(const AgentScope& scope, const std::string& tenant) const {
+    const auto found = organization_by_tenant_.find(tenant);
+    const std::string organization = found == organization_by_tenant_.end() ? "" : found->second;
     if (scope.organization_id.empty()) return organization;
     const bool own = organization == scope.organization_id &&
                      (scope.tenant_ids.empty() || std::ranges::binary_search(scope.tenant_ids, tenant));
     return own ? std::optional(organization) : std::nullopt;
   }
 
-  const OrganizationOf& organization_of_;
+  const OrganizationByTenant& organization_by_tenant_;
   WallTime now_;
   Sums minutes_;
   Sums hours_;
@@ -96,16 +97,16 @@ class Aggregation {
 
 }  // namespace
 
-UsageBatch aggregate(std::span<const TakenReports> taken, std::span<const std::int64_t> marks,
-                     const OrganizationOf& organization_of, WallTime now) {
-  Aggregation aggregation(organization_of, now);
+UsageBatch aggregate(std::span<const BootReports> taken, std::span<const std::int64_t> marks,
+                     const OrganizationByTenant& organization_by_tenant, WallTime now) {
+  Aggregation aggregation(organization_by_tenant, now);
   for (std::size_t i = 0; i < taken.size(); ++i) aggregation.add(taken[i], marks[i]);
   return aggregation.finish();
 }
 
-std::vector<std::string> tenants_in(std::span<const TakenReports> taken) {
+std::vector<std::string> tenants_in(std::span<const BootReports> taken) {
   std::set<std::string> tenants;
-  for (const TakenReports& each : taken) {
+  for (const BootReports& each : taken) {
     for (const sluice::sync::UsageReport& report : each.reports) {
       for (const auto& count : report.counts) tenants.insert(count.tenant_id);
       for (const auto& subject : report.subjects) tenants.insert(subject.tenant_id);

@@ -28,23 +28,24 @@ struct UsageRow {
   bool operator==(const UsageRow&) const = default;
 };
 
-using OrganizationOf = std::map<std::string, std::string, std::less<>>;  // by tenant
+using OrganizationByTenant = std::map<std::string, std::string, std::less<>>;  // by tenant
 
 struct UsageBatch {
   std::vector<UsageRow> minutes;  // sorted, one row per key
   std::vector<UsageRow> hours;
-  std::vector<Mark> marks;    // taken[i] has marks[i]
-  std::uint64_t stored = 0;   // reports
-  std::uint64_t skipped = 0;  // reports at or below their mark; a server counted them before
-  std::uint64_t refused = 0;  // decisions and subjects of tenants outside the scope of the agent's token
+  std::vector<Mark> marks;         // taken[i] has marks[i]
+  std::uint64_t stored = 0;        // reports
+  std::uint64_t replayed = 0;      // reports at or below their mark; a server counted them before
+  std::uint64_t out_of_scope = 0;  // decisions and subjects of tenants outside the scope of the agent's token
 };
 
-// `marks[i]`: the number of the last stored report of the boot taken[i].from. A tenant that is missing in
-// `organization_of` was deleted; only agents of the platform may still report it. Times after `now` count as `now`.
-UsageBatch aggregate(std::span<const TakenReports> taken, std::span<const std::int64_t> marks,
-                     const OrganizationOf& organization_of, WallTime now);
+// `marks[i]`: the number of the last stored report of the boot taken[i].boot. A tenant that is missing in
+// `organization_by_tenant` was deleted; only agents of the platform may still report it. Times after `now` count as
+// `now`.
+UsageBatch aggregate(std::span<const BootReports> taken, std::span<const std::int64_t> marks,
+                     const OrganizationByTenant& organization_by_tenant, WallTime now);
 
 // The tenants that the reports name, sorted, without duplicates.
-std::vector<std::string> tenants_in(std::span<const TakenReports> taken);
+std::vector<std::string> tenants_in(std::span<const BootReports> taken);
 
 }  // namespace sluice::server::fleet

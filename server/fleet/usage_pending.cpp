@@ -19,69 +19,69 @@ std::size_t rows_of(const std::vector<sluice::sync::UsageReport>& reports) {
 
 }  // namespace
 
-UsagePending::Taken UsagePending::add(const sync::AgentCaller& caller, const std::string& agent_id,
-                                      const std::string& boot_id, std::vector<sluice::sync::UsageReport> reports,
-                                      FleetTime now) {
-  Taken taken;
+UsagePending::AddResult UsagePending::add(const sync::AgentCaller& caller, const std::string& agent_id,
+                                          const std::string& boot_id, std::vector<sluice::sync::UsageReport> reports,
+                                          FleetTime now) {
+  AddResult result;
   const AgentBoot key{.agent = key_of(caller, agent_id), .boot_id = boot_id};
   auto found = boots_.find(key);
   if (found == boots_.end()) {
-    if (reports.empty()) return taken;
+    if (reports.empty()) return result;
     if (boots_.size() >= kMaxBoots) {
-      taken.over_bounds = reports.size();
-      return taken;
+      result.over_limit = reports.size();
+      return result;
     }
     found = boots_.emplace(key, Boot{}).first;
     found->second.scope = scope_of(caller);
   }
   Boot& boot = found->second;
-  boot.heard = now;
+  boot.heard_at = now;
   for (sluice::sync::UsageReport& report : reports) {
-    if (report.number <= boot.taken) {
-      ++taken.replayed;
+    if (report.number <= boot.accepted) {
+      ++result.replayed;
       continue;
     }
     const std::size_t rows = rows_of(report);
     // Accept no report after one that was not accepted: the mark would pass it, and it would never be counted.
-    if (taken.over_bounds > 0 || rows_ + rows > max_rows_) {
-      ++taken.over_bounds;
+    if (result.over_limit > 0 || rows_ + rows > max_rows_) {
+      ++result.over_limit;
       continue;
     }
-    boot.taken = report.number;
+    boot.accepted = report.number;
     rows_ += rows;
     waiting_rows_ += rows;
     boot.waiting.push_back(std::move(report));
-    ++taken.fresh;
+    ++result.accepted;
   }
-  taken.stored = boot.stored;
-  return taken;
+  result.stored = boot.stored;
+  return result;
 }
 
-std::vector<TakenReports> UsagePending::take() {
-  std::vector<TakenReports> taken;
+std::vector<BootReports> UsagePending::take() {
+  std::vector<BootReports> taken;
   for (auto& [key, boot] : boots_) {
     if (boot.waiting.empty()) continue;
     boot.storing = true;
-    taken.push_back({.from = key, .scope = boot.scope, .reports = std::exchange(boot.waiting, {})});
+    taken.push_back({.boot = key, .scope = boot.scope, .reports = std::exchange(boot.waiting, {})});
   }
   waiting_rows_ = 0;
   return taken;
 }
 
-void UsagePending::settled(const std::vector<Mark>& marks) {
+void UsagePending::confirm_stored(const std::vector<Mark>& marks) {
   for (const Mark& mark : marks) {
-    const auto boot = boots_.find(mark.from);
+    const auto boot = boots_.find(mark.boot);
     if (boot == boots_.end()) continue;
     boot->second.storing = false;
     boot->second.stored = std::max(boot->second.stored, mark.number);
-    boot->second.taken = std::max(boot->second.taken, mark.number);
+    boot->second.accepted = std::max(boot->second.accepted, mark.number);
   }
   rows_ = waiting_rows_;
 }
 
-void UsagePending::put_back(std::vector<TakenReports> taken) {
-  for (TakenReports& reports : taken) {
-    const auto found = boots_.find(reports.from);
+void UsagePending::put_back(std::vector<BootReports> taken) {
+  for (BootReports& reports : taken) {
+    const auto found = boots_.find(reports.boot);
     if (found == boots_.end()) continue;
     Boot& boot = found->second;
     boot.storing = false;
@@ -94,7 +94,7 @@ void UsagePending::put_back(std::vector<TakenReports> taken) {
 void UsagePending::forget(FleetTime now) {
   std::erase_if(boots_, [now](const auto& item) {
     const Boot& boot = item.second;
-    return boot.waiting.empty() && !boot.storing && now - boot.heard > kRememberedFor;
+    return boot.waiting.empty() && !boot.storing && now - boot.heard_at > kRememberedFor;
   });
 }
 

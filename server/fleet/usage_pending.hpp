@@ -3,7 +3,7 @@
 // accepted.
 //
 // Thread safety: none; one thread at a time. Time is a parameter; no I/O.
-// Invariant: all reports of a boot up to `taken` are stored, waiting, or being stored.
+// Invariant: all reports of a boot up to `accepted` are stored, waiting, or being stored.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@
 namespace sluice::server::fleet {
 
 // Reports of one boot with increasing numbers. They follow all reports that were taken before.
-struct TakenReports {
-  AgentBoot from;
+struct BootReports {
+  AgentBoot boot;
   AgentScope scope;
   std::vector<sluice::sync::UsageReport> reports;
 };
 
 // The number of a boot's last stored report.
 struct Mark {
-  AgentBoot from;
+  AgentBoot boot;
   std::int64_t number = 0;
 };
 
@@ -38,24 +38,24 @@ class UsagePending {
 
   explicit UsagePending(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
 
-  struct Taken {
-    std::int64_t stored = 0;      // the number of the boot's last stored report; the counts below are of reports
-    std::size_t fresh = 0;        // reports accepted now
-    std::size_t replayed = 0;     // accepted before
-    std::size_t over_bounds = 0;  // not accepted
+  struct AddResult {
+    std::int64_t stored = 0;     // the number of the boot's last stored report; the counts below are of reports
+    std::size_t accepted = 0;    // accepted now
+    std::size_t replayed = 0;    // accepted before
+    std::size_t over_limit = 0;  // not accepted, because the queue is full
   };
   // REQUIRES: the reports' numbers increase.
-  Taken add(const sync::AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,
-            std::vector<sluice::sync::UsageReport> reports, FleetTime now);
+  AddResult add(const sync::AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,
+                std::vector<sluice::sync::UsageReport> reports, FleetTime now);
 
-  // Returns all waiting reports, sorted by boot. The caller stores them, then calls settled() or put_back().
-  std::vector<TakenReports> take();
-  void settled(const std::vector<Mark>& marks);
-  void put_back(std::vector<TakenReports> taken);
+  // Returns all waiting reports, sorted by boot. The caller stores them, then calls confirm_stored() or put_back().
+  std::vector<BootReports> take();
+  void confirm_stored(const std::vector<Mark>& marks);
+  void put_back(std::vector<BootReports> taken);
 
   std::size_t rows() const { return rows_; }  // waiting or being stored
   // Whether the queue is more than half full, so that it should be stored now.
-  bool crowded() const { return waiting_rows_ * 2 > max_rows_; }
+  bool over_half_full() const { return waiting_rows_ * 2 > max_rows_; }
 
   // Forgets boots without a report for kRememberedFor and without waiting reports.
   void forget(FleetTime now);
@@ -63,9 +63,9 @@ class UsagePending {
  private:
   struct Boot {
     AgentScope scope;
-    std::int64_t taken = 0;   // number of the last report accepted
-    std::int64_t stored = 0;  // number of the last report stored
-    FleetTime heard;
+    std::int64_t accepted = 0;  // number of the last report accepted
+    std::int64_t stored = 0;    // number of the last report stored
+    FleetTime heard_at;
     std::vector<sluice::sync::UsageReport> waiting;
     bool storing = false;
   };

@@ -177,7 +177,7 @@ TEST_CASE_FIXTURE(FleetRig, "an agent cannot count for a tenant that its token d
   theirs.subjects = {{"shop", "orders", "sha256:aa", 2}, {"bank", "orders", "sha256:bb", 3}};
   CHECK(stored_up_to(*fleet, shop, document("agent", {theirs}), 1));
   CHECK(counted() == 5);
-  CHECK(fleet->statistics().refused == 553);
+  CHECK(fleet->statistics().out_of_scope == 553);
   CHECK(execute("SELECT subject, count FROM usage_subjects") == execute("SELECT 'sha256:aa', 2"));
 }
 

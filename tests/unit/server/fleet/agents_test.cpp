@@ -49,7 +49,7 @@ TEST_CASE_FIXTURE(World, "an agent serves the tenants its token reaches, and eac
   CHECK(table.live_agents(kBoth, now) == sluice::sync::LiveAgents{{"bank", 4}, {"shop", 5}});
   // Until the organization's tenants are known, those that no agent lists count as if they had the platform's only.
   CHECK(table.live_agents(kPlatform, now) == sluice::sync::LiveAgents{{"*", 1}, {"bank", 4}, {"shop", 5}});
-  table.merge_stored({}, {{"acme", {"shop", "bank", "kiosk"}}}, now);
+  table.replace_stored({}, {{"acme", {"shop", "bank", "kiosk"}}}, now);
   CHECK(table.live_agents(kPlatform, now) ==
         sluice::sync::LiveAgents{{"*", 1}, {"bank", 4}, {"kiosk", 3}, {"shop", 5}});
   const server::sync::AgentCaller stranger{.token_id = "t9", .organization_id = "other", .tenant_ids = {}};
@@ -86,8 +86,8 @@ TEST_CASE_FIXTURE(World, "agents of other replicas count, each once, and those t
   const auto seen = [](std::string id, std::chrono::seconds ago, bool gone) {
     return fleet::StoredAgent{.key = fleet::key_of(kPlatform, id), .scope = {}, .heard_ago = ago, .gone = gone};
   };
-  table.merge_stored({seen("p", 1s, false), seen("r", 14s, false), seen("old", 16s, false), seen("q", 1s, true)}, {},
-                     now);
+  table.replace_stored({seen("p", 1s, false), seen("r", 14s, false), seen("old", 16s, false), seen("q", 1s, true)}, {},
+                       now);
   CHECK(live() == 2);
   CHECK(table.counts(now).missing == 1);
   now += 5s;
@@ -101,12 +101,12 @@ TEST_CASE_FIXTURE(World, "an agent whose news is not stored yet is kept, though 
   now += 1s;
   hear(kPlatform, "p");  // a new run of it, which PostgreSQL does not know yet
   const fleet::StoredAgent gone{.key = fleet::key_of(kPlatform, "p"), .scope = {}, .heard_ago = 0s, .gone = true};
-  table.merge_stored({gone}, {}, now);
+  table.replace_stored({gone}, {}, now);
   CHECK(live() == 2);
   const auto rows = table.take_changed(now);
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].key.agent_id == "p");
-  table.merge_stored({gone}, {}, now);  // stored, and heard of no later than the other replica did
+  table.replace_stored({gone}, {}, now);  // stored, and heard of no later than the other replica did
   CHECK(live() == 1);
 }
 
@@ -114,7 +114,7 @@ TEST_CASE_FIXTURE(World, "an agent that came back after it left is kept, whichev
   hear(kPlatform, "p");
   table.take_changed(now);
   // It left two seconds ago, told another replica so, and reports here since.
-  table.merge_stored(
+  table.replace_stored(
       {fleet::StoredAgent{.key = fleet::key_of(kPlatform, "p"), .scope = {}, .heard_ago = 2s, .gone = true}}, {}, now);
   CHECK(live() == 1);
 }
@@ -123,11 +123,11 @@ TEST_CASE_FIXTURE(World, "an agent whose watch is open is not forgotten") {
   REQUIRE(table.watch_began(kPlatform, "p", std::nullopt, now));
   table.take_changed(now);
   now += 11min;
-  table.merge_stored({}, {}, now);
+  table.replace_stored({}, {}, now);
   CHECK(table.take_changed(now).size() == 1);  // the watch is told again
   table.watch_ended(kPlatform, "p");
   table.take_changed(now);
-  table.merge_stored({}, {}, now);
+  table.replace_stored({}, {}, now);
   hear(kPlatform, "p");
   CHECK(table.take_changed(now).at(0).watch == fleet::WatchState::unknown);  // it is a new one here
 }
@@ -135,11 +135,11 @@ TEST_CASE_FIXTURE(World, "an agent whose watch is open is not forgotten") {
 TEST_CASE_FIXTURE(World, "an agent whose news could not be stored for ten minutes is kept until it is") {
   hear(kPlatform, "p");
   now += 11min;
-  table.merge_stored({}, {}, now);
+  table.replace_stored({}, {}, now);
   const auto rows = table.take_changed(now);
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].heard_ago == 11min);
-  table.merge_stored({}, {}, now);
+  table.replace_stored({}, {}, now);
   table.put_back(rows);
   CHECK(table.take_changed(now).empty());  // forgotten
 }
@@ -204,7 +204,7 @@ TEST_CASE("agents of one name in two scopes are two, and under two tokens of one
 
 TEST_CASE("what PostgreSQL cannot store is taken out of an agent's words, and they are cut between characters") {
   sluice::sync::AgentState words = state("x");
-  words.degraded = {std::string("a\0b", 3), std::string(fleet::kMaxKeptText - 1, 'x') + "é"};
+  words.degraded = {std::string("a\0b", 3), std::string(fleet::kMaxStoredText - 1, 'x') + "é"};
   const std::string text = fleet::state_text(words);
   CHECK(text.find("\"a b\"") != std::string::npos);
   CHECK(text.find("x\"]") != std::string::npos);

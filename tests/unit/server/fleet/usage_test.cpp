@@ -14,8 +14,8 @@ const server::sync::AgentCaller kPlatform{.token_id = "t0", .organization_id = "
 const server::sync::AgentCaller kAcme{.token_id = "t1", .organization_id = "acme", .tenant_ids = {}};
 const server::sync::AgentCaller kShop{.token_id = "t2", .organization_id = "acme", .tenant_ids = {"shop"}};
 constexpr fleet::FleetTime kNow{1h};
-constexpr WallTime kNoon{1'900'000'800s};  // a whole minute
-const fleet::OrganizationOf kOrganizations{{"shop", "acme"}, {"bank", "acme"}, {"kiosk", "other"}};
+constexpr WallTime kNoon{1'900'000'800s};  // a all_tenants minute
+const fleet::OrganizationByTenant kOrganizations{{"shop", "acme"}, {"bank", "acme"}, {"kiosk", "other"}};
 
 sluice::sync::UsageReport report(std::int64_t number, std::vector<sluice::sync::UsageCount> counts,
                                  WallTime from = kNoon) {
@@ -24,9 +24,9 @@ sluice::sync::UsageReport report(std::int64_t number, std::vector<sluice::sync::
 
 fleet::UsageBatch batch_of(const server::sync::AgentCaller& caller, std::vector<sluice::sync::UsageReport> reports,
                            std::int64_t mark = 0) {
-  const std::vector<fleet::TakenReports> taken{{.from = {.agent = fleet::key_of(caller, "a"), .boot_id = "b"},
-                                                .scope = fleet::scope_of(caller),
-                                                .reports = std::move(reports)}};
+  const std::vector<fleet::BootReports> taken{{.boot = {.agent = fleet::key_of(caller, "a"), .boot_id = "b"},
+                                               .scope = fleet::scope_of(caller),
+                                               .reports = std::move(reports)}};
   const std::vector<std::int64_t> marks{mark};
   return fleet::aggregate(taken, marks, kOrganizations, kNoon + 1h);
 }
@@ -36,14 +36,14 @@ fleet::UsageBatch batch_of(const server::sync::AgentCaller& caller, std::vector<
 TEST_CASE("a report that comes again is taken once, and told stored only when it is") {
   fleet::UsagePending usage;
   auto taken = usage.add(kShop, "a", "b", {report(1, {}), report(2, {})}, kNow);
-  CHECK(taken.fresh == 2);
+  CHECK(taken.accepted == 2);
   CHECK(taken.stored == 0);
   auto batch = usage.take();
   taken = usage.add(kShop, "a", "b", {report(1, {}), report(2, {}), report(3, {})}, kNow);
   CHECK(taken.replayed == 2);
-  CHECK(taken.fresh == 1);
+  CHECK(taken.accepted == 1);
   CHECK(taken.stored == 0);
-  usage.settled({{.from = batch.at(0).from, .number = 2}});
+  usage.confirm_stored({{.boot = batch.at(0).boot, .number = 2}});
   CHECK(usage.add(kShop, "a", "b", {}, kNow).stored == 2);
   CHECK(usage.add(kShop, "a", "another boot", {}, kNow).stored == 0);
   batch = usage.take();
@@ -61,7 +61,7 @@ TEST_CASE("what could not be stored waits in front of what came since") {
   REQUIRE(batch.size() == 1);
   CHECK(batch[0].reports[0].number == 1);
   CHECK(batch[0].reports[1].number == 2);
-  usage.settled({{.from = batch[0].from, .number = 2}});
+  usage.confirm_stored({{.boot = batch[0].boot, .number = 2}});
   CHECK(usage.rows() == 0);
 }
 
@@ -69,14 +69,14 @@ TEST_CASE("over the bounds nothing is taken, nor anything behind it, until there
   fleet::UsagePending usage(4);
   const std::vector<sluice::sync::UsageCount> two{{"shop", "p", "allowed", 1}, {"shop", "p", "denied", 1}};
   auto taken = usage.add(kShop, "a", "b", {report(1, two), report(2, two), report(3, {})}, kNow);
-  CHECK(taken.fresh == 1);
-  CHECK(taken.over_bounds == 2);
-  CHECK(usage.crowded());
+  CHECK(taken.accepted == 1);
+  CHECK(taken.over_limit == 2);
+  CHECK(usage.over_half_full());
   const auto batch = usage.take();
-  CHECK(usage.add(kShop, "a", "b", {report(1, two), report(2, two)}, kNow).over_bounds == 1);
-  usage.settled({{.from = batch[0].from, .number = 1}});
+  CHECK(usage.add(kShop, "a", "b", {report(1, two), report(2, two)}, kNow).over_limit == 1);
+  usage.confirm_stored({{.boot = batch[0].boot, .number = 1}});
   taken = usage.add(kShop, "a", "b", {report(2, two), report(3, {})}, kNow);
-  CHECK(taken.fresh == 2);
+  CHECK(taken.accepted == 2);
   CHECK(taken.stored == 1);
 }
 
@@ -86,9 +86,9 @@ TEST_CASE("a boot that nobody has heard of for long is forgotten, unless somethi
   usage.forget(kNow + 11min);
   const auto batch = usage.take();
   REQUIRE(batch.size() == 1);
-  usage.settled({{.from = batch[0].from, .number = 1}});
+  usage.confirm_stored({{.boot = batch[0].boot, .number = 1}});
   usage.forget(kNow + 11min);
-  CHECK(usage.add(kShop, "a", "b", {report(1, {})}, kNow).fresh == 1);
+  CHECK(usage.add(kShop, "a", "b", {report(1, {})}, kNow).accepted == 1);
 }
 
 TEST_CASE("reports become one row a minute, tenant, policy and outcome") {
@@ -110,7 +110,7 @@ TEST_CASE("what is at or below the mark is counted already") {
       batch_of(kAcme, {report(4, {{"shop", "p", "allowed", 3}}), report(5, {{"shop", "p", "allowed", 4}})}, 4);
   REQUIRE(batch.minutes.size() == 1);
   CHECK(batch.minutes[0].count == 4);
-  CHECK(batch.skipped == 1);
+  CHECK(batch.replayed == 1);
   CHECK(batch.marks.at(0).number == 5);
   CHECK(batch_of(kAcme, {report(4, {})}, 9).marks.at(0).number == 9);
 }
@@ -120,10 +120,10 @@ TEST_CASE("an agent counts for the tenants its token reaches, and for no other")
                                                   {"bank", "p", "allowed", 2},
                                                   {"kiosk", "p", "allowed", 4},
                                                   {"removed", "p", "allowed", 8}};
-  CHECK(batch_of(kShop, {report(1, all)}).refused == 14);
-  CHECK(batch_of(kAcme, {report(1, all)}).refused == 12);
+  CHECK(batch_of(kShop, {report(1, all)}).out_of_scope == 14);
+  CHECK(batch_of(kAcme, {report(1, all)}).out_of_scope == 12);
   const fleet::UsageBatch platform = batch_of(kPlatform, {report(1, all)});
-  CHECK(platform.refused == 0);
+  CHECK(platform.out_of_scope == 0);
   REQUIRE(platform.minutes.size() == 4);
   CHECK(platform.minutes[2].organization_id.empty());  // of the removed one
 }
@@ -145,5 +145,5 @@ TEST_CASE("throttled subjects are kept by the hour") {
   REQUIRE(batch.hours.size() == 1);
   CHECK(batch.hours[0].count == 5);
   CHECK(batch.hours[0].begin % 3600 == 0);
-  CHECK(batch.refused == 2);
+  CHECK(batch.out_of_scope == 2);
 }
