@@ -25,19 +25,19 @@ class Comparison {
       : tx_(tx), now_us_(now_us), known_(known) {
     for (const store::Change& change : changes) {
       const auto [at, first] = changed_.try_emplace(name_of(change.key.kind, change.key.tenant_id, change.key.id),
-                                                    Both{change.before, change.after, change.organization_id});
+                                                    Documents{change.before, change.after, change.organization_id});
       if (!first) at->second.after = change.after;
     }
   }
 
   std::vector<CounterRef> run() {
-    if (changed_.size() > kMany) find_overridden();
-    for (const auto& [name, both] : changed_) {
+    if (changed_.size() > kManyChanges) find_overridden();
+    for (const auto& [name, documents] : changed_) {
       const auto& [kind, tenant, id] = name;
-      if (!may_matter(kind, tenant, id, both)) continue;
-      if (kind == Kind::override_) compare_override(tenant, id, both);
-      if (kind == Kind::policy) compare_policy(tenant, id, both);
-      if (kind == Kind::plan) compare_plan(tenant, id, both);
+      if (!may_matter(kind, tenant, id, documents)) continue;
+      if (kind == Kind::override_) compare_override(tenant, id, documents);
+      if (kind == Kind::policy) compare_policy(tenant, id, documents);
+      if (kind == Kind::plan) compare_plan(tenant, id, documents);
     }
     std::vector<CounterRef> found;
     for (auto& [key, counter] : found_) found.push_back(std::move(counter));
@@ -46,7 +46,7 @@ class Comparison {
 
  private:
   using Name = std::tuple<Kind, std::string, std::string>;  // kind, tenant, id
-  struct Both {
+  struct Documents {
     std::optional<std::string> before;
     std::optional<std::string> after;
     std::string organization_id;
@@ -59,13 +59,13 @@ class Comparison {
     return changed_.contains(name_of(kind, tenant, id));
   }
 
-  static constexpr std::size_t kMany = 16;
+  static constexpr std::size_t kManyChanges = 16;
 
   // Most of many changes, for example of a bundle, concern no override. One query finds the policies and plans with
   // overrides.
   void find_overridden() {
     std::set<std::string> tenants;
-    for (const auto& [name, both] : changed_) tenants.insert(std::get<1>(name));
+    for (const auto& [name, documents] : changed_) tenants.insert(std::get<1>(name));
     overridden_.emplace();
     for (const auto& row :
          tx_.exec("SELECT DISTINCT o.tenant_id, coalesce(o.policy_id, ''), coalesce(o.plan_id, p.plan_id, '') "
@@ -76,10 +76,10 @@ class Comparison {
       overridden_->insert(name_of(Kind::plan, row[0].c_str(), row[2].c_str()));
     }
   }
-  bool may_matter(Kind kind, const std::string& tenant, const std::string& id, const Both& both) const {
+  bool may_matter(Kind kind, const std::string& tenant, const std::string& id, const Documents& documents) const {
     if (!overridden_ || kind == Kind::override_ || overridden_->contains(name_of(kind, tenant, id))) return true;
     if (kind != Kind::policy) return false;
-    return std::ranges::any_of(std::array{&both.before, &both.after}, [&](const auto* document) {
+    return std::ranges::any_of(std::array{&documents.before, &documents.after}, [&](const auto* document) {
       return *document && overridden_->contains(name_of(Kind::plan, tenant, member_of(**document, "plan_id")));
     });
   }
@@ -108,9 +108,9 @@ class Comparison {
          tx_.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2", tenant, plan)) {
       if (!is_changed(Kind::policy, tenant, row[0].c_str())) rules.add_policy(row[0].c_str(), row[1].c_str());
     }
-    for (const auto& [name, both] : changed_) {
+    for (const auto& [name, documents] : changed_) {
       const auto& [kind, its_tenant, id] = name;
-      const auto& policy = both.of(side);
+      const auto& policy = documents.of(side);
       if (kind != Kind::policy || its_tenant != tenant || !policy || member_of(*policy, "plan_id") != plan) continue;
       rules.add_policy(id, *policy);
     }
@@ -127,9 +127,9 @@ class Comparison {
     return found;
   }
 
-  void compare_override(const std::string& tenant, const std::string& id, const Both& both) {
-    compare(tenant, both.organization_id, [&](RulesBuilder& rules, Side side) {
-      const auto& item = both.of(side);
+  void compare_override(const std::string& tenant, const std::string& id, const Documents& documents) {
+    compare(tenant, documents.organization_id, [&](RulesBuilder& rules, Side side) {
+      const auto& item = documents.of(side);
       if (!item) return;
       const std::string plan = member_of(*item, "plan_id");
       if (plan.empty()) {
@@ -142,9 +142,9 @@ class Comparison {
     });
   }
 
-  void compare_policy(const std::string& tenant, const std::string& id, const Both& both) {
+  void compare_policy(const std::string& tenant, const std::string& id, const Documents& documents) {
     std::vector<std::string> plans;
-    for (const auto* document : {&both.before, &both.after}) {
+    for (const auto* document : {&documents.before, &documents.after}) {
       if (*document) plans.push_back(member_of(**document, "plan_id"));
     }
     const Overrides overrides =
@@ -154,7 +154,7 @@ class Comparison {
                   tenant);
     if (overrides.empty()) return;
     compare(
-        tenant, both.organization_id,
+        tenant, documents.organization_id,
         [&](RulesBuilder& rules, Side side) {
           add_policy(rules, tenant, id, side);
           for (const std::string& plan : plans) add_plan(rules, tenant, plan, side);
@@ -163,14 +163,14 @@ class Comparison {
         id);
   }
 
-  void compare_plan(const std::string& tenant, const std::string& id, const Both& both) {
+  void compare_plan(const std::string& tenant, const std::string& id, const Documents& documents) {
     const Overrides overrides =
         unchanged(tx_.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (plan_id = $2 OR policy_id IN "
                            "(SELECT id FROM policies WHERE tenant_id = $1 AND plan_id = $2))",
                            tenant, id),
                   tenant);
     if (overrides.empty()) return;
-    compare(tenant, both.organization_id, [&](RulesBuilder& rules, Side side) {
+    compare(tenant, documents.organization_id, [&](RulesBuilder& rules, Side side) {
       add_plan(rules, tenant, id, side);
       add_policies_on(rules, tenant, id, side);
       for (const auto& [name, document] : overrides) rules.add_override(name, document);
@@ -181,29 +181,31 @@ class Comparison {
   // "": all. `collect` adds the documents of one side.
   void compare(const std::string& tenant, const std::string& organization,
                const std::function<void(RulesBuilder&, Side)>& collect, const std::string& policy = {}) {
-    struct Held {
+    struct OldOverrides {
       std::vector<limiter::OverrideEntry> entries;
       CounterRef counter;
     };
-    std::map<std::string, Held> before;
-    const auto counted = [&policy](const CounterRef& counter) { return policy.empty() || counter.policy_id == policy; };
+    std::map<std::string, OldOverrides> before;
+    const auto included = [&policy](const CounterRef& counter) {
+      return policy.empty() || counter.policy_id == policy;
+    };
     if (const RulesPtr old = compiled(tenant, organization, collect, Side::before)) {
       for (const policy::KeyOverrides& key : old->overrides()) {
         CounterRef counter = old->ref_of(key);
-        if (counted(counter)) before.emplace(key.counter_key, Held{key.entries, std::move(counter)});
+        if (included(counter)) before.emplace(key.counter_key, OldOverrides{key.entries, std::move(counter)});
       }
     }
     if (const RulesPtr now = compiled(tenant, organization, collect, Side::after)) {
       for (const policy::KeyOverrides& key : now->overrides()) {
         CounterRef counter = now->ref_of(key);
-        if (!counted(counter)) continue;
+        if (!included(counter)) continue;
         const auto known = before.find(key.counter_key);
         const bool same = known != before.end() && known->second.entries == key.entries;
         if (known != before.end()) before.erase(known);
         if (!same) found_.insert_or_assign(key.counter_key, std::move(counter));
       }
     }
-    for (auto& [key, left] : before) found_.try_emplace(key, std::move(left.counter));
+    for (auto& [key, removed] : before) found_.try_emplace(key, std::move(removed.counter));
   }
   // The rules of one side; nullptr if it has no overrides.
   RulesPtr compiled(const std::string& tenant, const std::string& organization,
@@ -219,7 +221,7 @@ class Comparison {
   postgres::Transaction& tx_;
   const std::int64_t now_us_;
   std::vector<RulesPtr>& known_;  // compiled in this transaction
-  std::map<Name, Both> changed_;
+  std::map<Name, Documents> changed_;
   std::optional<std::set<Name>> overridden_;  // policies and plans with overrides; nullopt: not queried
   std::map<std::string, CounterRef> found_;   // by counter key
 };

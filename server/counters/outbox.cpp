@@ -68,7 +68,7 @@ std::vector<Identities> identities_of(postgres::Transaction& tx, std::span<const
               postgres::text_array(tenants), postgres::text_array(organizations), postgres::text_array(identities)));
 }
 
-std::vector<Identities> identities_waiting(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit) {
+std::vector<Identities> waiting_identities(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit) {
   const pqxx::result rows = tx.exec(
       fmt::format(
           "SELECT tenant_id, organization_id, identity_hash, max(seq) FROM (SELECT * FROM outbox WHERE seq > $1 "
@@ -88,7 +88,7 @@ void lock(postgres::Transaction& tx, const Identities& identities) {
       identities.tenant_id, number_array(identities.hashes));
 }
 
-void lock_free(postgres::Transaction& tx, Identities& identities) {
+void try_lock(postgres::Transaction& tx, Identities& identities) {
   const pqxx::result rows = tx.exec(
       fmt::format("SELECT hash FROM unnest($2::bigint[]) AS i (hash) WHERE pg_try_advisory_xact_lock({})", kLockNumber),
       identities.tenant_id, number_array(identities.hashes));
@@ -96,7 +96,7 @@ void lock_free(postgres::Transaction& tx, Identities& identities) {
   for (const auto& row : rows) identities.hashes.push_back(row[0].as<std::int64_t>());
 }
 
-std::vector<OutboxRow> waiting(postgres::Transaction& tx, const Identities& identities) {
+std::vector<OutboxRow> waiting_rows(postgres::Transaction& tx, const Identities& identities) {
   std::vector<OutboxRow> found;
   for (const auto& row :
        tx.exec("SELECT seq, organization_id, tenant_id, policy_id, plan_id, identity, state_key, reset "

@@ -39,15 +39,15 @@ struct Identities {
 std::vector<Identities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters);
 // Reads the oldest `limit` rows after `seq`, returns their identities, and sets `seq` to the last of these rows. Empty:
 // no more rows.
-std::vector<Identities> identities_waiting(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit);
+std::vector<Identities> waiting_identities(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit);
 
 // Locks the identities until the end of the transaction, so no other publisher writes them. Waits for other holders.
 void lock(postgres::Transaction& tx, const Identities& identities);
 // Locks the identities that are free and removes the others from `identities`. Does not wait.
-void lock_free(postgres::Transaction& tx, Identities& identities);
+void try_lock(postgres::Transaction& tx, Identities& identities);
 
 // The rows of these identities, oldest first.
-std::vector<OutboxRow> waiting(postgres::Transaction& tx, const Identities& identities);
+std::vector<OutboxRow> waiting_rows(postgres::Transaction& tx, const Identities& identities);
 void remove(postgres::Transaction& tx, const std::vector<std::int64_t>& seqs);
 
 // The number of all rows.

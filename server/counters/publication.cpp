@@ -21,7 +21,7 @@ void add_unless_empty(Ids& ids, const char* id) {
 }
 
 // Policies and plans to load besides those that the overrides name.
-struct Wanted {
+struct ToLoad {
   Ids policies;
   Ids plans;
   bool all_on_plans = false;  // every policy on a plan that has overrides
@@ -30,32 +30,32 @@ struct Wanted {
 
 // Loads and compiles the live overrides of the identities, with their policies and plans. nullptr: there are none, and
 // no counter is reset.
-RulesPtr load_rules(postgres::Transaction& tx, const Identities& identities, Wanted wanted, std::int64_t now_us,
+RulesPtr load_rules(postgres::Transaction& tx, const Identities& identities, ToLoad to_load, std::int64_t now_us,
                     std::span<const RulesPtr> known = {}) {
   RulesBuilder rules(identities.organization_id, identities.tenant_id);
   const pqxx::result overrides = tx.exec(
       "SELECT document, coalesce(policy_id, ''), coalesce(plan_id, ''), id FROM overrides WHERE tenant_id = $1 AND "
       "identity_hash = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > now())",
       identities.tenant_id, fmt::format("{{{}}}", fmt::join(identities.hashes, ",")));
-  Ids owning;
+  Ids plans_with_overrides;
   for (const auto& row : overrides) {
-    add_unless_empty(wanted.policies, row[1].c_str());
-    add_unless_empty(owning, row[2].c_str());
+    add_unless_empty(to_load.policies, row[1].c_str());
+    add_unless_empty(plans_with_overrides, row[2].c_str());
   }
   for (const auto& row : tx.exec(
            "SELECT id, document, coalesce(plan_id, '') FROM policies WHERE tenant_id = $1 AND (id = ANY ($2::text[]) "
            "OR plan_id = ANY ($3::text[]))",
-           identities.tenant_id, array(wanted.policies), array(wanted.all_on_plans ? owning : Ids()))) {
+           identities.tenant_id, array(to_load.policies), array(to_load.all_on_plans ? plans_with_overrides : Ids()))) {
     rules.add_policy(row[0].c_str(), row[1].c_str());
-    add_unless_empty(wanted.plans, row[2].c_str());
+    add_unless_empty(to_load.plans, row[2].c_str());
   }
-  wanted.plans.merge(owning);
+  to_load.plans.merge(plans_with_overrides);
   for (const auto& row : tx.exec("SELECT id, document FROM plans WHERE tenant_id = $1 AND id = ANY ($2::text[])",
-                                 identities.tenant_id, array(wanted.plans))) {
+                                 identities.tenant_id, array(to_load.plans))) {
     rules.add_plan(row[0].c_str(), row[1].c_str());
   }
   for (const auto& row : overrides) rules.add_override(row[3].c_str(), row[0].c_str());
-  if (!wanted.resets && !rules.has_overrides()) return nullptr;
+  if (!to_load.resets && !rules.has_overrides()) return nullptr;
   return rules.build(now_us, known);
 }
 
@@ -107,16 +107,16 @@ void Published::add(Published more) {
 
 Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us,
                           std::span<const RulesPtr> known) {
-  const std::vector<OutboxRow> rows = waiting(tx, identities);
+  const std::vector<OutboxRow> rows = waiting_rows(tx, identities);
   Published out;
   if (rows.empty()) return out;
-  Wanted wanted;
+  ToLoad to_load;
   for (const OutboxRow& row : rows) {
-    add_unless_empty(wanted.policies, row.counter.policy_id.c_str());
-    add_unless_empty(wanted.plans, row.counter.plan_id.c_str());
-    wanted.resets = wanted.resets || row.counter.reset;
+    add_unless_empty(to_load.policies, row.counter.policy_id.c_str());
+    add_unless_empty(to_load.plans, row.counter.plan_id.c_str());
+    to_load.resets = to_load.resets || row.counter.reset;
   }
-  const RulesPtr rules = load_rules(tx, identities, std::move(wanted), now_us, known);
+  const RulesPtr rules = load_rules(tx, identities, std::move(to_load), now_us, known);
   std::map<std::string_view, const std::vector<limiter::OverrideEntry>*> live;
   if (rules != nullptr) {
     for (const policy::KeyOverrides& key : rules->overrides()) live.emplace(key.counter_key, &key.entries);
@@ -151,18 +151,18 @@ Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identit
   const RulesPtr rules = load_rules(tx, identities, {.policies = {}, .plans = {}, .all_on_plans = true}, now_us);
   if (rules == nullptr) return {};
   std::vector<KeyWrite> writes;
-  std::vector<CounterRef> named;
+  std::vector<CounterRef> refs;
   for (const policy::KeyOverrides& key : rules->overrides()) {
     writes.push_back({.counter_key = key.counter_key, .overrides = key.entries, .reset = false, .collections = {}});
-    named.push_back(rules->ref_of(key));
+    refs.push_back(rules->ref_of(key));
   }
   std::vector<const CounterRef*> counters;
-  for (const CounterRef& counter : named) counters.push_back(&counter);
+  for (const CounterRef& counter : refs) counters.push_back(&counter);
   Published out;
   const std::vector<bool> written = write_all(link, writes, counters, out);
   std::vector<CounterRef> failed;
   for (std::size_t i = 0; i < written.size(); ++i) {
-    if (!written[i]) failed.push_back(std::move(named[i]));
+    if (!written[i]) failed.push_back(std::move(refs[i]));
   }
   if (!out.unreachable) enqueue(tx, failed);  // otherwise everything is published again anyway
   return out;

@@ -18,16 +18,16 @@ using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kFirstAttempt{3'000};
-constexpr std::chrono::seconds kTidyEvery{5};
-constexpr std::size_t kExpiredAtOnce = 500;
-constexpr std::size_t kAtOnce = 500;            // rows or identities per transaction
+constexpr std::chrono::seconds kRemoveExpiredEvery{5};
+constexpr std::size_t kExpiredBatchSize = 500;
+constexpr std::size_t kBatchSize = 500;         // rows or identities per transaction
 constexpr std::size_t kMaxBeforeAnswer = 1000;  // counters; if there are more, publish() leaves all to the thread
 constexpr std::int64_t kRepublishLock = 0x736c75696365'02;  // "sluice" in ASCII, and 2; an advisory lock's number
 
 postgres::Scope everything() { return postgres::Scope::everything("sluice-server"); }
 
 // Whether Redis never evicts keys.
-bool keeps(const std::string& maxmemory_policy) { return maxmemory_policy == "noeviction"; }
+bool never_evicts(const std::string& maxmemory_policy) { return maxmemory_policy == "noeviction"; }
 
 }  // namespace
 
@@ -40,8 +40,8 @@ Result<> Publisher::start() {
   link_.start([this] { wake(); });
   const auto found = link_.first_attempt(kFirstAttempt);
   if (found) {
-    note_policy(found->maxmemory_policy);
-    if (!keeps(found->maxmemory_policy) && !options_.allow_evicting) {
+    note_eviction_policy(found->maxmemory_policy);
+    if (!never_evicts(found->maxmemory_policy) && !options_.allow_evicting) {
       return failure(
           "evicts",
           fmt::format("Redis' maxmemory-policy is \"{}\": Redis may evict overrides and counters, and then limits are "
@@ -103,7 +103,7 @@ bool Publisher::publish(pqxx::connection& connection, const postgres::Scope& sco
       lock(tx, identities);
       Published published = publish_waiting(tx, link_, identities, clock_.now_us(), known);
       all = all && published.failed == 0;
-      count(std::move(published));
+      record(std::move(published));
     }
     if (all) done(tx);
     tx.commit();
@@ -115,7 +115,7 @@ bool Publisher::publish(pqxx::connection& connection, const postgres::Scope& sco
   }
 }
 
-void Publisher::count(Published published) {
+void Publisher::record(Published published) {
   statistics_.published += published.written;
   statistics_.failed += published.failed;
   if (published.uncertain.empty()) return;
@@ -142,8 +142,8 @@ void Publisher::run() {
 bool Publisher::run_once() {
   try {
     if (!connection_ || !connection_->is_open()) connection_ = postgres::connect(options_.database);
-    const bool good = serve(*connection_);
-    tidy(*connection_);
+    const bool good = publish_due(*connection_);
+    count_and_expire(*connection_);
     return good;
   } catch (const std::exception& error) {
     log_.warn("publisher_failed", "The publisher failed; it reconnects to PostgreSQL and retries.",
@@ -154,11 +154,11 @@ bool Publisher::run_once() {
 }
 
 // Publishes everything again if Redis lost data, then publishes the outbox. Returns false if something failed.
-bool Publisher::serve(pqxx::connection& connection) {
+bool Publisher::publish_due(pqxx::connection& connection) {
   if (!link_.ready()) return true;  // a connect wakes the thread
   const auto marker = marker_.read();
   if (!marker) return false;
-  note_policy(marker->maxmemory_policy);
+  note_eviction_policy(marker->maxmemory_policy);
   if (!may_publish()) return true;
   if (!marker->intact && !republish(connection, *marker)) return false;
   enqueue_uncertain(connection);
@@ -183,11 +183,11 @@ bool Publisher::stopping() {
 }
 
 // Notes whether Redis may evict keys, and logs it when that changes.
-void Publisher::note_policy(const std::string& maxmemory_policy) {
-  const bool evicts = !keeps(maxmemory_policy);
+void Publisher::note_eviction_policy(const std::string& maxmemory_policy) {
+  const bool evicts = !never_evicts(maxmemory_policy);
   if (statistics_.evicts.exchange(evicts) == evicts) return;
   if (!evicts) {
-    log_.info("redis_keeps", "Redis' maxmemory-policy is noeviction now; overrides are published again.");
+    log_.info("redis_eviction_off", "Redis' maxmemory-policy is noeviction now; overrides are published again.");
     return;
   }
   log_.write(options_.allow_evicting ? telemetry::LogLevel::warn : telemetry::LogLevel::error, "redis_evicts",
@@ -198,14 +198,14 @@ void Publisher::note_policy(const std::string& maxmemory_policy) {
              {{"maxmemory_policy", maxmemory_policy}});
 }
 
-// Counts the rows of the outbox. Every kTidyEvery also removes expired overrides.
-void Publisher::tidy(pqxx::connection& connection) {
+// Counts the rows of the outbox. Every kRemoveExpiredEvery also removes expired overrides.
+void Publisher::count_and_expire(pqxx::connection& connection) {
   postgres::Transaction tx(connection);
   tx.enter(everything());
   statistics_.waiting = count_waiting(tx);
-  if (steady_clock::now() - tidied_ >= kTidyEvery) {
-    // If kExpiredAtOnce were removed there may be more, and the next run continues.
-    if (remove_expired(tx, kExpiredAtOnce) < kExpiredAtOnce) tidied_ = steady_clock::now();
+  if (steady_clock::now() - expired_removed_at_ >= kRemoveExpiredEvery) {
+    // If kExpiredBatchSize were removed there may be more, and the next run continues.
+    if (remove_expired(tx, kExpiredBatchSize) < kExpiredBatchSize) expired_removed_at_ = steady_clock::now();
   }
   tx.commit();
 }
@@ -240,18 +240,18 @@ bool Publisher::republish_tenant(pqxx::connection& connection, Identities tenant
     tx.enter(everything());
     read_live_identities(tx, tenant);
   }
-  for (std::size_t from = 0; from < tenant.hashes.size(); from += kAtOnce) {
+  for (std::size_t from = 0; from < tenant.hashes.size(); from += kBatchSize) {
     if (stopping()) return false;
     const auto begin = tenant.hashes.begin() + static_cast<std::ptrdiff_t>(from);
     const auto end =
-        tenant.hashes.begin() + static_cast<std::ptrdiff_t>(std::min(from + kAtOnce, tenant.hashes.size()));
+        tenant.hashes.begin() + static_cast<std::ptrdiff_t>(std::min(from + kBatchSize, tenant.hashes.size()));
     const Identities part{tenant.organization_id, tenant.tenant_id, {begin, end}};
     postgres::Transaction tx(connection);
     tx.enter(everything());
     lock(tx, part);
     Published published = publish_guarded(part, [&] { return publish_live(tx, link_, part, clock_.now_us()); });
     const bool unreachable = published.unreachable;
-    count(std::move(published));
+    record(std::move(published));
     tx.commit();
     if (unreachable) return false;
   }
@@ -280,11 +280,11 @@ bool Publisher::publish_outbox(pqxx::connection& connection) {
   for (std::int64_t seq = 0;;) {
     postgres::Transaction tx(connection);
     tx.enter(everything());
-    std::vector<Identities> waiting = identities_waiting(tx, seq, kAtOnce);
+    std::vector<Identities> waiting = waiting_identities(tx, seq, kBatchSize);
     if (waiting.empty() || stopping()) return good;
     Published all;
     for (Identities& identities : waiting) {
-      lock_free(tx, identities);
+      try_lock(tx, identities);
       if (!identities.hashes.empty())
         all.add(publish_guarded(identities, [&] { return publish_waiting(tx, link_, identities, clock_.now_us()); }));
       if (all.unreachable) break;
@@ -296,7 +296,7 @@ bool Publisher::publish_outbox(pqxx::connection& connection) {
                 {{"failed", all.failed}});
     }
     const bool unreachable = all.unreachable;
-    count(std::move(all));
+    record(std::move(all));
     if (unreachable) return false;
   }
 }

@@ -75,18 +75,18 @@ class Publisher {
   void run();
   bool wait(std::chrono::nanoseconds time);  // false: stop
   bool run_once();
-  bool serve(pqxx::connection& connection);
+  bool publish_due(pqxx::connection& connection);
   bool stopping();
   // Calls `publish`. If the tenant's rules do not compile, logs that and counts one failure.
   Published publish_guarded(const Identities& identities, const std::function<Published()>& publish);
-  void tidy(pqxx::connection& connection);
+  void count_and_expire(pqxx::connection& connection);
   bool republish(pqxx::connection& connection, const Marker::Status& marker);
   bool republish_tenant(pqxx::connection& connection, Identities tenant);
   void enqueue_uncertain(pqxx::connection& connection);
   bool publish_outbox(pqxx::connection& connection);
-  void note_policy(const std::string& maxmemory_policy);
+  void note_eviction_policy(const std::string& maxmemory_policy);
   bool may_publish() const { return link_.ready() && (options_.allow_evicting || !statistics_.evicts); }
-  void count(Published published);
+  void record(Published published);
   void request_stop();
   void wake();
 
@@ -98,7 +98,7 @@ class Publisher {
   Statistics statistics_;
 
   std::unique_ptr<pqxx::connection> connection_;  // used by the thread only
-  std::chrono::steady_clock::time_point tidied_{};
+  std::chrono::steady_clock::time_point expired_removed_at_{};
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

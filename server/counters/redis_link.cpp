@@ -36,7 +36,7 @@ class Handover {
   std::optional<T> value_;
 };
 
-redis::Options named(redis::Options options) {
+redis::Options with_client_name(redis::Options options) {
   options.client_name = "sluice-server";
   return options;
 }
@@ -52,9 +52,9 @@ class RedisLink::Batch {
     for (std::size_t i = 0; i < writes.size(); ++i) slots_.emplace_back(*this);
   }
 
-  void begin() {
-    while (open_ < kWritesInFlight && next_ < writes_.size()) {
-      ++open_;
+  void send_more() {
+    while (in_flight_ < kWritesInFlight && next_ < writes_.size()) {
+      ++in_flight_;
       Slot& slot = slots_[next_];
       const KeyWrite& write = writes_[next_++];
       if (write.reset) {
@@ -63,7 +63,7 @@ class RedisLink::Batch {
         store_.put_overrides(write.counter_key, write.overrides, slot);
       }
     }
-    if (open_ == 0) done_.set(true);
+    if (in_flight_ == 0) done_.set(true);
   }
 
   std::vector<limiter::StoreResult<void>> wait() {
@@ -79,8 +79,8 @@ class RedisLink::Batch {
     explicit Slot(Batch& owner) : batch(&owner) {}
     void stored(const limiter::StoreResult<void>& outcome) override {
       result = outcome;
-      --batch->open_;
-      batch->begin();
+      --batch->in_flight_;
+      batch->send_more();
     }
     Batch* batch;
     limiter::StoreResult<void> result;
@@ -90,7 +90,7 @@ class RedisLink::Batch {
   const std::span<const KeyWrite> writes_;
   std::vector<Slot> slots_;
   std::size_t next_ = 0;
-  std::size_t open_ = 0;
+  std::size_t in_flight_ = 0;
   Handover<bool> done_;
 };
 
@@ -121,7 +121,7 @@ class RedisLink::Command final : public redis::ReplyHandler {
 
 RedisLink::RedisLink(redis::Options options, const Clock& clock, telemetry::Log& log)
     : log_(log),
-      client_(context_, named(options), observer()),
+      client_(context_, with_client_name(options), observer()),
       store_(context_, client_, clock, options.deadline, {}) {}
 
 RedisLink::~RedisLink() { stop(); }
@@ -211,7 +211,7 @@ bool RedisLink::post(std::move_only_function<void()> begin) {
 std::vector<limiter::StoreResult<void>> RedisLink::write(std::span<const KeyWrite> writes) {
   if (writes.empty()) return {};
   Batch batch(store_, writes);
-  if (!post([&batch] { batch.begin(); })) return {writes.size(), std::unexpected(kStopped)};
+  if (!post([&batch] { batch.send_more(); })) return {writes.size(), std::unexpected(kStopped)};
   return batch.wait();
 }
 
