@@ -7,12 +7,12 @@
 #include <pqxx/pqxx>
 
 #include "common/objects/kind.hpp"
-#include "server/audit/shown.hpp"
+#include "server/audit/escaped.hpp"
 
 namespace sluice::server::audit {
 namespace {
 
-constexpr int kLines = 10;  // for each kind of difference
+constexpr int kMaxLines = 10;  // for each kind of difference
 
 // Each query below returns rows that differ: kind, tenant, id, version, and a text.
 
@@ -73,14 +73,14 @@ FROM (SELECT revision.revision AS last FROM revision) head
 WHERE last > 0 AND NOT EXISTS (SELECT FROM changes WHERE revision = last))";
 
 std::string object_text(const pqxx::row& row) {
-  const std::string kind = kind_from(row[0].c_str()) ? row[0].c_str() : shown(row[0].c_str());
+  const std::string kind = kind_from(row[0].c_str()) ? row[0].c_str() : escaped(row[0].c_str());
   const std::string tenant = row[1].c_str();
-  return fmt::format("version {} of {} {}{} {}", row[3].c_str(), kind, shown(row[2].c_str()),
-                     tenant.empty() ? "" : fmt::format(" of tenant {}", shown(tenant)), row[4].c_str());
+  return fmt::format("version {} of {} {}{} {}", row[3].c_str(), kind, escaped(row[2].c_str()),
+                     tenant.empty() ? "" : fmt::format(" of tenant {}", escaped(tenant)), row[4].c_str());
 }
 
 pqxx::result first_rows(pqxx::transaction_base& work, std::string_view sql) {
-  return work.exec(fmt::format("{} LIMIT {}", sql, kLines));
+  return work.exec(fmt::format("{} LIMIT {}", sql, kMaxLines));
 }
 
 void add_objects(pqxx::transaction_base& work, std::string_view sql, std::vector<std::string>& faults) {

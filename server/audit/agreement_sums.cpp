@@ -17,7 +17,7 @@ constexpr std::uint64_t kModulus = std::uint64_t{1} << 63;
 // The sums leave out the documents of these kinds. The trail holds a fingerprint of an API key instead of its hash, and
 // no row for the first version of the settings; both kinds are compared row by row. A counter has no stored
 // object: each of its resets is one version by itself.
-constexpr std::string_view kByRow = "('key', 'setting', 'counter')";
+constexpr std::string_view kComparedByRow = "('key', 'setting', 'counter')";
 
 std::int64_t random_seed() {
   std::array<std::uint8_t, 8> bytes;
@@ -65,7 +65,7 @@ std::uint64_t documents_now(pqxx::transaction_base& work, const HashSum& hash) {
 
 bool sums_agree(pqxx::transaction_base& work) {
   const Hashes hashes;
-  const std::string by_row = fmt::format("IN {}", kByRow);
+  const std::string by_row = fmt::format("IN {}", kComparedByRow);
   const pqxx::row trail = work.exec1(fmt::format(
       "SELECT {}, {} FROM audit",
       hashes.trail.of(

@@ -11,7 +11,7 @@ std::string rows_text(std::int64_t first, std::int64_t last) {
 
 }  // namespace
 
-ChainCheck::Kept::Kept(const TrailRow& row) : fields(row.fields), hash(row.hash) {
+ChainCheck::ChangedRow::ChangedRow(const TrailRow& row) : fields(row.fields), hash(row.hash) {
   std::size_t used = 0;
   for (std::string_view* const text :
        {&fields.organization_id, &fields.tenant_id, &fields.actor_id, &fields.actor_role, &fields.source,
@@ -20,7 +20,7 @@ ChainCheck::Kept::Kept(const TrailRow& row) : fields(row.fields), hash(row.hash)
   }
 }
 
-Sha256Digest ChainCheck::Kept::hash_at(std::int64_t seq, const Sha256Digest& before) const {
+Sha256Digest ChainCheck::ChangedRow::hash_at(std::int64_t seq, const Sha256Digest& before) const {
   store::AuditRow row = fields;
   row.seq = seq;
   return store::chained(before, row);
@@ -55,13 +55,13 @@ void ChainCheck::check(const TrailRow& row) {
     return fail(ChainFault::Kind::repeated, seq,
                 fmt::format("row {} does not belong here: row {} was expected", seq, wanted));
   }
-  if (!row.in_form || store::chained(report_.end.hash, row.fields) != row.hash) {
+  if (!row.well_formed || store::chained(report_.end.hash, row.fields) != row.hash) {
     fail(ChainFault::Kind::changed, seq, fmt::format("row {} was changed: its hash does not match its content", seq));
-    report_.stray = Stray{.tenant_id = std::string(row.fields.tenant_id),
-                          .kind = std::string(row.fields.kind),
-                          .object_id = std::string(row.fields.object_id),
-                          .version = row.fields.version,
-                          .revision = row.fields.revision};
+    report_.claimed = ClaimedObject{.tenant_id = std::string(row.fields.tenant_id),
+                                    .kind = std::string(row.fields.kind),
+                                    .object_id = std::string(row.fields.object_id),
+                                    .version = row.fields.version,
+                                    .revision = row.fields.revision};
     changed_.emplace(row);
     return;
   }
@@ -80,35 +80,35 @@ void ChainCheck::check_swap(const TrailRow& row) {
   if (here != row.hash && here != changed_->hash && changed_->hash_at(seq, row.hash) != changed_->hash) return;
   const std::int64_t at = report_.fault->seq;
   fail(ChainFault::Kind::swapped, at, fmt::format("row {} has the content of row {}: they were swapped", at, seq));
-  report_.stray.reset();
+  report_.claimed.reset();
   changed_.reset();
 }
 
-void ChainCheck::check_end(const std::optional<ChainHead>& kept) {
+void ChainCheck::check_end(const std::optional<ChainHead>& stored) {
   const ChainHead& end = report_.end;
-  if (kept && kept->seq > end.seq) {
+  if (stored && stored->seq > end.seq) {
     return fail(ChainFault::Kind::truncated, end.seq + 1,
-                rows_text(end.seq + 1, kept->seq) + " missing at the end: the head in audit_heads is a later row");
+                rows_text(end.seq + 1, stored->seq) + " missing at the end: the head in audit_heads is a later row");
   }
   if (saved_ && saved_->seq > end.seq) {
     return fail(ChainFault::Kind::truncated, end.seq + 1,
                 rows_text(end.seq + 1, saved_->seq) + " missing at the end: the saved head is a later row");
   }
-  if (kept && kept->seq < end.seq) {
-    return fail(ChainFault::Kind::added, kept->seq + 1,
-                rows_text(kept->seq + 1, end.seq) + " added after the head in audit_heads");
+  if (stored && stored->seq < end.seq) {
+    return fail(ChainFault::Kind::added, stored->seq + 1,
+                rows_text(stored->seq + 1, end.seq) + " added after the head in audit_heads");
   }
-  if (!kept && end.seq > 0) {
+  if (!stored && end.seq > 0) {
     return fail(ChainFault::Kind::head, end.seq, "audit_heads has no head of this chain: somebody removed it");
   }
-  if (kept && kept->hash != end.hash) {
+  if (stored && stored->hash != end.hash) {
     fail(ChainFault::Kind::head, end.seq,
          fmt::format("row {} is the last row, but audit_heads has another hash for it", end.seq));
   }
 }
 
-ChainReport ChainCheck::finish(const std::optional<ChainHead>& kept) {
-  if (!report_.fault) check_end(kept);
+ChainReport ChainCheck::finish(const std::optional<ChainHead>& stored) {
+  if (!report_.fault) check_end(stored);
   return std::move(report_);
 }
 

@@ -40,7 +40,7 @@ struct ChainFault {
 };
 
 // What a changed row says about its object. With it, verify() searches for the row that it was copied from.
-struct Stray {
+struct ClaimedObject {
   std::string tenant_id;
   std::string kind;
   std::string object_id;
@@ -53,7 +53,7 @@ struct ChainReport {
   std::int64_t rows = 0;
   ChainHead end;  // the last row, valid or not
   std::optional<ChainFault> fault;
-  std::optional<Stray> stray;  // set if the fault is a changed row
+  std::optional<ClaimedObject> claimed;  // set if the fault is a changed row
 };
 
 class ChainCheck {
@@ -62,15 +62,15 @@ class ChainCheck {
   ChainCheck(std::string organization_id, std::optional<ChainHead> saved);
 
   void add(const TrailRow& row);
-  // `kept`: the head in the table audit_heads.
-  ChainReport finish(const std::optional<ChainHead>& kept);
+  // `stored`: the head in the table audit_heads.
+  ChainReport finish(const std::optional<ChainHead>& stored);
 
  private:
   // A copy of a row with a wrong hash. It outlives the reader's buffer.
-  struct Kept {
-    explicit Kept(const TrailRow& row);
-    Kept(const Kept&) = delete;  // `fields` points into `texts`
-    Kept& operator=(const Kept&) = delete;
+  struct ChangedRow {
+    explicit ChangedRow(const TrailRow& row);
+    ChangedRow(const ChangedRow&) = delete;  // `fields` points into `texts`
+    ChangedRow& operator=(const ChangedRow&) = delete;
 
     // The hash that this content would have as row `seq` after a row with the hash `before`.
     Sha256Digest hash_at(std::int64_t seq, const Sha256Digest& before) const;
@@ -82,12 +82,12 @@ class ChainCheck {
 
   void check(const TrailRow& row);
   void check_swap(const TrailRow& row);
-  void check_end(const std::optional<ChainHead>& kept);
+  void check_end(const std::optional<ChainHead>& stored);
   void fail(ChainFault::Kind kind, std::int64_t seq, std::string text);
 
   ChainReport report_;
   std::optional<ChainHead> saved_;
-  std::optional<Kept> changed_;  // the changed row, until a swap explains it
+  std::optional<ChangedRow> changed_;  // the changed row, until a swap explains it
 };
 
 }  // namespace sluice::server::audit

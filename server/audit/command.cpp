@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "common/domain/identifiers.hpp"
-#include "server/audit/shown.hpp"
+#include "server/audit/escaped.hpp"
 #include "server/audit/verify.hpp"
 #include "server/postgres/failure.hpp"
 #include "server/postgres/pool.hpp"
@@ -22,7 +22,7 @@ enum ExitStatus : int { kGood = 0, kBroken = 1, kNotVerified = 2 };
 // A manipulated trail may hold anything, so names are escaped before a terminal shows them.
 std::string label(const std::string& organization) {
   if (organization.empty()) return "(platform)";
-  return is_id(organization) ? organization : shown(organization);
+  return is_id(organization) ? organization : escaped(organization);
 }
 
 std::string line(const ChainReport& chain) {
@@ -45,7 +45,7 @@ void print(const VerifyReport& report, std::ostream& out) {
   }
 }
 
-SavedHeads ends_of(const VerifyReport& report) {
+SavedHeads heads_of(const VerifyReport& report) {
   SavedHeads heads;
   for (const ChainReport& chain : report.chains) {
     if (chain.end.seq > 0) heads.emplace(chain.organization_id, chain.end);
@@ -84,7 +84,7 @@ int audit_verify(const AuditVerifyOptions& options, std::ostream& out, std::ostr
     print(report, out);
     if (!report.good()) return kBroken;
     if (options.write_head_file.empty()) return kGood;
-    const auto written = write_saved_heads(options.write_head_file, ends_of(report));
+    const auto written = write_saved_heads(options.write_head_file, heads_of(report));
     return written ? kGood : fail(written.error(), errors);
   } catch (const std::exception& error) {
     return fail({.code = std::string(to_string(postgres::classify(error))), .text = postgres::describe(error)}, errors);

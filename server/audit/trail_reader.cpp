@@ -14,7 +14,7 @@ constexpr const char* kTrail =
     "revision, encode(hash, 'hex') FROM audit ORDER BY organization_id, seq)";
 
 // Decodes a backslash followed by this character, in COPY's text format.
-char escaped(char c) {
+char unescaped(char c) {
   switch (c) {
     case 'b':
       return '\b';
@@ -55,7 +55,7 @@ void TrailReader::split() {
       end_column();
     } else if (line_[in] == '\\' && in + 1 < line_.size()) {
       null = line_[++in] == 'N';  // \N is NULL; a plain N is never escaped
-      if (!null) line_[out++] = escaped(line_[in]);
+      if (!null) line_[out++] = unescaped(line_[in]);
     } else {
       line_[out++] = line_[in];
     }
@@ -70,14 +70,14 @@ std::int64_t TrailReader::number(std::size_t column) {
   std::int64_t value = 0;
   const std::string_view digits = text(column);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  row_.in_form = row_.in_form && error == std::errc{} && end == digits.data() + digits.size();
+  row_.well_formed = row_.well_formed && error == std::errc{} && end == digits.data() + digits.size();
   return value;
 }
 
 const TrailRow* TrailReader::next() {
   if (!stream_.get_raw_line(line_)) return nullptr;
   split();
-  row_.in_form = true;
+  row_.well_formed = true;
   row_.fields = {.organization_id = text(0),
                  .seq = number(1),
                  .tenant_id = text(2),
@@ -94,9 +94,9 @@ const TrailRow* TrailReader::next() {
                  .after = text(13),
                  .revision = number(14)};
   for (const std::size_t column : {12UZ, 13UZ}) {
-    if (text(column).data() != nullptr && text(column).empty()) row_.in_form = false;
+    if (text(column).data() != nullptr && text(column).empty()) row_.well_formed = false;
   }
-  row_.in_form = from_hex(text(15), row_.hash) && row_.in_form;
+  row_.well_formed = from_hex(text(15), row_.hash) && row_.well_formed;
   return &row_;
 }
 

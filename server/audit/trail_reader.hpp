@@ -21,7 +21,7 @@ struct TrailRow {
   Sha256Digest hash{};
   // Whether record() can have written these columns. `fields` alone cannot show this: it does not distinguish an empty
   // text from NULL, and cannot hold an infinite time or a hash of another length.
-  bool in_form = false;
+  bool well_formed = false;
 };
 
 class TrailReader {

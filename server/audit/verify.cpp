@@ -8,7 +8,7 @@
 #include <pqxx/pqxx>
 
 #include "server/audit/agreement.hpp"
-#include "server/audit/shown.hpp"
+#include "server/audit/escaped.hpp"
 #include "server/audit/trail_reader.hpp"
 
 namespace sluice::server::audit {
@@ -20,7 +20,7 @@ using Heads = std::map<std::string, ChainHead, std::less<>>;
 constexpr std::int64_t kRowsPerProgress = 10'000;  // rows
 
 // All rows are visible and there is no time limit. UTF8, because the check compares bytes: they must not be converted.
-constexpr const char* kEnter =
+constexpr const char* kSessionSettings =
     "SET LOCAL sluice.organization TO '*'; SET LOCAL client_encoding TO 'UTF8'; SET LOCAL statement_timeout TO 0;"
     "SET LOCAL idle_in_transaction_session_timeout TO 0; SET LOCAL jit TO off; SET LOCAL work_mem TO '64MB'";
 
@@ -29,7 +29,7 @@ std::optional<ChainHead> find_head(const Heads& heads, std::string_view organiza
   return found == heads.end() ? std::nullopt : std::optional(found->second);
 }
 
-Heads kept_heads(pqxx::transaction_base& work) {
+Heads read_stored_heads(pqxx::transaction_base& work) {
   Heads heads;
   for (const auto& row : work.exec("SELECT organization_id, seq, encode(hash, 'hex') FROM audit_heads")) {
     ChainHead head{.seq = row[1].as<std::int64_t>(), .hash = {}};
@@ -42,7 +42,7 @@ Heads kept_heads(pqxx::transaction_base& work) {
 // Passes each row to the check of its chain, and starts a new check for each organization.
 class TrailCheck {
  public:
-  TrailCheck(const VerifyOptions& options, Heads kept) : options_(options), kept_(std::move(kept)) {}
+  TrailCheck(const VerifyOptions& options, Heads stored) : options_(options), stored_(std::move(stored)) {}
 
   VerifyReport run(TrailReader reader) {
     while (const TrailRow* const row = reader.next()) {
@@ -51,7 +51,7 @@ class TrailCheck {
       if (++report_.rows % kRowsPerProgress == 0 && options_.progress) options_.progress(report_.rows);
     }
     finish();
-    add_vanished();
+    add_chains_without_rows();
     return std::move(report_);
   }
 
@@ -63,23 +63,23 @@ class TrailCheck {
     chain_.emplace(organization_, find_head(options_.saved, organization_));
   }
   void finish() {
-    if (chain_) report_.chains.push_back(chain_->finish(find_head(kept_, organization_)));
+    if (chain_) report_.chains.push_back(chain_->finish(find_head(stored_, organization_)));
   }
 
   // Adds the chains that have a head but no rows.
-  void add_vanished() {
-    for (const Heads* const heads : {&kept_, &options_.saved}) {
+  void add_chains_without_rows() {
+    for (const Heads* const heads : {&stored_, &options_.saved}) {
       for (const auto& [organization, head] : *heads) {
         if (!seen_.insert(organization).second) continue;
         report_.chains.push_back(
-            ChainCheck(organization, find_head(options_.saved, organization)).finish(find_head(kept_, organization)));
+            ChainCheck(organization, find_head(options_.saved, organization)).finish(find_head(stored_, organization)));
       }
     }
     std::ranges::sort(report_.chains, {}, &ChainReport::organization_id);
   }
 
   const VerifyOptions& options_;
-  const Heads kept_;
+  const Heads stored_;
   VerifyReport report_;
   std::string organization_;
   std::optional<ChainCheck> chain_;
@@ -87,30 +87,31 @@ class TrailCheck {
 };
 
 // Finds out whether a changed row is a copy of another row or of another organization's version.
-void name_origin(pqxx::transaction_base& work, ChainReport& chain) {
-  if (!chain.stray) return;
-  const Stray& stray = *chain.stray;
+void find_origin(pqxx::transaction_base& work, ChainReport& chain) {
+  if (!chain.claimed) return;
+  const ClaimedObject& claimed = *chain.claimed;
   ChainFault& fault = *chain.fault;
   const pqxx::result rows = work.exec_params(
       "SELECT organization_id, seq FROM audit WHERE kind = $1 AND tenant_id = $2 AND object_id = $3 AND version = $4 "
       "AND "
       "revision = $5 AND (organization_id, seq) <> ($6, $7) ORDER BY organization_id, seq LIMIT 1",
-      stray.kind, stray.tenant_id, stray.object_id, stray.version, stray.revision, chain.organization_id, fault.seq);
+      claimed.kind, claimed.tenant_id, claimed.object_id, claimed.version, claimed.revision, chain.organization_id,
+      fault.seq);
   if (!rows.empty()) {
     const std::string organization = rows[0][0].c_str();
     const bool own = organization == chain.organization_id;
     fault.kind = own ? ChainFault::Kind::copied : ChainFault::Kind::foreign;
     fault.text = fmt::format("row {} is a copy of row {}{}", fault.seq, rows[0][1].c_str(),
-                             own ? "" : fmt::format(" of organization {}", shown(organization)));
+                             own ? "" : fmt::format(" of organization {}", escaped(organization)));
     return;
   }
   const pqxx::result versions = work.exec_params(
       "SELECT organization_id FROM versions WHERE kind = $1 AND tenant_id = $2 AND id = $3 AND version = $4 AND "
       "revision = $5 AND organization_id <> $6",
-      stray.kind, stray.tenant_id, stray.object_id, stray.version, stray.revision, chain.organization_id);
+      claimed.kind, claimed.tenant_id, claimed.object_id, claimed.version, claimed.revision, chain.organization_id);
   if (versions.empty()) return;
   fault.kind = ChainFault::Kind::foreign;
-  fault.text = fmt::format("row {} belongs to organization {}", fault.seq, shown(versions[0][0].c_str()));
+  fault.text = fmt::format("row {} belongs to organization {}", fault.seq, escaped(versions[0][0].c_str()));
 }
 
 }  // namespace
@@ -122,9 +123,9 @@ const ChainReport* VerifyReport::first_broken() const {
 
 VerifyReport verify(pqxx::connection& connection, const VerifyOptions& options) {
   Snapshot work(connection);
-  work.exec(kEnter);
-  VerifyReport report = TrailCheck(options, kept_heads(work)).run(TrailReader(work));
-  for (ChainReport& chain : report.chains) name_origin(work, chain);
+  work.exec(kSessionSettings);
+  VerifyReport report = TrailCheck(options, read_stored_heads(work)).run(TrailReader(work));
+  for (ChainReport& chain : report.chains) find_origin(work, chain);
   if (report.first_broken() == nullptr && !tables_agree(work)) {
     report.disagreements = agreement_faults(work);
     if (report.disagreements.empty())

@@ -11,7 +11,7 @@
 namespace sluice::server::audit {
 
 // Returns the text in quotes, with control characters escaped.
-inline std::string shown(std::string_view text) {
+inline std::string escaped(std::string_view text) {
   std::string out;
   json::append_string(out, text);
   return out;
