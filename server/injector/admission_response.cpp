@@ -35,7 +35,7 @@ std::string_view outcome(Injection::Result result) {
 
 void write_warnings(json::Writer& out, const Injection& made) {
   std::vector<std::string> texts;
-  if (made.skip && !made.skip->wanted()) {
+  if (made.skip && made.skip->needs_warning()) {
     texts.push_back(cut(fmt::format("Sluice: the pod gets no agent: {}", made.skip->text)));
   }
   for (const std::string& warning : made.warnings) texts.push_back(cut(fmt::format("Sluice: {}", warning)));

@@ -16,7 +16,7 @@ namespace sluice::server::injector {
 namespace {
 
 // Folders above /var/run/sluice. If one is mounted read-only, the container runtime cannot create the mount point.
-constexpr std::array<std::string_view, 4> kAbove{"/var", "/var/run", "/run", "/"};
+constexpr std::array<std::string_view, 4> kParentFolders{"/var", "/var/run", "/run", "/"};
 
 std::string_view without_slash(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
@@ -34,7 +34,8 @@ Folder find_folder(const json::Value& container) {
     if (path == kSocketFolder) {
       return mount.text_of("name") == kSocketVolume ? Folder::mounted : Folder::taken;
     }
-    if (mount.is_true("readOnly") && std::ranges::find(kAbove, path) != kAbove.end()) found = Folder::unreachable;
+    if (mount.is_true("readOnly") && std::ranges::find(kParentFolders, path) != kParentFolders.end())
+      found = Folder::unreachable;
   }
   return found;
 }
@@ -61,17 +62,18 @@ std::string socket_mount() {
 
 void add_variables(json::Patch& patch, std::string_view at, const json::Value& container, bool with_socket) {
   const std::string pointer = json::pointer_to(at, "env");
-  const auto there = container.items_of("env");
+  const auto existing = container.items_of("env");
   std::vector<std::string> missing;  // in reverse order, because each is inserted at the front
-  if (with_socket && !find_item(there, "name", "SLUICE_SOCKET")) missing.push_back(variable("SLUICE_SOCKET", kSocket));
-  if (!find_item(there, "name", "SLUICE_URL")) missing.push_back(variable("SLUICE_URL", kUrl));
-  bool list = member(container, "env") != nullptr;
+  if (with_socket && !find_item(existing, "name", "SLUICE_SOCKET"))
+    missing.push_back(variable("SLUICE_SOCKET", kSocket));
+  if (!find_item(existing, "name", "SLUICE_URL")) missing.push_back(variable("SLUICE_URL", kUrl));
+  bool has_list = member(container, "env") != nullptr;
   for (const std::string& one : missing) {
-    if (list) {
+    if (has_list) {
       patch.add(json::pointer_to(pointer, std::size_t{0}), one);
     } else {
       patch.add(pointer, '[' + one + ']');
-      list = true;
+      has_list = true;
     }
   }
 }
@@ -82,9 +84,9 @@ void patch_container(json::Patch& patch, std::string_view at, const json::Value&
                      std::vector<std::string>& warnings) {
   const Folder folder = find_folder(container);
   if (folder == Folder::missing) {
-    const bool list = member(container, "volumeMounts") != nullptr;
+    const bool has_list = member(container, "volumeMounts") != nullptr;
     const std::string pointer = json::pointer_to(at, "volumeMounts");
-    if (list)
+    if (has_list)
       patch.add(json::pointer_to(pointer, "-"), socket_mount());
     else
       patch.add(pointer, '[' + socket_mount() + ']');

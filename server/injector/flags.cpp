@@ -93,7 +93,7 @@ void read_settings(ConfigReader& reader, SidecarSettings& settings) {
                           "must be NAME=VALUE;NAME=VALUE…, such as log-level=warn;memory-limit=96Mi");
     }
     const std::string_view name = one.substr(0, equals);
-    const auto set = set_override(settings, name, one.substr(equals + 1));
+    const auto set = set_pod_setting(settings, name, one.substr(equals + 1));
     if (!set) reader.fault(kInjectSettings.name, fmt::format("is faulty: {} {}", quoted(name), set.error().text));
   }
   if (const std::string wrong = contradiction(settings); !wrong.empty()) {

@@ -18,7 +18,7 @@ namespace sluice::server::injector {
 namespace {
 
 constexpr std::string_view kAnnotations = "/metadata/annotations";
-constexpr std::size_t kMaxNoted = 4'096;  // bytes of warnings in an annotation
+constexpr std::size_t kMaxJoinedBytes = 4'096;  // bytes of warnings in an annotation
 
 // Replaces control characters, because the API server sends warnings to its client in an HTTP header.
 std::string on_one_line(std::string text) {
@@ -28,16 +28,16 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-std::string noted(const std::vector<std::string>& warnings) {
+std::string joined(const std::vector<std::string>& warnings) {
   std::string text = fmt::format("{}", fmt::join(warnings, "; "));
-  if (text.size() <= kMaxNoted) return text;
-  return fmt::format("{}…", utf8_prefix(text, kMaxNoted));
+  if (text.size() <= kMaxJoinedBytes) return text;
+  return fmt::format("{}…", utf8_prefix(text, kMaxJoinedBytes));
 }
 
 class Annotations {
  public:
   Annotations(json::Patch& patch, const Pod& pod)
-      : patch_(patch), pod_(pod), list_(member(pod.metadata(), "annotations") != nullptr) {}
+      : patch_(patch), pod_(pod), exists_(member(pod.metadata(), "annotations") != nullptr) {}
 
   // Sets an annotation; an empty value removes it.
   void set(std::string_view name, std::string_view value) {
@@ -47,21 +47,21 @@ class Annotations {
       return;
     }
     if (there != nullptr && there->type() == json::Type::string && there->text() == value) return;
-    make_list();
+    create();
     patch_.add(json::pointer_to(kAnnotations, name), json::string_literal(value));
   }
 
  private:
-  void make_list() {
-    if (list_) return;
+  void create() {
+    if (exists_) return;
     if (pod_.metadata().type() == json::Type::null) patch_.add("/metadata", "{}");
     patch_.add(kAnnotations, "{}");
-    list_ = true;
+    exists_ = true;
   }
 
   json::Patch& patch_;
   const Pod& pod_;
-  bool list_;
+  bool exists_;
 };
 
 }  // namespace
@@ -82,7 +82,7 @@ Injection inject(const json::Value& root, std::string_view namespace_, const Inj
   Annotations annotations(patch, pod);
   annotations.set(kServerCa, settings.server_ca);
   annotations.set(kCountersCa, settings.counters_ca);
-  annotations.set(kWarnings, noted(made.warnings));
+  annotations.set(kWarnings, joined(made.warnings));
   annotations.set(kInjected, settings.version);
   using Result = Injection::Result;
   made.result = !pod.sidecar() ? Result::injected : patch.empty() ? Result::unchanged : Result::updated;

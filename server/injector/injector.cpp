@@ -40,7 +40,7 @@ void Injector::add_metrics(telemetry::Registry& registry) const {
 Result<std::uint16_t> Injector::start(std::shared_ptr<const sluice::http::Certificates> certificates) {
   auto port = server_.listen_tls(listen_, false, std::move(certificates));
   if (!port) return port;
-  load_again();
+  reload_periodically();
   if (missed_) missed_->scan();
   return port;
 }
@@ -59,17 +59,17 @@ Result<> Injector::load() {
 }
 
 // Reads the CA file every 10 s. If it is invalid, the former content stays in use and one warning is logged.
-void Injector::load_again() {
+void Injector::reload_periodically() {
   timer_.expires_after(kReadFileEvery);
   timer_.async_wait([this](const boost::system::error_code& stopped) {
     if (stopped) return;
     const auto read = load();
-    if (!read && !std::exchange(faulty_, true)) {
+    if (!read && !std::exchange(ca_file_invalid_, true)) {
       log_.warn("inject_ca_faulty", read.error().text, {{"code", read.error().code}});
-    } else if (read && std::exchange(faulty_, false)) {
+    } else if (read && std::exchange(ca_file_invalid_, false)) {
       log_.info("inject_ca_good", "The CA certificates for pods can be read again.");
     }
-    load_again();
+    reload_periodically();
   });
 }
 

@@ -41,14 +41,14 @@ class Injector {
 
  private:
   const InjectorSettings& settings();
-  void load_again();
+  void reload_periodically();
 
   telemetry::Log& log_;
   const std::string listen_;
   InjectorSettings settings_;
   const ServerCa server_ca_;
   const PemFile counters_ca_;
-  bool faulty_ = false;  // the CA file was invalid at the last reading
+  bool ca_file_invalid_ = false;  // the CA file was invalid at the last reading
   Webhook webhook_;
   sluice::http::Server server_;
   boost::asio::steady_timer timer_;

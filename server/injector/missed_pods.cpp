@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::seconds kDeadline{20};
 constexpr std::size_t kNamespacePage = 500;
 constexpr std::size_t kPodPage = 50;     // about 1 MB, which the loop parses in one go
-constexpr std::size_t kMaxMarked = 200;  // Events per scan; a newly labelled namespace may have many running pods
+constexpr std::size_t kMaxEvents = 200;  // Events per scan; a newly labelled namespace may have many running pods
 
 std::string namespaces_path() {
   const std::string label = percent_encode(fmt::format("{}=enabled", kInjectLabel));
@@ -34,9 +34,10 @@ kubernetes::Event event_of(const kubernetes::ObjectReference& pod) {
   return {.type = kubernetes::Event::Type::warning,
           .reason = "SidecarMissing",
           .message = fmt::format(
-              "The pod runs without the Sluice agent, though its namespace {} has the label {}=enabled: it was made "
-              "before the label, or while the injector did not answer. Make it anew (kubectl rollout restart, for what "
-              "owns it) to give it one, or label it {}=disabled.",
+              "The pod runs without the Sluice agent, though its namespace {} has the label {}=enabled: it was created "
+              "before the label, or while the injector did not answer. Recreate it (kubectl rollout restart of its "
+              "owner) to "
+              "give it one, or label it {}=disabled.",
               pod.namespace_, kInjectLabel, kInjectLabel)};
 }
 
@@ -50,53 +51,53 @@ MissedPods::MissedPods(boost::asio::io_context& loop, kubernetes::Api& api, cons
       log_(log),
       every_(every),
       timer_(loop),
-      life_(std::make_shared<int>()) {}
+      alive_(std::make_shared<int>()) {}
 
 void MissedPods::scan() {
   namespaces_.clear();
-  continue_.clear();
+  continue_token_.clear();
   found_.clear();
   page_ = kPodPage;
-  ask(List::namespaces);
+  request(List::namespaces);
 }
 
 void MissedPods::stop() {
-  life_.reset();
+  alive_.reset();
   timer_.cancel();
 }
 
-void MissedPods::ask(List list) {
+void MissedPods::request(List list) {
   std::string path = list == List::namespaces ? namespaces_path() : pods_path(namespaces_.back(), page_);
-  if (!continue_.empty()) path += "&continue=" + percent_encode(continue_);
-  api_.send("GET", std::move(path), {}, kDeadline, [this, list, life = std::weak_ptr(life_)](Answer answer) {
-    if (!life.expired()) take(list, answer);
+  if (!continue_token_.empty()) path += "&continue=" + percent_encode(continue_token_);
+  api_.send("GET", std::move(path), {}, kDeadline, [this, list, alive = std::weak_ptr(alive_)](Answer answer) {
+    if (!alive.expired()) on_page(list, answer);
   });
 }
 
-void MissedPods::take(List list, const Answer& answer) {
+void MissedPods::on_page(List list, const Answer& answer) {
   if (!answer && answer.error().code == "too_large" && list == List::pods && page_ > 1) {
     page_ /= 2;
-    return ask(list);
+    return request(list);
   }
   if (!answer) return fail(answer.error().text);
   const bool gone = list == List::pods && answer->status == 404;  // the namespace
   if (!gone && answer->status != 200) return fail(kubernetes::error_text(*answer));
   if (gone) {
-    continue_.clear();
-  } else if (!read(list, answer->body)) {
+    continue_token_.clear();
+  } else if (!read_page(list, answer->body)) {
     return fail("its answer is not a list");
   }
-  if (!continue_.empty()) return ask(list);
+  if (!continue_token_.empty()) return request(list);
   if (list == List::pods) namespaces_.pop_back();
-  next();
+  request_next();
 }
 
 // Reads one page: its items, and the token of the next page.
-bool MissedPods::read(List list, std::string_view body) {
+bool MissedPods::read_page(List list, std::string_view body) {
   json::Tree tree;
   const auto root = tree.parse(body);
   if (!root || root->find("items") == nullptr) return false;
-  continue_ = root->get("metadata").text_of("continue");
+  continue_token_ = root->get("metadata").text_of("continue");
   for (const json::Value& item : root->items_of("items")) {
     if (list == List::namespaces) {
       namespaces_.emplace_back(item.get("metadata").text_of("name"));
@@ -115,7 +116,7 @@ void MissedPods::read_pod(const json::Value& pod) {
                     .uid = std::string(metadata.text_of("uid"))});
 }
 
-void MissedPods::next() { return namespaces_.empty() ? finish() : ask(List::pods); }
+void MissedPods::request_next() { return namespaces_.empty() ? finish() : request(List::pods); }
 
 void MissedPods::finish() {
   const auto count = static_cast<std::int64_t>(found_.size());
@@ -125,45 +126,45 @@ void MissedPods::finish() {
                {{"pods", count}});
   }
   std::unordered_set<std::string> still;
-  unmarked_.clear();
+  without_event_.clear();
   for (kubernetes::ObjectReference& pod : found_) {
-    if (marked_.contains(pod.uid))
+    if (with_event_.contains(pod.uid))
       still.insert(pod.uid);
-    else if (unmarked_.size() < kMaxMarked)
-      unmarked_.push_back(std::move(pod));
+    else if (without_event_.size() < kMaxEvents)
+      without_event_.push_back(std::move(pod));
   }
-  marked_ = std::move(still);
-  refused_.clear();
-  mark();
+  with_event_ = std::move(still);
+  event_refusal_.clear();
+  create_next_event();
 }
 
 // Creates the Events one after the other. If the API server refuses one (for example in a namespace that is being
 // deleted), the others are still created.
-void MissedPods::mark() {
-  if (unmarked_.empty()) {
-    if (!refused_.empty()) return fail(refused_);
+void MissedPods::create_next_event() {
+  if (without_event_.empty()) {
+    if (!event_refusal_.empty()) return fail(event_refusal_);
     ++statistics_.scans;
-    if (std::exchange(failing_, false)) log_.info("missed_pods_seen", "The Kubernetes API answers again.");
-    return end();
+    if (std::exchange(failing_, false)) log_.info("missed_pods_known", "The Kubernetes API answers again.");
+    return schedule_next();
   }
-  const kubernetes::ObjectReference& pod = unmarked_.back();
+  const kubernetes::ObjectReference& pod = without_event_.back();
   const auto now = std::chrono::floor<std::chrono::seconds>(
       std::chrono::sys_time<std::chrono::microseconds>(std::chrono::microseconds(clock_.now_us())));
-  kubernetes::create_event(api_, pod, event_of(pod), now, [this, life = std::weak_ptr(life_)](Result<bool> created) {
-    if (!life.expired()) marked(created);
+  kubernetes::create_event(api_, pod, event_of(pod), now, [this, alive = std::weak_ptr(alive_)](Result<bool> created) {
+    if (!alive.expired()) on_event_created(created);
   });
 }
 
-void MissedPods::marked(const Result<bool>& created) {
+void MissedPods::on_event_created(const Result<bool>& created) {
   if (!created && created.error().code != "refused") return fail(created.error().text);
   if (!created) {
-    refused_ = created.error().text;
+    event_refusal_ = created.error().text;
   } else {
     if (*created) ++statistics_.events;
-    marked_.insert(std::move(unmarked_.back().uid));
+    with_event_.insert(std::move(without_event_.back().uid));
   }
-  unmarked_.pop_back();
-  mark();
+  without_event_.pop_back();
+  create_next_event();
 }
 
 void MissedPods::fail(std::string_view why) {
@@ -175,13 +176,13 @@ void MissedPods::fail(std::string_view why) {
                     "namespaces and pods, and create on events.",
                     why));
   }
-  end();
+  schedule_next();
 }
 
-void MissedPods::end() {
+void MissedPods::schedule_next() {
   timer_.expires_after(every_);
-  timer_.async_wait([this, life = std::weak_ptr(life_)](const boost::system::error_code& stopped) {
-    if (!stopped && !life.expired()) scan();
+  timer_.async_wait([this, alive = std::weak_ptr(alive_)](const boost::system::error_code& stopped) {
+    if (!stopped && !alive.expired()) scan();
   });
 }
 

@@ -48,16 +48,16 @@ class MissedPods {
   using Answer = Result<kubernetes::ApiResponse>;
   enum class List : std::uint8_t { namespaces, pods };
 
-  void ask(List list);
-  void take(List list, const Answer& answer);
-  bool read(List list, std::string_view body);
+  void request(List list);
+  void on_page(List list, const Answer& answer);
+  bool read_page(List list, std::string_view body);
   void read_pod(const json::Value& pod);
-  void next();
+  void request_next();
   void finish();
-  void mark();
-  void marked(const Result<bool>& created);
+  void create_next_event();
+  void on_event_created(const Result<bool>& created);
   void fail(std::string_view why);
-  void end();
+  void schedule_next();
 
   kubernetes::Api& api_;
   const InjectorSettings& settings_;
@@ -65,19 +65,19 @@ class MissedPods {
   telemetry::Log& log_;
   const std::chrono::milliseconds every_;
   boost::asio::steady_timer timer_;
-  std::shared_ptr<int> life_;  // reset by stop(); answers that arrive later are ignored
+  std::shared_ptr<int> alive_;  // reset by stop(); answers that arrive later are ignored
   Statistics statistics_;
 
   // State of the current scan.
   std::vector<std::string> namespaces_;  // not scanned yet; the last one is next
-  std::string continue_;                 // where the next page begins; "": at the beginning
+  std::string continue_token_;           // where the next page begins; "": at the beginning
   std::size_t page_ = 0;                 // pods in a page
   std::vector<kubernetes::ObjectReference> found_;
 
-  std::vector<kubernetes::ObjectReference> unmarked_;  // missed pods that still need their Event
-  std::unordered_set<std::string> marked_;             // uids of missed pods that have their Event
-  std::string refused_;   // why the API server refused an Event in this scan; "": it refused none
-  bool failing_ = false;  // the last scan failed, which was logged
+  std::vector<kubernetes::ObjectReference> without_event_;  // missed pods that still need their Event
+  std::unordered_set<std::string> with_event_;              // uids of missed pods that have their Event
+  std::string event_refusal_;  // why the API server refused an Event in this scan; "": it refused none
+  bool failing_ = false;       // the last scan failed, which was logged
 };
 
 }  // namespace sluice::server::injector

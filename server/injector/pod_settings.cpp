@@ -26,7 +26,7 @@ void read_annotation(std::string_view name, const json::Value& value, SidecarSet
                      std::vector<std::string>& warnings) {
   if (name == kInjectLabel) return warn(warnings, name, "is a label, not an annotation");
   if (value.type() != json::Type::string) return warn(warnings, name, "must be a text");
-  const auto set = set_override(settings, name.substr(kPrefix.size()), value.text());
+  const auto set = set_pod_setting(settings, name.substr(kPrefix.size()), value.text());
   if (set) return;
   warn(warnings, name,
        set.error().code == "unknown" ? set.error().text
@@ -34,7 +34,7 @@ void read_annotation(std::string_view name, const json::Value& value, SidecarSet
 }
 
 // Restores the default amounts: the API server would refuse a pod with contradicting ones.
-void keep_amounts(const SidecarSettings& from, SidecarSettings& to) {
+void restore_amounts(const SidecarSettings& from, SidecarSettings& to) {
   to.cpu_request_milli = from.cpu_request_milli;
   to.cpu_limit_milli = from.cpu_limit_milli;
   to.memory_request_bytes = from.memory_request_bytes;
@@ -62,7 +62,7 @@ SidecarSettings read_pod_settings(const Pod& pod, const SidecarSettings& default
   if (const std::string wrong = contradiction(settings); !wrong.empty()) {
     warnings.push_back(
         fmt::format("the annotations {}* contradict each other: {}; the amounts are ignored", kPrefix, wrong));
-    keep_amounts(defaults, settings);
+    restore_amounts(defaults, settings);
   }
   if (amounts && has_pod_resources(pod)) {
     warnings.push_back(

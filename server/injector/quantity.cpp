@@ -28,10 +28,10 @@ constexpr std::size_t kBinary = 5;  // the first five suffixes are binary
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Returns `text` · `parts`. nullopt: not a number, or the product is not whole or too large.
-std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t parts) {
+// Returns `text` · `factor`. nullopt: not a number, or the product is not whole or too large.
+std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t factor) {
   std::int64_t number = 0;
-  std::int64_t below_one = 1;
+  std::int64_t divisor = 1;
   bool fraction = false;
   bool digits = false;
   for (const char c : text) {
@@ -42,14 +42,14 @@ std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t pa
     if (!is_digit(c)) return std::nullopt;
     digits = true;
     if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, c - '0', &number) ||
-        (fraction && __builtin_mul_overflow(below_one, 10, &below_one))) {
+        (fraction && __builtin_mul_overflow(divisor, 10, &divisor))) {
       return std::nullopt;
     }
   }
-  if (!digits || text.ends_with('.') || __builtin_mul_overflow(number, parts, &number) || number % below_one != 0) {
+  if (!digits || text.ends_with('.') || __builtin_mul_overflow(number, factor, &number) || number % divisor != 0) {
     return std::nullopt;
   }
-  return number / below_one;
+  return number / divisor;
 }
 
 // The number with the largest suffix of kMemory[first, last) that divides it.

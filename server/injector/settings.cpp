@@ -19,13 +19,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t kMostCpuMilli = 64'000;
-constexpr std::int64_t kLeastMemory = 8LL << 20;
-constexpr std::int64_t kMostMemory = 64LL << 30;
+constexpr std::int64_t kMaxCpuMilli = 64'000;
+constexpr std::int64_t kMinMemory = 8LL << 20;
+constexpr std::int64_t kMaxMemory = 64LL << 30;
 
 bool is_log_level(std::string_view value) { return telemetry::parse_log_level(value).has_value(); }
 bool is_decision_log(std::string_view value) { return telemetry::parse_decision_log_mode(value).has_value(); }
-bool is_answer(std::string_view value) { return value == "deny" || value == "allow"; }
+bool is_deny_or_allow(std::string_view value) { return value == "deny" || value == "allow"; }
 bool is_boolean(std::string_view value) { return value == "true" || value == "false"; }
 
 bool is_header_list(std::string_view value) {
@@ -60,40 +60,40 @@ bool is_age(std::string_view value) {
 
 bool is_cpu(std::string_view value) {
   const auto milli = parse_cpu(value);
-  return milli && *milli <= kMostCpuMilli;
+  return milli && *milli <= kMaxCpuMilli;
 }
 
 bool is_memory(std::string_view value) {
   const auto bytes = parse_memory(value);
-  return bytes && *bytes >= kLeastMemory && *bytes <= kMostMemory;
+  return bytes && *bytes >= kMinMemory && *bytes <= kMaxMemory;
 }
 
 constexpr std::string_view kCpuRule = "must be an amount of CPU from 1m to 64, such as 10m or 0.5";
 constexpr std::string_view kMemoryRule = "must be an amount of memory from 8Mi to 64Gi, such as 64Mi";
 
 // The ranges are those of the agent's flags of the same names; a test compares the names.
-constexpr std::array kOverrides{
-    Override{"cpu-request", "", is_cpu, kCpuRule},
-    Override{"cpu-limit", "", is_cpu, kCpuRule},
-    Override{"memory-request", "", is_memory, kMemoryRule},
-    Override{"memory-limit", "", is_memory, kMemoryRule},
-    Override{"log-level", "SLUICE_AGENT_LOG_LEVEL", is_log_level, "must be debug, info, warn or error"},
-    Override{"decision-log", "SLUICE_AGENT_DECISION_LOG", is_decision_log, "must be off, denied, sample:N or all"},
-    Override{"headers", "SLUICE_AGENT_HEADERS", is_header_list,
-             "must be a list of x, ietf and draft6, such as x,ietf; or none"},
-    Override{"workers", "SLUICE_AGENT_WORKERS", is_number<1, 256>, "must be a whole number from 1 to 256"},
-    Override{"max-in-flight", "SLUICE_AGENT_MAX_IN_FLIGHT", is_number<1, 1'000'000>,
-             "must be a whole number from 1 to 1000000"},
-    Override{"redis-deadline", "SLUICE_AGENT_REDIS_DEADLINE", is_duration<1, 10'000>,
-             "must be a duration from 1ms to 10s, such as 25ms"},
-    Override{"drain-timeout", "SLUICE_AGENT_DRAIN_TIMEOUT", is_duration<0, 600'000>,
-             "must be a duration from 0s to 10m, such as 20s"},
-    Override{"startup-wait", "SLUICE_AGENT_STARTUP_WAIT", is_duration<0, 600'000>,
-             "must be a duration from 0s to 10m, such as 3s"},
-    Override{"no-snapshot", "SLUICE_AGENT_NO_SNAPSHOT", is_answer, "must be deny or allow"},
-    Override{"max-snapshot-age", "SLUICE_AGENT_MAX_SNAPSHOT_AGE", is_age,
-             "must be a duration from 1s to 8760h, or 0s for no limit"},
-    Override{"metrics-policy-label", "SLUICE_AGENT_METRICS_POLICY_LABEL", is_boolean, "must be true or false"},
+constexpr std::array kPodSettings{
+    PodSetting{"cpu-request", "", is_cpu, kCpuRule},
+    PodSetting{"cpu-limit", "", is_cpu, kCpuRule},
+    PodSetting{"memory-request", "", is_memory, kMemoryRule},
+    PodSetting{"memory-limit", "", is_memory, kMemoryRule},
+    PodSetting{"log-level", "SLUICE_AGENT_LOG_LEVEL", is_log_level, "must be debug, info, warn or error"},
+    PodSetting{"decision-log", "SLUICE_AGENT_DECISION_LOG", is_decision_log, "must be off, denied, sample:N or all"},
+    PodSetting{"headers", "SLUICE_AGENT_HEADERS", is_header_list,
+               "must be a list of x, ietf and draft6, such as x,ietf; or none"},
+    PodSetting{"workers", "SLUICE_AGENT_WORKERS", is_number<1, 256>, "must be a whole number from 1 to 256"},
+    PodSetting{"max-in-flight", "SLUICE_AGENT_MAX_IN_FLIGHT", is_number<1, 1'000'000>,
+               "must be a whole number from 1 to 1000000"},
+    PodSetting{"redis-deadline", "SLUICE_AGENT_REDIS_DEADLINE", is_duration<1, 10'000>,
+               "must be a duration from 1ms to 10s, such as 25ms"},
+    PodSetting{"drain-timeout", "SLUICE_AGENT_DRAIN_TIMEOUT", is_duration<0, 600'000>,
+               "must be a duration from 0s to 10m, such as 20s"},
+    PodSetting{"startup-wait", "SLUICE_AGENT_STARTUP_WAIT", is_duration<0, 600'000>,
+               "must be a duration from 0s to 10m, such as 3s"},
+    PodSetting{"no-snapshot", "SLUICE_AGENT_NO_SNAPSHOT", is_deny_or_allow, "must be deny or allow"},
+    PodSetting{"max-snapshot-age", "SLUICE_AGENT_MAX_SNAPSHOT_AGE", is_age,
+               "must be a duration from 1s to 8760h, or 0s for no limit"},
+    PodSetting{"metrics-policy-label", "SLUICE_AGENT_METRICS_POLICY_LABEL", is_boolean, "must be true or false"},
 };
 
 // Returns the amount called `name`, or nullptr if the setting is a variable of the agent.
@@ -107,20 +107,20 @@ std::int64_t* amount(SidecarSettings& settings, std::string_view name) {
 
 std::string unknown_text(std::string_view name) {
   std::vector<std::string_view> names;
-  for (const Override& known : kOverrides) names.push_back(known.name);
+  for (const PodSetting& known : kPodSettings) names.push_back(known.name);
   const std::string_view hint = sluice::nearest(name, names);
   if (!hint.empty()) return fmt::format("is not a setting; did you mean {}?", hint);
-  return fmt::format("is no setting; there are {}", fmt::join(names, ", "));
+  return fmt::format("is not a setting; there are {}", fmt::join(names, ", "));
 }
 
 }  // namespace
 
-std::span<const Override> overrides() { return kOverrides; }
+std::span<const PodSetting> pod_settings() { return kPodSettings; }
 
-Result<> set_override(SidecarSettings& settings, std::string_view name, std::string_view value) {
-  const auto found = std::ranges::find(kOverrides, name, &Override::name);
-  if (found == kOverrides.end()) return failure("unknown", unknown_text(name));
-  if (!found->good(value)) return failure("value", std::string(found->rule));
+Result<> set_pod_setting(SidecarSettings& settings, std::string_view name, std::string_view value) {
+  const auto found = std::ranges::find(kPodSettings, name, &PodSetting::name);
+  if (found == kPodSettings.end()) return failure("unknown", unknown_text(name));
+  if (!found->is_valid(value)) return failure("value", std::string(found->rule));
   if (std::int64_t* const number = amount(settings, name)) {
     *number = *(name.starts_with("cpu") ? parse_cpu(value) : parse_memory(value));
   } else {

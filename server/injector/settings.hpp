@@ -13,7 +13,7 @@
 
 namespace sluice::server::injector {
 
-// What a pod may change, by its annotations `sluice.dev/<name>`: the allow-list, overrides().
+// What a pod may change, by its annotations `sluice.dev/<name>`: the allow-list, pod_settings().
 struct SidecarSettings {
   std::int64_t cpu_request_milli = 10;
   std::int64_t cpu_limit_milli = 0;  // 0: no limit, because a throttled agent delays every request of its pod
@@ -37,16 +37,16 @@ struct InjectorSettings {
 };
 
 // One setting of the allow-list.
-struct Override {
+struct PodSetting {
   std::string_view name;      // "log-level"
   std::string_view variable;  // the agent's; "": the setting is an amount of the container's resources
-  bool (*good)(std::string_view value);
+  bool (*is_valid)(std::string_view value);
   std::string_view rule;  // "must be …"
 };
-std::span<const Override> overrides();
+std::span<const PodSetting> pod_settings();
 
 // Sets the override called `name`. Errors: `unknown`, `value`. The text completes a sentence that begins with the name.
-Result<> set_override(SidecarSettings& settings, std::string_view name, std::string_view value);
+Result<> set_pod_setting(SidecarSettings& settings, std::string_view name, std::string_view value);
 
 // Describes a contradiction between two settings, for which the API server would refuse the pod; "": none.
 std::string contradiction(const SidecarSettings& settings);

@@ -80,17 +80,17 @@ void patch_sidecar(json::Patch& patch, const Pod& pod, const std::string& contai
 }
 
 void patch_volumes(json::Patch& patch, const Pod& pod, const std::vector<NamedJson>& volumes) {
-  const auto there = pod.spec().items_of("volumes");
+  const auto existing = pod.spec().items_of("volumes");
   std::string missing;
   for (const NamedJson& volume : volumes) {
-    const auto index = find_item(there, "name", volume.name);
+    const auto index = find_item(existing, "name", volume.name);
     if (!index) {
       missing += (missing.empty() ? "" : ",") + volume.json;
       if (member(pod.spec(), "volumes") != nullptr) patch.add(json::pointer_to(kVolumesPointer, "-"), volume.json);
       continue;
     }
     json::Tree tree;
-    if (json::covers(there[*index], parsed(tree, volume.json))) continue;
+    if (json::covers(existing[*index], parsed(tree, volume.json))) continue;
     patch.replace(json::pointer_to(kVolumesPointer, *index), volume.json);
   }
   if (!missing.empty() && member(pod.spec(), "volumes") == nullptr) patch.add(kVolumesPointer, list_of(missing));

@@ -37,7 +37,7 @@ std::optional<Skip> find_port_clash(std::span<const json::Value> containers, con
       return skip(
           SkipReason::port_clash,
           fmt::format("its container {} listens on port {}, which the agent needs ({} for checks, {} for probes):"
-                      " let it listen elsewhere",
+                      " make it listen on another port",
                       quoted(container.text_of("name")), port, kCheckPort, kAdminPort));
     }
   }
@@ -71,16 +71,16 @@ std::string_view to_string(SkipReason reason) {
   return kNames[static_cast<std::size_t>(reason)];
 }
 
-bool Skip::wanted() const {
-  return reason == SkipReason::opted_out || reason == SkipReason::namespace_ || reason == SkipReason::mirror_pod ||
-         reason == SkipReason::not_a_create;
+bool Skip::needs_warning() const {
+  return reason != SkipReason::opted_out && reason != SkipReason::namespace_ && reason != SkipReason::mirror_pod &&
+         reason != SkipReason::not_a_create;
 }
 
 std::optional<Skip> find_skip(const Pod& pod, std::string_view namespace_, const InjectorSettings& settings) {
   if (namespace_ == settings.own_namespace ||
       std::ranges::find(kSystemNamespaces, namespace_) != kSystemNamespaces.end()) {
     return skip(SkipReason::namespace_,
-                fmt::format("pods of the namespace {} are left alone, whatever its labels say", namespace_));
+                fmt::format("pods of the namespace {} never get an agent, whatever its labels say", namespace_));
   }
   if (pod.label(kInjectLabel) == "disabled") {
     return skip(SkipReason::opted_out, fmt::format("its label {} says disabled", kInjectLabel));
@@ -93,7 +93,7 @@ std::optional<Skip> find_skip(const Pod& pod, std::string_view namespace_, const
   }
   if (pod.spec().is_true("hostNetwork")) {
     return skip(SkipReason::host_network,
-                "it uses the node's network, where the agent's ports would be the node's: ask a gateway instead");
+                "it uses the node's network, where the agent's ports would be the node's: use a gateway instead");
   }
   return find_clash(pod);
 }

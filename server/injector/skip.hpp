@@ -32,8 +32,8 @@ std::string_view to_string(SkipReason reason);
 struct Skip {
   SkipReason reason = SkipReason::opted_out;
   std::string text;  // one sentence: why, and how to change that if it can be changed
-  // True: the creator of the pod wanted no sidecar, or cannot change it. So there is no warning.
-  bool wanted() const;
+  // False: the creator of the pod wanted no sidecar, or cannot change it.
+  bool needs_warning() const;
 };
 
 // nullopt: the pod gets a sidecar.

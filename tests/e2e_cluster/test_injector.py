@@ -100,8 +100,8 @@ def test_annotations_on_the_allow_list_are_taken_and_a_faulty_one_is_a_warning(c
     assert sidecar["resources"]["limits"]["memory"] == "96Mi"
     assert "SLUICE_AGENT_WORKERS" not in names(sidecar["env"])
     assert 'Warning: Sluice: sluice.dev/workers is "many" and must be a whole number from 1 to 256' in done.stderr
-    assert "sluice.dev/image is no setting" in done.stderr
-    assert "sluice.dev/image is no setting" in made["metadata"]["annotations"]["sluice.dev/warnings"]
+    assert "sluice.dev/image is not a setting" in done.stderr
+    assert "sluice.dev/image is not a setting" in made["metadata"]["annotations"]["sluice.dev/warnings"]
 
 
 def test_the_sidecar_stands_before_the_pods_own_init_containers(control_plane: KubeCluster, space: str) -> None:
@@ -232,7 +232,7 @@ def test_users_read_why_the_webhook_refused_where_the_failure_policy_is_fail(
     done = control_plane.try_kubectl("create", "-n", space, "-f", "-", text=json.dumps(large))
     assert done.returncode != 0
     assert 'failed calling webhook "injector.sluice.dev"' in done.stderr, done.stderr[-2000:]
-    assert "bytes, and the injector takes 2097152" in done.stderr, done.stderr[-2000:]
+    assert "bytes, and the injector takes at most 2097152" in done.stderr, done.stderr[-2000:]
 
 
 def test_fifty_pods_made_at_once_through_the_api_server_all_get_the_sidecar(

@@ -88,7 +88,7 @@ def test_a_review_that_is_malformed_or_too_large_gets_a_clear_refusal(injector: 
                 ({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1beta1"}, 400, "must be admission.k8s.io/v1"),
                 (review(pod("x"), uid=""), 400, "/request/uid"),
                 (review(pod("x"), kind={"group": "apps", "version": "v1", "kind": "Deployment"}), 400, "this webhook is for Pods"),
-                (review(huge), 413, "and the injector takes 2097152")]:
+                (review(huge), 413, "and the injector takes at most 2097152")]:
             answer = webhook.ask(body)
             assert answer.status == status, answer
             assert answer.body["kind"] == "Status" and says in answer.body["message"], answer

@@ -83,7 +83,7 @@ TEST_CASE("what the injector cannot work with is refused at the start") {
   CHECK(says(with({"--inject-counters-ca", "/etc/passwd"}), "--inject-counters-ca", "has no use without"));
   CHECK(says(with({"--inject-settings", "log-level"}), "--inject-settings", "NAME=VALUE"));
   CHECK(says(with({"--inject-settings", "log-level=loud"}), "--inject-settings", "\"log-level\" must be debug"));
-  CHECK(says(with({"--inject-settings", "image=x"}), "--inject-settings", "is no setting"));
+  CHECK(says(with({"--inject-settings", "image=x"}), "--inject-settings", "is not a setting"));
   CHECK(says(with({"--inject-settings", "memory-request=1Gi"}), "--inject-settings", "contradicts itself"));
   CHECK(says(with({"--inject-missed-every", "2s"}), "--inject-missed-every", "has no use without --kubernetes"));
 }

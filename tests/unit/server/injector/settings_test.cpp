@@ -28,7 +28,7 @@ std::string value_in(const Outcome& outcome, std::string_view name) {
 }  // namespace
 
 TEST_CASE("every setting of the allow-list is a flag of the agent of the same name, or an amount") {
-  for (const Override& one : overrides()) {
+  for (const PodSetting& one : pod_settings()) {
     CAPTURE(one.name);
     if (one.variable.empty()) continue;
     const bool known = std::ranges::any_of(agent::kFlags, [&](const auto& flag) { return flag.name == one.name; });
@@ -75,8 +75,8 @@ TEST_CASE("a faulty annotation is a warning that names it, its value and the rul
       {"cpu-request", "-1", "1m to 64"},
       {"memory-limit", "1Mi", "8Mi to 64Gi"},
       {"memory-limit", "64 Mi", "8Mi to 64Gi"},
-      {"image", "evil:1", "is no setting"},
-      {"server", "https://evil", "is no setting"},
+      {"image", "evil:1", "is not a setting"},
+      {"server", "https://evil", "is not a setting"},
       {"log-levle", "debug", "did you mean log-level?"},
       {"inject", "disabled", "is a label, not an annotation"},
   };
