@@ -30,7 +30,7 @@ bool is_account_name(std::string_view text) {
 }
 
 void read_namespace(json::Fields& fields, Binding& binding) {
-  fields.require("namespace", "it names the Kubernetes namespace whose pods are meant");
+  fields.require("namespace", "the Kubernetes namespace whose pods get this scope");
   const auto name = fields.text(binding_field::kNamespace);
   if (!name) return;
   binding.namespace_ = *name;
@@ -47,8 +47,8 @@ void read_account(json::Fields& fields, Binding& binding) {
   binding.service_account = *name;
   if (*name == kAnyServiceAccount || is_account_name(*name)) return;
   fields.fault("service_account",
-               fmt::format("{} is not the name of a Kubernetes service account; \"*\" means all of the namespace that "
-                           "have no binding of their own",
+               fmt::format("{} is not the name of a Kubernetes service account; \"*\" stands for every service "
+                           "account of the namespace that has no binding of its own",
                            quoted(*name)));
 }
 

@@ -31,7 +31,7 @@ inline constexpr Field kId{.name = "id",
                            .schema = "Id",
                            .always = true,
                            .help =
-                               "A body may leave it out: the server takes the id in the path, or makes one of the "
+                               "A body may leave it out: the server takes the id from the path, or makes it from the "
                                "names."};
 inline constexpr Field kNamespace{
     .name = "namespace", .type = Field::Type::text, .max = 63, .schema = "Namespace", .always = true};
@@ -41,8 +41,8 @@ inline constexpr Field kServiceAccount{.name = "service_account",
                                        .schema = "ServiceAccount",
                                        .always = true,
                                        .help =
-                                           "A Kubernetes service account of that namespace; `*`, as where it is "
-                                           "left out: any that has no binding of its own."};
+                                           "A Kubernetes service account of that namespace. `*`, the default: every "
+                                           "account that has no binding of its own."};
 inline constexpr std::array kAll{kId, kNamespace, kServiceAccount, auth::scope_field::kOrganizationId,
                                  auth::scope_field::kTenantIds};
 }  // namespace binding_field
