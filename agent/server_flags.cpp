@@ -114,7 +114,7 @@ std::optional<policies::ServerOptions> read_server(ConfigReader& reader, const p
     reader.require_use(flag, given, "has no use without --server; leave it out");
   }
   if (!given) return std::nullopt;
-  reader.require_use("policies", false, "cannot be had together with --server; leave one of them out");
+  reader.require_use("policies", false, "cannot be combined with --server; leave one of them out");
   policies::ServerOptions options;
   read_url(reader, options);
   read_tls(reader, options);

@@ -117,7 +117,7 @@ std::optional<CertificateKeeper::Options> read_self_managed(ConfigReader& reader
   if (!given) return std::nullopt;
   reader.require_use("tls-self-managed", reader.value("kubernetes").text != "off",
                      "needs the Kubernetes API; add --kubernetes");
-  reader.require_use("tls-cert", false, "cannot be had together with --tls-self-managed; leave one of them out");
+  reader.require_use("tls-cert", false, "cannot be combined with --tls-self-managed; leave one of them out");
   CertificateKeeper::Options options;
   options.wanted.names = read_names(reader);
   const auto lifetime = reader.duration("tls-lifetime", 3s, 8'760h, "3s to 8760h");
