@@ -34,10 +34,10 @@ void read_head(const json::Value& value, const json::Place& place, json::FaultLi
   ChainHead head{.seq = seq.value_or(0), .hash = {}};
   if (hash && !from_hex(*hash, head.hash)) fields.fault("hash", "hash must be 64 hex digits");
   if (organization && !organization->empty() && !is_id(*organization)) {
-    fields.fault("organization_id", fmt::format("{} is no id of an organization", quoted(*organization)));
+    fields.fault("organization_id", fmt::format("{} is not the id of an organization", quoted(*organization)));
   }
   if (organization && !heads.emplace(*organization, head).second) {
-    fields.fault("organization_id", fmt::format("{} is listed twice; leave one head", quoted(*organization)));
+    fields.fault("organization_id", fmt::format("{} is listed twice; keep one", quoted(*organization)));
   }
   fields.reject_unknown();
 }
