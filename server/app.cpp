@@ -175,7 +175,7 @@ bool App::start_publisher() {
           .database = config_.database, .redis = *config_.redis, .allow_evicting = config_.allow_evicting},
       clock_, log_);
   metrics_.add(counters::metrics(), *publisher_);
-  executor_.publish_through(*publisher_);
+  executor_.set_publisher(*publisher_);
   const auto started = publisher_->start();
   if (!started) log_.error("redis_refused", started.error().text, {{"code", started.error().code}});
   return started.has_value();
@@ -245,7 +245,7 @@ void App::tidy() {
     try {
       postgres::Transaction tx(*connection);
       tx.enter(postgres::Scope::everything("tidy"));
-      admin::forget_old_answers(tx);
+      admin::delete_old_answers(tx);
       fleet::tidy_fleet(tx, retention);
       tx.commit();
     } catch (const std::exception&) {

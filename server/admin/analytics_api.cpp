@@ -18,8 +18,8 @@ namespace sluice::server::admin {
 namespace {
 
 constexpr std::chrono::hours kDefaultWindow{1};
-constexpr std::size_t kMostSubjects = 100;
-constexpr char kBetween = ' ';  // separates the values of a cursor; no value contains a space
+constexpr std::size_t kMaxSubjects = 100;
+constexpr char kCursorSeparator = ' ';  // separates the values of a cursor; no value contains a space
 
 // The time that an answer covers. Includes `since`, excludes `until`.
 struct Window {
@@ -31,24 +31,24 @@ struct Window {
 template <class Unit>
 Window read_window(const Context& context) {
   Faults faults;
-  const auto instant = [&](std::string_view name, WallTime otherwise) {
+  const auto read_time = [&](std::string_view name, WallTime fallback) {
     const std::string_view text = context.call.parameter(name);
-    if (text.empty()) return otherwise;
+    if (text.empty()) return fallback;
     const auto time = parse_timestamp(text);
     if (time) return *time;
     faults.push_back({fmt::format("?{}", name), time.error().text});
-    return otherwise;
+    return fallback;
   };
   Window window;
-  window.until = instant("until", WallTime(Micros(context.now_us)));
-  window.since = std::chrono::floor<Unit>(instant("since", window.until - kDefaultWindow));
+  window.until = read_time("until", WallTime(Micros(context.now_us)));
+  window.since = std::chrono::floor<Unit>(read_time("since", window.until - kDefaultWindow));
   if (faults.empty() && window.until <= window.since) faults.push_back({"?since", "since must be before until"});
   if (!faults.empty()) http::refuse_faults(400, std::move(faults));
   return window;
 }
 
 // An open answer whose first members are the window.
-Answer answer_about(const Window& window) {
+Answer open_answer(const Window& window) {
   Answer answer;
   answer.object = open_object();
   answer.object->field("since", format_timestamp(window.since));
@@ -110,11 +110,11 @@ std::string names_of(const std::vector<Dimension>& dimensions, bool as_text) {
 }
 
 // Continues after the last row of the previous page. The cursor holds the values of that row.
-void behind(const store::Page& page, const std::vector<Dimension>& dimensions, store::Statement& statement) {
+void continue_after(const store::Page& page, const std::vector<Dimension>& dimensions, store::Statement& statement) {
   if (page.after_tenant_id.empty()) return;
   std::vector<std::string> values;
   for (std::string_view rest = page.after_id; values.size() < dimensions.size();) {
-    const std::size_t end = std::min(rest.find(kBetween), rest.size());
+    const std::size_t end = std::min(rest.find(kCursorSeparator), rest.size());
     values.emplace_back(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
@@ -129,7 +129,7 @@ void behind(const store::Page& page, const std::vector<Dimension>& dimensions, s
 // All pages have the window of the first page, so a window that ended at the time of that call does not move.
 Window window_of(const Context& context, const store::Page& page) {
   if (page.after_tenant_id.empty()) return read_window<std::chrono::minutes>(context);
-  const std::size_t separator = page.after_tenant_id.find(kBetween);
+  const std::size_t separator = page.after_tenant_id.find(kCursorSeparator);
   if (separator == std::string::npos) refuse_cursor();
   const auto since = parse_timestamp(page.after_tenant_id.substr(0, separator));
   const auto until = parse_timestamp(page.after_tenant_id.substr(separator + 1));
@@ -160,11 +160,11 @@ std::string row_document(const pqxx::row& row, const std::vector<Dimension>& dim
 std::string cursor_of(const Window& window, const pqxx::row& row, std::size_t dimensions) {
   std::string values;
   for (std::size_t i = 0; i < dimensions; ++i) {
-    if (i != 0) values += kBetween;
+    if (i != 0) values += kCursorSeparator;
     values += row[static_cast<int>(i)].c_str();
   }
-  return cursor_behind(fmt::format("{}{}{}", format_timestamp(window.since), kBetween, format_timestamp(window.until)),
-                       values);
+  return cursor_after(
+      fmt::format("{}{}{}", format_timestamp(window.since), kCursorSeparator, format_timestamp(window.until)), values);
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ Answer list_analytics(Context& context) {
   std::vector<std::string> groups;
   for (const Dimension& dimension : dimensions) groups.push_back(dimension.sql);
   statement.add(fmt::format(" GROUP BY {}) AS summed", fmt::join(groups, ", ")));
-  behind(page, dimensions, statement);
+  continue_after(page, dimensions, statement);
   statement.add(fmt::format(" ORDER BY {} LIMIT {}", names_of(dimensions, false), page.limit + 1));
   const pqxx::result rows = statement.run(context.tx);
   std::vector<std::string> items;
@@ -192,7 +192,7 @@ Answer list_analytics(Context& context) {
     }
     items.push_back(row_document(row, dimensions));
   }
-  Answer answer = answer_about(window);
+  Answer answer = open_answer(window);
   answer.object->key("totals");
   answer.object->raw(totals(context, window));
   write_list(*answer.object, next, [&items](json::Writer& out) {
@@ -203,15 +203,15 @@ Answer list_analytics(Context& context) {
 
 Answer list_throttled_subjects(Context& context) {
   const store::Page page = read_page(context.call);
-  if (page.limit > kMostSubjects) {
-    http::refuse_fault(400, "?limit", fmt::format("limit is a whole number from 1 to {}", kMostSubjects));
+  if (page.limit > kMaxSubjects) {
+    http::refuse_fault(400, "?limit", fmt::format("limit is a whole number from 1 to {}", kMaxSubjects));
   }
   const Window window = read_window<std::chrono::hours>(context);
   store::Statement statement("SELECT tenant_id, policy_id, subject, sum(count) AS count FROM usage_subjects");
   filter(context.call, window, "hour", statement);
   statement.add(" GROUP BY tenant_id, policy_id, subject ORDER BY 4 DESC, tenant_id, policy_id, subject");
   const pqxx::result rows = statement.add(fmt::format(" LIMIT {}", page.limit)).run(context.tx);
-  Answer answer = answer_about(window);
+  Answer answer = open_answer(window);
   json::Writer& out = *answer.object;
   out.key("items");
   out.begin_list();

@@ -10,7 +10,7 @@ namespace {
 enum class Show : std::uint8_t { secret, placeholder };  // placeholder: for replays
 
 // Adds the executor's members to the open object, and closes it.
-std::string closed(const Answer& answer, const Outcome& outcome, Show show) {
+std::string close_object(const Answer& answer, const Outcome& outcome, Show show) {
   json::Writer out = *answer.object;
   if (answer.secret && show == Show::secret) out.field(answer.secret->member, answer.secret->text);
   if (answer.secret && show == Show::placeholder) {
@@ -34,8 +34,8 @@ json::Writer open_object() {
 FinishedAnswer finish(const Answer& answer, const Outcome& outcome) {
   FinishedAnswer finished(answer);
   finished.wait = answer.wait;
-  if (answer.object) finished.body = closed(answer, outcome, Show::secret);
-  finished.replay_body = answer.secret ? closed(answer, outcome, Show::placeholder) : finished.body;
+  if (answer.object) finished.body = close_object(answer, outcome, Show::secret);
+  finished.replay_body = answer.secret ? close_object(answer, outcome, Show::placeholder) : finished.body;
   if (outcome.revision) finished.headers += fmt::format("Sluice-Revision: {}\r\n", *outcome.revision);
   return finished;
 }

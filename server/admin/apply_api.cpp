@@ -106,15 +106,15 @@ class Writer {
   }
 
   // Returns why a row could not be inserted: an object outside of the caller's scope has the id, or an override outside
-  // of the bundle is for the same limit and identity. Throws Raced after a concurrent change.
+  // of the bundle is for the same limit and identity. Throws ConcurrentChange after a concurrent change.
   Fault taken_by_another(Kind kind, const ObjectId& key, std::size_t index) {
-    if (store::find(tx_, kind, key.tenant_id, key.id)) throw Raced();
+    if (store::find(tx_, kind, key.tenant_id, key.id)) throw ConcurrentChange();
     if (kind == Kind::override_) {
       return {"/overrides", fmt::format("an override outside of the bundle is for the same limit and identity as "
                                         "override {} of tenant {}; it may have expired seconds ago",
                                         key.id, key.tenant_id)};
     }
-    if (info(kind).local_id) throw Raced();
+    if (info(kind).local_id) throw ConcurrentChange();
     return {fmt::format("/{}/{}/id", info(kind).table(), index),
             fmt::format("the id {} is taken: choose another", quoted(key.id))};
   }
@@ -188,7 +188,7 @@ class Writer {
 Answer apply_bundle(Context& context) {
   const ApplyOptions options = read_options(context.call);
   const BundleBody body = BundleBody::read(context);
-  WantedState wanted = wanted_by(context, body, options);
+  WantedState wanted = wanted_state(context, body, options);
   const std::optional<std::string> setting = std::move(wanted.setting);
   ApplyPlan plan = plan_apply(context, body, std::move(wanted), options);
   const std::size_t unchanged = plan.unchanged;

@@ -25,7 +25,7 @@ class Planner {
       : tx_(context.tx), body_(body), wanted_(std::move(wanted)), options_(options) {}
 
   ApplyPlan plan() {
-    find_doomed_tenants();
+    find_pruned_tenants();
     for (const Kind kind : lock_order()) {
       if (!info(kind).in_bundle) continue;
       compare(kind);
@@ -37,15 +37,15 @@ class Planner {
 
  private:
   // Finds the tenants that prune removes: those of the call's organization that the bundle does not list.
-  void find_doomed_tenants() {
-    if (!options_.prune || options_.organization_id.empty() || !body_.lists(Kind::tenant)) return;
+  void find_pruned_tenants() {
+    if (!options_.prune || options_.organization_id.empty() || !body_.has_list(Kind::tenant)) return;
     const std::unordered_set<std::string> kept(wanted_.tenant_ids.begin(), wanted_.tenant_ids.end());
     for (const auto& row : tx_.exec("SELECT id FROM tenants WHERE organization_id = $1", options_.organization_id)) {
-      if (!kept.contains(row[0].c_str())) doomed_.emplace_back(row[0].c_str());
+      if (!kept.contains(row[0].c_str())) pruned_tenants_.emplace_back(row[0].c_str());
     }
   }
 
-  bool prunes(Kind kind) const { return options_.prune && body_.lists(kind) && info(kind).in_tenant(); }
+  bool prunes(Kind kind) const { return options_.prune && body_.has_list(kind) && info(kind).in_tenant(); }
 
   std::vector<store::StoredObject> stored(Kind kind) {
     return prunes(kind) ? store::find_of_tenants(tx_, kind, wanted_.tenant_ids)
@@ -56,12 +56,12 @@ class Planner {
   void compare(Kind kind) {
     KindChanges& changes = plan_.of(kind);
     std::vector<store::StoredObject> before = stored(kind);
-    std::unordered_map<std::string, store::StoredObject*> by_place;
-    for (store::StoredObject& object : before) by_place.emplace(place_of(object.key), &object);
+    std::unordered_map<std::string, store::StoredObject*> by_key;
+    for (store::StoredObject& object : before) by_key.emplace(map_key(object.key), &object);
     std::vector<store::RowDraft>& rows = wanted_.of(kind);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto found = by_place.find(place_of(rows[i].key));
-      if (found == by_place.end()) {
+      const auto found = by_key.find(map_key(rows[i].key));
+      if (found == by_key.end()) {
         changes.create.push_back(std::move(rows[i]));
         changes.create_index.push_back(i);
         continue;
@@ -70,26 +70,26 @@ class Planner {
         ++plan_.unchanged;
         if (kind == Kind::plan || kind == Kind::policy) {
           found->second->document.clear();
-          same_.emplace(found->first, std::move(*found->second));
+          unchanged_.emplace(found->first, std::move(*found->second));
         }
       } else {
         changes.before.push_back(std::move(*found->second));
         changes.update.push_back(std::move(rows[i]));
       }
-      by_place.erase(found);
+      by_key.erase(found);
     }
     if (prunes(kind)) {
       for (store::StoredObject& object : before) {
-        if (by_place.contains(place_of(object.key))) changes.remove.push_back(std::move(object));
+        if (by_key.contains(map_key(object.key))) changes.remove.push_back(std::move(object));
       }
     }
     if (kind == Kind::organization) return;
-    for (store::StoredObject& object : store::find_of_tenants(tx_, kind, doomed_))
+    for (store::StoredObject& object : store::find_of_tenants(tx_, kind, pruned_tenants_))
       changes.remove.push_back(std::move(object));
   }
 
-  // Locks the objects that will change, and the ones that changed objects refer to. Throws Raced if one has changed
-  // since it was read.
+  // Locks the objects that will change, and the ones that changed objects refer to. Throws ConcurrentChange if one has
+  // changed since it was read.
   void lock(Kind kind) {
     const KindChanges& changes = plan_.of(kind);
     std::vector<store::StoredObject> rows;
@@ -103,46 +103,46 @@ class Planner {
                         .updated_at = {}});
       }
     }
-    if (!store::lock_all(tx_, kind, rows, store::Lock::update)) throw Raced();
-    note_used(kind);
+    if (!store::lock_all(tx_, kind, rows, store::Lock::update)) throw ConcurrentChange();
+    collect_references(kind);
     if (kind == Kind::policy) lock_used(kind, used_policies_);
     if (kind == Kind::plan) lock_used(kind, used_plans_);
   }
 
-  bool changes(Kind kind, const std::string& place) const {
-    return changing_[static_cast<std::size_t>(kind)].contains(place);
+  bool changes(Kind kind, const std::string& key) const {
+    return changing_[static_cast<std::size_t>(kind)].contains(key);
   }
 
   // Collects the plans and policies that changed objects refer to. The bundle was checked as a whole, so these must not
   // change until the commit.
-  void note_used(Kind kind) {
+  void collect_references(Kind kind) {
     std::unordered_set<std::string>& changing = changing_[static_cast<std::size_t>(kind)];
     for (const auto* list : {&plan_.of(kind).create, &plan_.of(kind).update}) {
-      for (const store::RowDraft& row : *list) changing.insert(place_of(row.key));
+      for (const store::RowDraft& row : *list) changing.insert(map_key(row.key));
     }
     if (kind == Kind::override_) {
       for (const Override& item : body_.bundle.overrides) {
-        if (!changes(kind, place_of(item.tenant_id, item.id))) continue;
-        if (!item.policy_id.empty()) used_policies_.insert(place_of(item.tenant_id, item.policy_id));
-        if (!item.plan_id.empty()) used_plans_.insert(place_of(item.tenant_id, item.plan_id));
+        if (!changes(kind, map_key(item.tenant_id, item.id))) continue;
+        if (!item.policy_id.empty()) used_policies_.insert(map_key(item.tenant_id, item.policy_id));
+        if (!item.plan_id.empty()) used_plans_.insert(map_key(item.tenant_id, item.plan_id));
       }
     }
     if (kind != Kind::policy) return;
     for (const Policy& policy : body_.bundle.policies) {
-      const std::string own = place_of(policy.tenant_id, policy.id);
+      const std::string own = map_key(policy.tenant_id, policy.id);
       const bool matters = changes(kind, own) || used_policies_.contains(own);
-      if (matters && !policy.plan_id.empty()) used_plans_.insert(place_of(policy.tenant_id, policy.plan_id));
+      if (matters && !policy.plan_id.empty()) used_plans_.insert(map_key(policy.tenant_id, policy.plan_id));
     }
   }
 
   void lock_used(Kind kind, const std::unordered_set<std::string>& used) {
     std::vector<store::StoredObject> rows;
-    for (const std::string& place : used) {
-      const auto found = same_.extract(place);
+    for (const std::string& key : used) {
+      const auto found = unchanged_.extract(key);
       if (!found.empty()) rows.push_back(std::move(found.mapped()));
     }
-    same_.clear();
-    if (!store::lock_all(tx_, kind, rows, store::Lock::share)) throw Raced();
+    unchanged_.clear();
+    if (!store::lock_all(tx_, kind, rows, store::Lock::share)) throw ConcurrentChange();
   }
 
   postgres::Transaction& tx_;
@@ -150,9 +150,9 @@ class Planner {
   WantedState wanted_;
   const ApplyOptions& options_;
   ApplyPlan plan_;
-  std::vector<std::string> doomed_;
+  std::vector<std::string> pruned_tenants_;
   std::unordered_map<std::string, store::StoredObject>
-      same_;  // unchanged plans or policies, of the kind that was compared last; by place_of()
+      unchanged_;  // unchanged plans or policies, of the kind that was compared last; by map_key()
   std::array<std::unordered_set<std::string>, kKinds> changing_;
   std::unordered_set<std::string> used_policies_;
   std::unordered_set<std::string> used_plans_;

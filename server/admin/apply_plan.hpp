@@ -33,7 +33,7 @@ struct ApplyPlan {
 // With `prune`, objects of the bundle's tenants that the bundle does not list are removed; only of kinds that the
 // bundle has a list of. If the call also names an organization, its tenants that the bundle does not list are removed
 // with all their objects. Organizations are never removed. Refuses a change that would break an object outside of the
-// bundle. Throws Raced after a concurrent change.
+// bundle. Throws ConcurrentChange after a concurrent change.
 ApplyPlan plan_apply(Context& context, const BundleBody& body, WantedState wanted, const ApplyOptions& options);
 
 }  // namespace sluice::server::admin

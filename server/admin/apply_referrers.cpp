@@ -18,15 +18,15 @@
 namespace sluice::server::admin {
 namespace {
 
-using Places = std::unordered_set<std::string>;
+using KeySet = std::unordered_set<std::string>;
 
 template <class Row>
-void add(Places& places, const std::vector<Row>& rows) {
-  for (const Row& row : rows) places.insert(place_of(row.key));
+void add(KeySet& keys, const std::vector<Row>& rows) {
+  for (const Row& row : rows) keys.insert(map_key(row.key));
 }
 
 // A stored policy or override outside of the bundle.
-struct Kept {
+struct Referrer {
   std::string_view kind;
   std::string tenant_id;
   std::string id;
@@ -40,19 +40,19 @@ class Check {
     add(removed_plans_, plan.of(Kind::plan).remove);
     add(updated_policies_, plan.of(Kind::policy).update);
     add(removed_policies_, plan.of(Kind::policy).remove);
-    add(gone_overrides_, plan.of(Kind::override_).remove);
+    add(ignored_overrides_, plan.of(Kind::override_).remove);
     for (const Policy& policy : body.bundle.policies) {
-      own_policies_.insert(place_of(policy.tenant_id, policy.id));
-      if (updated_plans_.contains(place_of(policy.tenant_id, policy.plan_id))) {
-        updated_policies_.insert(place_of(policy.tenant_id, policy.id));
+      bundle_policies_.insert(map_key(policy.tenant_id, policy.id));
+      if (updated_plans_.contains(map_key(policy.tenant_id, policy.plan_id))) {
+        updated_policies_.insert(map_key(policy.tenant_id, policy.id));
       }
       // A policy with the action delay limits the numbers of its plan's overrides.
       if (policy.enforcement.action == Action::delay && !policy.plan_id.empty()) {
-        delaying_plans_.insert(place_of(policy.tenant_id, policy.plan_id));
+        delaying_plans_.insert(map_key(policy.tenant_id, policy.plan_id));
         tenants_.insert(policy.tenant_id);
       }
     }
-    for (const Override& item : body.bundle.overrides) gone_overrides_.insert(place_of(item.tenant_id, item.id));
+    for (const Override& item : body.bundle.overrides) ignored_overrides_.insert(map_key(item.tenant_id, item.id));
     for (const Kind kind : {Kind::plan, Kind::policy}) {
       for (const store::StoredObject& object : plan.of(kind).before) tenants_.insert(object.key.tenant_id);
       for (const store::StoredObject& object : plan.of(kind).remove) tenants_.insert(object.key.tenant_id);
@@ -64,13 +64,13 @@ class Check {
     read_policies();
     read_overrides();
     if (!faults_.empty()) body_.refuse(std::move(faults_));
-    if (!kept_.empty()) check_kept();
+    if (!referrers_.empty()) compile_referrers();
   }
 
  private:
-  void refer(const Kept& from, std::string_view kind, std::string_view id) {
+  void report_removed(const Referrer& from, std::string_view kind, std::string_view id) {
     faults_.push_back({"", fmt::format("{} {} of tenant {} is not in the bundle and would be removed, but {} {} uses "
-                                       "it: add it to the bundle, or remove its user first",
+                                       "it: add it to the bundle, or first remove the object that uses it",
                                        kind, id, from.tenant_id, from.kind, from.id)});
   }
 
@@ -80,15 +80,15 @@ class Check {
          tx_.exec("SELECT tenant_id, id, plan_id, document FROM policies WHERE tenant_id = ANY ($1::text[]) "
                   "AND plan_id IS NOT NULL ORDER BY tenant_id, id",
                   tenants())) {
-      Kept policy{.kind = "policy", .tenant_id = row[0].c_str(), .id = row[1].c_str(), .document = row[3].c_str()};
-      const std::string own = place_of(policy.tenant_id, policy.id);
-      if (own_policies_.contains(own) || removed_policies_.contains(own)) continue;
-      const std::string plan = place_of(policy.tenant_id, row[2].c_str());
+      Referrer policy{.kind = "policy", .tenant_id = row[0].c_str(), .id = row[1].c_str(), .document = row[3].c_str()};
+      const std::string own = map_key(policy.tenant_id, policy.id);
+      if (bundle_policies_.contains(own) || removed_policies_.contains(own)) continue;
+      const std::string plan = map_key(policy.tenant_id, row[2].c_str());
       if (removed_plans_.contains(plan)) {
-        refer(policy, "plan", row[2].c_str());
+        report_removed(policy, "plan", row[2].c_str());
       } else if (updated_plans_.contains(plan)) {
         updated_policies_.insert(own);
-        kept_.push_back(std::move(policy));
+        referrers_.push_back(std::move(policy));
       }
     }
   }
@@ -98,17 +98,17 @@ class Check {
          tx_.exec("SELECT tenant_id, id, coalesce(policy_id, ''), coalesce(plan_id, ''), document FROM "
                   "overrides WHERE tenant_id = ANY ($1::text[]) ORDER BY tenant_id, id",
                   tenants())) {
-      Kept item{.kind = "override", .tenant_id = row[0].c_str(), .id = row[1].c_str(), .document = row[4].c_str()};
-      if (gone_overrides_.contains(place_of(item.tenant_id, item.id))) continue;
-      const std::string policy = place_of(item.tenant_id, row[2].c_str());
-      const std::string plan = place_of(item.tenant_id, row[3].c_str());
+      Referrer item{.kind = "override", .tenant_id = row[0].c_str(), .id = row[1].c_str(), .document = row[4].c_str()};
+      if (ignored_overrides_.contains(map_key(item.tenant_id, item.id))) continue;
+      const std::string policy = map_key(item.tenant_id, row[2].c_str());
+      const std::string plan = map_key(item.tenant_id, row[3].c_str());
       if (removed_policies_.contains(policy)) {
-        refer(item, "policy", row[2].c_str());
+        report_removed(item, "policy", row[2].c_str());
       } else if (removed_plans_.contains(plan)) {
-        refer(item, "plan", row[3].c_str());
+        report_removed(item, "plan", row[3].c_str());
       } else if (updated_policies_.contains(policy) || updated_plans_.contains(plan) ||
                  delaying_plans_.contains(plan)) {
-        kept_.push_back(std::move(item));
+        referrers_.push_back(std::move(item));
       }
     }
   }
@@ -116,33 +116,33 @@ class Check {
   std::string tenants() const { return postgres::text_array({tenants_.begin(), tenants_.end()}); }
 
   template <class Item, class Write>
-  void append_own(std::string& out, const std::vector<Item>& items, Write write, const Places& concerned) {
+  void append_bundle_items(std::string& out, const std::vector<Item>& items, Write write, const KeySet& concerned) {
     for (const Item& item : items) {
       if (concerned.contains(item.tenant_id)) out.append(out.ends_with('[') ? "" : ",").append(canonical(item, write));
     }
   }
 
-  // Compiles the objects of kept_ together with the bundle's plans and policies, and reports their faults.
-  void check_kept() {
-    Places concerned;
-    for (const Kept& item : kept_) concerned.insert(item.tenant_id);
+  // Compiles the objects of referrers_ together with the bundle's plans and policies, and reports their faults.
+  void compile_referrers() {
+    KeySet concerned;
+    for (const Referrer& item : referrers_) concerned.insert(item.tenant_id);
     std::string tenants = R"({"format":"sluice/v1","tenants":[)";
     for (const std::string& id : concerned) {
       tenants += fmt::format(R"({}{{"id":"{}"}})", tenants.ends_with('[') ? "" : ",", id);
     }
     std::string plans = R"(],"plans":[)";
-    append_own(plans, body_.bundle.plans, write_plan, concerned);
+    append_bundle_items(plans, body_.bundle.plans, write_plan, concerned);
     std::string policies = R"(],"policies":[)";
     std::string overrides = R"(],"overrides":[)";
-    std::vector<const Kept*> policy_list;
-    std::vector<const Kept*> override_list;
-    for (const Kept& item : kept_) {
+    std::vector<const Referrer*> policy_list;
+    std::vector<const Referrer*> override_list;
+    for (const Referrer& item : referrers_) {
       const bool is_policy = item.kind == "policy";
       std::string& list = is_policy ? policies : overrides;
       list.append(list.ends_with('[') ? "" : ",").append(item.document);
       (is_policy ? policy_list : override_list).push_back(&item);
     }
-    append_own(policies, body_.bundle.policies, write_policy, concerned);
+    append_bundle_items(policies, body_.bundle.policies, write_policy, concerned);
     const auto bundle = parse_bundle(tenants + plans + policies + overrides + "]}");
     Faults found;
     if (!bundle) {
@@ -152,33 +152,34 @@ class Check {
     }
     for (const Fault& fault : found) {
       const bool reported = report(fault, "/policies/", policy_list) || report(fault, "/overrides/", override_list);
-      if (!reported) throw std::logic_error(fmt::format("what is stored breaks {}: {}", fault.pointer, fault.text));
+      if (!reported)
+        throw std::logic_error(fmt::format("stored objects do not compile: {}: {}", fault.pointer, fault.text));
     }
     if (!faults_.empty()) body_.refuse(std::move(faults_));
   }
 
   // Reports a fault about one of `items`; `list`: the pointer to their list. Returns false if it is about another
   // object.
-  bool report(const Fault& fault, std::string_view list, const std::vector<const Kept*>& items) {
+  bool report(const Fault& fault, std::string_view list, const std::vector<const Referrer*>& items) {
     if (!fault.pointer.starts_with(list)) return false;
     const std::size_t index = std::strtoull(fault.pointer.c_str() + list.size(), nullptr, 10);
     if (index >= items.size()) return false;
-    faults_.push_back({"", fmt::format("{} {} of tenant {}, which is not in the bundle, would break: {}",
+    faults_.push_back({"", fmt::format("{} {} of tenant {}, which is not in the bundle, would become invalid: {}",
                                        items[index]->kind, items[index]->id, items[index]->tenant_id, fault.text)});
     return true;
   }
 
   postgres::Transaction& tx_;
   const BundleBody& body_;
-  Places updated_plans_;
-  Places removed_plans_;
-  Places delaying_plans_;    // plans of the bundle's policies with the action delay
-  Places own_policies_;      // in the bundle
-  Places updated_policies_;  // updated, or with an updated plan
-  Places removed_policies_;
-  Places gone_overrides_;  // in the bundle, or removed: their stored documents no longer matter
+  KeySet updated_plans_;
+  KeySet removed_plans_;
+  KeySet delaying_plans_;    // plans of the bundle's policies with the action delay
+  KeySet bundle_policies_;   // in the bundle
+  KeySet updated_policies_;  // updated, or with an updated plan
+  KeySet removed_policies_;
+  KeySet ignored_overrides_;  // in the bundle, or removed: their stored documents no longer matter
   std::set<std::string> tenants_;
-  std::vector<Kept> kept_;
+  std::vector<Referrer> referrers_;
   Faults faults_;
 };
 

@@ -109,14 +109,16 @@ class Reader {
 
   // The organization of new tenants that name none; "": unknown.
   const std::string& default_organization() {
-    if (default_) return *default_;
-    default_ = options_.organization_id;
-    if (default_->empty()) default_ = context_.principal.organization_id;
-    if (default_->empty() && bundle_.organizations.size() == 1) default_ = bundle_.organizations.front().id;
-    if (!default_->empty() && !is_organization(*default_)) {
-      faults_.push_back({"?organization_id", fmt::format("there is no organization {}", quoted(*default_))});
+    if (default_organization_) return *default_organization_;
+    default_organization_ = options_.organization_id;
+    if (default_organization_->empty()) default_organization_ = context_.principal.organization_id;
+    if (default_organization_->empty() && bundle_.organizations.size() == 1)
+      default_organization_ = bundle_.organizations.front().id;
+    if (!default_organization_->empty() && !is_organization(*default_organization_)) {
+      faults_.push_back(
+          {"?organization_id", fmt::format("there is no organization {}", quoted(*default_organization_))});
     }
-    return *default_;
+    return *default_organization_;
   }
 
   void read_tenants() {
@@ -213,13 +215,13 @@ class Reader {
   const ApplyOptions& options_;
   WantedState wanted_;
   Faults faults_;
-  std::optional<std::string> default_;
+  std::optional<std::string> default_organization_;
   std::unordered_map<std::string, std::string> organizations_;  // by tenant
 };
 
 }  // namespace
 
-WantedState wanted_by(Context& context, const BundleBody& body, const ApplyOptions& options) {
+WantedState wanted_state(Context& context, const BundleBody& body, const ApplyOptions& options) {
   return Reader(context, body, options).read();
 }
 

@@ -16,10 +16,10 @@
 namespace sluice::server::admin {
 
 // The key of an object in maps of one kind: "tenant/id".
-inline std::string place_of(std::string_view tenant_id, std::string_view id) {
+inline std::string map_key(std::string_view tenant_id, std::string_view id) {
   return std::string(tenant_id).append("/").append(id);
 }
-inline std::string place_of(const ObjectId& key) { return place_of(key.tenant_id, key.id); }
+inline std::string map_key(const ObjectId& key) { return map_key(key.tenant_id, key.id); }
 
 struct ApplyOptions {
   bool dry_run = false;
@@ -44,6 +44,6 @@ class WantedState {
 // Refuses objects that the caller may not create, change or see, and objects that would move to another owner; names
 // all faults at once. A stored tenant without organization_id in the bundle keeps its organization. A new tenant gets
 // the organization of the call, else of the token, else the bundle's only one.
-WantedState wanted_by(Context& context, const BundleBody& body, const ApplyOptions& options);
+WantedState wanted_state(Context& context, const BundleBody& body, const ApplyOptions& options);
 
 }  // namespace sluice::server::admin

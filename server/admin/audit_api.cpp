@@ -17,15 +17,16 @@ namespace sluice::server::admin {
 namespace {
 
 // A query parameter that must equal a column.
-struct Equal {
+struct EqualFilter {
   std::string_view parameter;
   std::string_view sql;
 };
-constexpr std::array kEqual{Equal{"tenant_id", " AND tenant_id = $"}, Equal{"kind", " AND kind = $"},
-                            Equal{"object_id", " AND object_id = $"}, Equal{"actor_id", " AND actor_id = $"}};
+constexpr std::array kEqualFilters{EqualFilter{"tenant_id", " AND tenant_id = $"}, EqualFilter{"kind", " AND kind = $"},
+                                   EqualFilter{"object_id", " AND object_id = $"},
+                                   EqualFilter{"actor_id", " AND actor_id = $"}};
 
 // A time in the query; nullopt: it is absent. Adds a fault if it is invalid.
-std::optional<std::string> instant(const Call& call, std::string_view name, Faults& faults) {
+std::optional<std::string> read_time(const Call& call, std::string_view name, Faults& faults) {
   const std::string_view text = call.parameter(name);
   if (text.empty()) return std::nullopt;
   const auto time = parse_timestamp(text);
@@ -42,7 +43,7 @@ class Order {
     if (organization_.empty()) organization_ = context.principal.organization_id;
   }
 
-  void behind(const store::Page& page, store::Statement& statement) const {
+  void continue_after(const store::Page& page, store::Statement& statement) const {
     if (!organization_.empty()) statement.add(" AND organization_id = $", organization_);
     if (page.after_id.empty()) return;
     const std::size_t separator = page.after_id.find(':');
@@ -73,15 +74,15 @@ class Order {
 
 void filter(const Call& call, store::Statement& statement) {
   Faults faults;
-  const auto since = instant(call, "since", faults);
-  const auto until = instant(call, "until", faults);
+  const auto since = read_time(call, "since", faults);
+  const auto until = read_time(call, "until", faults);
   if (const auto kind = call.parameter("kind"); !kind.empty() && !kind_from(kind)) {
     faults.push_back({"?kind", fmt::format("there is no kind {}; there are {}", quoted(kind), kind_names())});
   }
   if (!faults.empty()) http::refuse_faults(400, std::move(faults));
   if (since) statement.add(" AND made_at >= $::timestamptz", *since);
   if (until) statement.add(" AND made_at < $::timestamptz", *until);
-  for (const auto& [parameter, sql] : kEqual) {
+  for (const auto& [parameter, sql] : kEqualFilters) {
     if (const auto value = call.parameter(parameter); !value.empty()) statement.add(sql, std::string(value));
   }
 }
@@ -154,7 +155,7 @@ Answer list_audit(Context& context) {
   const Order order(context);
   store::Statement statement(fmt::format("SELECT {} FROM audit WHERE true", columns()));
   filter(context.call, statement);
-  order.behind(page, statement);
+  order.continue_after(page, statement);
   const pqxx::result rows = statement.add(order.sql()).add(fmt::format(" LIMIT {}", page.limit + 1)).run(context.tx);
   std::vector<std::string> items;
   std::string next;
@@ -162,7 +163,7 @@ Answer list_audit(Context& context) {
     if (items.size() == page.limit) {
       const pqxx::row last = rows[row.num() - 1];
       next =
-          cursor_behind(last[organization_id].c_str(), fmt::format("{}:{}", last[revision].c_str(), last[seq].c_str()));
+          cursor_after(last[organization_id].c_str(), fmt::format("{}:{}", last[revision].c_str(), last[seq].c_str()));
       break;
     }
     items.push_back(entry(row));

@@ -5,7 +5,7 @@
 
 #include "common/base/text.hpp"
 #include "common/json/fields.hpp"
-#include "server/admin/places.hpp"
+#include "server/admin/scope_check.hpp"
 #include "server/http/refusal.hpp"
 #include "server/identity/binding.hpp"
 
@@ -14,8 +14,8 @@ namespace {
 
 // Makes an id from namespace and service account: "shop-checkout", or "shop" for the whole namespace ("*").
 std::string binding_id(postgres::Transaction& tx, std::string_view, const json::Value& body) {
-  return made_id(tx, Kind::binding, "",
-                 fmt::format("{} {}", body.text_of("namespace"), body.text_of("service_account")));
+  return unique_id(tx, Kind::binding, "",
+                   fmt::format("{} {}", body.text_of("namespace"), body.text_of("service_account")));
 }
 
 // Refuses a second binding for the same service account: only one can apply.
@@ -33,7 +33,7 @@ void check_free(postgres::Transaction& tx, const identity::Binding& binding) {
 Draft draft_binding(postgres::Transaction& tx, const json::Value& body) {
   Faults faults;
   identity::Binding binding = identity::read_binding(body, faults);
-  check_places(tx, body, binding.organization_id, binding.tenant_ids, faults);
+  check_scope(tx, body, binding.organization_id, binding.tenant_ids, faults);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   check_free(tx, binding);
   return {.key = {Kind::binding, "", binding.id},

@@ -16,7 +16,7 @@ BundleBody::BundleBody(const Call& call, std::int64_t now_us) : call_(call) {
   {
     json::Tree tree;  // as large as the body: freed before the bundle is compiled
     const json::Value document = parse(tree);
-    note_lists(document);
+    record_lists(document);
     auto read = read_bundle(document, &policy::check_expression);
     if (!read) refuse(std::move(read.error()));
     bundle = std::move(*read);
@@ -41,7 +41,7 @@ json::Value BundleBody::parse(json::Tree& tree) {
   return *document;
 }
 
-void BundleBody::note_lists(const json::Value& document) {
+void BundleBody::record_lists(const json::Value& document) {
   for (const Kind kind : kAllKinds) {
     if (!info(kind).in_bundle) continue;
     listed_[static_cast<std::size_t>(kind)] = document.get(info(kind).plural).type() == json::Type::array;

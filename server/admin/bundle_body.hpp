@@ -27,7 +27,7 @@ class BundleBody {
   BundleBody(const Call& call, std::int64_t now_us);
 
   // Whether the bundle has a list of this kind, even an empty one.
-  bool lists(Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }
+  bool has_list(Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }
   bool has_mode() const { return has_mode_; }
 
   // Sets the lines and columns of faults in the body.
@@ -39,7 +39,7 @@ class BundleBody {
 
  private:
   json::Value parse(json::Tree& tree);
-  void note_lists(const json::Value& document);
+  void record_lists(const json::Value& document);
 
   const Call& call_;
   YamlDocument yaml_;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kRows = 1000;  // read by one statement
 
-std::vector<store::Filter> filters_of(const BundlePart& part, Kind kind) {
+std::vector<store::Filter> filters_of(const BundleSelection& part, Kind kind) {
   std::vector<store::Filter> filters;
   if (!part.organization_id.empty()) filters.push_back({"organization_id = $", part.organization_id});
   if (!part.tenant_id.empty() && kind != Kind::organization) filters.push_back({"tenant_id = $", part.tenant_id});
@@ -23,7 +23,7 @@ std::vector<store::Filter> filters_of(const BundlePart& part, Kind kind) {
   return filters;
 }
 
-void append_list(postgres::Transaction& tx, const BundlePart& part, Kind kind, std::string& out) {
+void append_list(postgres::Transaction& tx, const BundleSelection& part, Kind kind, std::string& out) {
   const std::vector<store::Filter> filters = filters_of(part, kind);
   out += fmt::format(",\n\"{}\":[", info(kind).table());
   store::Page page{.limit = kRows, .after_tenant_id = {}, .after_id = {}};
@@ -51,7 +51,7 @@ void append_list(postgres::Transaction& tx, const BundlePart& part, Kind kind, s
 
 }  // namespace
 
-std::string bundle_text(postgres::Transaction& tx, const BundlePart& part) {
+std::string bundle_text(postgres::Transaction& tx, const BundleSelection& part) {
   std::string out = R"({"format":"sluice/v1")";
   json::Tree tree;
   const auto settings = store::find(tx, Kind::setting, "", "global");

@@ -11,7 +11,7 @@
 namespace sluice::server::admin {
 
 // Which stored objects to write.
-struct BundlePart {
+struct BundleSelection {
   std::string organization_id;  // "": all organizations in the transaction's scope
   std::string tenant_id;        // "": all tenants; else organization_id is the tenant's organization
   bool keys = true;
@@ -20,6 +20,6 @@ struct BundlePart {
 
 // Writes one object per line. Every selected kind has a list, even an empty one. Policies have their stored version.
 // Refuses 422 if the text would be larger than json::kMaxBytes.
-std::string bundle_text(postgres::Transaction& tx, const BundlePart& part);
+std::string bundle_text(postgres::Transaction& tx, const BundleSelection& part);
 
 }  // namespace sluice::server::admin

@@ -79,7 +79,7 @@ struct FinishedAnswer : http::Answer {
 
 // Thrown if a concurrent change may have outdated what the call has read. The executor repeats the whole call, and
 // answers 409 after the last attempt.
-struct Raced : std::exception {};
+struct ConcurrentChange : std::exception {};
 
 // What a handler works with. Everything it changes through `log` becomes one revision after it returns.
 struct Context {
@@ -94,7 +94,7 @@ struct Context {
   std::vector<counters::CounterRef> resets{};  // counters to be reset after the commit
 };
 
-// Throws Refusal, Raced, or what libpqxx throws; then the executor rolls the transaction back.
+// Throws Refusal, ConcurrentChange, or what libpqxx throws; then the executor rolls the transaction back.
 using RouteHandler = Answer (*)(Context&);
 
 }  // namespace sluice::server::admin

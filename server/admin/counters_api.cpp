@@ -23,20 +23,21 @@ namespace {
 constexpr std::size_t kMaxTextBytes = 256;
 
 // The counters that a call is about: those of one identity under a policy or a plan.
-struct Subject {
+struct CounterTarget {
   std::string organization_id;
   std::string tenant_id;
   std::string policy_id;
   std::string plan_id;
   std::vector<std::pair<DimensionRef, std::optional<std::string>>>
-      given;  // the identity, sorted; nullopt: the requests lack the dimension
+      identity_values;  // the identity, sorted; nullopt: the requests lack the dimension
 
   bool names(const DimensionRef& dimension) const {
-    return std::ranges::find(given, dimension, [](const auto& pair) { return pair.first; }) != given.end();
+    return std::ranges::find(identity_values, dimension, [](const auto& pair) { return pair.first; }) !=
+           identity_values.end();
   }
   counters::Identity identity() const {
     counters::Identity known;
-    for (const auto& [dimension, value] : given) {
+    for (const auto& [dimension, value] : identity_values) {
       if (value) known.emplace_back(dimension, *value);
     }
     return known;
@@ -44,7 +45,7 @@ struct Subject {
   // The identity as JSON, for answers, the outbox and the audit trail.
   std::string identity_text() const {
     std::string text = "{";
-    for (const auto& [dimension, value] : given) {
+    for (const auto& [dimension, value] : identity_values) {
       text.append(text.size() > 1 ? "," : "").append(json::string_literal(to_string(dimension))).append(":");
       text += value ? json::string_literal(*value) : "null";
     }
@@ -61,9 +62,8 @@ struct Subject {
   }
 };
 
-void read_identity(json::Fields& fields, Subject& subject) {
-  fields.require("identity",
-                 "whose counters: the value of each dimension of the key, such as {\"subject\":\"user:42\"}");
+void read_identity(json::Fields& fields, CounterTarget& target) {
+  fields.require("identity", "the value of each dimension of the counter key, such as {\"subject\":\"user:42\"}");
   const json::Value* const value = fields.take("identity");
   if (value == nullptr) return;
   const json::Place at = fields.at().member("identity");
@@ -77,36 +77,37 @@ void read_identity(json::Fields& fields, Subject& subject) {
     if (!dimension) {
       identity.fault(member.name, fmt::format("{} is not a dimension", quoted(member.name)));
     } else if (absent) {
-      subject.given.emplace_back(*dimension, std::nullopt);
+      target.identity_values.emplace_back(*dimension, std::nullopt);
     } else if (text) {
-      subject.given.emplace_back(*dimension, std::string(*text));
+      target.identity_values.emplace_back(*dimension, std::string(*text));
     }
   }
-  std::ranges::sort(subject.given);
+  std::ranges::sort(target.identity_values);
 }
 
-Subject read_subject(Context& context) {
+CounterTarget read_target(Context& context) {
   json::Tree tree;
   const json::Value body = read_body(context.call, tree);
   json::FaultList faults;
   const json::Place root;
   json::Fields fields(body, root, faults);
-  Subject subject;
-  subject.tenant_id = read_optional_id(fields, "tenant_id");
-  subject.policy_id = read_optional_id(fields, "policy_id");
-  subject.plan_id = read_optional_id(fields, "plan_id");
-  if (subject.tenant_id.empty()) subject.tenant_id = tenant_of(context, Kind::override_);
-  if (subject.tenant_id.empty()) fields.require("tenant_id", "the tenant of the policy or plan");
+  CounterTarget target;
+  target.tenant_id = read_optional_id(fields, "tenant_id");
+  target.policy_id = read_optional_id(fields, "policy_id");
+  target.plan_id = read_optional_id(fields, "plan_id");
+  if (target.tenant_id.empty()) target.tenant_id = tenant_of(context, Kind::override_);
+  if (target.tenant_id.empty()) fields.require("tenant_id", "the tenant of the policy or plan");
   if (!fields.present("plan_id")) {
-    fields.require("policy_id", "name the policy, or with plan_id the plan that checks name");
+    fields.require("policy_id",
+                   "name the policy, or with plan_id the plan, for the counters of checks that name a plan");
   }
-  if (!subject.policy_id.empty() && !subject.plan_id.empty()) {
+  if (!target.policy_id.empty() && !target.plan_id.empty()) {
     fields.fault("plan_id", "policy_id and plan_id are both given: counters belong to one of them");
   }
-  read_identity(fields, subject);
+  read_identity(fields, target);
   fields.reject_unknown();
   if (faults.count() != 0) http::refuse_faults(422, faults.take());
-  return subject;
+  return target;
 }
 
 store::StoredObject require_stored(Context& context, Kind kind, const std::string& tenant, const std::string& id) {
@@ -115,32 +116,32 @@ store::StoredObject require_stored(Context& context, Kind kind, const std::strin
   return std::move(*found);
 }
 
-counters::RulesPtr load_rules(Context& context, Subject& subject) {
-  subject.organization_id = require_stored(context, Kind::tenant, subject.tenant_id, subject.tenant_id).organization_id;
-  counters::RulesBuilder rules(subject.organization_id, subject.tenant_id);
-  std::string plan_id = subject.plan_id;
-  if (!subject.policy_id.empty()) {
-    const store::StoredObject policy = require_stored(context, Kind::policy, subject.tenant_id, subject.policy_id);
+counters::RulesPtr load_rules(Context& context, CounterTarget& target) {
+  target.organization_id = require_stored(context, Kind::tenant, target.tenant_id, target.tenant_id).organization_id;
+  counters::RulesBuilder rules(target.organization_id, target.tenant_id);
+  std::string plan_id = target.plan_id;
+  if (!target.policy_id.empty()) {
+    const store::StoredObject policy = require_stored(context, Kind::policy, target.tenant_id, target.policy_id);
     plan_id = counters::member_of(policy.document, "plan_id");
-    rules.add_policy(subject.policy_id, policy.document);
+    rules.add_policy(target.policy_id, policy.document);
   }
   if (!plan_id.empty()) {
-    rules.add_plan(plan_id, require_stored(context, Kind::plan, subject.tenant_id, plan_id).document);
+    rules.add_plan(plan_id, require_stored(context, Kind::plan, target.tenant_id, plan_id).document);
   }
   return rules.build(context.now_us);
 }
 
-// A subject with the compiled rules of its policy or plan.
-struct Question {
-  Subject subject;
+// A target with the compiled rules of its policy or plan.
+struct CounterQuery {
+  CounterTarget target;
   counters::RulesPtr rules;
   const policy::Rulebook* rulebook;
-  std::vector<bool> groups;  // by group of the program: whether the identity has all dimensions of its counter key
+  std::vector<bool> included;  // by group of the program: whether the identity has all dimensions of its counter key
 
-  std::string key_of(std::size_t group) const { return rules->key_of(*rulebook, group, subject.identity()); }
+  std::string key_of(std::size_t group) const { return rules->key_of(*rulebook, group, target.identity()); }
 };
 
-std::string list_of(const std::vector<DimensionRef>& dimensions) {
+std::string names_of(const std::vector<DimensionRef>& dimensions) {
   std::string text;
   for (const DimensionRef& dimension : dimensions) text.append(text.empty() ? "" : ", ").append(to_string(dimension));
   return text.empty() ? "none" : text;
@@ -149,36 +150,36 @@ std::string list_of(const std::vector<DimensionRef>& dimensions) {
 // The identity must name every dimension of key_by, with null for one that the requests lack: without it, it would name
 // another counter. The identity may leave out a dimension that only some limits add; the call then leaves out these
 // limits.
-void check_identity(Question& question) {
-  const std::vector<DimensionRef>& key_by = question.rulebook->enforcement.key_by;
+void check_identity(CounterQuery& query) {
+  const std::vector<DimensionRef>& key_by = query.rulebook->enforcement.key_by;
   std::vector<DimensionRef> known = key_by;
-  for (const limiter::Group& group : question.rulebook->program->groups) {
+  for (const limiter::Group& group : query.rulebook->program->groups) {
     known.insert(known.end(), group.added.begin(), group.added.end());
-    question.groups.push_back(
-        std::ranges::all_of(group.added, [&](const DimensionRef& added) { return question.subject.names(added); }));
+    query.included.push_back(
+        std::ranges::all_of(group.added, [&](const DimensionRef& added) { return query.target.names(added); }));
   }
   Faults faults;
   for (const DimensionRef& dimension : key_by) {
-    if (question.subject.names(dimension)) continue;
+    if (query.target.names(dimension)) continue;
     faults.push_back({fmt::format("/identity/{}", to_string(dimension)),
                       fmt::format("is missing: the key has the dimensions {}; write null for requests without it",
-                                  list_of(key_by))});
+                                  names_of(key_by))});
   }
-  for (const auto& [dimension, value] : question.subject.given) {
+  for (const auto& [dimension, value] : query.target.identity_values) {
     if (std::ranges::find(known, dimension) != known.end()) continue;
     faults.push_back({fmt::format("/identity/{}", to_string(dimension)),
-                      fmt::format("is not a dimension of the counter key; its dimensions are {}", list_of(known))});
+                      fmt::format("is not a dimension of the counter key; its dimensions are {}", names_of(known))});
   }
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
 }
 
-Question read_question(Context& context) {
-  Subject subject = read_subject(context);
-  counters::RulesPtr rules = load_rules(context, subject);
-  const policy::Rulebook* const rulebook = rules->find(subject.policy_id, subject.plan_id);
-  Question question{std::move(subject), std::move(rules), rulebook, {}};
-  check_identity(question);
-  return question;
+CounterQuery read_query(Context& context) {
+  CounterTarget target = read_target(context);
+  counters::RulesPtr rules = load_rules(context, target);
+  const policy::Rulebook* const rulebook = rules->find(target.policy_id, target.plan_id);
+  CounterQuery query{std::move(target), std::move(rules), rulebook, {}};
+  check_identity(query);
+  return query;
 }
 
 std::string limit_json(const Limit& limit, const LimitReport& report) {
@@ -192,12 +193,12 @@ std::string limit_json(const Limit& limit, const LimitReport& report) {
 
 Answer read_counters(Context& context) {
   counters::RedisLink& link = require_publisher(context).link();
-  const Question question = read_question(context);
-  const limiter::Program& program = *question.rulebook->program;
+  const CounterQuery query = read_query(context);
+  const limiter::Program& program = *query.rulebook->program;
   limiter::Call call;
   call.program = &program;
   call.explain = true;
-  for (std::size_t g = 0; g < program.groups.size(); ++g) call.keys.push_back(question.key_of(g));
+  for (std::size_t g = 0; g < program.groups.size(); ++g) call.keys.push_back(query.key_of(g));
   const auto outcome = link.judge(call);
   if (!outcome) {
     throw http::Refusal(503, "counters-unavailable",
@@ -206,12 +207,12 @@ Answer read_counters(Context& context) {
   }
   std::vector<std::string> limits(program.limits.size());  // in the order of the plan
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
-    if (!question.groups[program.rules[i].group]) continue;
+    if (!query.included[program.rules[i].group]) continue;
     limits[program.plan_position[i]] = limit_json(program.limits[i], outcome->limits[i]);
   }
   std::erase(limits, "");
   Answer answer;
-  answer.object = question.subject.open();
+  answer.object = query.target.open();
   answer.object->field("now_us", outcome->now_us);
   answer.object->key("limits");
   answer.object->begin_list();
@@ -222,28 +223,28 @@ Answer read_counters(Context& context) {
 
 Answer reset_counters(Context& context) {
   require_publisher(context);
-  const Question question = read_question(context);
-  const Subject& subject = question.subject;
-  for (std::size_t g = 0; g < question.groups.size(); ++g) {
-    if (!question.groups[g]) continue;
-    context.resets.push_back({.organization_id = subject.organization_id,
-                              .tenant_id = subject.tenant_id,
-                              .policy_id = subject.policy_id,
-                              .plan_id = question.rulebook->plan_id,
-                              .identity = subject.identity_text(),
-                              .counter_key = question.key_of(g),
+  const CounterQuery query = read_query(context);
+  const CounterTarget& target = query.target;
+  for (std::size_t g = 0; g < query.included.size(); ++g) {
+    if (!query.included[g]) continue;
+    context.resets.push_back({.organization_id = target.organization_id,
+                              .tenant_id = target.tenant_id,
+                              .policy_id = target.policy_id,
+                              .plan_id = query.rulebook->plan_id,
+                              .identity = target.identity_text(),
+                              .counter_key = query.key_of(g),
                               .reset = true});
   }
-  json::Writer document = subject.open();
+  json::Writer document = target.open();
   document.end_object();
   context.log.add({.action = "reset",
-                   .key = {Kind::counter, subject.tenant_id, store::random_id(Kind::counter)},
-                   .organization_id = subject.organization_id,
+                   .key = {Kind::counter, target.tenant_id, store::random_id(Kind::counter)},
+                   .organization_id = target.organization_id,
                    .version = 1,
                    .before = std::nullopt,
                    .after = document.take()});
   Answer answer;
-  answer.object = subject.open();
+  answer.object = target.open();
   answer.published = true;
   return answer;
 }

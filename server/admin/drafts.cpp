@@ -40,11 +40,11 @@ Faults warnings_about(const Bundle& bundle, Kind kind) {
   return found;
 }
 
-// The small bundle that a body is read in: the body and stored objects around it. The body is the first of its kind's
-// list.
-class Surroundings {
+// Reads a body in a small bundle, together with stored objects around it, and compiles the bundle. The body is the
+// first of its kind's list.
+class DraftCompiler {
  public:
-  Surroundings(postgres::Transaction& tx, Kind kind, const json::Value& body)
+  DraftCompiler(postgres::Transaction& tx, Kind kind, const json::Value& body)
       : tx_(tx), kind_(kind), body_(body), tenant_id_(body.text_of("tenant_id")) {}
 
   // `rows`: id, document.
@@ -80,12 +80,12 @@ class Surroundings {
 
   // Reads and compiles the bundle. Refuses the faults of the body. If it has none, refuses the faults that it would
   // cause in other objects.
-  void read();
-  // REQUIRES: read() was called.
+  void compile();
+  // REQUIRES: compile() was called.
   const Bundle& bundle() const { return bundle_; }
-  // What will be stored of the body, an object of a tenant. REQUIRES: read() was called.
+  // What will be stored of the body, an object of a tenant. REQUIRES: compile() was called.
   Draft draft(std::vector<store::ExtraColumn> extra = {}) const;
-  // The rules that read() compiled. `id`, `document`: the body as it will be stored. REQUIRES: read() was called, and
+  // The rules that compile() made. `id`, `document`: the body as it will be stored. REQUIRES: compile() was called, and
   // bundle() is not called any more.
   counters::RulesPtr take_rules(const std::string& id, const std::string& document);
 
@@ -103,7 +103,7 @@ class Surroundings {
   std::int64_t compiled_us_ = 0;
 };
 
-void Surroundings::read() {
+void DraftCompiler::compile() {
   BundleBuilder builder(&policy::check_expression);
   json::Tree tree;
   for (const Kind kind : kAllKinds) {
@@ -127,7 +127,7 @@ void Surroundings::read() {
   snapshot_ = std::move(*built);
 }
 
-Draft Surroundings::draft(std::vector<store::ExtraColumn> extra) const {
+Draft DraftCompiler::draft(std::vector<store::ExtraColumn> extra) const {
   const BundleList& list = list_of(kind_);
   const ObjectIdView id = list.id(bundle_, 0);
   return {.key = {kind_, std::string(id.tenant_id), std::string(id.id)},
@@ -137,7 +137,7 @@ Draft Surroundings::draft(std::vector<store::ExtraColumn> extra) const {
           .warnings = warnings_about(bundle_, kind_)};
 }
 
-counters::RulesPtr Surroundings::take_rules(const std::string& id, const std::string& document) {
+counters::RulesPtr DraftCompiler::take_rules(const std::string& id, const std::string& document) {
   add(kind_, id, document);
   const auto take = [this](Kind kind) { return std::move(documents_[static_cast<std::size_t>(kind)]); };
   counters::RulesSources sources{.organization_id = organization_id_,
@@ -149,19 +149,19 @@ counters::RulesPtr Surroundings::take_rules(const std::string& id, const std::st
                                                  compiled_us_);
 }
 
-void Surroundings::refuse(Faults faults) const {
+void DraftCompiler::refuse(Faults faults) const {
   const std::string own = fmt::format("/{}/0", info(kind_).plural);
-  Faults mine;
-  Faults elsewhere;
+  Faults own_faults;
+  Faults other_faults;
   for (Fault& fault : faults) {
     if (fault.pointer == own || fault.pointer.starts_with(own + "/")) {
       fault.pointer.erase(0, own.size());
-      mine.push_back(std::move(fault));
+      own_faults.push_back(std::move(fault));
     } else {
-      elsewhere.push_back({"", fmt::format("this would break {}: {}", fault.pointer, fault.text)});
+      other_faults.push_back({"", fmt::format("this would make {} invalid: {}", fault.pointer, fault.text)});
     }
   }
-  http::refuse_faults(422, mine.empty() ? std::move(elsewhere) : std::move(mine));
+  http::refuse_faults(422, own_faults.empty() ? std::move(other_faults) : std::move(own_faults));
 }
 
 std::string digest_text(const std::string& text) {
@@ -241,99 +241,98 @@ std::optional<std::string> reserved_id_fault(const Override& item) {
 }
 
 Draft draft_organization(postgres::Transaction& tx, const json::Value& body) {
-  Surroundings surroundings(tx, Kind::organization, body);
-  surroundings.read();
-  const Organization& item = surroundings.bundle().organizations.front();
+  DraftCompiler compiler(tx, Kind::organization, body);
+  compiler.compile();
+  const Organization& item = compiler.bundle().organizations.front();
   return {.key = {Kind::organization, "", item.id},
           .organization_id = item.id,
-          .document = canonical(surroundings.bundle(), Kind::organization, 0),
+          .document = canonical(compiler.bundle(), Kind::organization, 0),
           .extra = {},
           .warnings = {}};
 }
 
 Draft draft_tenant(postgres::Transaction& tx, const json::Value& body) {
-  Surroundings surroundings(tx, Kind::tenant, body);
+  DraftCompiler compiler(tx, Kind::tenant, body);
   const json::Value* const given = body.find("organization_id");
   // A bundle may have tenants without an organization, a body may not.
   if (given == nullptr || given->type() == json::Type::null) {
     http::refuse_fault(422, "/organization_id", "organization_id is missing: every tenant belongs to an organization");
   }
   if (const auto found = store::find(tx, Kind::organization, "", body.text_of("organization_id"))) {
-    surroundings.add(Kind::organization, found->key.id, found->document);
+    compiler.add(Kind::organization, found->key.id, found->document);
   }
-  surroundings.read();
-  const Tenant& item = surroundings.bundle().tenants.front();
+  compiler.compile();
+  const Tenant& item = compiler.bundle().tenants.front();
   return {.key = {Kind::tenant, item.id, item.id},
           .organization_id = item.organization_id,
-          .document = canonical(surroundings.bundle(), Kind::tenant, 0),
+          .document = canonical(compiler.bundle(), Kind::tenant, 0),
           .extra = {},
           .warnings = {}};
 }
 
 Draft draft_in_tenant(postgres::Transaction& tx, Kind kind, const json::Value& body) {
-  Surroundings surroundings(tx, kind, body);
-  surroundings.add_tenant();
-  surroundings.read();
-  return surroundings.draft();
+  DraftCompiler compiler(tx, kind, body);
+  compiler.add_tenant();
+  compiler.compile();
+  return compiler.draft();
 }
 
 Draft draft_plan(postgres::Transaction& tx, const json::Value& body) {
-  Surroundings surroundings(tx, Kind::plan, body);
+  DraftCompiler compiler(tx, Kind::plan, body);
   const std::string tenant_id(body.text_of("tenant_id"));
   const std::string id(body.text_of("id"));
-  surroundings.add_tenant();
-  surroundings.add(tx.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2", tenant_id, id),
-                   Kind::policy);
-  surroundings.add(tx.exec("SELECT o.id, o.document FROM overrides o WHERE tenant_id = $1 AND (plan_id = $2 OR "
-                           "policy_id IN (SELECT id FROM policies WHERE tenant_id = $1 AND plan_id = $2))",
-                           tenant_id, id),
-                   Kind::override_);
-  surroundings.read();
-  Draft draft = surroundings.draft();
-  draft.rules = surroundings.take_rules(draft.key.id, draft.document);
+  compiler.add_tenant();
+  compiler.add(tx.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2", tenant_id, id),
+               Kind::policy);
+  compiler.add(tx.exec("SELECT o.id, o.document FROM overrides o WHERE tenant_id = $1 AND (plan_id = $2 OR "
+                       "policy_id IN (SELECT id FROM policies WHERE tenant_id = $1 AND plan_id = $2))",
+                       tenant_id, id),
+               Kind::override_);
+  compiler.compile();
+  Draft draft = compiler.draft();
+  draft.rules = compiler.take_rules(draft.key.id, draft.document);
   return draft;
 }
 
 Draft draft_policy(postgres::Transaction& tx, const json::Value& body) {
-  Surroundings surroundings(tx, Kind::policy, body);
+  DraftCompiler compiler(tx, Kind::policy, body);
   const std::string tenant_id(body.text_of("tenant_id"));
   const std::string plan_id(body.text_of("plan_id"));
-  surroundings.add_tenant();
-  surroundings.add_plan(plan_id);
+  compiler.add_tenant();
+  compiler.add_plan(plan_id);
   // Also the overrides of the plan: a policy with the action delay limits their numbers.
-  surroundings.add(
-      tx.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (policy_id = $2 OR plan_id = $3)", tenant_id,
-              std::string(body.text_of("id")), plan_id),
-      Kind::override_);
-  surroundings.read();
-  const Policy& item = surroundings.bundle().policies.front();
+  compiler.add(tx.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (policy_id = $2 OR plan_id = $3)",
+                       tenant_id, std::string(body.text_of("id")), plan_id),
+               Kind::override_);
+  compiler.compile();
+  const Policy& item = compiler.bundle().policies.front();
   check_unindexed(tx, item);
-  Draft draft = surroundings.draft(policy_columns(item));
+  Draft draft = compiler.draft(policy_columns(item));
   for (Fault& conflict : policy_warnings(tx, item)) draft.warnings.push_back(std::move(conflict));
-  draft.rules = surroundings.take_rules(draft.key.id, draft.document);
+  draft.rules = compiler.take_rules(draft.key.id, draft.document);
   return draft;
 }
 
 Draft draft_override(postgres::Transaction& tx, const json::Value& body) {
-  Surroundings surroundings(tx, Kind::override_, body);
+  DraftCompiler compiler(tx, Kind::override_, body);
   const std::string plan_id(body.text_of("plan_id"));
-  surroundings.add_tenant();
+  compiler.add_tenant();
   if (const std::string_view policy_id = body.text_of("policy_id"); !policy_id.empty()) {
-    surroundings.add_policy(policy_id);
+    compiler.add_policy(policy_id);
   }
   if (!plan_id.empty()) {
-    surroundings.add_plan(plan_id);
+    compiler.add_plan(plan_id);
     // The override also applies to the counters of each policy on the plan, and such a policy may limit its numbers.
-    surroundings.add(tx.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2",
-                             std::string(body.text_of("tenant_id")), plan_id),
-                     Kind::policy);
+    compiler.add(tx.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2",
+                         std::string(body.text_of("tenant_id")), plan_id),
+                 Kind::policy);
   }
-  surroundings.read();
-  const Override& item = surroundings.bundle().overrides.front();
+  compiler.compile();
+  const Override& item = compiler.bundle().overrides.front();
   if (auto reserved = reserved_id_fault(item)) http::refuse_fault(422, "/id", std::move(*reserved));
   check_target(tx, item, digest_text(target_of(item)));
-  Draft draft = surroundings.draft(override_columns(item));
-  draft.rules = surroundings.take_rules(draft.key.id, draft.document);
+  Draft draft = compiler.draft(override_columns(item));
+  draft.rules = compiler.take_rules(draft.key.id, draft.document);
   return draft;
 }
 

@@ -24,7 +24,7 @@ FinishedAnswer unavailable(const Call& call, std::string detail, std::string_vie
                        call.request_id);
 }
 
-FinishedAnswer raced(const Call& call) {
+FinishedAnswer concurrent_change(const Call& call) {
   return http::problem(http::Refusal(409, "raced",
                                      "Another call changed this object at the same time, or the id is taken. Read the "
                                      "object again, then repeat the call."),
@@ -60,7 +60,7 @@ FinishedAnswer Executor::admit(postgres::Session& session, const Call& call) {
 // Only authenticates the caller and checks its permission.
 FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& call) {
   postgres::Transaction tx(connection);
-  identify(tx, call);
+  authenticate_caller(tx, call);
   FinishedAnswer answer;
   answer.status = kAdmitted;
   return answer;
@@ -77,22 +77,22 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
       return (this->*step)(*connection, call);
     } catch (const http::Refusal& refusal) {
       return http::problem(refusal, call.request_id);
-    } catch (const Raced&) {
-      if (last) return raced(call);
+    } catch (const ConcurrentChange&) {
+      if (last) return concurrent_change(call);
     } catch (const std::exception& error) {
       const postgres::FailureClass failure = postgres::classify(error);
       pool_.count_failure(failure);
       if (failure == postgres::FailureClass::away) session.drop();
       // The connection may have been lost while it was idle. Nothing was committed, so the call is tried on a new one.
       const bool again = failure == postgres::FailureClass::conflict || failure == postgres::FailureClass::away;
-      if (last && failure == postgres::FailureClass::conflict) return raced(call);
-      if (last || !again) return failed(error, call);
+      if (last && failure == postgres::FailureClass::conflict) return concurrent_change(call);
+      if (last || !again) return failure_answer(error, call);
     }
   }
 }
 
 // Authenticates the caller, enters its scope and checks its permission. Throws Refusal.
-auth::Principal Executor::identify(postgres::Transaction& tx, const Call& call) {
+auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const Call& call) {
   const std::int64_t now_us = clock_.now_us();
   auto principal = auth::authenticate(tx, call.authorization, now_us);
   if (!principal) {
@@ -111,7 +111,7 @@ auth::Principal Executor::identify(postgres::Transaction& tx, const Call& call) 
 }
 
 // A call after its commit, before it is published.
-struct Executor::Performed {
+struct Executor::CommittedCall {
   Answer answer;
   std::optional<std::int64_t> revision;
   auth::Principal principal;
@@ -125,15 +125,15 @@ struct Executor::Performed {
 };
 
 // Runs the call up to its commit, or finds the stored answer of an earlier call with the same Idempotency-Key.
-Executor::Performed Executor::perform(pqxx::connection& connection, const Call& call) {
+Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, const Call& call) {
   postgres::Transaction tx(connection);
   if (call.route->one_state) tx.see_one_state();
-  Performed done{.answer = {},
-                 .revision = std::nullopt,
-                 .principal = identify(tx, call),
-                 .idempotent = false,
-                 .counters = {},
-                 .rules = {}};
+  CommittedCall done{.answer = {},
+                     .revision = std::nullopt,
+                     .principal = authenticate_caller(tx, call),
+                     .idempotent = false,
+                     .counters = {},
+                     .rules = {}};
   const bool idempotent = !call.idempotency_key.empty() && call.route->changes();
   if (idempotent) {
     if (auto earlier = begin_idempotent(tx, done.principal, call)) {
@@ -169,7 +169,7 @@ Executor::Performed Executor::perform(pqxx::connection& connection, const Call& 
 
 // Runs the call, then publishes the overrides and resets that it committed.
 FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call) {
-  const Performed done = perform(connection, call);
+  const CommittedCall done = run_transaction(connection, call);
   if (done.counters.empty() || publisher_ == nullptr) return done.finished(done.counters.empty());
   FinishedAnswer answer = done.finished(true);
   const bool published = publisher_->publish(connection, done.principal.scope(), done.counters, done.rules,
@@ -181,7 +181,7 @@ FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call)
 }
 
 // The answer after an error of PostgreSQL that is not retried.
-FinishedAnswer Executor::failed(const std::exception& error, const Call& call) {
+FinishedAnswer Executor::failure_answer(const std::exception& error, const Call& call) {
   const postgres::FailureClass failure = postgres::classify(error);
   const std::string what = postgres::describe(error);
   log_.write(failure == postgres::FailureClass::other ? telemetry::LogLevel::error : telemetry::LogLevel::warn,

@@ -25,7 +25,7 @@ class Executor {
       : pool_(pool), throttle_(throttle), clock_(clock), log_(log) {}
 
   // Sets the publisher of overrides. REQUIRES: called before the first run().
-  void publish_through(counters::Publisher& publisher) { publisher_ = &publisher; }
+  void set_publisher(counters::Publisher& publisher) { publisher_ = &publisher; }
 
   // Decides whether the caller may make the call, before its body has arrived: kAdmitted or a refusal. Never throws.
   FinishedAnswer admit(postgres::Session& session, const Call& call);
@@ -33,15 +33,15 @@ class Executor {
   FinishedAnswer run(postgres::Session& session, const Call& call);
 
  private:
-  struct Performed;
+  struct CommittedCall;
 
   FinishedAnswer with_retries(postgres::Session& session, const Call& call,
                               FinishedAnswer (Executor::*step)(pqxx::connection&, const Call&));
   FinishedAnswer check_caller(pqxx::connection& connection, const Call& call);
   FinishedAnswer attempt(pqxx::connection& connection, const Call& call);
-  Performed perform(pqxx::connection& connection, const Call& call);
-  auth::Principal identify(postgres::Transaction& tx, const Call& call);
-  FinishedAnswer failed(const std::exception& error, const Call& call);
+  CommittedCall run_transaction(pqxx::connection& connection, const Call& call);
+  auth::Principal authenticate_caller(postgres::Transaction& tx, const Call& call);
+  FinishedAnswer failure_answer(const std::exception& error, const Call& call);
 
   postgres::Pool& pool_;
   auth::FailureThrottle& throttle_;

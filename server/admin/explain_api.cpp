@@ -22,46 +22,46 @@ namespace {
 using policy::Selection;
 
 // The call's body. `request` points into `text`.
-struct ExplainQuestion {
+struct ExplainParameters {
   std::string tenant_id;
   std::string key_id;
   std::string text;
   CheckRequest request;
 };
 
-void read_request(const json::Value& value, ExplainQuestion& question) {
-  json::append(question.text, value);
-  const auto found = parse_check(question.text, question.request);
-  question.request.explain = true;
+void read_request(const json::Value& value, ExplainParameters& parameters) {
+  json::append(parameters.text, value);
+  const auto found = parse_check(parameters.text, parameters.request);
+  parameters.request.explain = true;
   if (found.empty()) return;
   Faults faults;
   for (const RequestFault& fault : found) faults.push_back({"/request" + fault.pointer, fault.text});
   http::refuse_faults(found.front().status, std::move(faults));
 }
 
-void read_explain_question(Context& context, const json::Value& body, ExplainQuestion& question) {
+void read_explain_parameters(Context& context, const json::Value& body, ExplainParameters& parameters) {
   json::FaultList faults;
   const json::Place root;
   json::Fields fields(body, root, faults);
   read_optional_id(fields, "tenant_id");
-  question.key_id = read_optional_id(fields, "key_id");
+  parameters.key_id = read_optional_id(fields, "key_id");
   fields.require("request",
                  "a check request as agents take it: {\"subject\":\"user:42\",\"resource\":\"GET:/orders\"}");
   const json::Value* const request = fields.take("request");
   fields.reject_unknown();
   if (faults.count() > 0) http::refuse_faults(422, faults.take());
-  question.tenant_id = body_tenant(context, body, Kind::policy);
-  if (question.tenant_id.empty())
+  parameters.tenant_id = body_tenant(context, body, Kind::policy);
+  if (parameters.tenant_id.empty())
     http::refuse_fault(422, "/tenant_id", "tenant_id is missing: name the tenant of the policies");
-  read_request(*request, question);
+  read_request(*request, parameters);
 }
 
-void check_key(Context& context, const ExplainQuestion& question) {
-  if (question.key_id.empty()) return;
-  const auto key = store::find(context.tx, Kind::key, "", question.key_id);
-  if (key && key->key.tenant_id == question.tenant_id) return;
+void check_key(Context& context, const ExplainParameters& parameters) {
+  if (parameters.key_id.empty()) return;
+  const auto key = store::find(context.tx, Kind::key, "", parameters.key_id);
+  if (key && key->key.tenant_id == parameters.tenant_id) return;
   http::refuse_fault(422, "/key_id",
-                     fmt::format("tenant {} has no key {}", question.tenant_id, quoted(question.key_id)));
+                     fmt::format("tenant {} has no key {}", parameters.tenant_id, quoted(parameters.key_id)));
 }
 
 // The `reason` of the answer. Except for "judged", which depends on counters, an agent would give the same reason.
@@ -122,12 +122,12 @@ void append_rulebook(std::string& out, const Selection& selection, const policy:
   out += ']';
 }
 
-std::string answer_of(const Selection& selection, const policy::TenantView& tenant, const ExplainQuestion& question,
+std::string answer_of(const Selection& selection, const policy::TenantView& tenant, const ExplainParameters& parameters,
                       const store::Revision& revision) {
   std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
-                                json::string_literal(question.tenant_id), revision.number, allowed_text(selection),
+                                json::string_literal(parameters.tenant_id), revision.number, allowed_text(selection),
                                 reason_of(selection), selection.mode == Mode::shadow);
-  if (selection.primary() != nullptr) append_rulebook(out, selection, tenant, question.request);
+  if (selection.primary() != nullptr) append_rulebook(out, selection, tenant, parameters.request);
   out += ',';
   write_candidates(selection.candidates, out);
   return out += '}';
@@ -138,17 +138,17 @@ std::string answer_of(const Selection& selection, const policy::TenantView& tena
 Answer explain_request(Context& context) {
   json::Tree tree;
   const json::Value body = read_body(context.call, tree);
-  ExplainQuestion question;
-  read_explain_question(context, body, question);
-  const auto tenant = store::find(context.tx, Kind::tenant, "", question.tenant_id);
-  if (!tenant) http::refuse_unknown("tenant", question.tenant_id);
-  check_key(context, question);
+  ExplainParameters parameters;
+  read_explain_parameters(context, body, parameters);
+  const auto tenant = store::find(context.tx, Kind::tenant, "", parameters.tenant_id);
+  if (!tenant) http::refuse_unknown("tenant", parameters.tenant_id);
+  check_key(context, parameters);
   const store::Revision revision = store::head(context.tx);
-  const auto snapshot = context.snapshots.of(context.tx, *tenant, revision, context.now_us);
-  const policy::TenantView& view = *snapshot->tenants.find(question.tenant_id);
-  const Selection selection = policy::select(*snapshot, view, question.key_id, question.request, context.now_us);
+  const auto snapshot = context.snapshots.get(context.tx, *tenant, revision, context.now_us);
+  const policy::TenantView& view = *snapshot->tenants.find(parameters.tenant_id);
+  const Selection selection = policy::select(*snapshot, view, parameters.key_id, parameters.request, context.now_us);
   Answer answer;
-  answer.body = answer_of(selection, view, question, revision);
+  answer.body = answer_of(selection, view, parameters, revision);
   return answer;
 }
 

@@ -12,30 +12,31 @@
 namespace sluice::server::admin {
 namespace {
 
-BundlePart read_selection(Context& context) {
-  BundlePart chosen{.organization_id = std::string(context.call.parameter("organization_id")),
-                    .tenant_id = std::string(context.call.parameter("tenant_id"))};
+BundleSelection read_selection(Context& context) {
+  BundleSelection selection{.organization_id = std::string(context.call.parameter("organization_id")),
+                            .tenant_id = std::string(context.call.parameter("tenant_id"))};
   const std::string_view include = context.call.parameter("include");
   if (!include.empty() && include != "overrides") {
     http::refuse_fault(400, "?include", fmt::format("include is overrides, or left out, not {}", quoted(include)));
   }
-  chosen.overrides = !include.empty();
-  if (!chosen.organization_id.empty() && !store::find(context.tx, Kind::organization, "", chosen.organization_id)) {
-    http::refuse_unknown("organization", chosen.organization_id);
+  selection.overrides = !include.empty();
+  if (!selection.organization_id.empty() &&
+      !store::find(context.tx, Kind::organization, "", selection.organization_id)) {
+    http::refuse_unknown("organization", selection.organization_id);
   }
-  if (chosen.tenant_id.empty()) return chosen;
-  const auto tenant = store::find(context.tx, Kind::tenant, "", chosen.tenant_id);
-  if (!tenant || (!chosen.organization_id.empty() && tenant->organization_id != chosen.organization_id)) {
-    http::refuse_unknown("tenant", chosen.tenant_id);
+  if (selection.tenant_id.empty()) return selection;
+  const auto tenant = store::find(context.tx, Kind::tenant, "", selection.tenant_id);
+  if (!tenant || (!selection.organization_id.empty() && tenant->organization_id != selection.organization_id)) {
+    http::refuse_unknown("tenant", selection.tenant_id);
   }
-  chosen.organization_id = tenant->organization_id;
-  return chosen;
+  selection.organization_id = tenant->organization_id;
+  return selection;
 }
 
 }  // namespace
 
 Answer export_bundle(Context& context) {
-  const BundlePart chosen = read_selection(context);
+  const BundleSelection selection = read_selection(context);
   const store::Revision revision = store::head(context.tx);
   const std::string tag = fmt::format("\"{}\"", revision.number);
   Answer answer;
@@ -44,7 +45,7 @@ Answer export_bundle(Context& context) {
     answer.status = 304;
     return answer;
   }
-  answer.body = bundle_text(context.tx, chosen);
+  answer.body = bundle_text(context.tx, selection);
   return answer;
 }
 

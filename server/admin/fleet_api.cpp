@@ -91,7 +91,7 @@ std::chrono::milliseconds read_wait(const Call& call) {
 // A query of the agents whose scope overlaps the caller's; `what`: its SELECT. It must run in the scope of the
 // platform: row-level security would leave out agents with a larger scope than the caller's, and a revision would count
 // as enforced too early. The answer shows only how many these agents are.
-store::Statement overlapping(const auth::Principal& caller, std::string_view what) {
+store::Statement overlapping_agents(const auth::Principal& caller, std::string_view what) {
   store::Statement statement{std::string(what)};
   statement.add(kFrom).add("WHERE ").add(is_known());
   if (caller.organization_id.empty()) return statement;
@@ -116,7 +116,7 @@ std::string class_of(std::int64_t revision) {
 
 struct Enforcement {
   std::string agents;  // JSON
-  bool by_all = false;
+  bool enforced_by_all = false;
 };
 
 Enforcement enforcement_of(Context& context, std::int64_t revision) {
@@ -124,7 +124,7 @@ Enforcement enforcement_of(Context& context, std::int64_t revision) {
   std::string what = "SELECT count(*)";
   for (const std::string_view name : kClasses) what += fmt::format(", count(*) FILTER (WHERE class = '{}')", name);
   store::Statement statement =
-      overlapping(context.principal, what + " FROM (SELECT " + class_of(revision) + " AS class");
+      overlapping_agents(context.principal, what + " FROM (SELECT " + class_of(revision) + " AS class");
   const pqxx::result rows = statement.add(") AS classes").run(context.tx);
   context.tx.enter(context.principal.scope());
   Enforcement found;
@@ -134,7 +134,8 @@ Enforcement enforcement_of(Context& context, std::int64_t revision) {
   }
   found.agents += '}';
   // Without agents nothing is enforced, so a script that waits for enforcement keeps waiting.
-  found.by_all = rows[0][0].as<std::int64_t>() > 0 && rows[0][0].as<std::int64_t>() == rows[0][1].as<std::int64_t>();
+  found.enforced_by_all =
+      rows[0][0].as<std::int64_t>() > 0 && rows[0][0].as<std::int64_t>() == rows[0][1].as<std::int64_t>();
   return found;
 }
 
@@ -155,7 +156,7 @@ Answer list_agents(Context& context) {
   for (const auto& row : rows) {
     if (items.size() == page.limit) {
       const pqxx::row last = rows[row.num() - 1];
-      next = cursor_behind(last[0].c_str(), last[1].c_str());
+      next = cursor_after(last[0].c_str(), last[1].c_str());
       break;
     }
     items.emplace_back(row[2].c_str());
@@ -177,8 +178,8 @@ Answer get_enforcement(Context& context) {
   Answer answer;
   answer.body = fmt::format(
       R"({{"revision":{},"chain":"{}","made_at":"{}","current":{},"enforced_by_all":{},"agents":{}}})", revision,
-      rows[0][0].c_str(), rows[0][1].c_str(), rows[0][2].c_str(), enforcement.by_all, enforcement.agents);
-  if (!enforcement.by_all) answer.wait = wait;
+      rows[0][0].c_str(), rows[0][1].c_str(), rows[0][2].c_str(), enforcement.enforced_by_all, enforcement.agents);
+  if (!enforcement.enforced_by_all) answer.wait = wait;
   return answer;
 }
 

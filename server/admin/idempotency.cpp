@@ -22,22 +22,22 @@ std::string fingerprint(const Call& call) {
 }  // namespace
 
 std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call) {
-  const std::string mine = fingerprint(call);
+  const std::string own_fingerprint = fingerprint(call);
   const pqxx::result taken = tx.exec(
       "INSERT INTO idempotency (actor_id, key, fingerprint) VALUES ($1, $2, decode($3, 'hex')) ON CONFLICT (actor_id, "
       "key) "
       "DO NOTHING RETURNING key",
-      principal.token_id, call.idempotency_key, mine);
+      principal.token_id, call.idempotency_key, own_fingerprint);
   if (!taken.empty()) return std::nullopt;
   const pqxx::result rows = tx.exec(
       "SELECT encode(fingerprint, 'hex'), status, headers, body FROM idempotency WHERE actor_id = $1 AND key = $2",
       principal.token_id, call.idempotency_key);
-  if (rows.empty()) throw Raced();  // the earlier answer was removed since the INSERT
-  if (rows[0][0].c_str() != mine) {
+  if (rows.empty()) throw ConcurrentChange();  // the earlier answer was removed since the INSERT
+  if (rows[0][0].c_str() != own_fingerprint) {
     throw http::Refusal(
         422, "idempotency-key-reused",
-        "This Idempotency-Key belongs to another request: use a new key for each request, and the old one only to "
-        "repeat the very same.");
+        "This Idempotency-Key was used for another request. Use a new key for each request, and repeat a key only with "
+        "the same request.");
   }
   Answer answer;
   answer.status = rows[0][1].as<unsigned>();
@@ -53,7 +53,7 @@ void finish_idempotent(postgres::Transaction& tx, const auth::Principal& princip
           principal.token_id, call.idempotency_key, answer.status, answer.headers, answer.replay_body);
 }
 
-void forget_old_answers(postgres::Transaction& tx) {
+void delete_old_answers(postgres::Transaction& tx) {
   tx.exec_text(fmt::format("DELETE FROM idempotency WHERE made_at < now() - interval '{}'", kIdempotencyLifetime));
 }
 

@@ -22,6 +22,6 @@ void finish_idempotent(postgres::Transaction& tx, const auth::Principal& princip
                        const FinishedAnswer& answer);
 
 // Removes answers older than kIdempotencyLifetime. The transaction needs no scope.
-void forget_old_answers(postgres::Transaction& tx);
+void delete_old_answers(postgres::Transaction& tx);
 
 }  // namespace sluice::server::admin

@@ -24,7 +24,7 @@ json::Value complete_key(json::Tree& tree, const json::Value& body, const store:
       added.push_back({kHash, tree.string(hash_secret(split_key(secret->text)->secret))});
     }
   }
-  return json::edited(tree, body, unshown(body, "key"), added);
+  return json::edited(tree, body, members_to_drop(body, "key"), added);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 // makes them weak: If-None-Match compares weakly and still matches, If-Match compares strongly and does not (RFC 9110
 // section 8.8.3.2).
 enum class Comparison : std::uint8_t { strong, weak };
-bool names(std::string_view list, const std::string& tag, Comparison comparison) {
+bool lists_tag(std::string_view list, const std::string& tag, Comparison comparison) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
     std::string_view item = list.substr(0, comma);
@@ -65,7 +65,7 @@ bool is_given(const json::Value& body, std::string_view name) {
   return found != nullptr && found->type() != json::Type::null;
 }
 
-std::vector<std::string_view> unshown(const json::Value& body, std::string_view secret) {
+std::vector<std::string_view> members_to_drop(const json::Value& body, std::string_view secret) {
   std::vector<std::string_view> names(kReadOnly.begin(), kReadOnly.end());
   if (!is_given(body, secret)) names.push_back(secret);
   return names;
@@ -79,7 +79,7 @@ store::StoredObject require(Context& context, Kind kind, store::Lock lock) {
 }
 
 void check_conditions(const Call& call, const store::StoredObject* found) {
-  if (!call.if_match.empty() && (found == nullptr || !names(call.if_match, etag(*found), Comparison::strong))) {
+  if (!call.if_match.empty() && (found == nullptr || !lists_tag(call.if_match, etag(*found), Comparison::strong))) {
     throw http::Refusal(
         412, "precondition-failed",
         found == nullptr
@@ -87,14 +87,15 @@ void check_conditions(const Call& call, const store::StoredObject* found) {
             : fmt::format("The object has version {} now. Read it again, and repeat your change on that version.",
                           found->version));
   }
-  if (!call.if_none_match.empty() && found != nullptr && names(call.if_none_match, etag(*found), Comparison::weak)) {
+  if (!call.if_none_match.empty() && found != nullptr &&
+      lists_tag(call.if_none_match, etag(*found), Comparison::weak)) {
     throw http::Refusal(412, "precondition-failed",
                         "The object exists already, and If-None-Match demands that it does not.");
   }
 }
 
-bool is_known(const Call& call, const store::StoredObject& found) {
-  return names(call.if_none_match, etag(found), Comparison::weak);
+bool has_current_version(const Call& call, const store::StoredObject& found) {
+  return lists_tag(call.if_none_match, etag(found), Comparison::weak);
 }
 
 void write_members(json::Writer& out, const store::StoredObject& object, const Faults& warnings) {
@@ -124,22 +125,22 @@ Answer show(const store::StoredObject& object, const Faults& warnings) {
 
 std::string body_tenant(const Context& context, const json::Value& body, Kind kind) {
   if (!info(kind).in_tenant()) return {};
-  const std::string_view asked = context.call.parameter("tenant_id");
-  const std::string_view said = body.text_of("tenant_id");
-  if (said.empty()) return tenant_of(context, kind);
-  if (!asked.empty() && asked != said) {
+  const std::string_view query_tenant = context.call.parameter("tenant_id");
+  const std::string_view named_tenant = body.text_of("tenant_id");
+  if (named_tenant.empty()) return tenant_of(context, kind);
+  if (!query_tenant.empty() && query_tenant != named_tenant) {
     http::refuse_fault(422, "/tenant_id",
                        fmt::format("the body says {}, but the query says {}: make them equal, or leave one out",
-                                   quoted(said), quoted(asked)));
+                                   quoted(named_tenant), quoted(query_tenant)));
   }
-  return std::string(said);
+  return std::string(named_tenant);
 }
 
-json::Value placed(json::Tree& tree, const json::Value& body, Kind kind, const std::string& tenant_id,
-                   const std::string& id) {
+json::Value with_ids(json::Tree& tree, const json::Value& body, Kind kind, const std::string& tenant_id,
+                     const std::string& id) {
   Faults faults;
   std::vector<json::Member> added;
-  const auto place = [&](std::string_view name, const std::string& value) {
+  const auto check_or_add = [&](std::string_view name, const std::string& value) {
     if (value.empty()) return;
     if (!is_given(body, name)) {
       added.push_back({name, tree.string(value)});
@@ -152,8 +153,8 @@ json::Value placed(json::Tree& tree, const json::Value& body, Kind kind, const s
                quoted(given->text()), quoted(value))});
     }
   };
-  if (info(kind).in_tenant()) place("tenant_id", tenant_id);
-  place("id", id);
+  if (info(kind).in_tenant()) check_or_add("tenant_id", tenant_id);
+  check_or_add("id", id);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   return json::edited(tree, body, kReadOnly, added);
 }

@@ -30,12 +30,12 @@ json::Value read_body(const Call& call, json::Tree& tree);
 bool is_given(const json::Value& body, std::string_view name);
 // The body without read-only members, and with tenant and id: members that are missing are added. Refuses a body that
 // names a different tenant or id. `tree` holds the body.
-json::Value placed(json::Tree& tree, const json::Value& body, Kind kind, const std::string& tenant_id,
-                   const std::string& id);
+json::Value with_ids(json::Tree& tree, const json::Value& body, Kind kind, const std::string& tenant_id,
+                     const std::string& id);
 
 // The names of members to drop from a body: the read-only ones, and `secret` if it is null, because a replayed answer
 // shows it as null.
-std::vector<std::string_view> unshown(const json::Value& body, std::string_view secret);
+std::vector<std::string_view> members_to_drop(const json::Value& body, std::string_view secret);
 
 // The object that the path names. Refuses 404 if there is none in the caller's scope.
 store::StoredObject require(Context& context, Kind kind, store::Lock lock);
@@ -43,7 +43,7 @@ store::StoredObject require(Context& context, Kind kind, store::Lock lock);
 // Refuses 412 if If-Match or If-None-Match does not hold. `found`: the stored object; nullptr: there is none.
 void check_conditions(const Call& call, const store::StoredObject* found);
 // Whether the caller has the current version already: If-None-Match names its ETag.
-bool is_known(const Call& call, const store::StoredObject& found);
+bool has_current_version(const Call& call, const store::StoredObject& found);
 
 // Inserts a draft and records the change. REQUIRES: no object has its id.
 Answer insert_draft(Context& context, const Draft& draft, std::string_view collection,

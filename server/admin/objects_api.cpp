@@ -43,7 +43,7 @@ std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, con
 }
 
 // Turns the body of one call into a draft, and collects the faults on the way.
-struct Incoming {
+struct BodyReader {
   Context& context;
   const Resource& resource;
   json::Tree tree{};  // holds the body and the values made from it
@@ -70,7 +70,7 @@ struct Incoming {
 
 }  // namespace
 
-std::string made_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name) {
+std::string unique_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name) {
   std::string id = slug(name);
   if (id.empty() || store::find(tx, kind, tenant_id, id)) id = store::random_id(kind);
   return id;
@@ -96,14 +96,14 @@ Answer list_objects(Context& context, Kind kind, const std::vector<store::Filter
 }
 
 Answer create_object(Context& context, const Resource& resource) {
-  Incoming incoming{context, resource};
-  const json::Value given = incoming.read();
+  BodyReader reader{context, resource};
+  const json::Value given = reader.read();
   const std::string tenant = body_tenant(context, given, resource.kind);
   const std::string id = is_given(given, "id") ? std::string() : resource.make_id(context.tx, tenant, given);
-  json::Value body = placed(incoming.tree, given, resource.kind, tenant, id);
+  json::Value body = with_ids(reader.tree, given, resource.kind, tenant, id);
   std::optional<Secret> secret;
-  if (resource.complete != nullptr) body = resource.complete(incoming.tree, body, nullptr, secret);
-  const Draft draft = incoming.draft(body);
+  if (resource.complete != nullptr) body = resource.complete(reader.tree, body, nullptr, secret);
+  const Draft draft = reader.draft(body);
   if (store::find(context.tx, resource.kind, draft.key.tenant_id, draft.key.id)) {
     throw http::Refusal(409, "exists",
                         fmt::format("{} {} exists already: choose another id, or replace it with PUT.",
@@ -117,7 +117,7 @@ Answer create_object(Context& context, const Resource& resource) {
 
 Answer get_object(Context& context, Kind kind) {
   const store::StoredObject found = require(context, kind, store::Lock::none);
-  if (!is_known(context.call, found)) return show(found);
+  if (!has_current_version(context.call, found)) return show(found);
   Answer answer;
   answer.status = 304;
   answer.headers = fmt::format("ETag: {}\r\n", etag(found));
@@ -125,18 +125,18 @@ Answer get_object(Context& context, Kind kind) {
 }
 
 Answer put_object(Context& context, const Resource& resource) {
-  Incoming incoming{context, resource};
-  const json::Value given = incoming.read();
+  BodyReader reader{context, resource};
+  const json::Value given = reader.read();
   const std::string& id = context.call.path_values.front();
   const std::string tenant = body_tenant(context, given, resource.kind);
   const auto before = store::find(context.tx, resource.kind, tenant, id, store::Lock::update);
   check_conditions(context.call, before ? &*before : nullptr);
-  json::Value body = placed(incoming.tree, given, resource.kind, tenant, id);
+  json::Value body = with_ids(reader.tree, given, resource.kind, tenant, id);
   std::optional<Secret> secret;
   if (resource.complete != nullptr) {
-    body = resource.complete(incoming.tree, body, before ? &*before : nullptr, secret);
+    body = resource.complete(reader.tree, body, before ? &*before : nullptr, secret);
   }
-  const Draft draft = incoming.draft(body);
+  const Draft draft = reader.draft(body);
   if (before) return store(context, draft, *before, "update");
   Answer answer = insert_draft(context, draft, resource.collection);
   answer.secret = std::move(secret);
@@ -144,13 +144,13 @@ Answer put_object(Context& context, const Resource& resource) {
 }
 
 Answer patch_object(Context& context, const Resource& resource) {
-  Incoming incoming{context, resource};
-  const json::Value patch = incoming.read();
+  BodyReader reader{context, resource};
+  const json::Value patch = reader.read();
   const store::StoredObject before = require(context, resource.kind, store::Lock::update);
   check_conditions(context.call, &before);
-  const json::Value old = incoming.tree.parse(before.document).value();
-  const json::Value body = json::merged(incoming.tree, old, patch);
-  const Draft draft = incoming.draft(placed(incoming.tree, body, resource.kind, before.key.tenant_id, before.key.id));
+  const json::Value old = reader.tree.parse(before.document).value();
+  const json::Value body = json::merged(reader.tree, old, patch);
+  const Draft draft = reader.draft(with_ids(reader.tree, body, resource.kind, before.key.tenant_id, before.key.id));
   return store(context, draft, before, "update");
 }
 

@@ -15,7 +15,7 @@ namespace sluice::server::admin {
 
 // Makes an id from an object's name: "Pro plan!" → "pro-plan". The id is random if the name has no usable character or
 // the id is taken.
-std::string made_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
+std::string unique_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
 
 // How the handlers serve one kind.
 struct Resource {
@@ -40,7 +40,7 @@ Draft in_tenant(postgres::Transaction& tx, const json::Value& body) {
 // An id made of the body's member `name`.
 template <Kind kind>
 std::string id_from_name(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
-  return made_id(tx, kind, tenant_id, body.text_of("name"));
+  return unique_id(tx, kind, tenant_id, body.text_of("name"));
 }
 
 extern const Resource kOrganizations;

@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kOpenPaths{"/v1/health", "/openapi.json", "/docs"};
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kEverywhere{{{"400", "BadRequest"},
-                                                                                    {"405", "MethodNotAllowed"},
-                                                                                    {"408", "Timeout"},
-                                                                                    {"413", "TooLarge"},
-                                                                                    {"431", "HeadersTooLarge"},
-                                                                                    {"500", "InternalError"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kCommonProblems{{{"400", "BadRequest"},
+                                                                                        {"405", "MethodNotAllowed"},
+                                                                                        {"408", "Timeout"},
+                                                                                        {"413", "TooLarge"},
+                                                                                        {"431", "HeadersTooLarge"},
+                                                                                        {"500", "InternalError"}}};
 
 openapi::Operation open_operation(std::string_view path) {
   return {.method = "GET",
@@ -31,7 +31,7 @@ openapi::Operation open_operation(std::string_view path) {
           .open = true,
           .head = true,
           .successes = {{"200", {"The answer.", {}}}},
-          .problems = {kEverywhere.begin(), kEverywhere.end()}};
+          .problems = {kCommonProblems.begin(), kCommonProblems.end()}};
 }
 
 std::string needs(const Route& route) {
@@ -44,9 +44,9 @@ std::string needs(const Route& route) {
 }
 
 // Derives what an operation says about permission, parameters, headers and problems from the properties of its route.
-class Rules {
+class OperationBuilder {
  public:
-  Rules(const openapi::Description& description, const Route& route)
+  OperationBuilder(const openapi::Description& description, const Route& route)
       : route_(route),
         creates_(description.answers(route.method, route.path, "201")),
         reads_one_(description.answers(route.method, route.path, "304")),
@@ -107,7 +107,7 @@ class Rules {
   }
 
   std::map<std::string_view, std::string_view> problems() const {
-    std::map<std::string_view, std::string_view> names(kEverywhere.begin(), kEverywhere.end());
+    std::map<std::string_view, std::string_view> names(kCommonProblems.begin(), kCommonProblems.end());
     names.insert({{"401", "Unauthorized"},
                   {"403", "Forbidden"},
                   {"415", "UnsupportedMediaType"},
@@ -137,7 +137,7 @@ std::string assemble() {
     if (file.name != "openapi") fragments.push_back(file.text);
   }
   openapi::Description description(embedded::openapi, fragments, tables);
-  for (const Route& route : routes()) description.add(Rules(description, route).operation());
+  for (const Route& route : routes()) description.add(OperationBuilder(description, route).operation());
   for (const std::string_view path : kOpenPaths) description.add(open_operation(path));
   return description.text();
 }

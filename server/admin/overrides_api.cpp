@@ -62,24 +62,24 @@ Answer with_published(Context& context, Answer answer) {
 }
 
 // Which overrides `clear` removes.
-struct Cleared {
+struct ClearSelection {
   std::string tenant_id;
   std::string policy_id;
   std::string plan_id;
 };
 
-Cleared read_cleared(Context& context) {
+ClearSelection read_clear_selection(Context& context) {
   json::Tree tree;
   const json::Value body = read_body(context.call, tree);
   json::FaultList faults;
   const json::Place root;
   json::Fields fields(body, root, faults);
   // An empty id is refused: it would remove all overrides of the tenant, and the caller meant one policy or plan.
-  Cleared cleared{.tenant_id = read_optional_id(fields, "tenant_id"),
-                  .policy_id = read_optional_id(fields, "policy_id"),
-                  .plan_id = read_optional_id(fields, "plan_id")};
+  ClearSelection cleared{.tenant_id = read_optional_id(fields, "tenant_id"),
+                         .policy_id = read_optional_id(fields, "policy_id"),
+                         .plan_id = read_optional_id(fields, "plan_id")};
   if (cleared.tenant_id.empty()) cleared.tenant_id = tenant_of(context, Kind::override_);
-  if (cleared.tenant_id.empty()) fields.require("tenant_id", "whose overrides are removed");
+  if (cleared.tenant_id.empty()) fields.require("tenant_id", "the tenant whose overrides are removed");
   if (!cleared.policy_id.empty() && !cleared.plan_id.empty()) {
     fields.fault("plan_id", "policy_id and plan_id are both given: an override belongs to one of them");
   }
@@ -159,7 +159,7 @@ Answer delete_override(Context& context) {
 
 Answer clear_overrides(Context& context) {
   require_publisher(context);
-  const Cleared wanted = read_cleared(context);
+  const ClearSelection wanted = read_clear_selection(context);
   require_known(context, Kind::tenant, wanted.tenant_id, wanted.tenant_id);
   require_known(context, Kind::policy, wanted.tenant_id, wanted.policy_id);
   require_known(context, Kind::plan, wanted.tenant_id, wanted.plan_id);

@@ -36,14 +36,14 @@ store::Page read_page(const Call& call) {
   return page;
 }
 
-std::string cursor_behind(std::string_view tenant_id, std::string_view id) {
+std::string cursor_after(std::string_view tenant_id, std::string_view id) {
   return to_base64url(as_bytes(fmt::format("{}\n{}", tenant_id, id)));
 }
 
 std::string cut_page(std::vector<store::StoredObject>& found, const store::Page& page) {
   if (found.size() <= page.limit) return {};
   found.resize(page.limit);
-  return cursor_behind(found.back().key.tenant_id, found.back().key.id);
+  return cursor_after(found.back().key.tenant_id, found.back().key.id);
 }
 
 void refuse_cursor() {

@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxPage = 1000;
 store::Page read_page(const Call& call);
 
 // An opaque cursor for the page that begins after this object.
-std::string cursor_behind(std::string_view tenant_id, std::string_view id);
+std::string cursor_after(std::string_view tenant_id, std::string_view id);
 
 // Removes the objects beyond the page. Returns the cursor of the next page; "": this is the last page.
 std::string cut_page(std::vector<store::StoredObject>& found, const store::Page& page);

@@ -57,15 +57,15 @@ Answer remove_a_token(Context& context) {
 }
 
 template <Kind kind>
-Answer list_past(Context& context) {
+Answer list_versions_of(Context& context) {
   return list_versions(context, kind);
 }
 template <Kind kind>
-Answer get_past(Context& context) {
+Answer get_version_of(Context& context) {
   return get_version(context, kind);
 }
 template <const Resource& resource>
-Answer back(Context& context) {
+Answer roll_back_object(Context& context) {
   return roll_back(context, resource);
 }
 
@@ -133,12 +133,12 @@ constexpr std::array kRoutes{
     Route{"DELETE", "/v1/admin/plans/{id}", auth::Permission::configure, auth::Level::tenant, &remove<Kind::plan>,
           kTenant},
 
-    Route{"GET", "/v1/admin/plans/{id}/versions", auth::Permission::read, auth::Level::tenant, &list_past<Kind::plan>,
-          kTenantPage},
+    Route{"GET", "/v1/admin/plans/{id}/versions", auth::Permission::read, auth::Level::tenant,
+          &list_versions_of<Kind::plan>, kTenantPage},
     Route{"GET", "/v1/admin/plans/{id}/versions/{version}", auth::Permission::read, auth::Level::tenant,
-          &get_past<Kind::plan>, kTenant},
-    Route{"POST", "/v1/admin/plans/{id}/rollback", auth::Permission::configure, auth::Level::tenant, &back<kPlans>,
-          kTenant},
+          &get_version_of<Kind::plan>, kTenant},
+    Route{"POST", "/v1/admin/plans/{id}/rollback", auth::Permission::configure, auth::Level::tenant,
+          &roll_back_object<kPlans>, kTenant},
 
     Route{"GET", "/v1/admin/policies", auth::Permission::read, auth::Level::tenant,
           &list<Kind::policy, kByTenant, kByPlan, kByMode, kByEnabled>, "limit,cursor,tenant_id,plan_id,mode,enabled"},
@@ -151,11 +151,11 @@ constexpr std::array kRoutes{
           kTenant},
 
     Route{"GET", "/v1/admin/policies/{id}/versions", auth::Permission::read, auth::Level::tenant,
-          &list_past<Kind::policy>, kTenantPage},
+          &list_versions_of<Kind::policy>, kTenantPage},
     Route{"GET", "/v1/admin/policies/{id}/versions/{version}", auth::Permission::read, auth::Level::tenant,
-          &get_past<Kind::policy>, kTenant},
+          &get_version_of<Kind::policy>, kTenant},
     Route{"POST", "/v1/admin/policies/{id}/rollback", auth::Permission::configure, auth::Level::tenant,
-          &back<kPolicies>, kTenant},
+          &roll_back_object<kPolicies>, kTenant},
     Route{"POST", "/v1/admin/policies/{id}/rollout", auth::Permission::operate, auth::Level::tenant, &roll_out,
           kTenant},
 
@@ -255,7 +255,7 @@ std::vector<std::string_view> segments(std::string_view path) {
 bool is_variable(std::string_view segment) { return segment.starts_with('{'); }
 
 // Whether a path matches a template; sets the values of its variables.
-bool fits(const Route& route, const std::vector<std::string_view>& path, std::vector<std::string>& values) {
+bool matches(const Route& route, const std::vector<std::string_view>& path, std::vector<std::string>& values) {
   const std::vector<std::string_view> wanted = segments(route.path);
   if (wanted.size() != path.size()) return false;
   values.clear();
@@ -275,15 +275,15 @@ bool fits(const Route& route, const std::vector<std::string_view>& path, std::ve
 
 std::span<const Route> routes() { return kRoutes; }
 
-Found find_route(std::string_view method, std::string_view path) {
-  Found found;
+RouteMatch find_route(std::string_view method, std::string_view path) {
+  RouteMatch found;
   if (!path.starts_with('/')) return found;
   const std::vector<std::string_view> parts = segments(path);
   std::vector<std::string> values;
   // A route without variables wins: "clear" in /overrides/clear is not an id.
-  for (const bool in_full : {true, false}) {
+  for (const bool literal : {true, false}) {
     for (const Route& route : kRoutes) {
-      if (!fits(route, parts, values) || values.empty() != in_full) continue;
+      if (!matches(route, parts, values) || values.empty() != literal) continue;
       found.allow.append(found.allow.empty() ? "" : ", ").append(route.method);
       if (route.method != method) continue;
       found.route = &route;

@@ -29,11 +29,11 @@ struct Route {
 std::span<const Route> routes();
 
 // The route that matches a request.
-struct Found {
+struct RouteMatch {
   const Route* route = nullptr;          // nullptr: no route has this path and method
   std::vector<std::string> path_values;  // decoded
   std::string allow;                     // methods of the path's routes; "": no route has this path
 };
-Found find_route(std::string_view method, std::string_view path);
+RouteMatch find_route(std::string_view method, std::string_view path);
 
 }  // namespace sluice::server::admin

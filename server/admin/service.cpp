@@ -112,7 +112,7 @@ void check_idempotency_key(const Call& call) {
 }
 
 // Reads the request into `call`, and checks everything that needs no database.
-void read_call(const sluice::http::Request& request, Found& found, Call& call) {
+void read_call(const sluice::http::Request& request, RouteMatch& found, Call& call) {
   if (found.allow.empty()) {
     throw http::Refusal(404, "not-found", "There is no such path; /openapi.json lists all of them.");
   }
@@ -143,7 +143,7 @@ void read_call(const sluice::http::Request& request, Found& found, Call& call) {
 }  // namespace
 
 std::size_t AdminService::body_limit(std::string_view method, std::string_view path) const {
-  const Found found = find_route(method, path);
+  const RouteMatch found = find_route(method, path);
   return found.route == nullptr ? kDefaultBody : found.route->max_body;
 }
 
@@ -169,7 +169,7 @@ void AdminService::admit(sluice::http::Request& head, sluice::http::Admission ad
 void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending> pending) {
   pending->call.request_id = http::request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
-  Found found = find_route(request.method, request.path);
+  RouteMatch found = find_route(request.method, request.path);
   if (is_open(request.path)) found.allow = "GET, HEAD";
   try {
     read_call(request, found, pending->call);
@@ -181,7 +181,7 @@ void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending
 
 // Runs the call on a thread of the pool. The answer is sent by the loop, or the call waits (WaitingCalls).
 void AdminService::submit(std::shared_ptr<Pending> pending) {
-  watch(pending);
+  track_deadline(pending);
   Pending& waiting = *pending;
   auto job = [this, pending = std::move(pending)](postgres::Session& session) mutable {
     FinishedAnswer answer;
@@ -190,7 +190,7 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
           pending->asks_for_body() ? executor_.admit(session, pending->call) : executor_.run(session, pending->call);
     }
     boost::asio::post(loop_, [this, pending = std::move(pending), answer = std::move(answer)] {
-      if (!waiting_.take(pending, answer)) finish(*pending, answer);
+      if (!waiting_.keep_waiting(pending, answer)) finish(*pending, answer);
     });
   };
   // If the pool refuses the job, the job and the call in it stay here.
@@ -202,7 +202,7 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
 }
 
 // Applies the time limit to a call.
-void AdminService::watch(const std::shared_ptr<Pending>& pending) {
+void AdminService::track_deadline(const std::shared_ptr<Pending>& pending) {
   while (!calls_.empty() && calls_.front().expired()) calls_.pop_front();
   calls_.push_back(pending);
   if (!timer_runs_) wake_at_next_deadline();
@@ -231,15 +231,15 @@ void AdminService::give_up_late_calls() {
     const auto call = calls_.front().lock();
     if (call == nullptr || call->answered) continue;
     if (call->begin + call_timeout_ > now) break;
-    const bool harmless = call->leave_queue(Pending::Stage::given_up) || !call->changes();
+    const bool nothing_changed = call->leave_queue(Pending::Stage::given_up) || !call->changes();
     finish(*call,
-           http::problem(
-               http::Refusal(503, harmless ? "busy" : "in-doubt",
-                             harmless ? "PostgreSQL did not answer in time; nothing was changed."
-                                      : "PostgreSQL did not answer in time: the change may or may not be stored. "
-                                        "Repeat the call with the same Idempotency-Key, or read the object.",
-                             {}, "Retry-After: 1\r\n"),
-               call->call.request_id));
+           http::problem(http::Refusal(503, nothing_changed ? "busy" : "in-doubt",
+                                       nothing_changed
+                                           ? "PostgreSQL did not answer in time; nothing was changed."
+                                           : "PostgreSQL did not answer in time: the change may or may not be stored. "
+                                             "Repeat the call with the same Idempotency-Key, or read the object.",
+                                       {}, "Retry-After: 1\r\n"),
+                         call->call.request_id));
   }
   wake_at_next_deadline();
 }

@@ -58,7 +58,7 @@ class AdminService final : public sluice::http::Handler {
 
   void begin(sluice::http::Request& request, std::shared_ptr<Pending> pending);
   void submit(std::shared_ptr<Pending> pending);
-  void watch(const std::shared_ptr<Pending>& pending);
+  void track_deadline(const std::shared_ptr<Pending>& pending);
   void wake_at_next_deadline();
   void give_up_late_calls();
   void finish(Pending& pending, const FinishedAnswer& answer);

@@ -31,16 +31,16 @@ std::shared_ptr<const policy::Snapshot> compile(postgres::Transaction& tx, const
 
 }  // namespace
 
-std::shared_ptr<const policy::Snapshot> TenantSnapshots::of(postgres::Transaction& tx,
-                                                            const store::StoredObject& tenant,
-                                                            const store::Revision& revision, std::int64_t now_us) {
-  if (auto found = known(tenant.key.id, revision.chain)) return found;
+std::shared_ptr<const policy::Snapshot> TenantSnapshots::get(postgres::Transaction& tx,
+                                                             const store::StoredObject& tenant,
+                                                             const store::Revision& revision, std::int64_t now_us) {
+  if (auto found = find(tenant.key.id, revision.chain)) return found;
   auto made = compile(tx, tenant, revision, now_us);
-  keep({.tenant_id = tenant.key.id, .snapshot = made});
+  insert({.tenant_id = tenant.key.id, .snapshot = made});
   return made;
 }
 
-std::shared_ptr<const policy::Snapshot> TenantSnapshots::known(const std::string& tenant_id, const std::string& chain) {
+std::shared_ptr<const policy::Snapshot> TenantSnapshots::find(const std::string& tenant_id, const std::string& chain) {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find_if(
       entries_, [&](const Entry& entry) { return entry.tenant_id == tenant_id && entry.snapshot->chain == chain; });
@@ -49,7 +49,7 @@ std::shared_ptr<const policy::Snapshot> TenantSnapshots::known(const std::string
   return entries_.front().snapshot;
 }
 
-void TenantSnapshots::keep(Entry entry) {
+void TenantSnapshots::insert(Entry entry) {
   std::list<Entry> dropped;  // freed without the lock
   const std::scoped_lock lock(mutex_);
   const auto stale = std::ranges::find(entries_, entry.tenant_id, &Entry::tenant_id);
@@ -58,9 +58,9 @@ void TenantSnapshots::keep(Entry entry) {
   std::size_t policies = 0;
   std::size_t kept = 0;
   auto at = entries_.begin();
-  for (; at != entries_.end() && kept < kTenants; ++at, ++kept) {
+  for (; at != entries_.end() && kept < kMaxTenants; ++at, ++kept) {
     policies += at->snapshot->policy_count;
-    if (policies > kPolicies) break;
+    if (policies > kMaxPolicies) break;
   }
   dropped.splice(dropped.end(), entries_, at, entries_.end());
 }

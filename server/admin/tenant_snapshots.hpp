@@ -18,13 +18,13 @@ namespace sluice::server::admin {
 
 class TenantSnapshots {
  public:
-  static constexpr std::size_t kTenants = 16;        // kept; the least recently used is dropped first
-  static constexpr std::size_t kPolicies = 200'000;  // kept, in all snapshots together
+  static constexpr std::size_t kMaxTenants = 16;        // kept; the least recently used is dropped first
+  static constexpr std::size_t kMaxPolicies = 200'000;  // kept, in all snapshots together
 
   // The plans and policies of a tenant at a revision, without keys and overrides. REQUIRES: the transaction reads one
   // snapshot of the database, at `revision`, and its scope contains the tenant.
-  std::shared_ptr<const policy::Snapshot> of(postgres::Transaction& tx, const store::StoredObject& tenant,
-                                             const store::Revision& revision, std::int64_t now_us);
+  std::shared_ptr<const policy::Snapshot> get(postgres::Transaction& tx, const store::StoredObject& tenant,
+                                              const store::Revision& revision, std::int64_t now_us);
 
  private:
   struct Entry {
@@ -32,8 +32,8 @@ class TenantSnapshots {
     std::shared_ptr<const policy::Snapshot> snapshot;  // its chain names the revision that it was compiled from
   };
 
-  std::shared_ptr<const policy::Snapshot> known(const std::string& tenant_id, const std::string& chain);
-  void keep(Entry entry);
+  std::shared_ptr<const policy::Snapshot> find(const std::string& tenant_id, const std::string& chain);
+  void insert(Entry entry);
 
   std::mutex mutex_;
   std::list<Entry> entries_;  // the most recently used comes first

@@ -6,15 +6,15 @@
 #include "common/json/fields.hpp"
 #include "common/json/merge_patch.hpp"
 #include "server/admin/object_parts.hpp"
-#include "server/admin/places.hpp"
+#include "server/admin/scope_check.hpp"
 #include "server/auth/token_store.hpp"
 #include "server/http/refusal.hpp"
 
 namespace sluice::server::admin {
 namespace {
 
-void refuse_beyond(const auth::Principal& giver, const auth::TokenDocument& token) {
-  if (const auto fault = auth::grant_fault(giver, auth::principal_of(token))) {
+void refuse_excess_grant(const auth::Principal& grantor, const auth::TokenDocument& token) {
+  if (const auto fault = auth::grant_fault(grantor, auth::principal_of(token))) {
     throw http::Refusal(403, "forbidden", fmt::format("A token cannot grant more than it has: {}.", *fault));
   }
 }
@@ -26,7 +26,7 @@ auth::TokenDocument read_new(Context& context, const json::Value& body, auth::To
   if (token.expires_at && token.expires_at->time_since_epoch().count() <= context.now_us) {
     faults.push_back({"/expires_at", "is in the past: the token would never be valid"});
   }
-  check_places(context.tx, body, token.organization_id, token.tenant_ids, faults);
+  check_scope(context.tx, body, token.organization_id, token.tenant_ids, faults);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   return token;
 }
@@ -57,12 +57,12 @@ Target lock_target(Context& context, auth::TokenType type) {
   // Locks all live platform_admin tokens first, in order of id. So of two callers that revoke each other's tokens at
   // the same time, only one succeeds.
   std::vector<std::string> admins;
-  const bool everywhere = context.principal.reach() == auth::Level::platform;
-  if (everywhere && type == auth::TokenType::admin) admins = auth::lock_platform_admins(context.tx, context.now_us);
+  const bool is_platform = context.principal.reach() == auth::Level::platform;
+  if (is_platform && type == auth::TokenType::admin) admins = auth::lock_platform_admins(context.tx, context.now_us);
   store::StoredObject object = require(context, auth::kind_of(type), store::Lock::update);
   check_conditions(context.call, &object);
   auth::TokenDocument token = auth::stored_token(object.document, type);
-  refuse_beyond(context.principal, token);
+  refuse_excess_grant(context.principal, token);
   const bool is_last = admins.size() == 1 && admins.front() == object.key.id;
   return {.object = std::move(object), .token = std::move(token), .is_last = is_last};
 }
@@ -78,8 +78,8 @@ Target lock_target(Context& context, auth::TokenType type) {
 Answer create_token(Context& context, auth::TokenType type) {
   json::Tree tree;
   const json::Value body = read_body(context.call, tree);
-  const auth::TokenDocument token = read_new(context, json::edited(tree, body, unshown(body, "token")), type);
-  refuse_beyond(context.principal, token);
+  const auth::TokenDocument token = read_new(context, json::edited(tree, body, members_to_drop(body, "token")), type);
+  refuse_excess_grant(context.principal, token);
   const auth::MintedToken made = auth::insert_token(context.tx, context.log, token, type);
   Answer answer = show(made.object);
   answer.secret = Secret{"token", made.text};
@@ -96,7 +96,7 @@ Answer patch_token(Context& context, auth::TokenType type) {
   const json::Value body = json::merged(tree, tree.parse(target.object.document).value(), patch);
   Faults faults;
   const auth::TokenDocument token =
-      auth::read_token(json::edited(tree, body, unshown(body, "token")), type, {}, faults);
+      auth::read_token(json::edited(tree, body, members_to_drop(body, "token")), type, {}, faults);
   check_unchanged(target.token, token, faults);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   if (target.is_last && !auth::is_live(token, context.now_us)) refuse_last();

@@ -44,46 +44,47 @@ const Resource* resource_of(std::string_view kind) {
 }
 
 // The parts of {"kind","tenant_id","object"}.
-struct ValidateQuestion {
+struct ValidateParameters {
   const Resource* resource = nullptr;
   json::Value object;
   std::string tenant_id;
 };
 
-ValidateQuestion read_validate_question(Context& context, const json::Value& body) {
+ValidateParameters read_validate_parameters(Context& context, const json::Value& body) {
   json::FaultList faults;
   const json::Place root;
   json::Fields fields(body, root, faults);
   read_optional_id(fields, "tenant_id");
   fields.require("kind", "the kind of the object: plan, policy, tenant, organization or key");
   fields.require("object", "the object to check; to check a bundle, send it as the whole body, with its member format");
-  ValidateQuestion question;
+  ValidateParameters parameters;
   if (const auto kind = fields.text("kind", 64)) {
-    question.resource = resource_of(*kind);
-    if (question.resource == nullptr) {
+    parameters.resource = resource_of(*kind);
+    if (parameters.resource == nullptr) {
       fields.fault(
           "kind", fmt::format("{} is not a kind; there are plan, policy, tenant, organization and key", quoted(*kind)));
     }
   }
   if (const json::Value* const object = fields.take("object")) {
-    question.object = *object;
+    parameters.object = *object;
     if (object->type() != json::Type::object)
       fields.fault("object", json::wrong_type_text("object", *object, "an object"));
   }
   fields.reject_unknown();
   if (faults.count() > 0) http::refuse_faults(422, faults.take());
-  question.tenant_id = body_tenant(context, body, question.resource->kind);
-  if (question.tenant_id.empty()) question.tenant_id = body_tenant(context, question.object, question.resource->kind);
-  return question;
+  parameters.tenant_id = body_tenant(context, body, parameters.resource->kind);
+  if (parameters.tenant_id.empty())
+    parameters.tenant_id = body_tenant(context, parameters.object, parameters.resource->kind);
+  return parameters;
 }
 
 // Answers the document that creating or replacing the object would store. For a new key the hash is left out: nobody
 // gets the secret that was made for it.
-Answer draft(Context& context, json::Tree& tree, const ValidateQuestion& question) {
-  const auto& [resource, object, tenant_id] = question;
+Answer draft(Context& context, json::Tree& tree, const ValidateParameters& parameters) {
+  const auto& [resource, object, tenant_id] = parameters;
   const std::string_view given = object.text_of("id");
   const std::string id = is_given(object, "id") ? std::string(given) : resource->make_id(context.tx, tenant_id, object);
-  json::Value body = placed(tree, object, resource->kind, tenant_id, id);
+  json::Value body = with_ids(tree, object, resource->kind, tenant_id, id);
   std::optional<Secret> secret;
   if (resource->complete != nullptr) {
     const auto before = store::find(context.tx, resource->kind, tenant_id, id);
@@ -98,9 +99,9 @@ Answer draft(Context& context, json::Tree& tree, const ValidateQuestion& questio
 }
 
 Answer validate_object(Context& context, json::Tree& tree, const json::Value& body) {
-  const ValidateQuestion question = read_validate_question(context, body);
+  const ValidateParameters parameters = read_validate_parameters(context, body);
   try {
-    return draft(context, tree, question);
+    return draft(context, tree, parameters);
   } catch (http::Refusal& refusal) {
     for (Fault& fault : refusal.faults) {
       if (!fault.pointer.starts_with('?')) fault.pointer.insert(0, "/object");

@@ -33,7 +33,7 @@ struct PastObject {
 };
 
 // The object that the path names. Its tenant must exist.
-PastObject past_of(Context& context, Kind kind) {
+PastObject key_of_path(Context& context, Kind kind) {
   const std::string tenant_id = required_tenant(context, kind);
   const std::string& id = context.call.path_values.front();
   const auto tenant = store::find(context.tx, Kind::tenant, "", tenant_id);
@@ -95,16 +95,16 @@ json::Value read_percent(const Call& call, json::Tree& tree) {
 
 Answer list_versions(Context& context, Kind kind) {
   const store::Page page = read_page(context.call);
-  const auto behind = page.after_id.empty() ? kNewest : number_from(page.after_id);
-  if (!behind) refuse_cursor();
-  const PastObject object = past_of(context, kind);
-  const pqxx::result rows = versions(context.tx, object, *behind == kNewest ? kNewest : *behind - 1, page.limit + 1);
+  const auto after = page.after_id.empty() ? kNewest : number_from(page.after_id);
+  if (!after) refuse_cursor();
+  const PastObject object = key_of_path(context, kind);
+  const pqxx::result rows = versions(context.tx, object, *after == kNewest ? kNewest : *after - 1, page.limit + 1);
   if (rows.empty() && page.after_id.empty()) http::refuse_unknown(info(kind).name, object.key.id);
   std::vector<std::string> items;
   std::string next;
   for (const auto& row : rows) {
     if (items.size() == page.limit) {
-      next = cursor_behind("", rows[row.num() - 1][0].c_str());
+      next = cursor_after("", rows[row.num() - 1][0].c_str());
       break;
     }
     items.push_back(version_document(row));
@@ -113,7 +113,7 @@ Answer list_versions(Context& context, Kind kind) {
 }
 
 Answer get_version(Context& context, Kind kind) {
-  const PastObject object = past_of(context, kind);
+  const PastObject object = key_of_path(context, kind);
   const std::string& text = context.call.path_values.back();
   const auto version = number_from(text);
   const pqxx::result rows = version ? versions(context.tx, object, *version, 1) : pqxx::result();
@@ -127,7 +127,7 @@ Answer get_version(Context& context, Kind kind) {
 
 Answer roll_back(Context& context, const Resource& resource) {
   const std::int64_t version = read_version(context.call);
-  const PastObject object = past_of(context, resource.kind);
+  const PastObject object = key_of_path(context, resource.kind);
   const ObjectId& key = object.key;
   const auto before = store::find(context.tx, key.kind, key.tenant_id, key.id, store::Lock::update);
   const pqxx::result rows = versions(context.tx, object, version, 1);

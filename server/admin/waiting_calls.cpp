@@ -7,11 +7,11 @@ namespace sluice::server::admin {
 
 using std::chrono::steady_clock;
 
-bool WaitingCalls::take(const std::shared_ptr<PendingCall>& call, const FinishedAnswer& answer) {
+bool WaitingCalls::keep_waiting(const std::shared_ptr<PendingCall>& call, const FinishedAnswer& answer) {
   const auto now = steady_clock::now();
   const auto until = call->arrived + answer.wait;
-  if (ended_ || call->answered || now >= until || calls_.size() >= kMost) return false;
-  const auto due = std::min(now + kAgainAfter, until);
+  if (ended_ || call->answered || now >= until || calls_.size() >= kMaxCalls) return false;
+  const auto due = std::min(now + kRepeatEvery, until);
   calls_.emplace(due, Waiting{.call = std::make_shared<PendingCall>(*call), .answer = answer});
   wake_at_next();
   return true;
@@ -27,17 +27,17 @@ void WaitingCalls::wake_at_next() {
   if (calls_.empty()) return;
   timer_.expires_at(calls_.begin()->first);
   timer_.async_wait([this](const boost::system::error_code& stopped) {
-    if (!stopped) make_due();
+    if (!stopped) repeat_due();
   });
 }
 
-void WaitingCalls::make_due() {
+void WaitingCalls::repeat_due() {
   const auto now = steady_clock::now();
   while (!calls_.empty() && calls_.begin()->first <= now) {
     const std::shared_ptr<PendingCall> call = std::move(calls_.begin()->second.call);
     calls_.erase(calls_.begin());
     call->begin = now;
-    again_(call);
+    repeat_(call);
   }
   wake_at_next();
 }

@@ -20,19 +20,19 @@ namespace sluice::server::admin {
 
 class WaitingCalls {
  public:
-  static constexpr std::chrono::milliseconds kAgainAfter{200};
-  static constexpr std::size_t kMost = 200;  // calls that may wait at the same time
+  static constexpr std::chrono::milliseconds kRepeatEvery{200};
+  static constexpr std::size_t kMaxCalls = 200;  // calls that may wait at the same time
 
-  using Again = std::function<void(std::shared_ptr<PendingCall>)>;
+  using Repeat = std::function<void(std::shared_ptr<PendingCall>)>;
   using Finish = std::function<void(PendingCall&, const FinishedAnswer&)>;
 
-  // `again` repeats the call. `finish` ends the wait with the last answer.
-  WaitingCalls(boost::asio::io_context& loop, Again again, Finish finish)
-      : timer_(loop), again_(std::move(again)), finish_(std::move(finish)) {}
+  // `repeat` repeats the call. `finish` ends the wait with the last answer.
+  WaitingCalls(boost::asio::io_context& loop, Repeat repeat, Finish finish)
+      : timer_(loop), repeat_(std::move(repeat)), finish_(std::move(finish)) {}
 
   // Keeps the call, to repeat it. Returns false if it must be answered now: its answer has no `wait`, its time is over,
   // or too many calls wait.
-  bool take(const std::shared_ptr<PendingCall>& call, const FinishedAnswer& answer);
+  bool keep_waiting(const std::shared_ptr<PendingCall>& call, const FinishedAnswer& answer);
 
   // Ends all waits, for a server that drains. Later calls do not wait.
   void end();
@@ -44,10 +44,10 @@ class WaitingCalls {
   };
 
   void wake_at_next();
-  void make_due();
+  void repeat_due();
 
   boost::asio::steady_timer timer_;
-  Again again_;
+  Repeat repeat_;
   Finish finish_;
   std::multimap<PendingCall::Time, Waiting> calls_;  // by the time of the next attempt
   bool ended_ = false;

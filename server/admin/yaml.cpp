@@ -120,7 +120,8 @@ class Writer final : public YAML::EventHandler {
     // append() reads from the string that it extends: reserve first, so the bytes do not move meanwhile.
     out_.json.reserve(out_.json.size() + copied.size);
     out_.json.append(out_.json.data() + copied.offset, copied.size);
-    for (std::size_t i = 1; i < copied.places; ++i) out_.places.push_back(out_.places[copied.first_place + i]);
+    for (std::size_t i = 1; i < copied.positions; ++i)
+      out_.positions.push_back(out_.positions[copied.first_position + i]);
     end(0, copied.depth);
   }
 
@@ -129,12 +130,12 @@ class Writer final : public YAML::EventHandler {
   struct Anchored {
     std::size_t offset = 0;
     std::size_t size = 0;  // 0: it has not ended
-    std::size_t first_place = 0;
-    std::size_t places = 0;
+    std::size_t first_position = 0;
+    std::size_t positions = 0;
     std::size_t depth = 0;  // levels of lists and maps in it
   };
   // A list or map that has begun and not ended.
-  struct Open {
+  struct OpenNode {
     bool is_map = false;
     bool at_name = false;  // the next event is the name of a member
     bool empty = true;
@@ -173,10 +174,10 @@ class Writer final : public YAML::EventHandler {
       if (!open_.back().is_map) separate();
       out_.json += '\n';
     }
-    out_.places.push_back(positions_.of(mark));
+    out_.positions.push_back(positions_.of(mark));
     if (anchor == 0) return;
     if (anchor >= anchors_.size()) anchors_.resize(anchor + 1);
-    anchors_[anchor] = {.offset = out_.json.size(), .first_place = out_.places.size() - 1};
+    anchors_[anchor] = {.offset = out_.json.size(), .first_position = out_.positions.size() - 1};
   }
 
   // Ends a value of `depth` levels.
@@ -184,13 +185,13 @@ class Writer final : public YAML::EventHandler {
     if (anchor != 0) {
       Anchored& ended = anchors_[anchor];
       ended.size = out_.json.size() - ended.offset;
-      ended.places = out_.places.size() - ended.first_place;
+      ended.positions = out_.positions.size() - ended.first_position;
       ended.depth = depth;
     }
     if (open_.empty()) return;
-    Open& around = open_.back();
-    around.at_name = around.is_map;
-    around.depth = std::max(around.depth, depth + 1);
+    OpenNode& parent = open_.back();
+    parent.at_name = parent.is_map;
+    parent.depth = std::max(parent.depth, depth + 1);
   }
 
   void open(const YAML::Mark& mark, const std::string& tag, std::string_view core, YAML::anchor_t anchor,
@@ -204,7 +205,7 @@ class Writer final : public YAML::EventHandler {
   }
 
   void close(char bracket) {
-    const Open closed = open_.back();
+    const OpenNode closed = open_.back();
     open_.pop_back();
     out_.json += bracket;
     end(closed.anchor, closed.depth);
@@ -212,7 +213,7 @@ class Writer final : public YAML::EventHandler {
 
   Positions positions_;
   YamlDocument out_;
-  std::vector<Open> open_;
+  std::vector<OpenNode> open_;
   std::vector<Anchored> anchors_;  // by the parser's number
   std::size_t aliased_ = 0;
 };
@@ -249,8 +250,8 @@ std::optional<Fault> fault_of_text(std::string_view text) {
 void YamlDocument::locate(Faults& faults) const {
   json::locate_faults(json, faults);
   for (Fault& fault : faults) {
-    if (fault.line == 0 || fault.line > places.size()) continue;
-    const TextPosition& place = places[fault.line - 1];
+    if (fault.line == 0 || fault.line > positions.size()) continue;
+    const TextPosition& place = positions[fault.line - 1];
     fault.line = place.line;
     fault.column = place.column;
   }

@@ -23,8 +23,8 @@ inline constexpr std::size_t kMaxOpenBrackets = 10'000;                 // far a
 inline constexpr std::size_t kMaxAliasedBytes = std::size_t{16} << 20;  // of JSON that aliases add
 
 struct YamlDocument {
-  std::string json;                  // each value begins on a line of its own
-  std::vector<TextPosition> places;  // places[i]: where the value of the JSON's line i + 1 is in the YAML
+  std::string json;                     // each value begins on a line of its own
+  std::vector<TextPosition> positions;  // positions[i]: where the value of the JSON's line i + 1 is in the YAML
 
   // Sets the line and column in the YAML of faults that have a pointer or a line in the JSON.
   void locate(Faults& faults) const;

@@ -59,11 +59,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto document = tree.parse(made->json);
   if (!document) {
     // A text may hold NUL only by an escape; JSON here has none.
-    REQUIRE_THAT(document.error().line >= 1 && document.error().line <= made->places.size());
+    REQUIRE_THAT(document.error().line >= 1 && document.error().line <= made->positions.size());
     return 0;
   }
-  REQUIRE_THAT(count_values(*document) == made->places.size());
-  REQUIRE_THAT(static_cast<std::size_t>(std::ranges::count(made->json, '\n')) + 1 == made->places.size());
-  for (const TextPosition& place : made->places) require_within(lines, place.line, place.column);
+  REQUIRE_THAT(count_values(*document) == made->positions.size());
+  REQUIRE_THAT(static_cast<std::size_t>(std::ranges::count(made->json, '\n')) + 1 == made->positions.size());
+  for (const TextPosition& place : made->positions) require_within(lines, place.line, place.column);
   return 0;
 }

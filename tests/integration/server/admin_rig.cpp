@@ -32,7 +32,7 @@ bool is_among(std::string_view name, std::string_view list) {
 
 admin::Call make_call(std::string_view method, std::string_view target) {
   const std::size_t question = std::min(target.find('?'), target.size());
-  admin::Found found = admin::find_route(method, target.substr(0, question));
+  admin::RouteMatch found = admin::find_route(method, target.substr(0, question));
   if (found.route == nullptr) throw std::logic_error(fmt::format("there is no route {} {}", method, target));
   admin::Call call;
   call.route = found.route;

@@ -64,7 +64,7 @@ class AdminRig {
   const std::string& admin() const { return admin_; }  // the text of the first token, a platform_admin's
   postgres::DatabaseOptions database_options() const;
   // From the next call on: to whom overrides are told.
-  void publish_through(counters::Publisher& publisher) { executor_.publish_through(publisher); }
+  void set_publisher(counters::Publisher& publisher) { executor_.set_publisher(publisher); }
   // Statements of the superuser: rows as text, one a line, fields apart by '|'.
   std::string execute(const std::string& sql) const { return database_.execute(sql); }
 

@@ -95,7 +95,8 @@ TEST_CASE_FIXTURE(Exported, "a policy is not removed under its override, nor cha
       "POST", "/v1/admin/apply",
       R"({"format":"sluice/v1","tenants":[{"id":"shop"}],"policies":[{"id":"orders","scope":{"resource":"GET:/orders"},"limits":[{"name":"else","algorithm":"fixed_window","limit":1,"window":"1s"}]}]})");
   CHECK(changed.status == 422);
-  CHECK(changed.body.find("override vip of tenant shop, which is not in the bundle, would break") != std::string::npos);
+  CHECK(changed.body.find("override vip of tenant shop, which is not in the bundle, would become invalid") !=
+        std::string::npos);
   CHECK(burst("orders", "user:42") == 500);
 }
 

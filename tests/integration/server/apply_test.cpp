@@ -167,7 +167,8 @@ TEST_CASE_FIXTURE(Applied,
   const admin::FinishedAnswer changed = apply(shop(
       R"("plans":[{"id":"pro","key_by":[],"limits":[{"name":"n","algorithm":"fixed_window","limit":5,"window":"1s","key_by":["subject"]}]}])"));
   CHECK(changed.status == 422);
-  CHECK(changed.body.find("policy pay of tenant shop, which is not in the bundle, would break") != std::string::npos);
+  CHECK(changed.body.find("policy pay of tenant shop, which is not in the bundle, would become invalid") !=
+        std::string::npos);
   CHECK(
       apply(
           shop(

@@ -61,7 +61,7 @@ std::unique_ptr<counters::Publisher> CounterRig::make_publisher(const std::strin
 Result<> CounterRig::start_publisher(bool allow_evicting) {
   end_publisher();
   publisher_ = make_publisher(redis.unix_url(), allow_evicting);
-  publish_through(*publisher_);
+  set_publisher(*publisher_);
   return publisher_->start();
 }
 

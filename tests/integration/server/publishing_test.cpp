@@ -74,25 +74,25 @@ TEST_CASE_FIXTURE(CounterRig, "what a server that was killed had committed and n
 TEST_CASE_FIXTURE(CounterRig, "what one server cannot publish another one does") {
   const auto cut_off = make_publisher("unix:/nowhere/redis.sock");
   REQUIRE(cut_off->start());
-  publish_through(*cut_off);
+  set_publisher(*cut_off);
   CHECK(published(put_override("vip", vip(500))) == "false");
   CHECK(eventually([&] { return published(get_override("vip")) == "true"; }));
   CHECK(burst("orders", "ann") == 500);
-  publish_through(publisher());
+  set_publisher(publisher());
 }
 
 TEST_CASE_FIXTURE(CounterRig, "two servers that publish beside each other end with what was written last") {
   const auto other = make_publisher(redis.unix_url());
   REQUIRE(other->start());
   for (int i = 0; i < 30; ++i) {
-    publish_through(i % 2 == 0 ? *other : publisher());
+    set_publisher(i % 2 == 0 ? *other : publisher());
     CHECK(published(put_override("vip", vip(100 + i))) == "true");
     CHECK(burst("orders", "ann") == 100 + i);
     if (i % 10 == 5) redis.command({"FLUSHALL"});
   }
   CHECK(eventually([&] { return redis.command({"EXISTS", "sl:{marker}"}) == "1"; }));
   CHECK(burst("orders", "ann") == 129);
-  publish_through(publisher());
+  set_publisher(publisher());
 }
 
 TEST_CASE_FIXTURE(CounterRig, "a newer write wins over one whose answer never came") {
@@ -112,13 +112,13 @@ TEST_CASE_FIXTURE(CounterRig, "a write without an answer is repeated: Redis may 
   put_override("vip", vip(100));
   redis.pause();
   REQUIRE(published(put_override("vip", vip(200))) == "false");
-  publish_through(*elsewhere);
+  set_publisher(*elsewhere);
   REQUIRE(published(put_override("vip", vip(300))) == "false");
   // As if another server had published 300 in the meantime. What Redis then carries out late is the write of 200.
   execute("DELETE FROM outbox");
   redis.resume();
   CHECK(eventually([&] { return burst("orders", "ann") == 300; }));
-  publish_through(publisher());
+  set_publisher(publisher());
 }
 
 TEST_CASE_FIXTURE(CounterRig, "a key that a republish cannot write waits in the outbox until it can be written") {
@@ -144,7 +144,7 @@ TEST_CASE_FIXTURE(CounterRig, "a key in a slot that no node serves waits in the 
   const std::string slot = cluster.command({"CLUSTER", "KEYSLOT", key});
   const auto elsewhere = make_publisher(cluster.unix_url());
   end_publisher();
-  publish_through(*elsewhere);
+  set_publisher(*elsewhere);
   REQUIRE(elsewhere->start());
   CHECK(eventually([&] { return published(put_override("vip", vip(500))) == "true"; }));
   REQUIRE(eventually([&] { return cluster.command({"EXISTS", "sl:{marker}"}) == "1"; }));

@@ -50,7 +50,7 @@ TEST_CASE("a limit is a whole number from 1 to the most") {
 TEST_CASE("a cursor leads behind the object it was made of, and can stand in a URL as it is") {
   for (const auto& [tenant, id] :
        {std::pair<std::string, std::string>{"shop", "orders"}, {"", "acme"}, {"a.b-c", "0"}}) {
-    const std::string cursor = admin::cursor_behind(tenant, id);
+    const std::string cursor = admin::cursor_after(tenant, id);
     CHECK(cursor.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") ==
           std::string::npos);
     const store::Page page = page_of("cursor", cursor);
@@ -60,7 +60,7 @@ TEST_CASE("a cursor leads behind the object it was made of, and can stand in a U
 }
 
 TEST_CASE("what is no cursor of ours is refused") {
-  const std::string good = admin::cursor_behind("shop", "orders");
+  const std::string good = admin::cursor_after("shop", "orders");
   const auto cursor = [](std::string_view text) { return to_base64url(as_bytes(text)); };
   for (const std::string& wrong : {std::string("x"), std::string("!!"), good + "=", cursor("no separator"),
                                    cursor(std::string_view("a\nb\0", 4)), cursor("a\n\xff"), std::string("\xc3\xa9")}) {

@@ -10,12 +10,12 @@
 namespace sluice::server {
 
 TEST_CASE("a route is found by method and path, with what its variables stand for") {
-  const admin::Found found = admin::find_route("GET", "/v1/admin/plans/pro");
+  const admin::RouteMatch found = admin::find_route("GET", "/v1/admin/plans/pro");
   REQUIRE(found.route != nullptr);
   CHECK(found.route->path == "/v1/admin/plans/{id}");
   CHECK(found.route->method == "GET");
   CHECK(found.path_values == std::vector<std::string>{"pro"});
-  const admin::Found list = admin::find_route("GET", "/v1/admin/plans");
+  const admin::RouteMatch list = admin::find_route("GET", "/v1/admin/plans");
   REQUIRE(list.route != nullptr);
   CHECK(list.route->path == "/v1/admin/plans");
   CHECK(list.path_values.empty());
@@ -30,14 +30,14 @@ TEST_CASE("every route is found by its own template, and by no other method") {
       path.replace(begin, path.find('}') - begin + 1, "x-1");
     }
     CHECK(admin::find_route(route.method, path).route == &route);
-    const admin::Found other = admin::find_route("TRACE", path);
+    const admin::RouteMatch other = admin::find_route("TRACE", path);
     CHECK(other.route == nullptr);
     CHECK((", " + other.allow + ", ").find(", " + std::string(route.method) + ", ") != std::string::npos);
   }
 }
 
 TEST_CASE("a method that the path does not have is told what it has") {
-  const admin::Found found = admin::find_route("POST", "/v1/admin/plans/pro");
+  const admin::RouteMatch found = admin::find_route("POST", "/v1/admin/plans/pro");
   CHECK(found.route == nullptr);
   CHECK(found.allow == "GET, PUT, PATCH, DELETE");
   CHECK(admin::find_route("get", "/v1/admin/plans").route == nullptr);  // methods are what they are written
@@ -46,7 +46,7 @@ TEST_CASE("a method that the path does not have is told what it has") {
 
 TEST_CASE("a path that a route has in full is nobody's id") {
   CHECK(admin::find_route("GET", "/v1/admin/overrides/vip").route != nullptr);
-  const admin::Found found = admin::find_route("GET", "/v1/admin/overrides/clear");
+  const admin::RouteMatch found = admin::find_route("GET", "/v1/admin/overrides/clear");
   CHECK(found.route == nullptr);
   CHECK(found.allow == "POST");
   CHECK(admin::find_route("POST", "/v1/admin/overrides/clear").route != nullptr);
@@ -63,7 +63,7 @@ TEST_CASE("what is no path of ours fits nothing") {
         "//v1/admin/plans", "/v1/admin/plans/a/b", "/v1/admin/Plans", "/v1/admin/plan", "/v1/admin/plans/%zz",
         "/v1/admin/plans/%ff", "/v1/admin/plans/a%00b", "/v1/admin/pl%61ns", "*"}) {
     CAPTURE(path);
-    const admin::Found found = admin::find_route("GET", path);
+    const admin::RouteMatch found = admin::find_route("GET", path);
     CHECK(found.route == nullptr);
     CHECK(found.allow.empty());
   }

@@ -25,7 +25,7 @@ std::string as_json(std::string_view yaml) {
   for (const char c : made->json) {
     if (c != '\n') text += c;
   }
-  CHECK(made->places.size() == static_cast<std::size_t>(std::ranges::count(made->json, '\n')) + 1);
+  CHECK(made->positions.size() == static_cast<std::size_t>(std::ranges::count(made->json, '\n')) + 1);
   return text;
 }
 

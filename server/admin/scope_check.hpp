@@ -15,7 +15,7 @@ namespace sluice::server::admin {
 // Adds a fault for each organization or tenant that does not exist or is outside the caller's scope; the text is the
 // same for both. If the body names only tenants, sets `organization_id` to their organization. Locks the rows it finds
 // until the end of the transaction.
-void check_places(postgres::Transaction& tx, const json::Value& body, std::string& organization_id,
-                  const std::vector<std::string>& tenant_ids, Faults& faults);
+void check_scope(postgres::Transaction& tx, const json::Value& body, std::string& organization_id,
+                 const std::vector<std::string>& tenant_ids, Faults& faults);
 
 }  // namespace sluice::server::admin

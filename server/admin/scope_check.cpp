@@ -1,4 +1,4 @@
-#include "server/admin/places.hpp"
+#include "server/admin/scope_check.hpp"
 
 #include <map>
 
@@ -27,8 +27,8 @@ std::map<std::string, std::string, std::less<>> organizations_of(postgres::Trans
 
 }  // namespace
 
-void check_places(postgres::Transaction& tx, const json::Value& body, std::string& organization_id,
-                  const std::vector<std::string>& tenant_ids, Faults& faults) {
+void check_scope(postgres::Transaction& tx, const json::Value& body, std::string& organization_id,
+                 const std::vector<std::string>& tenant_ids, Faults& faults) {
   const auto found = organizations_of(tx, tenant_ids);
   if (organization_id.empty() && !found.empty()) organization_id = found.begin()->second;
   const auto given = body.items_of("tenant_ids");
