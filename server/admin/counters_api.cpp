@@ -184,7 +184,7 @@ CounterQuery read_query(Context& context) {
 
 std::string limit_json(const Limit& limit, const LimitReport& report) {
   return fmt::format(
-      R"({{"name":{},"algorithm":"{}","unit":{},"limit":{},"remaining":{},"spent":{},"reset_after_us":{}}})",
+      R"({{"name":{},"algorithm":"{}","unit":{},"limit":{},"remaining":{},"used":{},"reset_after_us":{}}})",
       json::string_literal(limit.name), to_string(limit.algorithm), json::string_literal(limit.unit), report.limit,
       report.remaining, report.limit - report.remaining, report.reset_after_us);
 }

@@ -113,11 +113,11 @@ def test_counters_are_read_and_reset(shop: Shop) -> None:
     who = {"tenant_id": shop.tenant, "policy_id": "orders", "identity": {"subject": "ann"}}
     read = shop.admin.post("/counters/read", who)
     assert read.status == 200
-    assert [(limit["name"], limit["limit"], limit["remaining"], limit["spent"]) for limit in read.body["limits"]] == [
+    assert [(limit["name"], limit["limit"], limit["remaining"], limit["used"]) for limit in read.body["limits"]] == [
         ("burst", 10, 3, 7)]
     reset = shop.admin.post("/counters/reset", who)
     assert (reset.status, reset.body["published"]) == (200, True)
-    assert shop.admin.post("/counters/read", who).body["limits"][0]["spent"] == 0
+    assert shop.admin.post("/counters/read", who).body["limits"][0]["used"] == 0
     entry = next(shop.admin.items("/audit", query={"tenant_id": shop.tenant, "kind": "counter"}))
     assert entry["action"] == "reset" and json.loads(json.dumps(entry["after"])) is not None
 

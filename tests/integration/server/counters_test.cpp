@@ -23,14 +23,14 @@ TEST_CASE_FIXTURE(CounterRig, "counters are read without being charged") {
     CHECK(at(read, "/limits/0/algorithm") == "fixed_window");
     CHECK(at(read, "/limits/0/limit") == "10");
     CHECK(at(read, "/limits/0/remaining") == "6");
-    CHECK(at(read, "/limits/0/spent") == "4");
+    CHECK(at(read, "/limits/0/used") == "4");
     CHECK(at(read, "/limits/1/name") == "daily");
     CHECK(at(read, "/limits/1/remaining") == "96");
     CHECK(at(read, "/identity/subject") == "ann");
   }
   const admin::FinishedAnswer plan =
       ask("POST", "/v1/admin/counters/read", R"({"tenant_id":"shop","plan_id":"pro","identity":{"subject":"ann"}})");
-  CHECK(at(plan, "/limits/0/spent") == "0");
+  CHECK(at(plan, "/limits/0/used") == "0");
 }
 
 TEST_CASE_FIXTURE(CounterRig, "a reset gives back what was spent, keeps the override, and is on record") {
@@ -95,9 +95,9 @@ TEST_CASE_FIXTURE(CounterRig, "a limit of its own dimensions is read and reset w
   ask_agent("wide", "bob", 2);
   const std::string ann = R"({"tenant_id":"shop","policy_id":"wide","identity":{"subject":"ann"}})";
   const admin::FinishedAnswer read = ask("POST", "/v1/admin/counters/read", ann);
-  CHECK(at(read, "/limits/0/spent") == "5");
-  CHECK(at(read, "/limits/1/spent") == "3");
-  CHECK(at(read, "/limits/2/spent") == "3");
+  CHECK(at(read, "/limits/0/used") == "5");
+  CHECK(at(read, "/limits/1/used") == "3");
+  CHECK(at(read, "/limits/2/used") == "3");
   const admin::FinishedAnswer all =
       ask("POST", "/v1/admin/counters/read", R"({"tenant_id":"shop","policy_id":"wide","identity":{}})");
   CHECK(at(all, "/limits/0/name") == "all");
