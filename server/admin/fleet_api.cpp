@@ -106,11 +106,11 @@ store::Statement overlapping_agents(const auth::Principal& caller, std::string_v
 // Every agent is in exactly one class. An agent that lost its watch may have restarted with an older snapshot than its
 // last report says. So it counts as missing until its next watch, and the revision that it names there
 // (`held_revision`) counts until its next report.
-constexpr std::array<std::string_view, 5> kClasses{"enforcing", "lagging", "missing", "refusing", "elsewhere"};
+constexpr std::array<std::string_view, 5> kClasses{"enforcing", "lagging", "missing", "refusing", "foreign"};
 std::string class_of(std::int64_t revision) {
   return fmt::format(R"(CASE WHEN NOT ({}) OR (a.watch IS NOT NULL AND NOT {}) THEN 'missing'
   WHEN h.revision >= {} AND (a.held_at > a.reported_at AND a.held_revision < {}) IS NOT TRUE THEN 'enforcing' WHEN jsonb_typeof(a.state -> 'refusal') = 'object' THEN 'refusing'
-  WHEN a.revision IS NOT NULL AND h.revision IS NULL THEN 'elsewhere' ELSE 'lagging' END)",
+  WHEN a.revision IS NOT NULL AND h.revision IS NULL THEN 'foreign' ELSE 'lagging' END)",
                      is_live(), is_connected(), revision, revision);
 }
 

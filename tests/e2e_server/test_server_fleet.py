@@ -104,7 +104,7 @@ def test_a_script_waits_until_all_agents_enforce_a_revision(server: Server, admi
         begin = time.monotonic()
         answer = script.get(f"/revisions/{revision}", query={"wait": "30s"})
         assert answer.body["enforced_by_all"] is True and answer.body["agents"] == {
-            "total": 1, "enforcing": 1, "lagging": 0, "missing": 0, "refusing": 0, "elsewhere": 0}
+            "total": 1, "enforcing": 1, "lagging": 0, "missing": 0, "refusing": 0, "foreign": 0}
         assert time.monotonic() - begin < 20
         assert script.get(f"/revisions/{answer.body['current'] + 1}").status == 404
 

@@ -16,12 +16,12 @@ struct View : FleetRig {
   void await_agents(int agents) {
     CHECK(eventually([&] { return count(execute("SELECT count(*) FROM agents WHERE state IS NOT NULL")) == agents; }));
   }
-  // "total enforcing lagging missing refusing elsewhere; true or false"
+  // "total enforcing lagging missing refusing foreign; true or false"
   std::string enforcement(std::int64_t revision, const std::string& token = "") {
     const admin::FinishedAnswer answer =
         ask_as(token.empty() ? admin() : token, "GET", fmt::format("/v1/admin/revisions/{}", revision));
     std::string text;
-    for (const char* name : {"total", "enforcing", "lagging", "missing", "refusing", "elsewhere"}) {
+    for (const char* name : {"total", "enforcing", "lagging", "missing", "refusing", "foreign"}) {
       text += at(answer, fmt::format("/agents/{}", name)) + " ";
     }
     return text + at(answer, "/enforced_by_all");
