@@ -25,7 +25,7 @@ FinishedAnswer unavailable(const Call& call, std::string detail, std::string_vie
 }
 
 FinishedAnswer concurrent_change(const Call& call) {
-  return http::problem(http::Refusal(409, "raced",
+  return http::problem(http::Refusal(409, "concurrent-change",
                                      "Another call changed this object at the same time, or the id is taken. Read the "
                                      "object again, then repeat the call."),
                        call.request_id);

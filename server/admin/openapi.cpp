@@ -114,7 +114,7 @@ class OperationBuilder {
                   {"429", "TooManyFailures"},
                   {"503", "Unavailable"}});
     if (has_variable() && !is("PUT")) names.emplace("404", "NotFound");
-    if (route_.changes()) names.insert({{"409", "Raced"}, {"422", "Unprocessable"}});
+    if (route_.changes()) names.insert({{"409", "ConcurrentChange"}, {"422", "Unprocessable"}});
     if (!route_.changes() && has_variable() && takes("tenant_id")) names.emplace("422", "TenantMissing");
     if (reads_body()) names.emplace("411", "LengthRequired");
     if (writes_one_) names.emplace("412", "PreconditionFailed");

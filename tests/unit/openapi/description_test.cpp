@@ -15,7 +15,7 @@ constexpr std::string_view kFrame = R"({"openapi":"3.1.0","paths":{},"components
 constexpr std::string_view kPlans = R"({"tag":"plans","operations":{
   "GET /plans":{"id":"listPlans","summary":"List.","description":"By id.","parameters":["ByTenant",{"name":"x"}],
     "responses":{"200":{"schema":"Plans","example":[null],"headers":["A"],"links":["Next"]},"404":{"description":"None."},
-                 "409":"Raced"}},
+                 "409":"ConcurrentChange"}},
   "POST /plans":{"id":"createPlan","summary":"Create.","body":{"schema":"Plan","example":{},
     "application/yaml":{"schema":{"type":"string"},"example":"a: 1"}},
     "responses":{"201":{"description":"It is there.","headers":{"R":"Revision"}}}}}})";
@@ -70,7 +70,7 @@ TEST_CASE("An operation has what its fragment says and what its route implies; t
       R"("content":{"application/json":{"schema":{"$ref":"#/components/schemas/Plans"},"example":[null]}},)"
       R"("links":{"Next":{"$ref":"#/components/links/Next"}}},)"
       R"("404":{"description":"None.","content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},)"
-      R"("409":{"$ref":"#/components/responses/Raced"},"500":{"$ref":"#/components/responses/InternalError"}}},)"
+      R"("409":{"$ref":"#/components/responses/ConcurrentChange"},"500":{"$ref":"#/components/responses/InternalError"}}},)"
       R"("post":{"operationId":"createPlan","tags":["plans"],"summary":"Create.",)"
       R"("requestBody":{"required":true,"content":{)"
       R"("application/json":{"schema":{"$ref":"#/components/schemas/Plan"},"example":{}},)"
