@@ -63,7 +63,7 @@ class Reader {
     std::string document = fmt::format(R"({{"mode":"{}"}})", to_string(bundle_.mode));
     if (!now || now->document == document) return;
     const auth::Principal& caller = context_.principal;
-    if (caller.reach() == auth::Level::platform && auth::allows(caller.role, auth::Permission::operate)) {
+    if (caller.scope_level() == auth::Level::platform && auth::allows(caller.role, auth::Permission::operate)) {
       wanted_.setting = std::move(document);
     } else {
       faults_.push_back({"/mode",
@@ -75,8 +75,8 @@ class Reader {
   void read_organizations() {
     const ById known = stored(context_.tx, Kind::organization, bundle_);
     const auth::Principal& caller = context_.principal;
-    const bool may_create =
-        auth::allows(caller.role, auth::Permission::manage_organizations) && caller.reach() == auth::Level::platform;
+    const bool may_create = auth::allows(caller.role, auth::Permission::manage_organizations) &&
+                            caller.scope_level() == auth::Level::platform;
     for (std::size_t i = 0; i < bundle_.organizations.size(); ++i) {
       const Organization& item = bundle_.organizations[i];
       std::string document = canonical(item, write_organization);
@@ -86,7 +86,7 @@ class Reader {
               fmt::format("there is no organization {}, and only {} can create one", quoted(item.id),
                           auth::roles_with(auth::Permission::manage_organizations)));
       } else if (found != known.end() && found->second.document != document &&
-                 caller.reach() < auth::Level::organization) {
+                 caller.scope_level() < auth::Level::organization) {
         fault("organizations", i, "name",
               fmt::format("organization {} differs from the stored one, and the token is limited to tenants: leave "
                           "organizations out, or repeat them unchanged",
@@ -143,7 +143,7 @@ class Reader {
   }
 
   void check_tenant(std::size_t i, const Tenant& item, const store::StoredObject* before) {
-    if (before == nullptr && context_.principal.reach() < auth::Level::organization) {
+    if (before == nullptr && context_.principal.scope_level() < auth::Level::organization) {
       fault("tenants", i, "id", fmt::format("there is no tenant {} in the token's scope", quoted(item.id)));
     } else if (item.organization_id.empty()) {
       fault("tenants", i, "organization_id", "organization_id is missing: every tenant belongs to an organization");

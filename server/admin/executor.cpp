@@ -38,7 +38,7 @@ void check_permission(const auth::Principal& principal, const Route& route) {
         fmt::format("This route needs the permission {}. The role {} does not have it; these roles do: {}.",
                     to_string(route.permission), to_string(principal.role), auth::roles_with(route.permission)));
   }
-  if (principal.reach() < route.level) {
+  if (principal.scope_level() < route.level) {
     throw http::Refusal(
         403, "forbidden",
         route.level == auth::Level::platform

@@ -57,7 +57,7 @@ Target lock_target(Context& context, auth::TokenType type) {
   // Locks all live platform_admin tokens first, in order of id. So of two callers that revoke each other's tokens at
   // the same time, only one succeeds.
   std::vector<std::string> admins;
-  const bool is_platform = context.principal.reach() == auth::Level::platform;
+  const bool is_platform = context.principal.scope_level() == auth::Level::platform;
   if (is_platform && type == auth::TokenType::admin) admins = auth::lock_platform_admins(context.tx, context.now_us);
   store::StoredObject object = require(context, auth::kind_of(type), store::Lock::update);
   check_conditions(context.call, &object);

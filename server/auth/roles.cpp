@@ -76,20 +76,21 @@ postgres::Scope Principal::scope() const {
   return {.organization = organization_id.empty() ? "*" : organization_id, .tenants = tenant_ids, .actor = token_id};
 }
 
-std::optional<std::string> grant_fault(const Principal& giver, const Principal& token) {
-  if (!allows(giver.role, Permission::grant)) return "your role may not grant tokens";
-  if (token.role < giver.role) {
-    return fmt::format("a token of role {} cannot grant {}", to_string(giver.role), to_string(token.role));
+std::optional<std::string> grant_fault(const Principal& grantor, const Principal& token) {
+  if (!allows(grantor.role, Permission::grant)) return "your role may not grant tokens";
+  if (token.role < grantor.role) {
+    return fmt::format("a token of role {} cannot grant {}", to_string(grantor.role), to_string(token.role));
   }
-  if (giver.organization_id.empty()) return std::nullopt;
-  if (token.organization_id != giver.organization_id) {
-    return fmt::format("your token grants within organization {} only", giver.organization_id);
+  if (grantor.organization_id.empty()) return std::nullopt;
+  if (token.organization_id != grantor.organization_id) {
+    return fmt::format("your token grants within organization {} only", grantor.organization_id);
   }
-  if (giver.tenant_ids.empty()) return std::nullopt;
+  if (grantor.tenant_ids.empty()) return std::nullopt;
   const bool within = !token.tenant_ids.empty() && std::ranges::all_of(token.tenant_ids, [&](const std::string& id) {
-    return std::ranges::find(giver.tenant_ids, id) != giver.tenant_ids.end();
+    return std::ranges::find(grantor.tenant_ids, id) != grantor.tenant_ids.end();
   });
-  if (!within) return fmt::format("your token grants within these tenants only: {}", fmt::join(giver.tenant_ids, ", "));
+  if (!within)
+    return fmt::format("your token grants within these tenants only: {}", fmt::join(grantor.tenant_ids, ", "));
   return std::nullopt;
 }
 

@@ -49,15 +49,15 @@ struct Principal {
   std::string organization_id;          // "": the platform
   std::vector<std::string> tenant_ids;  // empty: all tenants of the organization
 
-  Level reach() const {
+  Level scope_level() const {
     if (organization_id.empty()) return Level::platform;
     return tenant_ids.empty() ? Level::organization : Level::tenant;
   }
   postgres::Scope scope() const;
 };
 
-// Returns why `giver` may not grant a token with the role and scope of `token`, or nullopt if it may. A token never
+// Returns why `grantor` may not grant a token with the role and scope of `token`, or nullopt if it may. A token never
 // grants more than it has itself.
-std::optional<std::string> grant_fault(const Principal& giver, const Principal& token);
+std::optional<std::string> grant_fault(const Principal& grantor, const Principal& token);
 
 }  // namespace sluice::server::auth

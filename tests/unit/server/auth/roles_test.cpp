@@ -61,13 +61,13 @@ TEST_CASE("roles and permissions have names, and a role's leads back to it") {
 
 TEST_CASE("a principal's scope is the platform, its organization, or its tenants") {
   CHECK(who(auth::Role::auditor).scope() == postgres::Scope{.organization = "*", .tenants = {}, .actor = "t"});
-  CHECK(who(auth::Role::auditor).reach() == auth::Level::platform);
+  CHECK(who(auth::Role::auditor).scope_level() == auth::Level::platform);
   CHECK(who(auth::Role::auditor, "acme").scope() ==
         postgres::Scope{.organization = "acme", .tenants = {}, .actor = "t"});
-  CHECK(who(auth::Role::auditor, "acme").reach() == auth::Level::organization);
+  CHECK(who(auth::Role::auditor, "acme").scope_level() == auth::Level::organization);
   CHECK(who(auth::Role::auditor, "acme", {"shop"}).scope() ==
         postgres::Scope{.organization = "acme", .tenants = {"shop"}, .actor = "t"});
-  CHECK(who(auth::Role::auditor, "acme", {"shop"}).reach() == auth::Level::tenant);
+  CHECK(who(auth::Role::auditor, "acme", {"shop"}).scope_level() == auth::Level::tenant);
 }
 
 TEST_CASE("a token never grants more than it has") {
