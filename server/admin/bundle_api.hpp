@@ -7,11 +7,11 @@ namespace sluice::server::admin {
 
 // GET export?organization_id=&tenant_id=&include=overrides: the stored objects in the caller's scope, as a bundle.
 // Every kind has a list, even an empty one, so apply with prune restores exactly this state. REQUIRES:
-// Route::one_state.
+// Route::one_snapshot.
 Answer export_bundle(Context& context);
 
 // POST explain {"tenant_id","key_id"?,"request"}: which policy would decide a check, and why each other candidate would
-// not. REQUIRES: Route::one_state.
+// not. REQUIRES: Route::one_snapshot.
 Answer explain_request(Context& context);
 
 // POST validate {"kind","tenant_id"?,"object"}, or a bundle: its canonical form and warnings, or all its faults. Stores

@@ -19,7 +19,7 @@ class BundleBody {
  public:
   // Reads the body of the call. A large body takes seconds.
   static BundleBody read(Context& context) {
-    return context.tx.unhurried([&] { return BundleBody(context.call, context.now_us); });
+    return context.tx.without_idle_timeout([&] { return BundleBody(context.call, context.now_us); });
   }
 
   // Refuses a body that is neither JSON nor YAML (400), and a bundle with faults (422). It names all faults of the

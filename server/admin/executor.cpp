@@ -127,7 +127,7 @@ struct Executor::CommittedCall {
 // Runs the call up to its commit, or finds the stored answer of an earlier call with the same Idempotency-Key.
 Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, const Call& call) {
   postgres::Transaction tx(connection);
-  if (call.route->one_state) tx.see_one_state();
+  if (call.route->one_snapshot) tx.use_one_snapshot();
   CommittedCall done{.answer = {},
                      .revision = std::nullopt,
                      .principal = authenticate_caller(tx, call),

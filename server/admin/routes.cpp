@@ -99,7 +99,7 @@ Answer list(Context& context) {
 constexpr std::string_view kPage = "limit,cursor";
 constexpr std::string_view kTenant = "tenant_id";
 constexpr std::string_view kTenantPage = "limit,cursor,tenant_id";
-constexpr bool kOneState = true;
+constexpr bool kOneSnapshot = true;
 constexpr bool kTakesYaml = true;
 
 constexpr std::array kRoutes{
@@ -232,13 +232,13 @@ constexpr std::array kRoutes{
           "limit,tenant_id,policy_id,since,until"},
 
     Route{"GET", "/v1/admin/export", auth::Permission::read, auth::Level::tenant, &export_bundle,
-          "organization_id,tenant_id,include", 1 << 20, kOneState},
+          "organization_id,tenant_id,include", 1 << 20, kOneSnapshot},
     Route{"POST", "/v1/admin/apply", auth::Permission::configure, auth::Level::tenant, &apply_bundle,
-          "dry_run,prune,organization_id", json::kMaxBytes, !kOneState, kTakesYaml},
+          "dry_run,prune,organization_id", json::kMaxBytes, !kOneSnapshot, kTakesYaml},
     Route{"POST", "/v1/admin/validate", auth::Permission::read, auth::Level::tenant, &validate_body, kTenant,
-          json::kMaxBytes, !kOneState, kTakesYaml},
+          json::kMaxBytes, !kOneSnapshot, kTakesYaml},
     Route{"POST", "/v1/admin/explain", auth::Permission::read, auth::Level::tenant, &explain_request, kTenant, 1 << 20,
-          kOneState},
+          kOneSnapshot},
 };
 
 std::vector<std::string_view> segments(std::string_view path) {

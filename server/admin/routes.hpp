@@ -20,7 +20,7 @@ struct Route {
   RouteHandler handler;
   std::string_view parameters = "";  // names allowed in the query, with commas between
   std::size_t max_body = 1 << 20;    // bytes
-  bool one_state = false;            // the transaction reads one snapshot of the database
+  bool one_snapshot = false;         // the transaction reads one snapshot of the database
   bool takes_yaml = false;           // its body may be YAML
 
   bool changes() const { return method != "GET"; }

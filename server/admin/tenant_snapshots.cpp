@@ -15,7 +15,7 @@ std::shared_ptr<const policy::Snapshot> compile(postgres::Transaction& tx, const
                                                 const store::Revision& revision, std::int64_t now_us) {
   const std::string text = bundle_text(
       tx, {.organization_id = tenant.organization_id, .tenant_id = tenant.key.id, .keys = false, .overrides = false});
-  return tx.unhurried([&] {
+  return tx.without_idle_timeout([&] {
     // The same functions checked the objects before they were stored, so a fault here is a bug.
     const auto broken = [&](const Faults& faults) {
       return std::runtime_error(fmt::format("tenant {} cannot be compiled: {}: {}", tenant.key.id,

@@ -30,7 +30,7 @@ class Transaction {
   explicit Transaction(pqxx::connection& connection) : work_(connection, "sluice") {}
 
   // Makes all reads see the same state of the database. REQUIRES: called before the first read.
-  void see_one_state() { work_.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); }
+  void use_one_snapshot() { work_.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); }
   void enter(const Scope& scope);
   // Makes the token with this id visible, to authenticate its holder.
   void present(std::string_view token_id);
@@ -45,7 +45,7 @@ class Transaction {
   // Runs work that takes long and does not use PostgreSQL. Switches off the idle time-out during the work, so that
   // PostgreSQL does not end this session. REQUIRES: the transaction holds no lock that others wait for.
   template <class Work>
-  auto unhurried(Work work) {
+  auto without_idle_timeout(Work work) {
     const std::string limit = limit_idling("0");
     auto done = work();
     limit_idling(limit);

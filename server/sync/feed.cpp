@@ -192,7 +192,7 @@ bool Feed::advance() {
       connection_ = std::make_unique<Connection>(options_.database, [this] { pace_.changed(steady_clock::now()); });
     }
     postgres::Transaction tx(connection_->connection());
-    tx.see_one_state();
+    tx.use_one_snapshot();
     tx.enter(postgres::Scope::everything("sluice-server"));
     if (state_) {
       Advance advance = read_next(tx, *state_);

@@ -11,7 +11,7 @@
 
 namespace sluice::server::sync {
 
-// REQUIRES for both functions: the transaction has called see_one_state() and entered Scope::everything().
+// REQUIRES for both functions: the transaction has called use_one_snapshot() and entered Scope::everything().
 
 // Reads a full state, with up to kRecentRevisions revisions as its history.
 inline constexpr std::int64_t kRecentRevisions = 1000;

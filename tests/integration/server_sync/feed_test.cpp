@@ -28,7 +28,7 @@ using server::sync::SyncStatePtr;
 
 SyncState read_now(Writer& writer) {
   server::postgres::Transaction tx(writer.connection());
-  tx.see_one_state();
+  tx.use_one_snapshot();
   tx.enter(server::postgres::Scope::everything("test"));
   return server::sync::read_full(tx);
 }
