@@ -45,8 +45,12 @@ TEST_CASE("a refused token is bad, and the reason is told") {
       judged(R"({"error":"[invalid bearer token, service account token has expired]","user":{}})");
   CHECK(review.outcome == Outcome::refused);
   CHECK(review.why.find("has expired") != std::string::npos);
-  CHECK(judged(R"({"authenticated":false})").outcome == Outcome::refused);
-  CHECK(judged(R"({"authenticated":"true"})").outcome == Outcome::refused);
+  for (const std::string authenticated : {"false", R"("true")", "1", "null"}) {
+    CAPTURE(authenticated);
+    CHECK(judged(R"({"authenticated":)" + authenticated +
+                 R"(,"audiences":["sluice"],"user":{"username":"system:serviceaccount:shop:checkout"}})")
+              .outcome == Outcome::refused);
+  }
 }
 
 TEST_CASE("a token whose audience was not checked is bad") {
