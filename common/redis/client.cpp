@@ -3,6 +3,8 @@
 //   stopped ──start()──▶ connecting ──greeted──▶ ready ──lost──▶ connecting (at once, at most 20 times a second)
 //                         ▲      └──failed──▶ backing off ◀──┘
 //                         └───────timer──────────┘
+//
+// With Sentinel, connecting begins with a search, and goes on with the next candidate when one fails.
 #include "common/redis/client.hpp"
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include "common/base/backoff.hpp"
 #include "common/redis/connection.hpp"
 #include "common/redis/pipeline.hpp"
+#include "common/redis/sentinels.hpp"
 
 namespace sluice::redis {
 
@@ -36,7 +39,9 @@ constexpr std::chrono::milliseconds kReplaceEvery{50};
 
 }  // namespace
 
-class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, private Connection::Owner {
+class Client::Impl final : public std::enable_shared_from_this<Client::Impl>,
+                           private Connection::Owner,
+                           private Sentinels::Owner {
  public:
   Impl(asio::io_context& context, Options options, Observer observer)
       : context_(context),
@@ -46,7 +51,11 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
         backoff_(options_.backoff_first, options_.backoff_max),
         link_timer_(context),
         deadline_timer_(context),
-        probe_timer_(context) {}
+        probe_timer_(context) {
+    if (!options_.target.sentinels.empty()) {
+      sentinels_ = std::make_shared<Sentinels>(context, options_, static_cast<Sentinels::Owner&>(*this));
+    }
+  }
 
   void start();
   void stop();
@@ -87,7 +96,17 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
   void on_written() override;
   void on_lost(Error error, bool nothing_written) override;
 
+  void on_candidates() override { try_next(); }
+  void on_no_primary(Error why) override { connect_failed(std::move(why)); }
+  void on_moved(Error why) override;
+  void on_sentinel_failed(const Error& why) override {
+    if (observer_.sentinel_failed) observer_.sentinel_failed(why);
+  }
+
   void connect();
+  void open(const Options& node, Clock::duration limit);
+  bool try_next();
+  const Target& node() const { return sentinels_ ? sentinels_->node() : options_.target; }
   void back_off();
   void connect_failed(Error error);
   void on_connection_lost(Error error, FailureKind kind);
@@ -123,6 +142,8 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>, pr
   Trial trial_{*this};
   std::minstd_rand random_{std::random_device{}()};
   State state_ = State::stopped;
+  std::shared_ptr<Sentinels> sentinels_;  // nullptr: the target is one Redis
+  std::string primary_;                   // the last one that was greeted, where there are sentinels
   std::shared_ptr<Connection> connection_;
   unsigned attempts_ = 0;
   std::uint64_t writes_ = 0;
@@ -146,6 +167,7 @@ void Client::Impl::start() {
 void Client::Impl::stop() {
   state_ = State::stopped;
   drop_connection();
+  if (sentinels_ != nullptr) sentinels_->stop();
   end_link_wait();
   deadline_timer_.cancel();
   probe_timer_.cancel();
@@ -211,18 +233,44 @@ void Client::Impl::expire(TimePoint now) {
   const bool alive = pipeline_.expire(now);
   count_outcomes(now);
   if (alive) return;
-  on_connection_lost({"timeout", fmt::format("{}: nothing received for {} ms", to_string(options_.target),
-                                             2 * options_.deadline.count())},
-                     FailureKind::disconnected);
+  on_connection_lost(
+      {"timeout", fmt::format("{}: nothing received for {} ms", to_string(node()), 2 * options_.deadline.count())},
+      FailureKind::disconnected);
 }
 
 // ---- the connection
 
 void Client::Impl::connect() {
   state_ = State::connecting;
-  connection_ = std::make_shared<Connection>(context_, options_, static_cast<Connection::Owner&>(*this), attempts_++);
+  if (sentinels_ != nullptr) {
+    end_link_wait();
+    return sentinels_->search();
+  }
+  open(options_, options_.connect_timeout);
+}
+
+void Client::Impl::open(const Options& node, Clock::duration limit) {
+  connection_ = std::make_shared<Connection>(context_, node, static_cast<Connection::Owner&>(*this), attempts_++);
   connection_->open();
-  start_link_timer(options_.connect_timeout, &Impl::connect_timed_out);
+  start_link_timer(limit, &Impl::connect_timed_out);
+}
+
+// Connects to the next candidate. False: nobody is left.
+bool Client::Impl::try_next() {
+  const auto candidate = sentinels_ != nullptr ? sentinels_->next_candidate() : std::nullopt;
+  if (candidate) open(candidate->options, candidate->limit);
+  return candidate.has_value();
+}
+
+// Connects to the new primary without back-off and whatever the breaker says: both are about the former one.
+void Client::Impl::on_moved(Error why) {
+  if (state_ == State::stopped) return;
+  const bool was_ready = state_ == State::ready;
+  pipeline_.disconnect(FailureKind::disconnected);
+  drop_connection();
+  connect();
+  if (was_ready && observer_.disconnected) observer_.disconnected(why);
+  pipeline_.report_failures();
 }
 
 void Client::Impl::drop_connection() {
@@ -245,13 +293,14 @@ void Client::Impl::end_link_wait() {
 }
 
 void Client::Impl::connect_timed_out() {
-  Error error{"timeout", fmt::format("{}: not connected within {} ms ({})", to_string(options_.target),
+  Error error{"timeout", fmt::format("{}: not connected within {} ms ({})", to_string(node()),
                                      options_.connect_timeout.count(), connection_->stage())};
   connect_failed(std::move(error));
 }
 
 void Client::Impl::connect_failed(Error error) {
   drop_connection();
+  if (try_next()) return;
   if (breaker_.state() == Breaker::State::open) {
     on_probe_ended(false);
   } else if (error.code != "no_login") {  // without a login no attempt was made
@@ -302,14 +351,23 @@ void Client::Impl::reconnect() {
   replace_connection();
   schedule_turn();  // reports the failures
   if (observer_.disconnected) {
-    observer_.disconnected({"reconnect", fmt::format("{}: connecting anew", to_string(options_.target))});
+    observer_.disconnected({"reconnect", fmt::format("{}: connecting anew", to_string(node()))});
   }
 }
 
 void Client::Impl::on_ready(ServerInfo info) {
+  if (sentinels_ != nullptr && info.role != "master") {
+    return connect_failed({"replica", fmt::format("{}: a sentinel names it as the primary, but its role is '{}'",
+                                                  to_string(node()), info.role)});
+  }
+  info.address = to_string(node());
   state_ = State::ready;
   ready_since_ = Clock::now();
   end_link_wait();
+  if (sentinels_ != nullptr && std::exchange(primary_, info.address) != info.address) {
+    probe_timer_.cancel();
+    change_breaker([this] { breaker_ = {}; });  // its failures are those of the former primary
+  }
   if (breaker_.state() == Breaker::State::open) on_greeted_while_open();
   if (observer_.connected) observer_.connected(info);
   schedule_turn();
@@ -320,8 +378,7 @@ void Client::Impl::on_bytes(std::string_view bytes) {
   Result<> fed = pipeline_.feed(bytes, now);
   count_outcomes(now);
   if (fed) return;
-  on_connection_lost({"protocol", fmt::format("{}: {}", to_string(options_.target), fed.error().text)},
-                     FailureKind::protocol);
+  on_connection_lost({"protocol", fmt::format("{}: {}", to_string(node()), fed.error().text)}, FailureKind::protocol);
 }
 
 void Client::Impl::on_written() {

@@ -1,4 +1,5 @@
-// A client with one connection to one Redis: pipelined, with a deadline on every command.
+// A client with one connection to one Redis: pipelined, with a deadline on every command. With Sentinel that Redis is
+// the primary, which the client searches before each connect and follows when it changes.
 //
 // Thread safety: none. All calls and callbacks happen on the thread that runs the io_context.
 // Invariant: replies are paired with commands in order. A command whose deadline passed keeps its slot as abandoned,
@@ -27,8 +28,10 @@ struct Options {  // all durations > 0
   Target target;
   std::string password_file;  // read at each connect; replaces target.password
   std::string login_file;     // two lines, user and password; read at each connect; replaces both of the target
-  std::string tls_ca_file;    // "": the authorities of the operating system
-  std::string tls_cert_file;  // client certificate
+  std::string sentinel_password_file;  // as password_file and login_file, for the sentinels: the target's login is
+  std::string sentinel_login_file;     // the one of the data nodes
+  std::string tls_ca_file;             // "": the authorities of the operating system
+  std::string tls_cert_file;           // client certificate
   std::string tls_key_file;
   std::chrono::milliseconds deadline{25};  // of a command, from begin() on
   std::chrono::milliseconds connect_timeout{1000};
@@ -60,23 +63,27 @@ class ReplyHandler {
 // Callbacks for the state of the connection, called from the loop: for logs, metrics, and work that must follow a
 // connect. They may call begin(), reconnect() and stop(), but must not destroy the client. No text holds a password.
 // Codes of connect_failed: refused, unreachable, timeout, resolve, tls, no_login, credentials, authentication,
-// permission, database, loading, busy, masterdown, too_old, denied, disconnected, protocol. The client retries after
-// each of them, because each can heal without a restart.
+// permission, database, loading, busy, masterdown, too_old, denied, disconnected, protocol; with Sentinel also
+// unknown_primary (no sentinel knows its name), sentinel_login (the sentinels refuse theirs) and replica (the Redis
+// they name is none). The client retries after each of them, because each can heal without a restart.
+//
 // Codes of disconnected: disconnected, timeout (a reply was owed, and nothing came for 2 × the deadline), protocol,
-// reconnect.
+// reconnect, switch_master (the sentinels name another primary).
 struct Observer {
   // The handshake (AUTH, SELECT, CLIENT SETNAME, PING, INFO) succeeded: commands are sent from now on.
   std::function<void(const struct ServerInfo&)> connected;
   std::function<void(const Error&)> connect_failed;
   std::function<void(const Error&)> disconnected;  // only after connected; not after stop()
   std::function<void(Breaker::State)> breaker_changed = {};
+  std::function<void(const Error&)> sentinel_failed = {};  // one sentinel is of no use; once until it answers again
 };
 struct ServerInfo {
   std::string product;  // "redis", "valkey"
   std::string version;  // of that product: "7.0.15", "9.1.0"
   std::string role;     // "master", "slave"
   std::string maxmemory_policy;
-  std::string run_id;  // Redis draws a new one at each start
+  std::string run_id;   // Redis draws a new one at each start
+  std::string address;  // its URL without a password; with Sentinel that of the primary
 };
 
 class Client {

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kOldestMajor = 7;
 
-// The server's error text for a log line: at most 200 bytes, without control characters.
+}  // namespace
+
 std::string quote(const Reply& reply) {
   std::string text(reply.text.substr(0, 200));
   for (char& c : text) {
@@ -18,8 +19,6 @@ std::string quote(const Reply& reply) {
   }
   return text;
 }
-
-}  // namespace
 
 void read_info(std::string_view text, ServerInfo& info) {
   while (!text.empty()) {

@@ -23,6 +23,9 @@ void read_info(std::string_view text, ServerInfo& info);
 // version).
 Result<> check_version(const ServerInfo& info);
 
+// An error reply's text for a log line: at most 200 bytes, without control characters.
+std::string quote(const Reply& reply);
+
 struct Login {
   std::string user;
   std::string password;

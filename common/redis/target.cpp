@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 #include <sys/un.h>
@@ -17,9 +18,14 @@ namespace sluice::redis {
 namespace {
 
 constexpr std::size_t kLongestUnixPath = sizeof(sockaddr_un::sun_path) - 1;
-constexpr std::string_view kForms = "redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://… (TLS) or unix:PATH[?db=N]";
+constexpr std::string_view kForms =
+    "redis://[USER:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB], the "
+    "same with rediss (TLS), or unix:PATH[?db=N]";
+constexpr std::uint16_t kSentinelPort = 26379;
 
 bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool is_host_character(char c) { return is_alphanumeric(c) || c == '-' || c == '.' || c == '_'; }
 
 Result<std::string> decoded(std::string_view text, std::string_view what) {
   if (auto bytes = percent_decode(text)) return *std::move(bytes);
@@ -58,24 +64,24 @@ Result<> read_credentials(std::string_view text, Target& target) {
   return {};
 }
 
-Result<> read_port(std::string_view text, Target& target) {
+Result<> read_port(std::string_view text, HostPort& address) {
   if (text.empty()) return {};
   if (text[0] != ':') return failure("invalid_url", "after the ']' of an IPv6 address only ':PORT' may follow");
   const Result<std::uint16_t> port = read_number<std::uint16_t>(text.substr(1), 1, 65535, "port");
   if (!port) return std::unexpected(port.error());
-  target.port = *port;
+  address.port = *port;
   return {};
 }
 
-Result<> read_host(std::string_view text, Target& target) {
+Result<> read_address(std::string_view text, HostPort& out) {
   if (text.starts_with('[')) {
     const std::size_t close = text.find(']');
     const std::string_view address = text.substr(1, close == std::string_view::npos ? close : close - 1);
     const bool valid = close != std::string_view::npos && !address.empty() &&
                        address.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos;
     if (!valid) return failure("invalid_url", "an IPv6 address is written in brackets, like [::1]");
-    target.host = address;
-    return read_port(text.substr(close + 1), target);
+    out.host = address;
+    return read_port(text.substr(close + 1), out);
   }
   const std::size_t colon = text.find(':');
   const std::string_view host = text.substr(0, colon);
@@ -83,13 +89,16 @@ Result<> read_host(std::string_view text, Target& target) {
     return failure("invalid_url", "several ':' after the host: an IPv6 address is written in brackets, like [::1]");
   }
   if (host.empty()) return failure("invalid_url", fmt::format("the host is missing: write {}", kForms));
-  if (!std::ranges::all_of(host, [](char c) { return is_alphanumeric(c) || c == '-' || c == '.' || c == '_'; })) {
+  if (host.contains(',')) {
+    return failure("invalid_url", "several hosts are those of sentinels: write redis+sentinel://HOST,HOST,HOST/NAME");
+  }
+  if (!std::ranges::all_of(host, is_host_character)) {
     return failure("invalid_url",
                    "the host contains an invalid character: in a user or a password, write '@' as %40, '/' as "
                    "%2F, ':' as %3A");
   }
-  target.host = host;
-  return read_port(colon == std::string_view::npos ? std::string_view() : text.substr(colon), target);
+  out.host = host;
+  return read_port(colon == std::string_view::npos ? std::string_view() : text.substr(colon), out);
 }
 
 Result<Target> read_unix(std::string_view text) {
@@ -112,24 +121,82 @@ Result<Target> read_unix(std::string_view text) {
   return target;
 }
 
-Result<Target> read_network(std::string_view text, Target::Transport transport) {
-  Target target;
-  target.transport = transport;
-  const std::size_t slash = text.find('/');
-  std::string_view authority = text.substr(0, slash);
+// Splits "[USER:PASSWORD@]HOSTS[/PATH]". Stores the credentials; the result is HOSTS and PATH without the slash.
+struct Parts {
+  std::string_view hosts;
+  std::string_view path;
+};
+Result<Parts> split(std::string_view text, Target& target) {
   if (text.find_first_of("?#") != std::string_view::npos) {
     return failure("invalid_url", "'?' and '#' have no meaning here: in a user or a password write %3F and %23");
   }
-  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
-    if (Result<> read = read_credentials(authority.substr(0, at), target); !read) return std::unexpected(read.error());
-    authority.remove_prefix(at + 1);
+  const std::size_t slash = text.find('/');
+  Parts parts{.hosts = text.substr(0, slash),
+              .path = slash == std::string_view::npos ? std::string_view() : text.substr(slash + 1)};
+  if (const std::size_t at = parts.hosts.rfind('@'); at != std::string_view::npos) {
+    if (Result<> read = read_credentials(parts.hosts.substr(0, at), target); !read)
+      return std::unexpected(read.error());
+    parts.hosts.remove_prefix(at + 1);
   }
-  if (Result<> read = read_host(authority, target); !read) return std::unexpected(read.error());
-  if (slash == std::string_view::npos || slash + 1 == text.size()) return target;
-  const Result<std::uint32_t> database = read_database(text.substr(slash + 1));
+  return parts;
+}
+
+Result<Target> with_database(Target target, std::string_view text) {
+  if (text.empty()) return target;
+  const Result<std::uint32_t> database = read_database(text);
   if (!database) return std::unexpected(database.error());
   target.database = *database;
   return target;
+}
+
+Result<Target> read_network(std::string_view text, Target::Transport transport) {
+  Target target;
+  target.transport = transport;
+  const Result<Parts> parts = split(text, target);
+  if (!parts) return std::unexpected(parts.error());
+  HostPort address{.host = {}, .port = target.port};
+  if (Result<> read = read_address(parts->hosts, address); !read) return std::unexpected(read.error());
+  target.host = std::move(address.host);
+  target.port = address.port;
+  return with_database(std::move(target), parts->path);
+}
+
+Result<> read_sentinels(std::string_view list, Target& target) {
+  for (bool more = true; more;) {
+    const std::size_t comma = list.find(',');
+    HostPort address{.host = {}, .port = kSentinelPort};
+    if (Result<> read = read_address(list.substr(0, comma), address); !read) {
+      return failure("invalid_url", fmt::format("sentinel {}: {}", target.sentinels.size() + 1, read.error().text));
+    }
+    if (std::ranges::find(target.sentinels, address) != target.sentinels.end()) {
+      return failure("invalid_url", fmt::format("sentinel {} is there twice: each sentinel has one vote",
+                                                target.sentinels.size() + 1));
+    }
+    target.sentinels.push_back(std::move(address));
+    more = comma != std::string_view::npos;
+    if (more) list.remove_prefix(comma + 1);
+  }
+  return {};
+}
+
+Result<Target> read_sentinel_set(std::string_view text, Target::Transport transport) {
+  Target target;
+  target.transport = transport;
+  const Result<Parts> parts = split(text, target);
+  if (!parts) return std::unexpected(parts.error());
+  if (Result<> read = read_sentinels(parts->hosts, target); !read) return std::unexpected(read.error());
+  const std::size_t slash = parts->path.find('/');
+  target.primary_name = parts->path.substr(0, slash);
+  if (target.primary_name.empty()) {
+    return failure("invalid_url",
+                   "the name of the primary is missing: write it as the sentinels call it after their hosts, like "
+                   "redis+sentinel://HOST,HOST,HOST/mymaster");
+  }
+  if (!std::ranges::all_of(target.primary_name, is_host_character)) {
+    return failure("invalid_url", "the name of the primary may contain letters, digits, '.', '-' and '_' only");
+  }
+  return with_database(std::move(target),
+                       slash == std::string_view::npos ? std::string_view() : parts->path.substr(slash + 1));
 }
 
 }  // namespace
@@ -138,6 +205,8 @@ Result<Target> parse_target(std::string_view url) {
   if (url.starts_with("unix:")) return read_unix(url.substr(5));
   if (url.starts_with("redis://")) return read_network(url.substr(8), Target::Transport::tcp);
   if (url.starts_with("rediss://")) return read_network(url.substr(9), Target::Transport::tls);
+  if (url.starts_with("redis+sentinel://")) return read_sentinel_set(url.substr(17), Target::Transport::tcp);
+  if (url.starts_with("rediss+sentinel://")) return read_sentinel_set(url.substr(18), Target::Transport::tls);
   return failure("invalid_url", fmt::format("write {}", kForms));
 }
 
@@ -145,10 +214,24 @@ std::string to_string(const Target& target) {
   if (target.transport == Target::Transport::unix_socket) {
     return target.database == 0 ? "unix:" + target.path : fmt::format("unix:{}?db={}", target.path, target.database);
   }
-  const bool ipv6 = target.host.find(':') != std::string::npos;
-  return fmt::format("{}://{}{}{}{}{}:{}/{}", target.transport == Target::Transport::tls ? "rediss" : "redis",
-                     percent_encode(target.user), target.user.empty() ? "" : "@", ipv6 ? "[" : "", target.host,
-                     ipv6 ? "]" : "", target.port, target.database);
+  const std::string_view scheme = target.transport == Target::Transport::tls ? "rediss" : "redis";
+  const std::string user = percent_encode(target.user) + (target.user.empty() ? "" : "@");
+  if (target.sentinels.empty()) {
+    return fmt::format("{}://{}{}/{}", scheme, user, to_string(HostPort{target.host, target.port}), target.database);
+  }
+  std::string hosts;
+  for (const HostPort& sentinel : target.sentinels) hosts += (hosts.empty() ? "" : ",") + to_string(sentinel);
+  return fmt::format("{}+sentinel://{}{}/{}/{}", scheme, user, hosts, target.primary_name, target.database);
+}
+
+std::string to_string(const HostPort& address) {
+  const bool ipv6 = address.host.contains(':');
+  return fmt::format("{}{}{}:{}", ipv6 ? "[" : "", address.host, ipv6 ? "]" : "", address.port);
+}
+
+bool is_host(std::string_view text) {
+  return !text.empty() && text.size() <= 255 &&
+         std::ranges::all_of(text, [](char c) { return is_host_character(c) || c == ':'; });
 }
 
 }  // namespace sluice::redis

@@ -1,14 +1,25 @@
-// What a URL names: a Redis, how to reach it, and the login to it.
+// What a URL names: one Redis, or a primary that Redis Sentinels watch; how to reach it, and the login to it.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/error.hpp"
 #include "common/net/address.hpp"
 
 namespace sluice::redis {
+
+struct HostPort {
+  std::string host;  // a name, an IPv4 address, or an IPv6 address without brackets
+  std::uint16_t port = 0;
+  bool operator==(const HostPort&) const = default;
+};
+std::string to_string(const HostPort& address);  // HOST:PORT, [IPV6]:PORT
+
+// Whether `text` can be a host: 1 to 255 letters, digits, '-', '.', '_', and ':' of an IPv6 address.
+bool is_host(std::string_view text);
 
 struct Target {
   using Transport = net::Address::Transport;
@@ -20,11 +31,15 @@ struct Target {
   std::string user;  // ACL user; "" is the default user
   std::string password;
   std::uint32_t database = 0;
+  // The sentinels to ask for host and port of the primary, which then have no meaning here. Empty: one Redis.
+  std::vector<HostPort> sentinels;
+  std::string primary_name;  // how the sentinels call the primary: "mymaster"
 
   net::Address address() const { return {transport, host, port, path}; }
 };
 
-// Reads redis://[user:pass@]host[:port][/db], rediss://…, unix:PATH[?db=N]. Error: `invalid_url`.
+// Reads redis://[user:pass@]host[:port][/db], redis+sentinel://[user:pass@]host[:port],host,host/name[/db], the same
+// with rediss (TLS), and unix:PATH[?db=N]. Error: `invalid_url`.
 Result<Target> parse_target(std::string_view url);
 std::string to_string(const Target& target);  // without the password
 

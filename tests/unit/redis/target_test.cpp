@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "common/redis/target.hpp"
 
@@ -75,6 +76,77 @@ TEST_CASE("unix: names a path and perhaps a database") {
   CHECK(fault("unix:/" + std::string(107, 'x')).find("107") != std::string::npos);
 }
 
+TEST_CASE("a URL of sentinels names them, the primary and the database") {
+  const Target plain = parsed("redis+sentinel://a.example/mymaster");
+  CHECK(plain.transport == Transport::tcp);
+  CHECK(plain.sentinels == std::vector<HostPort>{{"a.example", 26379}});
+  CHECK(plain.primary_name == "mymaster");
+  CHECK(plain.database == 0);
+  CHECK(parsed("redis://h").sentinels.empty());
+
+  const Target full = parsed("rediss+sentinel://ann:secret@a:1,[::1],10.0.0.3:65535,[fd00::2]:7/my.master-1_x/12");
+  CHECK(full.transport == Transport::tls);
+  CHECK(full.sentinels == std::vector<HostPort>{{"a", 1}, {"::1", 26379}, {"10.0.0.3", 65535}, {"fd00::2", 7}});
+  CHECK(full.primary_name == "my.master-1_x");
+  CHECK(full.database == 12);
+  CHECK(full.user == "ann");
+  CHECK(full.password == "secret");
+  CHECK(parsed("redis+sentinel://a/m/").database == 0);
+  CHECK(parsed("redis+sentinel://:p%2C%40@a,b/m").password == "p,@");
+}
+
+TEST_CASE("a faulty URL of sentinels is refused, with the part that is wrong") {
+  const auto says = [](const std::string& url, std::string_view part) {
+    const std::string text = fault(url);
+    CHECK_MESSAGE(text.find(part) != std::string::npos, url, ": ", text);
+  };
+  for (const std::string scheme : {"redis+sentinel://", "rediss+sentinel://"}) {
+    says(scheme, "sentinel 1: the host is missing");
+    says(scheme + "/m", "sentinel 1: the host is missing");
+    says(scheme + "a,/m", "sentinel 2: the host is missing");
+    says(scheme + ",a/m", "sentinel 1: the host is missing");
+    says(scheme + "a,,b/m", "sentinel 2: the host is missing");
+    says(scheme + "a", "name of the primary is missing");
+    says(scheme + "a/", "name of the primary is missing");
+    says(scheme + "a//1", "name of the primary is missing");
+    says(scheme + "a/my master", "name of the primary may contain");
+    says(scheme + "a/m%41", "name of the primary may contain");
+    says(scheme + "a/m\n", "name of the primary may contain");
+    says(scheme + "a/m/x", "database must be");
+    says(scheme + "a/m/-1", "database must be");
+    says(scheme + "a/m/1/2", "database must be");
+    says(scheme + "a,b:0/m", "sentinel 2: the port must be");
+    says(scheme + "a:65536/m", "sentinel 1: the port must be");
+    says(scheme + "a:/m", "sentinel 1: the port must be");
+    says(scheme + "a, b/m", "sentinel 2: the host contains an invalid character");
+    says(scheme + "a,::1/m", "sentinel 2: several ':'");
+    says(scheme + "[::1/m", "sentinel 1: an IPv6 address");
+    says(scheme + "[::1]6/m", "sentinel 1: after the ']'");
+    says(scheme + "a,b,a/m", "sentinel 3 is there twice");
+    says(scheme + "a,a:26379/m", "sentinel 2 is there twice");
+    says(scheme + "word@a/m", "USER:PASSWORD");
+    says(scheme + "a/m?db=1", "%3F");
+  }
+  says("redis://a,b", "redis+sentinel://");
+  says("sentinel://a/m", "redis+sentinel://");
+  says("redis+sentinel:a/m", "redis+sentinel://");
+  for (const char* url : {"redis+sentinel://ann:hunter2@a", "redis+sentinel://a:hunter2@,/m",
+                          "redis+sentinel://a:hunter2/b@h/m", "redis+sentinel://hunter2@h/m"}) {
+    CHECK(fault(url).find("hunter2") == std::string::npos);
+  }
+  CHECK(to_string(parsed("redis+sentinel://ann:hunter2@a/m")) == "redis+sentinel://ann@a:26379/m/0");
+}
+
+TEST_CASE("a host is made of the characters of names and addresses") {
+  CHECK(is_host("redis-0.redis_x"));
+  CHECK(is_host("fd00::1"));
+  CHECK(is_host(std::string(255, 'a')));
+  for (const std::string& host : {std::string(), std::string(256, 'a'), std::string("a b"), std::string("a/"),
+                                  std::string("a\0", 2), std::string("[::1]"), std::string("a@b")}) {
+    CHECK_FALSE(is_host(host));
+  }
+}
+
 TEST_CASE("a faulty URL is refused, with what to write instead") {
   CHECK(fault("").find("redis://") != std::string::npos);
   CHECK(fault("localhost:6379").find("redis://") != std::string::npos);
@@ -116,7 +188,8 @@ TEST_CASE("no text holds a password") {
 }
 
 TEST_CASE("what to_string writes without a password is read back as the same") {
-  for (const char* url : {"redis://h:6379/0", "rediss://[::1]:7/3", "unix:/a/b.sock?db=9"}) {
+  for (const char* url : {"redis://h:6379/0", "rediss://[::1]:7/3", "unix:/a/b.sock?db=9",
+                          "redis+sentinel://a:1,[::1]:26379/m/2", "rediss+sentinel://a:26379/m/0"}) {
     CHECK(to_string(parsed(url)) == url);
   }
 }

@@ -1,0 +1,89 @@
+// Decides which Redis is the primary, from what several sentinels say.
+//
+// All sentinels are asked at once. An address gets one vote from each sentinel that names it. The search ends when
+// every sentinel has answered or failed, when a majority of all sentinels names one address that none of the majority
+// calls down, or kSettle after the first address was named. The candidates are ranked by votes, then by config epoch
+// (which grows with each failover), and the caller tries them in turn: a sentinel may be wrong or lie, so only a Redis
+// that calls itself a primary is used.
+//
+// No I/O and no clock: answers and time are arguments. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.hpp"
+#include "common/redis/reply.hpp"
+#include "common/redis/target.hpp"
+
+namespace sluice::redis {
+
+// What one sentinel says about the primary.
+struct SentinelView {
+  HostPort primary;
+  std::uint64_t config_epoch = 0;
+  bool down = false;  // the sentinel does not reach the primary itself
+};
+
+// What an error reply of a sentinel means: `unknown_primary` (no primary of that name), `sentinel_login` (password,
+// user or permission) or `protocol` (not a Sentinel).
+Error sentinel_error(const Reply& reply);
+
+// Reads the reply to SENTINEL GET-MASTER-ADDR-BY-NAME. On the sentinel that leads a failover it names the new primary
+// some seconds earlier than SENTINEL MASTER does. Errors: those of sentinel_error().
+Result<HostPort> read_primary(const Reply& reply);
+
+// Reads the reply to SENTINEL MASTER. `primary`: what the same sentinel answered before. Errors: `primary`'s error, and
+// those of sentinel_error().
+Result<SentinelView> read_view(Result<HostPort> primary, const Reply& reply);
+
+// The primary's new address in a message of the channel +switch-master, "NAME OLD-HOST OLD-PORT HOST PORT". nullopt if
+// the message is about another primary or is not of this form.
+std::optional<HostPort> read_switch(std::string_view message, std::string_view primary_name);
+
+class SentinelSearch {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::milliseconds kSettle{100};
+
+  struct Candidate {
+    HostPort address;
+    std::size_t votes = 0;
+    std::uint64_t config_epoch = 0;  // the highest of its votes
+  };
+
+  explicit SentinelSearch(std::size_t sentinels) : answers_(sentinels) {}
+
+  // Begins a search that ends at `deadline` at the latest. Drops an earlier one.
+  void begin(TimePoint deadline);
+  // Takes the answer of a sentinel; a second answer of the same sentinel is ignored. REQUIRES: under_way().
+  void answered(std::size_t sentinel, Result<SentinelView> view, TimePoint now);
+  bool under_way() const { return under_way_; }
+  // Whether the search is over at `now`. Then finish() must follow.
+  bool enough(TimePoint now) const;
+  // When enough() becomes true without another answer.
+  TimePoint ends_at() const { return ends_at_; }
+
+  // Ends the search and returns the candidates, best first.
+  std::vector<Candidate> finish();
+  // Why the last search found nobody: the texts of all sentinels, and the code of the first one that was reached, else
+  // of the first one.
+  Error why_nobody() const;
+
+ private:
+  struct Answer {
+    bool given = false;
+    Result<SentinelView> view = failure("timeout", "");
+  };
+
+  std::vector<Answer> answers_;
+  TimePoint ends_at_{};
+  bool settling_ = false;  // an address was named
+  bool under_way_ = false;
+};
+
+}  // namespace sluice::redis

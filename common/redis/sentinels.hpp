@@ -1,0 +1,97 @@
+// The connections to the sentinels that watch a primary: finds the primary for the client, and notices a new one.
+//
+//   idle ──search()──▶ asking ──enough──▶ candidates, one after the other ──▶ the client is connected, or nobody is
+//   left
+//     └──message, poll──▶ asking ──another one has more votes──▶ Owner::on_moved()
+//
+// Each sentinel has one connection, which asks and is subscribed to +switch-master in between. It is replaced with
+// back-off when it is lost. SentinelSearch decides; this is its driver.
+//
+// Thread safety: none; it belongs to the io_context's thread. Callbacks come from the loop, never inside a call.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/wait_traits.hpp>
+
+#include "common/base/error.hpp"
+#include "common/redis/client.hpp"
+#include "common/redis/sentinel_search.hpp"
+
+namespace sluice::redis {
+
+class Sentinels : public std::enable_shared_from_this<Sentinels> {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Timer =
+      boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, boost::asio::io_context::executor_type>;
+
+  class Owner {
+   public:
+    virtual void on_candidates() = 0;           // the search is over: next_candidate() has them
+    virtual void on_no_primary(Error why) = 0;  // no sentinel names one
+    virtual void on_moved(Error why) = 0;       // another Redis is the primary: search() again
+    // A sentinel is lost or refuses to answer. Called once until it answers again.
+    virtual void on_sentinel_failed(const Error& why) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  // REQUIRES: options.target has sentinels. `options` and `owner` live until stop().
+  Sentinels(boost::asio::io_context& context, const Options& options, Owner& owner);
+  ~Sentinels();
+
+  // Asks all sentinels. on_candidates() or on_no_primary() follows within half of Options::connect_timeout.
+  void search();
+
+  // The next best candidate, and how long to try it: an equal share of what is left of connect_timeout.
+  struct Attempt {
+    const Options& options;  // for a connection to it; valid until the next call
+    Clock::duration limit;
+  };
+  std::optional<Attempt> next_candidate();
+
+  // The Redis of the last attempt.
+  const Target& node() const { return node_.target; }
+
+  void stop();  // closes all connections; search() opens them again
+
+ private:
+  class Link;
+  enum class Mode : std::uint8_t { idle, search, check };
+
+  void begin(Mode mode);
+  void answered(std::size_t sentinel, Result<SentinelView> view);
+  void named(const HostPort& primary);
+  bool in_use(const HostPort& address) const;
+  void proceed();
+  void finish();
+  void arm_timer();
+  double random();
+
+  boost::asio::io_context& context_;
+  const Options& options_;
+  Owner& owner_;
+  SentinelSearch search_;
+  Options node_;  // options of the data node: options_ with the candidate as its host and port
+  std::vector<std::unique_ptr<Link>> links_;
+  std::vector<SentinelSearch::Candidate> candidates_;
+  std::size_t tried_ = 0;  // candidates that next_candidate() has given
+  Mode mode_ = Mode::idle;
+  bool check_wanted_ = false;  // a sentinel named another primary than the one in use
+  Clock::time_point begun_{};  // the last search or check
+  Clock::time_point attempt_ends_{};
+  Timer timer_;
+  std::uint64_t wait_ = 0;  // number of the current wait of timer_; handlers of earlier waits do nothing
+  std::minstd_rand random_{std::random_device{}()};
+};
+
+}  // namespace sluice::redis
