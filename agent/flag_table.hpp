@@ -48,8 +48,11 @@ inline constexpr std::array kFlags{
 
     FlagSpec{"counters", "Counters", "memory|URL", "redis://127.0.0.1:6379/0",
              "Where counters are kept: memory (this process only), redis://[USER:PASSWORD@]HOST[:PORT][/DB], "
-             "rediss://… (TLS) or unix:PATH[?db=N]."},
+             "redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB] (the primary that these sentinels call "
+             "NAME), rediss://… or rediss+sentinel://… (TLS), or unix:PATH[?db=N]."},
     program::kRedisPasswordFile,
+    program::kRedisSentinelPasswordFile,
+    program::kRedisSentinelLoginFile,
     FlagSpec{"redis-password-from-server", "Counters", "", "false",
              "Take Redis' user and password from --server, and keep them in PATH.redis (mode 0600) beside the files of "
              "--snapshot-cache PATH."},

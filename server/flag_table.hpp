@@ -44,11 +44,15 @@ inline constexpr std::array kFlags{
     FlagSpec{"database-statement-timeout", "PostgreSQL", "DURATION", "30s",
              "How long one SQL statement may take: 100ms to 10m."},
 
-    FlagSpec{"counters", "Counters", "URL", "",
-             "The Redis that the agents count in, where the server writes overrides: "
-             "redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://… (TLS) or unix:PATH[?db=N]. Without it there are no "
-             "overrides, and counters cannot be read."},
+    FlagSpec{
+        "counters", "Counters", "URL", "",
+        "The Redis that the agents count in, where the server writes overrides: "
+        "redis://[USER:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB], "
+        "rediss://… or rediss+sentinel://… (TLS), or unix:PATH[?db=N]. Without it there are no "
+        "overrides, and counters cannot be read."},
     program::kRedisPasswordFile,
+    program::kRedisSentinelPasswordFile,
+    program::kRedisSentinelLoginFile,
     program::kRedisTlsCa,
     program::kRedisTlsCert,
     program::kRedisTlsKey,

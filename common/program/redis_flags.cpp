@@ -11,7 +11,8 @@ using namespace std::chrono_literals;
 std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedis& without) {
   const std::string& url = reader.value("counters").text;
   const bool none = url == without.flag_value;
-  const bool tls = url.starts_with("rediss://");
+  const bool tls = url.starts_with("rediss");
+  const bool sentinel = url.starts_with("redis+sentinel:") || url.starts_with("rediss+sentinel:");
   redis::Options options;
   if (!none) {
     auto target = redis::parse_target(url);
@@ -21,6 +22,8 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
       reader.fault_without_value("counters", fmt::format("{}: {}", without.invalid_text, target.error().text));
   }
   options.password_file = reader.file("redis-password-file");
+  options.sentinel_password_file = reader.file("redis-sentinel-password-file");
+  options.sentinel_login_file = reader.file("redis-sentinel-login-file");
   options.tls_ca_file = reader.file("redis-tls-ca");
   options.tls_cert_file = reader.file("redis-tls-cert");
   options.tls_key_file = reader.file("redis-tls-key");
@@ -36,6 +39,14 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
     reader.fault("redis-password-file",
                  "is a second password; --counters already has one. Remove that one: rediss://USER:@HOST");
   }
+  for (const std::string_view flag : {"redis-sentinel-password-file", "redis-sentinel-login-file"}) {
+    reader.require_use(
+        flag, sentinel,
+        "has no use without sentinels; write --counters redis+sentinel://HOST,HOST,HOST/NAME or leave it "
+        "out");
+  }
+  reader.require_use("redis-sentinel-password-file", options.sentinel_login_file.empty(),
+                     "is a second password; --redis-sentinel-login-file already has one. Remove one of them");
   if (none) return std::nullopt;
   return options;
 }

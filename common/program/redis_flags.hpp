@@ -14,6 +14,14 @@ namespace sluice::program {
 inline constexpr FlagSpec kRedisPasswordFile{
     "redis-password-file", "Counters", "FILE", "",
     "File with the password of Redis, read at each connect. Keeps the password out of the URL and the process list."};
+inline constexpr FlagSpec kRedisSentinelPasswordFile{
+    "redis-sentinel-password-file", "Counters", "FILE", "",
+    "File with the password of the sentinels of redis+sentinel://, read at each connect. The user and password in the "
+    "URL are those of the data nodes."};
+inline constexpr FlagSpec kRedisSentinelLoginFile{
+    "redis-sentinel-login-file", "Counters", "FILE", "",
+    "File with the ACL user of the sentinels on its first line and the password on its second, instead of "
+    "--redis-sentinel-password-file."};
 inline constexpr FlagSpec kRedisTlsCa{"redis-tls-ca", "Counters", "FILE", "",
                                       "CA certificates for rediss:// (PEM). Default: those of the operating system."};
 inline constexpr FlagSpec kRedisTlsCert{"redis-tls-cert", "Counters", "FILE", "",

@@ -62,7 +62,8 @@ void read_server(ConfigReader& reader, InjectorSettings& settings) {
 
 void read_counters(ConfigReader& reader, InjectorOptions& options) {
   const std::string& text = options.settings.counters = reader.value(kInjectCounters.name).text;
-  constexpr std::string_view kRule = "must be memory, redis://HOST[:PORT][/DB] or rediss://…";
+  constexpr std::string_view kRule =
+      "must be memory, redis://HOST[:PORT][/DB], redis+sentinel://HOST,HOST,HOST/NAME, or either with rediss";
   bool tls = false;
   if (text.empty()) {
     reader.fault_without_value(kInjectCounters.name, fmt::format("is missing; it {}", kRule));
@@ -76,7 +77,7 @@ void read_counters(ConfigReader& reader, InjectorOptions& options) {
           "holds a password, which every pod would show; leave it out: agents get theirs from the "
           "server");
     }
-    tls = text.starts_with("rediss://");
+    tls = text.starts_with("rediss");
   }
   options.counters_ca_file = reader.file(kInjectCountersCa.name);
   reader.require_use(kInjectCountersCa.name, tls, "has no use without --inject-counters rediss://…; leave it out");

@@ -26,8 +26,9 @@ inline constexpr FlagSpec kInjectServerUrl{"inject-server-url", "Injector", "URL
                                            "certificate: --tls-ca, or the one of --tls-self-managed."};
 inline constexpr FlagSpec kInjectCounters{
     "inject-counters", "Injector", "memory|URL", "",
-    "Where agents in pods count: redis://HOST[:PORT][/DB], rediss://…, or memory. Leave the password out, because "
-    "everybody who can see a pod sees it; agents get theirs from the server."};
+    "Where agents in pods count: redis://HOST[:PORT][/DB], redis+sentinel://HOST,HOST,HOST/NAME (sentinels without a "
+    "login), rediss://…, or memory. Leave the password out, because everybody who can see a pod sees it; agents get "
+    "theirs from the server."};
 inline constexpr FlagSpec kInjectCountersCa{
     "inject-counters-ca", "Injector", "FILE", "",
     "CA certificates (PEM) for rediss://. Read again when it changes. Default: those of the agent's image."};

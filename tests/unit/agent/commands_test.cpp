@@ -18,6 +18,8 @@ TEST_CASE("--help names every flag with its default and its variable, and is giv
   for (const std::string_view flag : {"policies",
                                       "counters",
                                       "redis-password-file",
+                                      "redis-sentinel-password-file",
+                                      "redis-sentinel-login-file",
                                       "redis-tls-ca",
                                       "redis-tls-cert",
                                       "redis-tls-key",

@@ -256,6 +256,31 @@ TEST_CASE("Every file named must be there") {
                  "cannot be read"));
 }
 
+TEST_CASE("The sentinels of a URL have a login of their own") {
+  const Folder folder;
+  const std::string file = folder.file("f");
+  const auto sentinel = [&](const std::string& flag) {
+    return good({"--counters", "rediss+sentinel://u:p@a,b/shop", "--redis-tls-ca", file, flag, file});
+  };
+  const Config config = sentinel("--redis-sentinel-password-file");
+  CHECK(redis::to_string(config.redis->target) == "rediss+sentinel://u@a:26379,b:26379/shop/0");
+  CHECK(config.redis->sentinel_password_file == file);
+  CHECK(config.redis->password_file.empty());
+  CHECK(sentinel("--redis-sentinel-login-file").redis->sentinel_login_file == file);
+  CHECK(mentions(only_fault("--redis-sentinel-password-file",
+                            {"--counters", "redis+sentinel://a/shop", "--redis-sentinel-password-file", file,
+                             "--redis-sentinel-login-file", file}),
+                 "second password"));
+  for (const std::string flag : {"--redis-sentinel-password-file", "--redis-sentinel-login-file"}) {
+    for (const std::string counters : {"memory", "redis://h", "unix:/s"}) {
+      CHECK(mentions(only_fault(flag, {"--counters", counters, flag, file}), "redis+sentinel://"));
+    }
+  }
+  for (const std::string counters : {"redis+sentinel://a,b", "redis+sentinel://a,/shop"}) {
+    CHECK(mentions(only_fault("--counters", {"--counters", counters}), "is missing"));
+  }
+}
+
 TEST_CASE("Flags of Redis that would silently do nothing are refused") {
   const Folder folder;
   const std::string file = folder.file("f");

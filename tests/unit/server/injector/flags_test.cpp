@@ -79,6 +79,8 @@ TEST_CASE("what the injector cannot work with is refused at the start") {
   CHECK(says(with({"--inject-pull-policy", "always"}), "--inject-pull-policy", "Always, IfNotPresent or Never"));
   CHECK(says(with({"--inject-server-url", "http://a"}), "--inject-server-url", "must be https://"));
   CHECK(says(with({"--inject-counters", "redis://u:hidden@redis"}), "--inject-counters", "holds a password"));
+  CHECK(says(with({"--inject-counters", "redis+sentinel://u:hidden@a,b/m"}), "--inject-counters", "holds a password"));
+  CHECK(says(with({"--inject-counters", "redis+sentinel://a,b"}), "--inject-counters", "HOST,HOST,HOST/NAME"));
   CHECK(says(with({"--inject-counters", "unix:/run/redis"}), "--inject-counters", "must be memory, redis://"));
   CHECK(says(with({"--inject-counters-ca", "/etc/passwd"}), "--inject-counters-ca", "has no use without"));
   CHECK(says(with({"--inject-settings", "log-level"}), "--inject-settings", "NAME=VALUE"));
