@@ -13,14 +13,15 @@ constexpr std::chrono::milliseconds kTick{250};
 // Maps the code of a connection error (redis::Observer) to the fault class that the metrics count.
 limiter::StoreFault connect_fault(std::string_view code) {
   using limiter::StoreFault;
-  if (code == "authentication" || code == "permission" || code == "credentials" || code == "no_login") {
+  if (code == "authentication" || code == "permission" || code == "credentials" || code == "no_login" ||
+      code == "sentinel_login") {
     return StoreFault::authentication;
   }
   if (code == "loading") return StoreFault::loading;
   if (code == "busy") return StoreFault::busy;
-  if (code == "masterdown") return StoreFault::read_only;
+  if (code == "masterdown" || code == "replica") return StoreFault::read_only;
   if (code == "timeout") return StoreFault::timeout;
-  if (code == "database") return StoreFault::misconfigured;
+  if (code == "database" || code == "unknown_primary") return StoreFault::misconfigured;
   if (code == "protocol" || code == "too_old") return StoreFault::protocol;
   return StoreFault::disconnected;  // refused, unreachable, resolve, tls, denied, disconnected
 }
@@ -72,18 +73,23 @@ redis::Observer Worker::observe_redis() {
   return {.connected = [this](const redis::ServerInfo& server) { on_connected(server); },
           .connect_failed =
               [this, lost](const Error& error) {
-                if (error.code == "no_login" && !has_connected_) return await_login();
+                if (error.code == "no_login" && redis_address_.empty()) return await_login();
                 const limiter::StoreFault fault = connect_fault(error.code);
                 shared_.metrics.redis_errors.count(static_cast<std::size_t>(fault));
-                if (fault == limiter::StoreFault::authentication && shared_.redis_login_rejected)
-                  shared_.redis_login_rejected();
+                const bool rejected = fault == limiter::StoreFault::authentication && error.code != "sentinel_login";
+                if (rejected && shared_.redis_login_rejected) shared_.redis_login_rejected();
                 lost(error, "redis_connect_failed", "Redis cannot be used yet; failure modes decide meanwhile.");
               },
           .disconnected =
               [lost](const Error& error) {
                 lost(error, "redis_disconnected", "The connection to Redis is lost; the agent reconnects.");
               },
-          .breaker_changed = [this](redis::Breaker::State state) { on_breaker_changed(state); }};
+          .breaker_changed = [this](redis::Breaker::State state) { on_breaker_changed(state); },
+          .sentinel_failed =
+              [this](const Error& error) {
+                shared_.log.warn("redis_sentinel_failed", "A sentinel does not help to find the primary.",
+                                 {{"worker", index_}, {"code", error.code}, {"reason", error.text}});
+              }};
 }
 
 void Worker::on_breaker_changed(redis::Breaker::State state) {
@@ -117,13 +123,22 @@ void Worker::on_connected(const redis::ServerInfo& server) {
   using Known = telemetry::WorkerMetrics::Known;
   telemetry::WorkerMetrics& metrics = shared_.metrics.workers.at(index_);
   bool keeps = server.maxmemory_policy == "noeviction";
-  has_connected_ = true;
+  const std::string before = std::exchange(redis_address_, server.address);
   redis_ready_.store(true, std::memory_order_relaxed);
   telemetry::set(metrics.redis_connected, Known::yes);
   telemetry::set(metrics.redis_eviction_policy_ok, keeps ? Known::yes : Known::no);
-  shared_.log.info(
-      "redis_connected", "Counters are in Redis.",
-      {{"worker", index_}, {"product", server.product}, {"version", server.version}, {"role", server.role}});
+  shared_.log.info("redis_connected", "Counters are in Redis.",
+                   {{"worker", index_},
+                    {"address", server.address},
+                    {"product", server.product},
+                    {"version", server.version},
+                    {"role", server.role}});
+  if (!before.empty() && before != server.address) {
+    metrics.redis_primary_changes.fetch_add(1, std::memory_order_relaxed);
+    shared_.log.warn("redis_primary_changed",
+                     "Counters are in another Redis now; what had not been replicated to it is lost.",
+                     {{"worker", index_}, {"from", before}, {"to", server.address}});
+  }
   if (!keeps) {
     shared_.log.warn("redis_evicts",
                      "maxmemory-policy is not noeviction: Redis may drop counters, and limits with them.",

@@ -101,8 +101,8 @@ class Worker {
   policies::OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
   policies::Publication in_force_;
-  bool awaits_login_ = false;   // the wait for the login to Redis was logged
-  bool has_connected_ = false;  // to Redis
+  bool awaits_login_ = false;  // the wait for the login to Redis was logged
+  std::string redis_address_;  // of the last connect to Redis; "": there was none
   std::atomic<bool> redis_ready_{false};
   std::atomic<bool> has_policies_{false};
   std::atomic<std::chrono::steady_clock::rep> last_turn_{0};

@@ -53,6 +53,10 @@ const MetricTable<WorkerSlots>& worker_redis_metrics() {
       {"sluice_redis_writes_total", kCounter,
        "Writes to the connections to Redis. One write carries all commands of one turn of the event loop.",
        sum_of(&WorkerMetrics::redis_writes)},
+      {"sluice_redis_primary_changes_total", kCounter,
+       "How often a worker connected to another Redis than before, because Sentinel named another primary. A failover "
+       "counts once for each worker.",
+       sum_of(&WorkerMetrics::redis_primary_changes)},
       {"sluice_redis_connected", kGauge, "1 while every worker's connection to Redis is up, else 0.",
        [](const WorkerSlots& slots) { return slots.all(&WorkerMetrics::redis_connected).value_or(false) ? 1 : 0; }},
       {"sluice_redis_eviction_policy_ok", kGauge,

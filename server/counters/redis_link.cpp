@@ -134,7 +134,10 @@ redis::Observer RedisLink::observer() {
   return {.connected =
               [this](const redis::ServerInfo& server) {
                 log_.info("redis_connected", "Overrides are published to this Redis.",
-                          {{"product", server.product}, {"version", server.version}, {"role", server.role}});
+                          {{"address", server.address},
+                           {"product", server.product},
+                           {"version", server.version},
+                           {"role", server.role}});
                 store_.load_scripts();
                 ready_.store(true, std::memory_order_relaxed);
                 attempted(server);
@@ -156,6 +159,11 @@ redis::Observer RedisLink::observer() {
                 } else if (state == redis::Breaker::State::closed) {
                   log_.info("breaker_closed", "Redis answers again: overrides are published.");
                 }
+              },
+          .sentinel_failed =
+              [this](const Error& error) {
+                log_.warn("redis_sentinel_failed", "A sentinel does not help to find the primary.",
+                          {{"code", error.code}, {"reason", error.text}});
               }};
 }
 
