@@ -40,8 +40,9 @@ def snapshot(agent: Agent) -> dict[str, Any]:
 
 
 def wait_for_revision(agent: Agent, revision: int) -> None:
-    """Waits until the agent decides by this revision."""
-    wait_until(f"revision {revision} (log {agent.log})", lambda: snapshot(agent)["revision"] == revision, RELOAD_SECONDS)
+    """Waits until all workers decide by this revision. GET /v1/snapshot tells of one of them; the log line of all."""
+    wait_until(f"revision {revision} (log {agent.log})", lambda: snapshot(agent)["revision"] == revision and any(
+        event["revision"] == revision for event in events(agent, "snapshot_loaded")), RELOAD_SECONDS)
 
 
 def loads(agent: Agent, result: str) -> int:
