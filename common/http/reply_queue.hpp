@@ -44,8 +44,8 @@ class ReplyQueue {
 
   // Notes that on_writable() must follow for this stream, because a write to it was refused.
   void request_on_writable(std::uint64_t slot);
-  // Returns the StreamEvents of the stream whose turn it is, if it waits for on_writable(), and ends its wait; else
-  // nullptr.
+  // If the first reply is a stream that waits for on_writable(), ends its wait and returns its StreamEvents. Otherwise
+  // returns nullptr.
   StreamEvents* take_waiting_stream();
   bool stream_waits() const { return streaming() && ring_[first_ & (ring_.size() - 1)].waits; }
 

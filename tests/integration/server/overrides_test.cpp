@@ -197,7 +197,7 @@ TEST_CASE_FIXTURE(CounterRig, "an override that has ended is removed, and its en
   clock.advance(Micros(SystemClock().now_us() - clock.now_us()));  // the rig's clock stood still while it was set up
   put_override("vip", fmt::format(R"({},"ttl":"2s")", kVip));
   const auto given = burst("orders", "user:42");
-  // On a busy machine the override may end during the burst, whose rest is charged without it.
+  // On a busy machine the override may end during the burst. Then the plan's own limit is charged for the rest.
   const bool in_time = SystemClock().now_us() < clock.now_us() + 2'000'000;
   if (in_time) CHECK(given == 500);
   CHECK(eventually([&] { return get_override("vip").status == 404; }));
