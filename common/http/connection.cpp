@@ -80,7 +80,7 @@ void Connection::advance() {
 }
 
 bool Connection::must_wait() const {
-  return admission_slot_ || replies_.streams() > 0 || replies_.unanswered() >= host_->options().max_pipelined ||
+  return admission_slot_ || replies_.streams() > 0 || replies_.unsent() >= host_->options().max_pipelined ||
          out_.size() > kMaxWaitingOutput;
 }
 
@@ -182,7 +182,7 @@ void Connection::wait_to_write() {
   start_write(text);
 }
 
-bool Connection::is_idle() const { return replies_.unanswered() == 0 && out_.empty() && between_requests(); }
+bool Connection::is_idle() const { return replies_.unsent() == 0 && out_.empty() && between_requests(); }
 
 // Decides after each event what to do next: write, read, close, or wait.
 void Connection::settle() {
@@ -196,11 +196,11 @@ void Connection::settle() {
 
 // To be called when all output is sent. True: the connection has ended.
 bool Connection::settle_flushed() {
-  if (replies_.closed() || (close_after_refusal_ && replies_.unanswered() == 0)) {
+  if (replies_.closed() || (close_after_refusal_ && replies_.unsent() == 0)) {
     finish();
     return true;
   }
-  const bool nothing_comes = peer_done_ && (replies_.streaming() || (replies_.unanswered() == 0 && !blocked_));
+  const bool nothing_comes = peer_done_ && (replies_.streaming() || (replies_.unsent() == 0 && !blocked_));
   if (nothing_comes || (host_->draining() && is_idle() && !input_waiting())) {
     close();
     return true;

@@ -124,7 +124,7 @@ StreamEvents* ReplyQueue::take_waiting_stream() {
 
 void ReplyQueue::announce_continue(Output& out) {
   if (closed_) return;
-  if (unanswered() == 0) {
+  if (unsent() == 0) {
     out.text() += kContinue;
     return;
   }

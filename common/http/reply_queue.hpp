@@ -1,9 +1,9 @@
 // The replies of one connection: handlers answer in any order, the replies are sent in the order of their requests.
 //
 // Thread safety: none; no I/O.
-// Invariants: one slot is opened for each request, in request order, and answered at most once. The reply of the oldest
-// slot goes straight to the output; replies of later slots wait. A stream keeps its slot until it ends. Nothing is
-// output after a reply that closes the connection.
+// Invariants: one slot is opened for each request, in request order, and answered at most once. A "100 Continue" that
+// must wait has a slot of its own. The reply of the oldest slot goes straight to the output; replies of later slots
+// wait. A stream keeps its slot until it ends. Nothing is output after a reply that closes the connection.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,9 @@ class ReplyQueue {
   // Opens a slot for the next request and returns its number.
   std::uint64_t open(ReplyShape shape);
 
-  // Appends this reply to `out`, and the replies that waited for it. `last_closes`: the reply to the newest request
-  // gets `Connection: close`. Answers to slots that are not open are dropped.
+  // Answers a slot. If it is the oldest, appends its reply to `out`, then the replies that waited for it. Otherwise the
+  // reply waits for its turn. `last_closes`: if this is the newest slot, its reply gets `Connection: close`. Answers to
+  // slots that are not open are dropped.
   void answer(std::uint64_t slot, const Response& response, std::string_view date, bool last_closes, Output& out);
 
   // The same with a reply that begins a stream. False: the reply has no body or was dropped, so there is no stream.
@@ -52,14 +53,15 @@ class ReplyQueue {
   // Removes the newest slot. REQUIRES: it was not answered.
   void withdraw() { --next_; }
 
-  // Sends "100 Continue" if all earlier requests are answered.
+  // Sends "100 Continue" now if no earlier reply is outstanding. Otherwise puts it into a slot of its own, so that it
+  // is sent after the earlier replies.
   void announce_continue(Output& out);
 
-  std::size_t unanswered() const { return closed_ ? 0 : held(); }  // slots whose replies are not completely output
-  std::size_t streams() const { return streams_; }                 // open streams among them
+  std::size_t unsent() const { return closed_ ? 0 : held(); }  // slots whose replies are not completely output
+  std::size_t streams() const { return streams_; }             // open streams, also after closed()
   bool streaming() const { return in_turn(first_); }
   bool closed() const { return closed_; }  // the reply that closes the connection was output
-  void release_memory();                   // REQUIRES: unanswered() == 0, and no stream
+  void release_memory();                   // REQUIRES: unsent() == 0, and no stream
 
  private:
   enum class State : std::uint8_t { open, streaming, ready };

@@ -69,7 +69,7 @@ TEST_CASE("replies leave in request order, in every order they are given") {
     for (const std::uint64_t slot : order) {
       const std::string body(1, static_cast<char>('a' + slot));
       queue.answer(slot, {.body = body}, "", false, out);
-      REQUIRE(queue.unanswered() + bodies(out.text()).size() == 6);
+      REQUIRE(queue.unsent() + bodies(out.text()).size() == 6);
       REQUIRE(bodies(out.text()).size() <= ++given);
     }
     REQUIRE(bodies(out.text()) == "abcdef");
@@ -87,10 +87,10 @@ TEST_CASE("the ring of slots grows around its seam without losing a reply") {
     queue.answer(open.front(), {.body = "x"}, "", false, out);
     open.erase(open.begin());
   }
-  CHECK(queue.unanswered() == 40);
+  CHECK(queue.unsent() == 40);
   for (auto it = open.rbegin(); it != open.rend(); ++it) queue.answer(*it, {.body = "y"}, "", false, out);
   CHECK(bodies(out.text()) == std::string(40, 'x') + std::string(40, 'y'));
-  CHECK(queue.unanswered() == 0);
+  CHECK(queue.unsent() == 0);
 }
 
 TEST_CASE("behind a reply that closes nothing goes out") {
@@ -102,7 +102,7 @@ TEST_CASE("behind a reply that closes nothing goes out") {
   queue.answer(0, {.body = "a"}, "", false, out);
   CHECK(bodies(out.text()) == "a");
   CHECK(queue.closed());
-  CHECK(queue.unanswered() == 0);
+  CHECK(queue.unsent() == 0);
   CHECK(out.text().find("Connection: close\r\n") != std::string::npos);
 }
 
