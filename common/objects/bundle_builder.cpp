@@ -28,26 +28,26 @@ BundleBuilder::BundleBuilder(ExpressionCheck check) : check_(check) {
 void BundleBuilder::expect(Kind kind, std::size_t count) {
   if (!info(kind).in_bundle) return;
   if (kind == Kind::tenant) tenants_.set_count(count);
-  list_of(kind).reserve(bundle_, count);
+  list_access(kind).reserve(bundle_, count);
   ids(kind).reserve(count);
 }
 
 void BundleBuilder::read(Kind kind, const json::Value& value, const json::Place& at) {
   json::Fields fields(value, at, faults_);
   if (kind == Kind::setting) return read_settings(fields);
-  list_of(kind).read(*this, fields);
+  list_access(kind).read(*this, fields);
 }
 
 ObjectIdView BundleBuilder::last(Kind kind) const {
   if (kind == Kind::setting) return {kind, "", ""};
-  const BundleList& list = list_of(kind);
-  return list.id(bundle_, list.size(bundle_) - 1);
+  const BundleListAccess& access = list_access(kind);
+  return access.id(bundle_, access.size(bundle_) - 1);
 }
 
 void BundleBuilder::add_id(Kind kind, json::Fields& fields, bool sound) {
   const ObjectIdView id = last(kind);
   ids(kind).add(fields, info(kind).local_id ? id.tenant_id : "", id.id,
-                {.index = list_of(kind).size(bundle_) - 1, .sound = sound});
+                {.index = list_access(kind).size(bundle_) - 1, .sound = sound});
 }
 
 void BundleBuilder::read_settings(json::Fields& fields) {

@@ -13,7 +13,7 @@ namespace sluice {
 
 struct BundleLists {
   using Builder = BundleBuilder;
-  using Rows = std::array<BundleList, kKinds>;
+  using Rows = std::array<BundleListAccess, kKinds>;
 
   template <Kind kind, class Item>
   static ObjectIdView id_of(const Item& item) {
@@ -68,6 +68,6 @@ static_assert(std::ranges::all_of(kAllKinds,
 
 }  // namespace
 
-const BundleList& list_of(Kind kind) { return kRows[static_cast<std::size_t>(kind)]; }
+const BundleListAccess& list_access(Kind kind) { return kRows[static_cast<std::size_t>(kind)]; }
 
 }  // namespace sluice

@@ -1,5 +1,5 @@
-// The lists of a bundle by kind, for code that treats all kinds alike. The row of a kind has the fields of an object,
-// and the functions that read an object into its list and write one from it.
+// For each kind of object: the object's fields, and the functions that read, count, identify and write objects in the
+// kind's list of a Bundle. For code that treats all kinds alike.
 //
 // Thread safety: the rows are constant; their functions use only the caller's arguments.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace sluice {
 
-struct BundleList {
+struct BundleListAccess {
   std::span<const json::Field> fields;  // of one object
   void (*reserve)(Bundle& bundle, std::size_t objects);
   void (*read)(BundleBuilder& builder, json::Fields& fields);  // appends one object
@@ -26,6 +26,6 @@ struct BundleList {
 };
 
 // REQUIRES: bundles have a list of this kind.
-const BundleList& list_of(Kind kind);
+const BundleListAccess& list_access(Kind kind);
 
 }  // namespace sluice

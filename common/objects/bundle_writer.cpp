@@ -13,12 +13,12 @@ std::string write_bundle(const Bundle& bundle) {
   if (bundle.mode != Mode::enforce) out.field("mode", to_string(bundle.mode));
   for (const Kind kind : kAllKinds) {
     if (!info(kind).in_bundle) continue;
-    const BundleList& list = list_of(kind);
-    const std::size_t objects = list.size(bundle);
+    const BundleListAccess& access = list_access(kind);
+    const std::size_t objects = access.size(bundle);
     if (objects == 0) continue;
     out.key(info(kind).plural);
     out.begin_list();
-    for (std::size_t i = 0; i < objects; ++i) list.write(out, bundle, i);
+    for (std::size_t i = 0; i < objects; ++i) access.write(out, bundle, i);
     out.end_list();
   }
   out.end_object();

@@ -74,7 +74,7 @@ class Tables {
  public:
   Tables() {
     for (const Kind kind : kAllKinds) {
-      if (info(kind).in_bundle) tables_.push_back({info(kind).name, list_of(kind).fields});
+      if (info(kind).in_bundle) tables_.push_back({info(kind).name, list_access(kind).fields});
     }
     add("check", check_field_rows());
     add("limit", flat_limit_rows());

@@ -27,8 +27,8 @@ void SnapshotBuilder::check_removed() {
   std::set<ObjectIdView> given;
   for (const Kind kind : kAllKinds) {
     if (!info(kind).in_bundle) continue;
-    const BundleList& list = list_of(kind);
-    for (std::size_t i = 0; i < list.size(objects_); ++i) given.insert(list.id(objects_, i));
+    const BundleListAccess& access = list_access(kind);
+    for (std::size_t i = 0; i < access.size(objects_); ++i) given.insert(access.id(objects_, i));
   }
   for (const ObjectId& name : removed_) {
     if (given.contains(name.view())) {
@@ -95,7 +95,7 @@ void SnapshotBuilder::settle() {
 std::string SnapshotBuilder::pointer(Kind kind, std::size_t index) const {
   const std::string_view list = info(kind).plural;
   if (pointers_ == Pointers::by_place) return fmt::format("/{}/{}", list, index);
-  const ObjectIdView id = list_of(kind).id(objects_, index);
+  const ObjectIdView id = list_access(kind).id(objects_, index);
   return fmt::format("/{}/{}{}{}", list, info(kind).local_id ? id.tenant_id : "", info(kind).local_id ? "/" : "",
                      id.id);
 }

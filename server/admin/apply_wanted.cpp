@@ -21,10 +21,10 @@ using ById = std::unordered_map<std::string, store::StoredObject>;
 
 // The stored objects with the ids of the bundle's. REQUIRES: ids of this kind are not of a tenant.
 ById stored(postgres::Transaction& tx, Kind kind, const Bundle& bundle) {
-  const BundleList& list = list_of(kind);
+  const BundleListAccess& access = list_access(kind);
   std::vector<ObjectId> keys;
-  for (std::size_t i = 0; i < list.size(bundle); ++i) {
-    keys.push_back({.kind = kind, .tenant_id = {}, .id = std::string(list.id(bundle, i).id)});
+  for (std::size_t i = 0; i < access.size(bundle); ++i) {
+    keys.push_back({.kind = kind, .tenant_id = {}, .id = std::string(access.id(bundle, i).id)});
   }
   ById found;
   for (store::StoredObject& object : store::find_all(tx, kind, keys)) {
@@ -161,15 +161,15 @@ class Reader {
   }
 
   void read_objects(Kind kind) {
-    const BundleList& list = list_of(kind);
+    const BundleListAccess& access = list_access(kind);
     if (!info(kind).local_id) check_owners(kind);
-    for (std::size_t i = 0; i < list.size(bundle_); ++i) {
+    for (std::size_t i = 0; i < access.size(bundle_); ++i) {
       if (kind == Kind::policy) {
         read_policy(bundle_.policies[i]);
       } else if (kind == Kind::override_) {
         read_override(i);
       } else {
-        add(list.id(bundle_, i), canonical(bundle_, kind, i));
+        add(access.id(bundle_, i), canonical(bundle_, kind, i));
       }
     }
   }
@@ -184,10 +184,10 @@ class Reader {
 
   // Ids of this kind are not of a tenant: one may be taken by an object of another.
   void check_owners(Kind kind) {
-    const BundleList& list = list_of(kind);
+    const BundleListAccess& access = list_access(kind);
     const ById known = stored(context_.tx, kind, bundle_);
-    for (std::size_t i = 0; i < list.size(bundle_); ++i) {
-      const ObjectIdView id = list.id(bundle_, i);
+    for (std::size_t i = 0; i < access.size(bundle_); ++i) {
+      const ObjectIdView id = access.id(bundle_, i);
       const auto found = known.find(std::string(id.id));
       if (found == known.end() || found->second.key.tenant_id == id.tenant_id) continue;
       fault(info(kind).plural, i, "tenant_id",

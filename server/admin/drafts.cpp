@@ -128,8 +128,8 @@ void DraftCompiler::compile() {
 }
 
 Draft DraftCompiler::draft(std::vector<store::ExtraColumn> extra) const {
-  const BundleList& list = list_of(kind_);
-  const ObjectIdView id = list.id(bundle_, 0);
+  const BundleListAccess& access = list_access(kind_);
+  const ObjectIdView id = access.id(bundle_, 0);
   return {.key = {kind_, std::string(id.tenant_id), std::string(id.id)},
           .organization_id = organization_id_,
           .document = canonical(bundle_, kind_, 0),
@@ -220,7 +220,7 @@ void check_target(postgres::Transaction& tx, const Override& item, const std::st
 }  // namespace
 
 std::string canonical(const Bundle& bundle, Kind kind, std::size_t index) {
-  return canonical(bundle, [&](json::Writer& out, const Bundle& all) { list_of(kind).write(out, all, index); });
+  return canonical(bundle, [&](json::Writer& out, const Bundle& all) { list_access(kind).write(out, all, index); });
 }
 
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy) {
