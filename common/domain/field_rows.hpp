@@ -1,4 +1,5 @@
-// Rows that stand in several tables of fields, or under several names: one function for each.
+// Functions that build a json::Field (one row of a field table). Each makes one kind of field that several tables use,
+// such as a flag, a duration or a mode.
 //
 // Thread safety: pure functions at compile time.
 #pragma once
@@ -41,7 +42,7 @@ consteval Field duration(std::string_view name, Micros min, Micros max, std::str
           .help = help};
 }
 
-// A point in time: in a body any time of RFC 3339, in a canonical document in UTC.
+// A point in time. A request body may use any RFC 3339 time stamp; a canonical document uses UTC.
 consteval Field instant(std::string_view name, std::string_view help) {
   return {.name = name, .type = Field::Type::timestamp, .schema = "Instant", .body_schema = "Time", .help = help};
 }

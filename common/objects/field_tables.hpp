@@ -1,5 +1,6 @@
-// The fields of each object: codecs read by these tables, and the OpenAPI documents are generated from them. The fields
-// of a limit are in common/domain/limit_fields.hpp; those of tokens and bindings are with their codecs in server/.
+// The fields of each object. Codecs use these tables to parse objects, and the OpenAPI documents are generated from
+// them. The fields of a limit are in common/domain/limit_fields.hpp; those of tokens and bindings are with their codecs
+// in server/.
 //
 // Thread safety: constants.
 #pragma once
@@ -43,7 +44,7 @@ inline constexpr Field kLimits{.name = "limits",
                                .schema = "LimitList",
                                .body_schema = "LimitListBody",
                                .help = "They are judged together. Their names are unique."};
-inline constexpr Field kExpiresAt = row::instant("expires_at", "It does not end where this is left out.");
+inline constexpr Field kExpiresAt = row::instant("expires_at", "When the object expires. Left out: never.");
 
 }  // namespace object_field
 
@@ -66,6 +67,7 @@ inline constexpr Field kDefault{.name = "default",
                                 .choices = "allow, deny",
                                 .schema = "DefaultDecision",
                                 .fallback = "allow"};
+// Named after the member that it describes, Tenant::allows_plan_id.
 inline constexpr Field kAllowsPlanId =
     row::flag("plan_calls", "true", "false: a check may not choose its plan with plan_id.");
 inline constexpr std::array kAll{object_field::kId, object_field::kName, kOrganizationId, kMode,
@@ -93,8 +95,9 @@ inline constexpr Field kAction =
 inline constexpr Field kSampleRate =
     row::share("sample_rate", "The share that passes: with the action sample, and only with it.");
 inline constexpr Field kMaxDelay = row::duration("max_delay", Micros(1), std::chrono::days(366),
-                                                 "With the action delay, and only with it. capacity · (time of one "
-                                                 "unit in µs) + max_delay · units is at most 2^51.");
+                                                 "With the action delay, and only with it. For a bucket with a rate of "
+                                                 "U units per P µs, in lowest terms: capacity · P + max_delay (in µs) "
+                                                 "· U is at most 2^51.");
 inline constexpr Field kDowngradeTo{
     .name = "downgrade_to",
     .type = Field::Type::text,
@@ -183,8 +186,9 @@ inline constexpr Field kKeyHash{.name = "key_hash",
                                 .schema = "KeyHash",
                                 .always = true,
                                 .help =
-                                    "Of a key that was made elsewhere (`sluice-agent mint-key`): the answer then "
-                                    "has no key. Without it, a key that exists keeps its hash."};
+                                    "The hash of a key that you made yourself (`sluice-agent mint-key`); the answer "
+                                    "then contains no key. Left out: a new object gets a new key, an existing one "
+                                    "keeps its hash."};
 inline constexpr std::array kAll{object_field::kTenantId, object_field::kId, object_field::kName, kKeyHash,
                                  object_field::kExpiresAt};
 }  // namespace key_field
