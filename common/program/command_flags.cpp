@@ -101,7 +101,8 @@ void CommandFlags::report_unknown(Flags& out) const {
       // Show only the name: a value after '=' may be a secret that was meant for another flag.
       out.faults.push_back({std::string(name.substr(0, kMaxNameShown)), fmt::format("is not a flag; {}", fix)});
     } else if (!behind_flag) {
-      out.faults.push_back({in_quotes(argument), "is not a flag or the value of one; flags begin with --, see --help"});
+      out.faults.push_back(
+          {shown_value(argument), "is not a flag or the value of one; flags begin with --, see --help"});
     }
     behind_flag = flag && name.size() == whole.size();
   }

@@ -24,7 +24,7 @@ bool is_loopback(const boost::asio::ip::address& address) {
 
 void ConfigReader::fault(std::string_view flag, std::string_view rule) {
   const FlagValue& given = value(flag);
-  faults_.push_back({given.source, fmt::format("{} {}", in_quotes(given.text), rule)});
+  faults_.push_back({given.source, fmt::format("{} {}", shown_value(given.text), rule)});
 }
 
 void ConfigReader::fault_without_value(std::string_view flag, std::string_view rule) {

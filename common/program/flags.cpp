@@ -35,7 +35,9 @@ CLI::App& add_subcommand(const Command& command, CLI::App& program) {
   return *parent->add_subcommand(words.back(), std::string(command.description));
 }
 
-// The command that the user most likely means: the first whose words all appear in a row. Needed before CLI11 parses.
+// The command that the user most likely means: the one whose words appear earliest in the arguments, one after the
+// other. If two begin at the same word, the later in the list wins ("audit verify", not "audit"). Needed before CLI11
+// parses.
 const CommandFlags& likely_command(const Commands& commands, const Texts& arguments) {
   const CommandFlags* likely = &commands.front();
   auto first = arguments.end();
@@ -50,7 +52,7 @@ const CommandFlags& likely_command(const Commands& commands, const Texts& argume
 
 // Removes and reports arguments at which CLI11 would stop: `--flag=` without a value, and a last flag without its
 // value.
-void take_missing_values(Texts& arguments, const CommandFlags& command, Flags& out) {
+void report_missing_values(Texts& arguments, const CommandFlags& command, Flags& out) {
   const auto report = [&out](std::string_view flag) {
     out.faults.push_back({std::string(flag), "needs a value; leave the flag out for its default"});
   };
@@ -109,7 +111,7 @@ std::string variable_of(const Program& program, const Command& command, const Fl
   return name;
 }
 
-std::string in_quotes(std::string_view text) {
+std::string shown_value(std::string_view text) {
   // The value may be a URL with a password that was meant for another flag.
   if (text.find('@') != std::string_view::npos) return "(a value with an '@', not shown)";
   std::string shown;
@@ -126,7 +128,7 @@ Flags read_flags(const Program& program, int argc, const char* const* argv, cons
   for (const Command& command : program.commands) commands.emplace_back(add_subcommand(command, app), program, command);
 
   Texts arguments(argv + std::min(argc, 1), argv + argc);
-  take_missing_values(arguments, likely_command(commands, arguments), out);
+  report_missing_values(arguments, likely_command(commands, arguments), out);
   std::ranges::reverse(arguments);  // CLI11 reads them from the back
   try {
     app.parse(arguments);

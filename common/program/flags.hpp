@@ -78,6 +78,6 @@ std::string variable_of(const Program& program, const Command& command, const Fl
 
 // A value for the text of a fault: quoted, escaped, cut after 120 bytes, and replaced if it contains an '@', because it
 // may then be a URL with a password.
-std::string in_quotes(std::string_view text);
+std::string shown_value(std::string_view text);
 
 }  // namespace sluice::program

@@ -214,7 +214,7 @@ Result<ApiOptions> in_cluster_options(const program::Environment& environment, s
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), options.server.port);
   if (error != std::errc{} || end != digits.data() + digits.size()) {
     return failure("not_in_cluster",
-                   fmt::format("KUBERNETES_SERVICE_PORT is not a port: {}", program::in_quotes(digits)));
+                   fmt::format("KUBERNETES_SERVICE_PORT is not a port: {}", program::shown_value(digits)));
   }
   options.ca_file = fmt::format("{}/ca.crt", folder);
   options.token_file = fmt::format("{}/token", folder);
