@@ -68,16 +68,20 @@ Result<> Reporter::post(std::string body, std::function<void(Result<http_client:
 void Reporter::on_reply(const Result<http_client::Response>& result) {
   if (!result) return fail(result.error());
   if (result->status != 200) return fail(refused_by_server("a report", *result));
-  const auto stored = sync::parse_report_reply(result->body);
-  if (!stored) return fail({"reply", "the answer to a report cannot be read: " + stored.error().front().text});
+  const auto last_stored = sync::parse_report_reply(result->body);
+  if (!last_stored) {
+    return fail({"reply", "the answer to a report cannot be read: " + last_stored.error().front().text});
+  }
   const std::int64_t before = queue_.last_stored();
-  if (!queue_.stored(*stored)) return fail({"reply", "the answer to a report confirms a report that was never sent"});
+  if (!queue_.confirm_stored(*last_stored)) {
+    return fail({"reply", "the answer to a report confirms a report that was never sent"});
+  }
   error_.reset();
   backoff_.reset();
   coalescer_.succeeded();
   // The next report is due at once if the queue holds more, unless this answer confirmed nothing new.
   if (!queue_.empty() && queue_.last_stored() > before) coalescer_.requested(Clock::now());
-  source_.reported(*stored);
+  source_.reported(*last_stored);
   schedule_send();
 }
 

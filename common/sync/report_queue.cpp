@@ -106,7 +106,7 @@ void ReportQueue::send(Interval& interval, std::size_t count) {
   waiting_counts_ -= count;
 }
 
-bool ReportQueue::stored(std::int64_t number) {
+bool ReportQueue::confirm_stored(std::int64_t number) {
   if (number >= next_number_) return false;
   std::erase_if(sent_, [number](const UsageReport& report) { return report.number <= number; });
   last_stored_ = std::max(last_stored_, number);

@@ -44,7 +44,7 @@ class ReportQueue {
 
   // The server has stored all reports up to `number`. False: that number was never sent, so it is not of this boot and
   // is ignored. A number lower than in an earlier reply is normal, because replies may overtake each other.
-  bool stored(std::int64_t number);
+  bool confirm_stored(std::int64_t number);
 
   bool empty() const { return sent_.empty() && waiting_.empty(); }
   std::int64_t last_stored() const { return last_stored_; }

@@ -122,7 +122,8 @@ std::expected<SnapshotDocument, Faults> parse_snapshot(std::string_view json) {
   json::Tree tree;
   const std::string frame = without_documents(json, *documents);
   const auto root = tree.parse(frame);
-  if (!root) return std::unexpected(Faults{{"", root.error().text}});  // its line is a line of `frame`, not of `json`
+  // Without the line: it counts lines of `frame`, not of `json`.
+  if (!root) return std::unexpected(Faults{{"", root.error().text}});
   auto snapshot = SnapshotReader(*documents).read(*root);
   if (!snapshot) json::locate_faults(json, snapshot.error());
   return snapshot;

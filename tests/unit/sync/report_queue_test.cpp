@@ -44,14 +44,14 @@ TEST_CASE("reports are numbered from 1 and sent again unchanged until they are s
   REQUIRE(next.size() == 3);
   CHECK(next[0] == first[0]);
   CHECK(next[1] == first[1]);
-  CHECK(queue.stored(1));
+  CHECK(queue.confirm_stored(1));
   REQUIRE(queue.to_send().size() == 2);
   CHECK(queue.to_send()[0] == first[1]);
-  CHECK(queue.stored(2));
+  CHECK(queue.confirm_stored(2));
   REQUIRE(queue.to_send().size() == 1);
   CHECK(queue.to_send()[0].number == 3);
   CHECK(queue.to_send()[0].counts == counts("c", 3));
-  CHECK(queue.stored(3));
+  CHECK(queue.confirm_stored(3));
   CHECK(queue.empty());
   CHECK(queue.last_stored() == 3);
 }
@@ -60,12 +60,12 @@ TEST_CASE("answers that overtake each other and answers of another boot take not
   ReportQueue queue;
   add(queue, 0, counts("a", 1));
   add(queue, 1, counts("a", 1));
-  CHECK(!queue.stored(1));
+  CHECK(!queue.confirm_stored(1));
   CHECK(sent(queue).size() == 2);
-  CHECK(!queue.stored(3));
+  CHECK(!queue.confirm_stored(3));
   CHECK(sent(queue).size() == 2);
-  CHECK(queue.stored(2));
-  CHECK(queue.stored(1));
+  CHECK(queue.confirm_stored(2));
+  CHECK(queue.confirm_stored(1));
   CHECK(queue.last_stored() == 2);
   CHECK(queue.empty());
 }
@@ -89,7 +89,7 @@ TEST_CASE(
   CHECK(queue.waiting_counts() == ReportQueue::kMaxWaitingIntervals);
   CHECK(sent(queue).size() == ReportQueue::kMaxSentReports);
   CHECK(sent(queue).front() == first.front());
-  CHECK(queue.stored(1));
+  CHECK(queue.confirm_stored(1));
   std::int64_t sum = 1;
   WallTime last = kStart + 10s;
   while (!queue.empty()) {
@@ -98,7 +98,7 @@ TEST_CASE(
       last = report.to;
       for (const UsageCount& count : report.counts) sum += count.count;
     }
-    REQUIRE(queue.stored(queue.to_send().back().number));
+    REQUIRE(queue.confirm_stored(queue.to_send().back().number));
   }
   CHECK(sum == 1001);
   CHECK(last == kStart + 1001 * 10s);
@@ -117,7 +117,7 @@ TEST_CASE("an interval with many counts is sent in parts with numbers of their o
     CHECK(queue.to_send()[0].number == ++number);
     CHECK(queue.to_send()[0].from == kStart);
     sizes.push_back(queue.to_send()[0].counts.size());
-    queue.stored(number);
+    queue.confirm_stored(number);
   }
   CHECK(sizes == std::vector<std::size_t>{10, 10, 5});
 }
@@ -144,10 +144,10 @@ TEST_CASE("throttled subjects go along with their interval, once, whatever parts
   const auto first = sent(queue);
   REQUIRE(first.size() == 1);
   CHECK(first[0].subjects == std::vector<ThrottledSubject>{{"shop", "a", "x", 5}, {"shop", "a", "y", 2}});
-  queue.stored(1);
+  queue.confirm_stored(1);
   REQUIRE(sent(queue).size() == 1);
   CHECK(sent(queue)[0].subjects.empty());
-  queue.stored(2);
+  queue.confirm_stored(2);
   queue.add(kStart, kStart + 10s, {}, subjects(0, 1, 1));
   REQUIRE(sent(queue).size() == 1);
   CHECK(sent(queue)[0].subjects == subjects(0, 1, 1));
@@ -164,7 +164,7 @@ TEST_CASE("a request has no more subjects than the server takes, and the next ha
     for (const UsageReport& report : queue.to_send()) together += report.subjects.size();
     CHECK(parse_report(write_report(agent, queue.to_send())));
     requests.push_back(together);
-    queue.stored(queue.to_send().back().number);
+    queue.confirm_stored(queue.to_send().back().number);
   }
   CHECK(requests == std::vector<std::size_t>{800, 800, 400});
 }
@@ -176,7 +176,7 @@ TEST_CASE("of the subjects of intervals that are put together the most frequent 
   queue.add(kStart + 910s, kStart + 920s, counts("a", 1), subjects(800, 1500, 3));
   while (!queue.empty()) {
     const auto reports = sent(queue);
-    queue.stored(reports.back().number);
+    queue.confirm_stored(reports.back().number);
     if (!queue.empty()) continue;
     const auto& kept = reports.back().subjects;
     REQUIRE(kept.size() == kMaxSubjectsAtOnce);
@@ -207,7 +207,7 @@ TEST_CASE("a server that dies at any moment and stores what it is sent by number
       }
       REQUIRE(rows <= 7);
       if (may_fail && random() % 3 == 0) return;  // the answer is lost
-      REQUIRE(queue.stored(last_stored));
+      REQUIRE(queue.confirm_stored(last_stored));
     };
     for (int i = 0; i < 300; ++i) {
       std::vector<UsageCount> made;
