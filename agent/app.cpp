@@ -184,9 +184,9 @@ bool App::listen() {
 }
 
 bool App::listen_tcp_all() {
-  bool many = config_.workers > 1;
+  const bool share_port = config_.workers > 1;
   std::string address = config_.listen;
-  if (many) {
+  if (share_port) {
     // Workers share the port (SO_REUSEPORT). Another process of the same user could share it too, unnoticed. Binding
     // the port once without sharing shows that it is free, and turns port 0 into a number.
     auto port = http::Server(admin_loop_, http::ServerOptions{}, probes_).listen_tcp(address, false);
@@ -195,7 +195,8 @@ bool App::listen_tcp_all() {
   }
   const auto& certificates = certificate_.get();
   for (Worker& worker : workers_) {
-    auto port = certificates ? worker.listen_tls(address, many, certificates) : worker.listen_tcp(address, many);
+    auto port =
+        certificates ? worker.listen_tls(address, share_port, certificates) : worker.listen_tcp(address, share_port);
     const std::string_view what = certificates ? "checks over TLS" : "checks";
     if ((!port || &worker == &workers_.front()) && !program::log_listener(log_, port, what, "--listen", address))
       return false;

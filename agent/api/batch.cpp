@@ -25,7 +25,7 @@ void Batch::start(const http::Request& http, RouteReply reply, std::optional<dec
   body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer before Redis answers
   auto faults = split_checks(body_, spans_);
   if (!faults.empty()) return refuse_all(faults);
-  places_.resize(spans_.size());
+  result_ranges_.resize(spans_.size());
   while (elements_.size() < spans_.size()) elements_.emplace_back(decider_);
   open_ = spans_.size() + 1;
   for (std::size_t slot = 0; slot < spans_.size(); ++slot) begin(slot);
@@ -55,7 +55,7 @@ void Batch::refuse_all(const std::vector<RequestFault>& faults) {
   const unsigned status = faults.front().status;
   send_problem(*reply_, status, status == 400 ? "The body is not a batch of checks." : "A batch holds 1 to 256 checks.",
                errors);
-  rest();
+  return_to_pool();
 }
 
 void Batch::decided(std::size_t slot, const Decision& decision) {
@@ -75,7 +75,7 @@ void Batch::refuse(std::size_t slot, CheckProblem problem) {
 }
 
 void Batch::add_result(std::size_t slot, std::size_t began_at) {
-  places_[slot] = {began_at, results_.size() - began_at};
+  result_ranges_[slot] = {began_at, results_.size() - began_at};
   close_one();
 }
 
@@ -85,16 +85,16 @@ void Batch::close_one() {
 
 void Batch::send() {
   out_ = R"({"results":[)";
-  for (const Result& place : places_) {
-    if (&place != places_.data()) out_ += ',';
-    out_.append(results_, place.at, place.size);
+  for (const ResultRange& range : result_ranges_) {
+    if (&range != result_ranges_.data()) out_ += ',';
+    out_.append(results_, range.at, range.size);
   }
   out_ += "]}";
   send_json(*reply_, 200, out_);
-  rest();
+  return_to_pool();
 }
 
-void Batch::rest() {
+void Batch::return_to_pool() {
   reply_.reset();
   caller_.reset();
   empty(body_);

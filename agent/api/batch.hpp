@@ -38,7 +38,7 @@ class Batch final : public decide::CheckListener {
     decide::Check check;
   };
   // The position of one check's result in `results_`. Results arrive in any order.
-  struct Result {
+  struct ResultRange {
     std::size_t at = 0;
     std::size_t size = 0;
   };
@@ -50,17 +50,17 @@ class Batch final : public decide::CheckListener {
   void add_result(std::size_t slot, std::size_t began_at);
   void close_one();
   void send();
-  void rest();
+  void return_to_pool();
 
   decide::Decider& decider_;
   Pool<Batch>& pool_;
   std::optional<RouteReply> reply_;
   std::optional<decide::Caller> caller_;
   std::string traceparent_;
-  std::string body_;                    // spans_ points into it
-  std::vector<std::span<char>> spans_;  // one for each check, in body_
-  std::deque<Element> elements_;        // as many as the largest batch so far needed
-  std::vector<Result> places_;          // one for each check
+  std::string body_;                        // spans_ points into it
+  std::vector<std::span<char>> spans_;      // one for each check, in body_
+  std::deque<Element> elements_;            // as many as the largest batch so far needed
+  std::vector<ResultRange> result_ranges_;  // one for each check
   std::string results_;
   std::string out_;
   std::size_t open_ = 0;  // checks without a result; plus one until start() has begun all checks

@@ -45,16 +45,16 @@ class CheckApi::Single final : public decide::CheckListener {
 
   void decided(std::size_t, const Decision& decision) override {
     api_.writer_.send(*reply_, decision, as_text_);
-    rest();
+    return_to_pool();
   }
   void refused(std::size_t, const decide::Refusal& refusal) override { refuse(problem_of(refusal)); }
 
  private:
   void refuse(const CheckProblem& problem) {
     send_problem(*reply_, problem);
-    rest();
+    return_to_pool();
   }
-  void rest() {
+  void return_to_pool() {
     reply_.reset();
     caller_ = {};
     api_.singles_.give_back(*this);

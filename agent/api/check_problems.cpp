@@ -12,7 +12,8 @@ struct Row {
   Kind kind;
   unsigned status;
   std::string_view detail;
-  std::string_view pointer;  // names the invalid field; "": the request as a whole
+  // JSON pointer of the invalid field, to which the refusal's dimension is appended; "": the request as a whole.
+  std::string_view pointer;
   std::string_view fault;
   std::string_view headers;
 };

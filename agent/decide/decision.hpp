@@ -34,14 +34,16 @@ const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::strin
 // Counter keys. Fills judgement.call with the counter keys and costs of its rulebook for this request.
 void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement);
 
-// Swaps the judgement that binds most to the front of those that decide. A judgement that refuses the request binds
-// more than one that lets it pass. Of those that refuse, the one with the longest wait binds most; of those that admit,
-// the one with the smallest share left. The first one wins a tie. REQUIRES: all outcomes are there; the judgements that
+// Swaps the strictest of the judgements that decide to the front. From most to least strict: refuses; refuses some
+// requests (the actions sample and drop_low_priority); fails open; is over the limit, but passes; admits. Of equally
+// strict ones, a judgement that the store has not answered comes first, then the one with the longest wait, then the
+// one with the smallest share left. The first one wins a tie. REQUIRES: all outcomes are there; the judgements that
 // decide come first.
 void put_binding_first(std::span<Judgement> judgements);
 
-// Decision. The first judgement decides: its action applies over the limit, its failure mode if the store failed.
-// Shadows after it are reported and change nothing.
+// Decision by the first judgement. If the request is over the limit, the rulebook's action applies; if the store
+// failed, its failure mode. If the first judgement is a shadow, the request is allowed. Later shadows are only
+// reported.
 Decision make_decision(const policy::Selection& selection, const CheckRequest& request,
                        std::span<const Judgement> judgements);
 

@@ -129,8 +129,8 @@ void WorkerUsage::take_counts(std::vector<sync::UsageCount>& out) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = from; i < std::min(from + kChunk, rows_.size()); ++i) collect(rows_[i], out);
     if (from + kChunk < rows_.size()) continue;
-    // Under the same lock as the last rows: counts of rows that were freed during this loop are in uncollected_, or
-    // were collected above.
+    // uncollected_ is taken under the lock of the last chunk, so no count of a row that was freed during this loop is
+    // missed: it was collected above, or sweep() moved it to uncollected_.
     std::ranges::move(uncollected_, std::back_inserter(out));
     uncollected_.clear();
     return;

@@ -24,11 +24,11 @@ enum class UsageOutcome : std::uint8_t {
   dropped,           // over a limit, action drop: 429
   no_policy,         // no policy matches, and the tenant's default is allow
   no_policy_denied,  // no policy matches, and the tenant's default is deny
-  mode_off,          // mode off, of the best matching policy, its tenant or everything
-  shadow,            // only shadow policies match, or the tenant or everything is in mode shadow: allowed
+  mode_off,          // the deciding policy or plan, the tenant or the platform has mode off
+  shadow,            // only shadow policies match, or the named plan, tenant or platform is in mode shadow: allowed
   failed_open,       // the counter store did not answer: 200
   failed_closed,     // the counter store did not answer: 503
-  degraded_allowed,  // judged locally, by this agent's share of the limit
+  degraded_allowed,  // the counter store did not answer; failure mode fail_degrade decided (reason degraded)
   degraded_denied,
   shadow_allowed,  // in addition to the decision: what a shadow policy would have done
   shadow_denied,
