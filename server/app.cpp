@@ -152,7 +152,7 @@ class App {
 bool App::prepare_certificate() {
   if (config_.kubernetes.api) kubernetes_ = std::make_unique<kubernetes::ApiClient>(loop_, *config_.kubernetes.api);
   if (!config_.kubernetes.self_managed) return certificate_.load(config_.certificate, config_.tls_ca);
-  certificate_.keep(*kubernetes_, *config_.kubernetes.self_managed);
+  certificate_.use_own_authority(*kubernetes_, *config_.kubernetes.self_managed);
   return true;
 }
 

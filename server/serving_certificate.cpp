@@ -17,7 +17,8 @@ bool ServingCertificate::load(const sluice::http::CertificateFiles& files, std::
   return from_files_.load(files, metrics_);
 }
 
-void ServingCertificate::keep(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options) {
+void ServingCertificate::use_own_authority(kubernetes::Api& api,
+                                           const kubernetes::CertificateKeeper::Options& options) {
   keeper_.emplace(loop_, api, options, clock_, log_);
   metrics_.add(kubernetes::metrics(), *keeper_);
 }

@@ -25,15 +25,15 @@ class ServingCertificate {
   ServingCertificate(boost::asio::io_context& loop, const Clock& clock, telemetry::Log& log,
                      telemetry::Registry& metrics);
 
-  // REQUIRES: either load() or keep() is called, once, before the loop runs and before anything listens.
+  // REQUIRES: either load() or use_own_authority() is called, once, before the loop runs and before anything listens.
   // Loads the certificate from files; without files there is no TLS. Returns false if the files are faulty, which was
   // logged. `ca_file`: the authority's certificate; "": unknown.
   bool load(const sluice::http::CertificateFiles& files, std::string ca_file);
   // The server makes, stores and renews the certificate itself, through `api`. REQUIRES: `api` outlives this object.
-  void keep(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options);
+  void use_own_authority(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options);
 
-  // Starts to make and renew the certificate, after keep(). Calls `ready` once there is a certificate, or none is
-  // needed; possibly before this returns.
+  // Starts to make and renew the certificate, after use_own_authority(). Calls `ready` once there is a certificate, or
+  // none is needed; possibly before this returns.
   void start(std::function<void()> ready);
   void stop();
 

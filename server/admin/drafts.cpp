@@ -40,8 +40,8 @@ Faults warnings_about(const Bundle& bundle, Kind kind) {
   return found;
 }
 
-// Reads a body in a small bundle, together with stored objects around it, and compiles the bundle. The body is the
-// first of its kind's list.
+// Puts the body and the stored objects that it refers to, or that refer to it, into a small bundle and compiles it. The
+// body is the first object in the list of its kind.
 class DraftCompiler {
  public:
   DraftCompiler(postgres::Transaction& tx, Kind kind, const json::Value& body)
@@ -55,7 +55,7 @@ class DraftCompiler {
     documents_[static_cast<std::size_t>(kind)].try_emplace(id, std::move(document));
   }
 
-  // Adds the body's tenant, and the organization that the tenant's document names.
+  // Adds the body's tenant, and a stub of its organization (only the id), which is enough to resolve the reference.
   void add_tenant() {
     const auto tenant = store::find(tx_, Kind::tenant, tenant_id_, tenant_id_, store::Lock::none);
     if (!tenant) return;
@@ -78,15 +78,15 @@ class DraftCompiler {
 
   const std::string& organization_id() const { return organization_id_; }
 
-  // Reads and compiles the bundle. Refuses the faults of the body. If it has none, refuses the faults that it would
-  // cause in other objects.
+  // Reads and compiles the bundle. Throws a Refusal with the faults of the body or, if it has none, with the faults
+  // that it would cause in other objects.
   void compile();
   // REQUIRES: compile() was called.
   const Bundle& bundle() const { return bundle_; }
-  // What will be stored of the body, an object of a tenant. REQUIRES: compile() was called.
+  // The draft of the body, without rules. REQUIRES: compile() was called, and the kind belongs to a tenant.
   Draft draft(std::vector<store::ExtraColumn> extra = {}) const;
-  // The rules that compile() made. `id`, `document`: the body as it will be stored. REQUIRES: compile() was called, and
-  // bundle() is not called any more.
+  // The rules that compile() made. `id`, `document`: the body as it will be stored. REQUIRES: compile() was called.
+  // Moves the bundle out: do not call bundle() or draft() afterwards.
   counters::RulesPtr take_rules(const std::string& id, const std::string& document);
 
  private:
@@ -225,6 +225,7 @@ std::string canonical(const Bundle& bundle, Kind kind, std::size_t index) {
 
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy) {
   const bool indexable = policy::is_indexable(policy::compile_scope(policy.scope));
+  // The column "place" holds the hash of what makes two policies compete.
   return {{"place", "bytea", digest_text(policy::competition_key(policy))},
           {"unindexed", "boolean", indexable ? "false" : "true"}};
 }
@@ -300,7 +301,7 @@ Draft draft_policy(postgres::Transaction& tx, const json::Value& body) {
   const std::string plan_id(body.text_of("plan_id"));
   compiler.add_tenant();
   compiler.add_plan(plan_id);
-  // Also the overrides of the plan: a policy with the action delay limits their numbers.
+  // Also the overrides of the plan: if the policy has the action delay, their numbers must fit its max_delay.
   compiler.add(tx.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (policy_id = $2 OR plan_id = $3)",
                        tenant_id, std::string(body.text_of("id")), plan_id),
                Kind::override_);
@@ -322,7 +323,8 @@ Draft draft_override(postgres::Transaction& tx, const json::Value& body) {
   }
   if (!plan_id.empty()) {
     compiler.add_plan(plan_id);
-    // The override also applies to the counters of each policy on the plan, and such a policy may limit its numbers.
+    // The override also applies to the counters of each policy on the plan. If such a policy has the action delay, the
+    // override's numbers must fit its max_delay.
     compiler.add(tx.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2",
                          std::string(body.text_of("tenant_id")), plan_id),
                  Kind::policy);

@@ -180,7 +180,7 @@ FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call)
   return published ? std::move(answer) : done.finished(false);
 }
 
-// The answer after an error of PostgreSQL that is not retried.
+// The answer after an exception that is not retried, or that was retried without success. Logs the exception.
 FinishedAnswer Executor::failure_answer(const std::exception& error, const Call& call) {
   const postgres::FailureClass failure = postgres::classify(error);
   const std::string what = postgres::describe(error);

@@ -23,12 +23,12 @@ std::string fingerprint(const Call& call) {
 
 std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call) {
   const std::string own_fingerprint = fingerprint(call);
-  const pqxx::result taken = tx.exec(
+  const pqxx::result inserted = tx.exec(
       "INSERT INTO idempotency (actor_id, key, fingerprint) VALUES ($1, $2, decode($3, 'hex')) ON CONFLICT (actor_id, "
       "key) "
       "DO NOTHING RETURNING key",
       principal.token_id, call.idempotency_key, own_fingerprint);
-  if (!taken.empty()) return std::nullopt;
+  if (!inserted.empty()) return std::nullopt;
   const pqxx::result rows = tx.exec(
       "SELECT encode(fingerprint, 'hex'), status, headers, body FROM idempotency WHERE actor_id = $1 AND key = $2",
       principal.token_id, call.idempotency_key);

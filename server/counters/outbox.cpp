@@ -19,15 +19,15 @@ std::string number_array(const std::vector<std::int64_t>& numbers) {
 }
 
 // Groups rows (tenant_id, organization_id, hash) by tenant.
-std::vector<Identities> by_tenant(const pqxx::result& rows) {
-  std::map<std::string, Identities> found;
+std::vector<TenantIdentities> by_tenant(const pqxx::result& rows) {
+  std::map<std::string, TenantIdentities> found;
   for (const auto& row : rows) {
-    Identities& identities = found[row[0].c_str()];
+    TenantIdentities& identities = found[row[0].c_str()];
     identities.tenant_id = row[0].c_str();
     identities.organization_id = row[1].c_str();
     identities.hashes.push_back(row[2].as<std::int64_t>());
   }
-  std::vector<Identities> all;
+  std::vector<TenantIdentities> all;
   for (auto& [tenant, identities] : found) all.push_back(std::move(identities));
   return all;
 }
@@ -53,7 +53,7 @@ void enqueue(postgres::Transaction& tx, std::span<const CounterRef> counters) {
       postgres::text_array(columns[6]));
 }
 
-std::vector<Identities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters) {
+std::vector<TenantIdentities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters) {
   std::vector<std::string> organizations;
   std::vector<std::string> tenants;
   std::vector<std::string> identities;
@@ -68,7 +68,7 @@ std::vector<Identities> identities_of(postgres::Transaction& tx, std::span<const
               postgres::text_array(tenants), postgres::text_array(organizations), postgres::text_array(identities)));
 }
 
-std::vector<Identities> waiting_identities(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit) {
+std::vector<TenantIdentities> waiting_identities(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit) {
   const pqxx::result rows = tx.exec(
       fmt::format(
           "SELECT tenant_id, organization_id, identity_hash, max(seq) FROM (SELECT * FROM outbox WHERE seq > $1 "
@@ -80,7 +80,7 @@ std::vector<Identities> waiting_identities(postgres::Transaction& tx, std::int64
 }
 
 // Takes the locks in ascending order, so that two publishers cannot deadlock.
-void lock(postgres::Transaction& tx, const Identities& identities) {
+void lock(postgres::Transaction& tx, const TenantIdentities& identities) {
   tx.exec(
       fmt::format("SELECT pg_advisory_xact_lock(number) FROM (SELECT DISTINCT {} AS number FROM unnest($2::bigint[]) "
                   "AS i (hash) ORDER BY number) n",
@@ -88,7 +88,7 @@ void lock(postgres::Transaction& tx, const Identities& identities) {
       identities.tenant_id, number_array(identities.hashes));
 }
 
-void try_lock(postgres::Transaction& tx, Identities& identities) {
+void try_lock(postgres::Transaction& tx, TenantIdentities& identities) {
   const pqxx::result rows = tx.exec(
       fmt::format("SELECT hash FROM unnest($2::bigint[]) AS i (hash) WHERE pg_try_advisory_xact_lock({})", kLockNumber),
       identities.tenant_id, number_array(identities.hashes));
@@ -96,7 +96,7 @@ void try_lock(postgres::Transaction& tx, Identities& identities) {
   for (const auto& row : rows) identities.hashes.push_back(row[0].as<std::int64_t>());
 }
 
-std::vector<OutboxRow> waiting_rows(postgres::Transaction& tx, const Identities& identities) {
+std::vector<OutboxRow> waiting_rows(postgres::Transaction& tx, const TenantIdentities& identities) {
   std::vector<OutboxRow> found;
   for (const auto& row :
        tx.exec("SELECT seq, organization_id, tenant_id, policy_id, plan_id, identity, state_key, reset "

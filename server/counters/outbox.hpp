@@ -29,25 +29,25 @@ struct OutboxRow {
 };
 
 // Identities of one tenant, as PostgreSQL's hashes (hashtextextended) of their texts.
-struct Identities {
+struct TenantIdentities {
   std::string organization_id;
   std::string tenant_id;
   std::vector<std::int64_t> hashes;
 };
 
 // The identities of these counters, grouped by tenant.
-std::vector<Identities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters);
+std::vector<TenantIdentities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters);
 // Reads the oldest `limit` rows after `seq`, returns their identities, and sets `seq` to the last of these rows. Empty:
 // no more rows.
-std::vector<Identities> waiting_identities(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit);
+std::vector<TenantIdentities> waiting_identities(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit);
 
 // Locks the identities until the end of the transaction, so no other publisher writes them. Waits for other holders.
-void lock(postgres::Transaction& tx, const Identities& identities);
+void lock(postgres::Transaction& tx, const TenantIdentities& identities);
 // Locks the identities that are free and removes the others from `identities`. Does not wait.
-void try_lock(postgres::Transaction& tx, Identities& identities);
+void try_lock(postgres::Transaction& tx, TenantIdentities& identities);
 
 // The rows of these identities, oldest first.
-std::vector<OutboxRow> waiting_rows(postgres::Transaction& tx, const Identities& identities);
+std::vector<OutboxRow> waiting_rows(postgres::Transaction& tx, const TenantIdentities& identities);
 void remove(postgres::Transaction& tx, const std::vector<std::int64_t>& seqs);
 
 // The number of all rows.

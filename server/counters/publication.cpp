@@ -30,7 +30,7 @@ struct ToLoad {
 
 // Loads and compiles the live overrides of the identities, with their policies and plans. nullptr: there are none, and
 // no counter is reset.
-RulesPtr load_rules(postgres::Transaction& tx, const Identities& identities, ToLoad to_load, std::int64_t now_us,
+RulesPtr load_rules(postgres::Transaction& tx, const TenantIdentities& identities, ToLoad to_load, std::int64_t now_us,
                     std::span<const RulesPtr> known = {}) {
   RulesBuilder rules(identities.organization_id, identities.tenant_id);
   const pqxx::result overrides = tx.exec(
@@ -105,8 +105,8 @@ void Published::add(Published more) {
   std::ranges::move(more.uncertain, std::back_inserter(uncertain));
 }
 
-Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us,
-                          std::span<const RulesPtr> known) {
+Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
+                          std::int64_t now_us, std::span<const RulesPtr> known) {
   const std::vector<OutboxRow> rows = waiting_rows(tx, identities);
   Published out;
   if (rows.empty()) return out;
@@ -147,7 +147,8 @@ Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Iden
   return out;
 }
 
-Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us) {
+Published publish_live(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
+                       std::int64_t now_us) {
   const RulesPtr rules = load_rules(tx, identities, {.policies = {}, .plans = {}, .all_on_plans = true}, now_us);
   if (rules == nullptr) return {};
   std::vector<KeyWrite> writes;
@@ -168,15 +169,15 @@ Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identit
   return out;
 }
 
-std::vector<Identities> tenants_with_overrides(postgres::Transaction& tx) {
-  std::vector<Identities> found;
+std::vector<TenantIdentities> tenants_with_overrides(postgres::Transaction& tx) {
+  std::vector<TenantIdentities> found;
   for (const auto& row : tx.exec_text("SELECT DISTINCT tenant_id, organization_id FROM overrides ORDER BY tenant_id")) {
     found.push_back({.organization_id = row[1].c_str(), .tenant_id = row[0].c_str(), .hashes = {}});
   }
   return found;
 }
 
-void read_live_identities(postgres::Transaction& tx, Identities& tenant) {
+void read_live_identities(postgres::Transaction& tx, TenantIdentities& tenant) {
   tenant.hashes.clear();
   for (const auto& row :
        tx.exec("SELECT DISTINCT identity_hash FROM overrides WHERE tenant_id = $1 AND (expires_at IS NULL "

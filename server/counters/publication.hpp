@@ -1,5 +1,6 @@
-// Writes the overrides that are live in PostgreSQL (not expired) into Redis: for the counter keys in the outbox, or for
-// all counter keys. The publisher uses it.
+// Brings counter keys in Redis up to date with PostgreSQL: writes their live overrides (not expired) and removes ended
+// ones. publish_waiting() does so for the counter keys in the outbox, and carries out resets. publish_live() does so
+// for all counter keys of some identities that have live overrides. The publisher uses both.
 //
 // REQUIRES: the identities are locked (outbox.hpp). The functions throw RulesFault and what libpqxx throws.
 #pragma once
@@ -24,15 +25,16 @@ struct Published {
 
 // Writes the outbox rows of these identities. Removes the rows that were written. `known`: rules that the caller has
 // compiled, used where PostgreSQL still has the same documents.
-Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us,
-                          std::span<const RulesPtr> known = {});
+Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
+                          std::int64_t now_us, std::span<const RulesPtr> known = {});
 
 // Writes all counter keys of these identities that have live overrides. Adds the keys that failed to the outbox.
-Published publish_live(postgres::Transaction& tx, RedisLink& link, const Identities& identities, std::int64_t now_us);
+Published publish_live(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
+                       std::int64_t now_us);
 
-// All tenants with overrides; their `hashes` are empty.
-std::vector<Identities> tenants_with_overrides(postgres::Transaction& tx);
-// Reads the identities of one tenant that have live overrides.
-void read_live_identities(postgres::Transaction& tx, Identities& tenant);
+// One entry for each tenant with overrides, with empty `hashes`.
+std::vector<TenantIdentities> tenants_with_overrides(postgres::Transaction& tx);
+// Sets tenant.hashes to the identities of this tenant that have live overrides.
+void read_live_identities(postgres::Transaction& tx, TenantIdentities& tenant);
 
 }  // namespace sluice::server::counters

@@ -99,7 +99,7 @@ bool Publisher::publish(pqxx::connection& connection, const postgres::Scope& sco
     postgres::Transaction tx(connection);
     tx.enter(scope);
     bool all = true;
-    for (const Identities& identities : identities_of(tx, counters)) {
+    for (const TenantIdentities& identities : identities_of(tx, counters)) {
       lock(tx, identities);
       Published published = publish_waiting(tx, link_, identities, clock_.now_us(), known);
       all = all && published.failed == 0;
@@ -165,7 +165,7 @@ bool Publisher::publish_due(pqxx::connection& connection) {
   return publish_outbox(connection);
 }
 
-Published Publisher::publish_guarded(const Identities& identities, const std::function<Published()>& publish) {
+Published Publisher::publish_guarded(const TenantIdentities& identities, const std::function<Published()>& publish) {
   try {
     return publish();
   } catch (const RulesFault& fault) {
@@ -219,7 +219,7 @@ bool Publisher::republish(pqxx::connection& connection, const Marker::Status& ma
   if (!locked("pg_try_advisory_lock")) return true;
   log_.warn("redis_lost_data", "Redis has lost overrides: the server publishes all of them again.");
   bool all = marker_.begin(marker).has_value();
-  std::vector<Identities> tenants;
+  std::vector<TenantIdentities> tenants;
   {
     postgres::Transaction tx(connection);
     tx.enter(everything());
@@ -234,7 +234,7 @@ bool Publisher::republish(pqxx::connection& connection, const Marker::Status& ma
   return true;
 }
 
-bool Publisher::republish_tenant(pqxx::connection& connection, Identities tenant) {
+bool Publisher::republish_tenant(pqxx::connection& connection, TenantIdentities tenant) {
   {
     postgres::Transaction tx(connection);
     tx.enter(everything());
@@ -245,7 +245,7 @@ bool Publisher::republish_tenant(pqxx::connection& connection, Identities tenant
     const auto begin = tenant.hashes.begin() + static_cast<std::ptrdiff_t>(from);
     const auto end =
         tenant.hashes.begin() + static_cast<std::ptrdiff_t>(std::min(from + kBatchSize, tenant.hashes.size()));
-    const Identities part{tenant.organization_id, tenant.tenant_id, {begin, end}};
+    const TenantIdentities part{tenant.organization_id, tenant.tenant_id, {begin, end}};
     postgres::Transaction tx(connection);
     tx.enter(everything());
     lock(tx, part);
@@ -280,10 +280,10 @@ bool Publisher::publish_outbox(pqxx::connection& connection) {
   for (std::int64_t seq = 0;;) {
     postgres::Transaction tx(connection);
     tx.enter(everything());
-    std::vector<Identities> waiting = waiting_identities(tx, seq, kBatchSize);
+    std::vector<TenantIdentities> waiting = waiting_identities(tx, seq, kBatchSize);
     if (waiting.empty() || stopping()) return good;
     Published all;
-    for (Identities& identities : waiting) {
+    for (TenantIdentities& identities : waiting) {
       try_lock(tx, identities);
       if (!identities.hashes.empty())
         all.add(publish_guarded(identities, [&] { return publish_waiting(tx, link_, identities, clock_.now_us()); }));

@@ -7,6 +7,7 @@
 namespace sluice::server::fleet {
 namespace {
 
+// One row is for the report itself, so that reports without counts and subjects are limited too.
 std::size_t rows_of(const sluice::sync::UsageReport& report) {
   return report.counts.size() + report.subjects.size() + 1;
 }
@@ -42,7 +43,8 @@ UsagePending::AddResult UsagePending::add(const sync::AgentCaller& caller, const
       continue;
     }
     const std::size_t rows = rows_of(report);
-    // Accept no report after one that was not accepted: the mark would pass it, and it would never be counted.
+    // After one report is over the limit, accept none of the later ones. Otherwise `accepted` would move past it, and
+    // it would be taken for a replay when the agent sends it again.
     if (result.over_limit > 0 || rows_ + rows > max_rows_) {
       ++result.over_limit;
       continue;

@@ -33,7 +33,7 @@ struct Mark {
 
 class UsagePending {
  public:
-  static constexpr std::size_t kMaxRows = 400'000;  // counts and subjects, about 150 bytes each
+  static constexpr std::size_t kMaxRows = 400'000;  // counts, subjects and reports, about 150 bytes each
   static constexpr std::size_t kMaxBoots = 50'000;
 
   explicit UsagePending(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}

@@ -33,12 +33,12 @@ std::string_view outcome(Injection::Result result) {
   return "";
 }
 
-void write_warnings(json::Writer& out, const Injection& made) {
+void write_warnings(json::Writer& out, const Injection& injection) {
   std::vector<std::string> texts;
-  if (made.skip && made.skip->needs_warning()) {
-    texts.push_back(cut(fmt::format("Sluice: the pod gets no agent: {}", made.skip->text)));
+  if (injection.skip && injection.skip->needs_warning()) {
+    texts.push_back(cut(fmt::format("Sluice: the pod gets no agent: {}", injection.skip->text)));
   }
-  for (const std::string& warning : made.warnings) texts.push_back(cut(fmt::format("Sluice: {}", warning)));
+  for (const std::string& warning : injection.warnings) texts.push_back(cut(fmt::format("Sluice: {}", warning)));
   if (texts.empty()) return;
   out.key("warnings");
   out.texts(texts);
@@ -46,7 +46,7 @@ void write_warnings(json::Writer& out, const Injection& made) {
 
 }  // namespace
 
-std::string write_review(std::string_view uid, const Injection& made) {
+std::string write_review(std::string_view uid, const Injection& injection) {
   json::Writer out(json::Writer::Layout::compact);
   out.begin_object();
   out.field("kind", "AdmissionReview");
@@ -55,17 +55,17 @@ std::string write_review(std::string_view uid, const Injection& made) {
   out.begin_object();
   out.field("uid", uid);
   out.field("allowed", true);
-  if (!made.patch.empty()) {
+  if (!injection.patch.empty()) {
     out.field("patchType", "JSONPatch");
-    out.field("patch", to_base64(as_bytes(made.patch)));
+    out.field("patch", to_base64(as_bytes(injection.patch)));
   }
-  write_warnings(out, made);
+  write_warnings(out, injection);
   out.key("auditAnnotations");
   out.begin_object();
-  out.field("result", outcome(made.result));
-  if (made.skip) {
-    out.field("reason", to_string(made.skip->reason));
-    out.field("text", made.skip->text);
+  out.field("result", outcome(injection.result));
+  if (injection.skip) {
+    out.field("reason", to_string(injection.skip->reason));
+    out.field("text", injection.skip->text);
   }
   out.end_object();
   out.end_object();

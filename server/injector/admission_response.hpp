@@ -12,10 +12,11 @@ namespace sluice::server::injector {
 
 // The response always allows the pod. The audit annotations say what the injector did, or why it did nothing; the
 // warnings are for the creator of the pod.
-std::string write_review(std::string_view uid, const Injection& made);
+std::string write_review(std::string_view uid, const Injection& injection);
 
-// A refusal as a Status object (v1). With the failure policy Fail, the API server shows the message to the creator of
-// the pod; else it logs the message. For a body of another kind it would show "unknown".
+// The error for a request that cannot be read, as a Status object (v1). The API server shows its message to the creator
+// of the pod if the failure policy is Fail, and logs it otherwise. If this were not a Status object, the API server
+// would show only "unknown".
 std::string write_status(unsigned code, std::string_view reason, std::string_view message);
 
 }  // namespace sluice::server::injector
