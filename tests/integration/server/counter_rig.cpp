@@ -48,6 +48,11 @@ CounterRig::CounterRig(std::chrono::milliseconds lock_timeout) : AdminRig(lock_t
        R"({"tenant_id":"shop","id":"free","scope":{"resource":"free"},"key_by":"user","plan_id":"pro"})");
   const auto started = start_publisher();
   if (!started) throw std::runtime_error(started.error().text);
+  // The new Redis has no marker, so the publisher's thread writes all overrides once. During a test, that would hide a
+  // write that another part of the server has failed to make.
+  if (!eventually([this] { return publisher_->statistics().republished == 1; })) {
+    throw std::runtime_error("the publisher did not write the marker");
+  }
 }
 
 std::unique_ptr<counters::Publisher> CounterRig::make_publisher(const std::string& redis_url, bool allow_evicting) {
