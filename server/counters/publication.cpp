@@ -72,7 +72,7 @@ std::vector<std::string> collections_of(const Rules& rules, const CounterRef& co
   return {};
 }
 
-// Whether the fault concerns this key only, so that other keys can still be written.
+// Whether the fault concerns this key only, so that other keys can still be written. Redis has answered such a write.
 bool concerns_one_key(limiter::StoreFault fault) {
   using limiter::StoreFault;
   return fault == StoreFault::wrong_type || fault == StoreFault::script || fault == StoreFault::cluster_down;
@@ -90,8 +90,10 @@ std::vector<bool> write_all(RedisLink& link, const std::vector<KeyWrite>& writes
       continue;
     }
     ++out.failed;
-    if (!concerns_one_key(results[i].error().fault)) out.unreachable = true;
-    if (results[i].error().executed_unknown) out.uncertain.push_back(*counters[i]);
+    const limiter::StoreError& error = results[i].error();
+    if (concerns_one_key(error.fault)) continue;
+    out.unreachable = true;
+    if (error.executed_unknown) out.uncertain.push_back(*counters[i]);
   }
   return written;
 }
