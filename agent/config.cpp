@@ -38,6 +38,11 @@ void read_counters(ConfigReader& reader, Config& config) {
   config.redis = program::read_redis(reader, {.flag_value = "memory",
                                               .invalid_text = "must be memory or the URL of a Redis",
                                               .useless_text = "has no use with --counters memory; leave it out"});
+  const auto queue_wait = reader.duration("queue-wait", 0ms, 10s, "0s to 10s");
+  const auto batch_queue_wait = reader.duration("batch-queue-wait", 0ms, 10s, "0s to 10s");
+  if (!config.redis) return;
+  config.redis->queue_wait = queue_wait;
+  config.redis->batch_queue_wait = batch_queue_wait;
 }
 
 // The login is stored beside the last good state: an agent that starts without its server needs both.

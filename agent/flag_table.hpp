@@ -60,7 +60,11 @@ inline constexpr std::array kFlags{
     program::kRedisTlsCert,
     program::kRedisTlsKey,
     FlagSpec{"redis-deadline", "Counters", "DURATION", "25ms",
-             "How long a decision waits for Redis before its failure mode answers: 1ms to 10s."},
+             "How long a call of Redis may take before the failure mode answers, from sending on: 1ms to 10s."},
+    FlagSpec{"queue-wait", "Counters", "DURATION", "25ms",
+             "How long a check waits for its turn if Redis has enough to do: 0s to 10s. Tenants take turns, and their "
+             "API keys do."},
+    FlagSpec{"batch-queue-wait", "Counters", "DURATION", "450ms", "The same for each check of a batch: 0s to 10s."},
 
     FlagSpec{"listen", "Listeners", "ADDR:PORT", "127.0.0.1:8088",
              "Where the agent answers checks. Port 0 takes any free port; the log names it. An address that others can "

@@ -49,11 +49,11 @@ Worker::~Worker() {
 
 std::unique_ptr<limiter::CounterStore> Worker::make_store() {
   if (!shared_.redis) return std::make_unique<limiter::MemoryStore>(shared_.memory);
-  redis_ = std::make_unique<redis::Client>(context_, *shared_.redis, observe_redis());
+  redis::Options options = *shared_.redis;
+  options.scripts = limiter::script_texts();
+  redis_ = std::make_unique<redis::Client>(context_, std::move(options), observe_redis());
   shared_.metrics.breaker_states.set(index_, to_string(shared_.redis->target), 0);
-  auto store =
-      std::make_unique<limiter::RedisStore>(context_, *redis_, shared_.clock, shared_.redis->deadline, observe_store());
-  redis_store_ = store.get();
+  auto store = std::make_unique<limiter::RedisStore>(*redis_, shared_.clock, observe_store());
   return store;
 }
 
@@ -89,6 +89,11 @@ redis::Observer Worker::observe_redis() {
               [this](const Error& error) {
                 shared_.log.warn("redis_sentinel_failed", "A sentinel does not help to find the primary.",
                                  {{"worker", index_}, {"code", error.code}, {"reason", error.text}});
+              },
+          .healed =
+              [this](const redis::Reply& reply) {
+                const limiter::StoreFault fault = limiter::classify_error(reply).fault;
+                shared_.metrics.redis_errors.count(static_cast<std::size_t>(fault));
               }};
 }
 
@@ -144,7 +149,6 @@ void Worker::on_connected(const redis::ServerInfo& server) {
                      "maxmemory-policy is not noeviction: Redis may drop counters, and limits with them.",
                      {{"worker", index_}, {"maxmemory_policy", server.maxmemory_policy}});
   }
-  redis_store_->load_scripts();
   publish_overrides();
 }
 

@@ -92,7 +92,6 @@ class Worker {
   WorkerShared& shared_;
   boost::asio::io_context context_{1};
   std::unique_ptr<redis::Client> redis_;        // nullptr if counters are in memory
-  limiter::RedisStore* redis_store_ = nullptr;  // store_, if counters are in Redis
   std::unique_ptr<limiter::CounterStore> store_;
   usage::Recorder recorder_;
   decide::Decider decider_;

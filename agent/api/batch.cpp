@@ -21,6 +21,8 @@ void empty(std::string& text) {
 void Batch::start(const http::Request& http, RouteReply reply, std::optional<decide::Caller> caller) {
   reply_.emplace(std::move(reply));
   caller_ = std::move(caller);
+  if (caller_) origin_ = caller_->origin();
+  origin_.batch = true;
   traceparent_ = http.header("traceparent");
   body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer before Redis answers
   auto faults = split_checks(body_, spans_);
@@ -39,7 +41,7 @@ void Batch::begin(std::size_t slot) {
   Element& element = elements_[slot];
   auto faults = parse_check(spans_[slot], element.request);
   if (!faults.empty()) return refuse(slot, problem_of(faults, element.request.request_id));
-  element.check.start(*std::move(place), *caller_, element.request, traceparent_, *this, slot);
+  element.check.start(*std::move(place), *caller_, origin_, element.request, traceparent_, *this, slot);
 }
 
 void Batch::refuse_size(std::size_t slot) {

@@ -56,6 +56,7 @@ class Batch final : public decide::CheckListener {
   Pool<Batch>& pool_;
   std::optional<RouteReply> reply_;
   std::optional<decide::Caller> caller_;
+  limiter::Origin origin_;
   std::string traceparent_;
   std::string body_;                        // spans_ points into it
   std::vector<std::span<char>> spans_;      // one for each check, in body_

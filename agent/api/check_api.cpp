@@ -40,7 +40,7 @@ class CheckApi::Single final : public decide::CheckListener {
       place.leave();
       return refuse(problem_of(faults, request_.request_id));
     }
-    check_.start(std::move(place), caller_, request_, traceparent_, *this);
+    check_.start(std::move(place), caller_, caller_.origin(), request_, traceparent_, *this);
   }
 
   void decided(std::size_t, const Decision& decision) override {
@@ -161,9 +161,9 @@ void CheckApi::change_lease(http::Request& request, RouteReply reply, Change cha
   if (!leases) return send_problem(reply, problem_of(leases.error()));
   auto* listener = new LeaseChange(std::move(reply), change);
   if (change == Change::release) {
-    decider_.store().release(*leases, *listener);
+    decider_.store().release(*leases, caller->origin(), *listener);
   } else {
-    decider_.store().renew(*leases, *listener);
+    decider_.store().renew(*leases, caller->origin(), *listener);
   }
 }
 

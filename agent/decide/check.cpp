@@ -6,8 +6,8 @@ namespace sluice::agent::decide {
 
 using policy::Selection;
 
-void Check::start(InFlight::Place place, const Caller& caller, CheckRequest& request, std::string_view traceparent,
-                  CheckListener& listener, std::size_t slot) {
+void Check::start(InFlight::Place place, const Caller& caller, const limiter::Origin& origin, CheckRequest& request,
+                  std::string_view traceparent, CheckListener& listener, std::size_t slot) {
   started_ = std::chrono::steady_clock::now();
   place_ = std::move(place);
   caller_ = &caller;
@@ -19,7 +19,7 @@ void Check::start(InFlight::Place place, const Caller& caller, CheckRequest& req
   selection_ = policy::select(*caller.snapshot, *caller.tenant, caller.key_id, request, decider_.clock().now_us());
   switch (selection_.kind) {
     case Selection::Kind::rulebooks:
-      return send_to_store();
+      return send_to_store(origin);
     case Selection::Kind::settled:
       return answer(settled_decision(selection_, request));
     case Selection::Kind::unknown_plan:
@@ -29,7 +29,7 @@ void Check::start(InFlight::Place place, const Caller& caller, CheckRequest& req
   }
 }
 
-void Check::send_to_store() {
+void Check::send_to_store(const limiter::Origin& origin) {
   judgement_count_ = open_ = selection_.rulebooks.size();
   reserve(judgement_count_);
   for (std::size_t i = 0; i < judgement_count_; ++i) {
@@ -39,6 +39,7 @@ void Check::send_to_store() {
     calls_[i].enforced = judgement.role == policy::Role::decides;
     // A decision lists the limits of one rulebook: of one that decides, or of the first shadow if none decides.
     judgement.call.explain = request_->explain && (i == 0 || calls_[i].enforced);
+    judgement.call.origin = origin;
     prepare_call(*caller_->tenant, *request_, judgement);
   }
   if (judgement_count_ == 1) return decider_.store().judge(judgements_[0].call, answers_[0]);

@@ -32,9 +32,10 @@ class Check {
   Check& operator=(const Check&) = delete;
 
   // Decides `request`, and fills in its dimensions org, tenant and api_key. Request, caller and traceparent must stay
-  // valid until the listener is called; then start() may be called again. `place` comes from Decider::admit().
-  void start(InFlight::Place place, const Caller& caller, CheckRequest& request, std::string_view traceparent,
-             CheckListener& listener, std::size_t slot = 0);
+  // valid until the listener is called; then start() may be called again. `place` comes from Decider::admit(). `origin`
+  // is the caller's, or says besides that the check belongs to a batch.
+  void start(InFlight::Place place, const Caller& caller, const limiter::Origin& origin, CheckRequest& request,
+             std::string_view traceparent, CheckListener& listener, std::size_t slot = 0);
 
  private:
   // Receives the counter store's outcome for judgements_[index].
@@ -45,7 +46,7 @@ class Check {
     const std::size_t index;
   };
 
-  void send_to_store();
+  void send_to_store(const limiter::Origin& origin);
   void reserve(std::size_t judgements);
   void on_all_outcomes();
   void answer(const Decision& decision);

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,6 +31,9 @@ struct Caller {
   std::shared_ptr<const policy::Snapshot> snapshot;  // owns what `tenant` and `key_id` point to
   const policy::TenantView* tenant = nullptr;
   std::string_view key_id;  // "": no API key
+
+  // On whose behalf its calls to the counter store are made.
+  limiter::Origin origin() const { return {tenant->name->hash, std::hash<std::string_view>()(key_id), false}; }
 };
 
 class Decider {

@@ -67,17 +67,23 @@ void apply_action(const Enforcement& enforcement, const CheckRequest& request, D
   }
 }
 
-// The failure mode that the policy has for this error of the counter store.
+// The failure mode that the policy has for this error of the counter store. A tenant that asks for more than its share
+// of the way to Redis is refused whatever the mode: nobody gets past a limit by a flood of calls.
 FailureMode failure_mode_for(const Enforcement& enforcement, const limiter::StoreError& error) {
+  if (error.fault == limiter::StoreFault::overload) return FailureMode::fail_closed;
   if (error.fault != limiter::StoreFault::breaker_open) return enforcement.failure_mode;
   return enforcement.failure_mode_when_open.value_or(enforcement.failure_mode);
 }
 
 // Applies the failure mode when the counter store does not answer.
-void apply_failure(FailureMode mode, Decision& decision) {
-  decision.allowed = mode == FailureMode::fail_open;
+void apply_failure(const Enforcement& enforcement, const limiter::StoreError& error, Decision& decision) {
+  decision.allowed = failure_mode_for(enforcement, error) == FailureMode::fail_open;
   decision.action = decision.allowed ? Action::allow : Action::deny;
-  decision.reason = decision.allowed ? Reason::fail_open : Reason::fail_closed;
+  if (error.fault == limiter::StoreFault::overload) {
+    decision.reason = Reason::overload;
+  } else {
+    decision.reason = decision.allowed ? Reason::fail_open : Reason::fail_closed;
+  }
 }
 
 void explain_limits(const Judgement& judgement, Decision& decision) {
@@ -221,7 +227,7 @@ Decision make_decision(const Selection& selection, const CheckRequest& request, 
     decision.allowed = true;
     decision.reason = Reason::shadow;
   } else if (!first.outcome) {
-    apply_failure(failure_mode_for(rulebook.enforcement, first.outcome.error()), decision);
+    apply_failure(rulebook.enforcement, first.outcome.error(), decision);
   } else if (!first.outcome->allowed) {
     apply_action(rulebook.enforcement, request, decision);
   } else {

@@ -6,10 +6,9 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   const Decision& decision = check.decision;
   const Counts counts = counts_of(check.tenant, check.rulebook);
   counts.metrics->count(decision.allowed, decision.reason);
-  if (counts.usage) count_usage(check, *counts.usage);
-  if (decision.reason == Reason::fail_open || decision.reason == Reason::fail_closed) {
-    metrics_.count_failure_mode_decision(check.rulebook->enforcement.failure_mode);
-  }
+  if (counts.usage && decision.reason != Reason::overload) count_usage(check, *counts.usage);
+  if (decision.reason == Reason::fail_open) metrics_.count_failure_mode_decision(FailureMode::fail_open);
+  if (decision.reason == Reason::fail_closed) metrics_.count_failure_mode_decision(FailureMode::fail_closed);
   metrics_.decision_duration.observe(check.took);
   if (log_.wants(decision.allowed)) log(check);
 }

@@ -18,6 +18,10 @@ std::string_view to_string(StoreFault fault) {
       return "unavailable";
     case StoreFault::breaker_open:
       return "breaker_open";
+    case StoreFault::overload:
+      return "overload";
+    case StoreFault::queue_timeout:
+      return "queue_timeout";
     case StoreFault::read_only:
       return "read_only";
     case StoreFault::loading:

@@ -17,6 +17,13 @@ namespace sluice::limiter {
 
 using LeaseDraw = std::array<unsigned char, 16>;  // 128 random bits from the agent, which identify a call's leases
 
+// On whose behalf a call is made. Calls that must wait are served in turns: by tenant, and those of a tenant by API key.
+struct Origin {
+  std::uint64_t tenant = 0;   // a hash of its id
+  std::uint64_t api_key = 0;  // a hash of its id; 0: none
+  bool batch = false;         // one of the checks of a batch, which may wait longer
+};
+
 // One rulebook to judge for one check. The caller owns it and keeps it until the outcome has arrived. Reusing it keeps
 // its memory.
 struct Call {
@@ -25,6 +32,7 @@ struct Call {
   std::array<std::uint32_t, kMaxLimitsPerPlan> costs{};  // by rule
   bool explain = false;
   LeaseDraw draw{};  // REQUIRES: random, if a limit that takes leases has a cost above 0
+  Origin origin;
 };
 
 // The store's verdict on all limits of a call.
@@ -43,6 +51,8 @@ enum class StoreFault : std::uint8_t {
   disconnected,
   unavailable,
   breaker_open,
+  overload,       // the call was not sent in time, and its tenant had asked for more than its share
+  queue_timeout,  // the call was not sent in time, although its tenant was within its share
   read_only,
   loading,
   busy,
@@ -57,7 +67,7 @@ enum class StoreFault : std::uint8_t {
   no_script,
   clock
 };
-inline constexpr std::size_t kStoreFaults = 17;
+inline constexpr std::size_t kStoreFaults = 19;
 std::string_view to_string(StoreFault);
 
 struct StoreError {
@@ -134,8 +144,8 @@ class CounterStore {
   // The calls and listeners live until the last listener was told. `calls` itself may go when this returns.
   // REQUIRES: the enforced ones come first, their keys share a hash tag, and none of these keys stands twice.
   virtual void judge_all(std::span<const RulebookCall> calls) = 0;
-  virtual void release(std::span<const LeaseRef> leases, LeaseListener& listener) = 0;
-  virtual void renew(std::span<const LeaseRef> leases, LeaseListener& listener) = 0;
+  virtual void release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;
+  virtual void renew(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;
   // Replaces all overrides of one key. Limits without an entry lose theirs.
   virtual void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries,
                              OverrideListener& listener) = 0;

@@ -19,7 +19,7 @@ StoreResult<CheckReply> read_part(const redis::Reply& reply, const Call& call, b
 void RedisStore::JointJudgement::begin() {
   turned_ = false;
   find_periods(store_.redis_now_us());
-  start(Script::check_many);
+  start(Script::check_many, calls_[0].call->origin);
 }
 
 void RedisStore::JointJudgement::find_periods(std::int64_t now_us) {
@@ -58,7 +58,7 @@ void RedisStore::JointJudgement::answered(const redis::Reply& reply) {
   turned_ = true;
   store_.learn_redis_now(now_us);
   find_periods(now_us);
-  send(CallBy::hash);
+  resend();
 }
 
 void RedisStore::JointJudgement::tell_failure(const RulebookCall& call, const StoreError& error) {
@@ -71,10 +71,10 @@ bool RedisStore::JointJudgement::split() {
   const std::size_t kept = std::max<std::size_t>(1, enforced_count(calls_));
   if (kept == calls_.size()) return false;
   for (const RulebookCall& shadow : std::span(calls_).subspan(kept)) {
-    store_.judge_until(deadline(), *shadow.call, *shadow.listener);
+    store_.judge_until(answer_by(), *shadow.call, *shadow.listener);
   }
   calls_.resize(kept);
-  send(CallBy::hash);
+  resend();
   return true;
 }
 

@@ -53,10 +53,10 @@ class MemoryStore final : public CounterStore {
 
   void judge(const Call& call, JudgeListener& listener) override { listener.judged(counters_.judge(call)); }
   void judge_all(std::span<const RulebookCall> calls) override;
-  void release(std::span<const LeaseRef> leases, LeaseListener& listener) override {
+  void release(std::span<const LeaseRef> leases, const Origin&, LeaseListener& listener) override {
     listener.settled(counters_.release(leases));
   }
-  void renew(std::span<const LeaseRef> leases, LeaseListener& listener) override {
+  void renew(std::span<const LeaseRef> leases, const Origin&, LeaseListener& listener) override {
     listener.settled(counters_.renew(leases));
   }
   void put_overrides(std::string_view key, std::span<const OverrideEntry> entries,

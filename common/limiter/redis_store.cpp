@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <boost/asio/post.hpp>
-
 #include "common/limiter/joint_judgement.hpp"
 #include "common/limiter/memory_judge.hpp"
 #include "common/limiter/pending_call.hpp"
@@ -12,9 +10,6 @@ namespace sluice::limiter {
 namespace {
 
 using std::chrono::steady_clock;
-
-// The least time between reconnects, so that a Redis that refuses every connection does not get one for every call.
-constexpr std::chrono::milliseconds kBetweenReconnects{200};
 
 StoreError error_of(redis::Failure failure) {
   switch (failure.kind) {
@@ -26,6 +21,10 @@ StoreError error_of(redis::Failure failure) {
       return {StoreFault::unavailable, failure.executed_unknown};
     case redis::FailureKind::breaker_open:
       return {StoreFault::breaker_open, failure.executed_unknown};
+    case redis::FailureKind::overload:
+      return {StoreFault::overload, failure.executed_unknown};
+    case redis::FailureKind::queue_timeout:
+      return {StoreFault::queue_timeout, failure.executed_unknown};
     case redis::FailureKind::disconnected:
       break;
   }
@@ -42,26 +41,11 @@ void RedisStore::Pending::on_reply(const redis::Reply& reply) {
     answered(reply);
     return;
   }
-  StoreError error = classify_error(reply);
-  if (error.fault == StoreFault::no_script) {
-    if (store_.observer_.failed) store_.observer_.failed(error.fault);
-    // Redis executes the load before this call, because both use one connection.
-    if (!missing_) store_.load(script_);
-    send(missing_ ? CallBy::text : CallBy::hash);
-    missing_ = true;
-    return;
-  }
-  if (error.fault == StoreFault::read_only && !retried_) {
-    if (store_.observer_.failed) store_.observer_.failed(error.fault);
-    retried_ = true;
-    store_.retry_on_new_connection(*this);
-    return;
-  }
+  const StoreError error = classify_error(reply);
   if (reply.error_code() == "TRYAGAIN" && split()) {
     if (store_.observer_.failed) store_.observer_.failed(error.fault);
     return;
   }
-  if (error.fault == StoreFault::authentication) store_.reconnect_soon();
   fail(error);
 }
 
@@ -71,12 +55,12 @@ class RedisStore::Judgement final : public Pending {
  public:
   using Pending::Pending;
 
-  void begin(const Call& call, JudgeListener& listener, std::optional<Deadline> deadline = {}) {
+  void begin(const Call& call, JudgeListener& listener, std::optional<TimePoint> answer_by = {}) {
     call_ = &call;
     listener_ = &listener;
     turned_ = false;
     if (call.program->has_quotas) quota_periods(*call.program, store_.redis_now_us(), periods_);
-    start(Script::check, deadline);
+    start(Script::check, call.origin, answer_by);
   }
 
  private:
@@ -90,7 +74,7 @@ class RedisStore::Judgement final : public Pending {
     turned_ = true;
     store_.learn_redis_now(read->wrong_period.now_us);
     quota_periods(*call_->program, read->wrong_period.now_us, periods_);
-    send(CallBy::hash);
+    resend();
   }
   void failed(const StoreError& error) override { settle(std::unexpected(error)); }
 
@@ -118,11 +102,11 @@ class RedisStore::LeaseChange final : public Pending {
     LeaseOutcome outcome;
     std::optional<StoreError> error;
   };
-  void begin(Script script, std::vector<LeaseRef> leases, std::shared_ptr<Whole> whole) {
+  void begin(Script script, std::vector<LeaseRef> leases, const Origin& origin, std::shared_ptr<Whole> whole) {
     script_ = script;
     leases_ = std::move(leases);
     whole_ = std::move(whole);
-    start(script);
+    start(script, origin);
   }
 
  private:
@@ -165,7 +149,7 @@ class RedisStore::StateWrite final : public Pending {
   void begin(Script script, Write write, OverrideListener& listener) {
     write_ = std::move(write);
     listener_ = &listener;
-    start(script);
+    start(script, {.batch = true});  // nobody waits for it impatiently
   }
 
  private:
@@ -182,28 +166,8 @@ class RedisStore::StateWrite final : public Pending {
   OverrideListener* listener_ = nullptr;
 };
 
-class RedisStore::Load final : public redis::ReplyHandler {
- public:
-  explicit Load(RedisStore& store) : store_(store) {}
-  void begin(Script script) {
-    script_ = script;
-    write_load(store_.client_.begin_setup(*this), script);
-  }
-  void on_reply(const redis::Reply&) override { settle(); }
-  void on_failure(redis::Failure) override { settle(); }
-
- private:
-  void settle() {
-    store_.loading_[static_cast<std::size_t>(script_)] = false;
-    store_.idle_loads_.emplace_back(this);
-  }
-  RedisStore& store_;
-  Script script_ = Script::check;
-};
-
-RedisStore::RedisStore(boost::asio::io_context& context, redis::Client& client, const Clock& clock,
-                       std::chrono::milliseconds deadline, RedisStoreObserver observer)
-    : context_(context), client_(client), clock_(clock), deadline_(deadline), observer_(std::move(observer)) {}
+RedisStore::RedisStore(redis::Client& client, const Clock& clock, RedisStoreObserver observer)
+    : client_(client), clock_(clock), observer_(std::move(observer)) {}
 
 RedisStore::~RedisStore() = default;
 
@@ -218,7 +182,7 @@ Kind& RedisStore::take(std::vector<std::unique_ptr<Kind>>& idle) {
 
 void RedisStore::judge(const Call& call, JudgeListener& listener) { take(idle_judgements_).begin(call, listener); }
 
-void RedisStore::judge_until(Deadline deadline, const Call& call, JudgeListener& listener) {
+void RedisStore::judge_until(TimePoint deadline, const Call& call, JudgeListener& listener) {
   take(idle_judgements_).begin(call, listener, deadline);
 }
 
@@ -257,15 +221,16 @@ void RedisStore::reset(std::string_view counter_key, std::span<const std::string
   take(idle_state_writes_).begin(Script::reset, std::move(write), listener);
 }
 
-void RedisStore::release(std::span<const LeaseRef> leases, LeaseListener& listener) {
-  change_leases(Script::release, leases, listener);
+void RedisStore::release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) {
+  change_leases(Script::release, leases, origin, listener);
 }
 
-void RedisStore::renew(std::span<const LeaseRef> leases, LeaseListener& listener) {
-  change_leases(Script::renew, leases, listener);
+void RedisStore::renew(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) {
+  change_leases(Script::renew, leases, origin, listener);
 }
 
-void RedisStore::change_leases(Script script, std::span<const LeaseRef> leases, LeaseListener& listener) {
+void RedisStore::change_leases(Script script, std::span<const LeaseRef> leases, const Origin& origin,
+                               LeaseListener& listener) {
   std::vector<std::vector<LeaseRef>> by_slot;
   for (const LeaseRef& lease : leases) {
     auto same = std::ranges::find_if(
@@ -278,43 +243,7 @@ void RedisStore::change_leases(Script script, std::span<const LeaseRef> leases, 
   auto whole = std::make_shared<LeaseChange::Whole>();
   whole->listener = &listener;
   whole->open = by_slot.size();
-  for (auto& group : by_slot) take(idle_lease_changes_).begin(script, std::move(group), whole);
-}
-
-void RedisStore::load_scripts() {
-  for (std::size_t i = 0; i < kScripts; ++i) load(static_cast<Script>(i));
-}
-
-void RedisStore::load(Script script) {
-  bool& loading = loading_[static_cast<std::size_t>(script)];
-  if (loading) return;
-  loading = true;
-  take(idle_loads_).begin(script);
-}
-
-void RedisStore::retry_on_new_connection(Pending& pending) {
-  retries_.push_back(&pending);
-  if (retries_.size() > 1) return;
-  // Posted, so that the replies that arrived together with this one come first. They are READONLY too, and all their
-  // calls retry on one new connection.
-  boost::asio::post(context_, [this, alive = std::weak_ptr(alive_)] {
-    if (alive.expired()) return;
-    if (steady_clock::now() >= next_reconnect_) {
-      next_reconnect_ = steady_clock::now() + kBetweenReconnects;
-      client_.reconnect();
-    }
-    for (Pending* waiting : std::exchange(retries_, {})) waiting->resend();
-  });
-}
-
-// Posted, because the connection must not be closed while it reads a reply.
-void RedisStore::reconnect_soon() {
-  auto now = steady_clock::now();
-  if (now < next_reconnect_) return;
-  next_reconnect_ = now + kBetweenReconnects;
-  boost::asio::post(context_, [this, alive = std::weak_ptr(alive_)] {
-    if (!alive.expired()) client_.reconnect();
-  });
+  for (auto& group : by_slot) take(idle_lease_changes_).begin(script, std::move(group), origin, whole);
 }
 
 }  // namespace sluice::limiter

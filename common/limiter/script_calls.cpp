@@ -110,6 +110,8 @@ LimitReport read_report(std::span<const redis::Reply> numbers) {
 
 std::string_view script_text(Script script) { return kTexts[static_cast<std::size_t>(script)]; }
 
+std::span<const std::string_view> script_texts() { return kTexts; }
+
 std::string_view script_sha(Script script) {
   static const std::array<std::string, kScripts> kShas = [] {
     std::array<std::string, kScripts> shas;
@@ -182,10 +184,6 @@ std::vector<std::string> collection_keys(const Program& program, std::size_t gro
         std::string(counter_key).append(traits_of(program.rules[i].kind).key_mark).append(program.limits[i].name));
   }
   return keys;
-}
-
-void write_load(redis::CommandWriter& out, Script script) {
-  out.array(3).bulk("SCRIPT").bulk("LOAD").bulk(script_text(script));
 }
 
 StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, bool together) {

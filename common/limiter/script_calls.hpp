@@ -8,7 +8,7 @@
 
 #include "common/domain/quota_period.hpp"
 #include "common/limiter/counter_store.hpp"
-#include "common/redis/command_writer.hpp"
+#include "common/redis/command.hpp"
 #include "common/redis/reply.hpp"
 
 namespace sluice::limiter {
@@ -17,10 +17,10 @@ enum class Script : std::uint8_t { check, check_many, release, renew, overrides,
 inline constexpr std::size_t kScripts = 6;
 
 std::string_view script_text(Script script);
-std::string_view script_sha(Script script);  // SHA-1 in hex, as EVALSHA wants it
+std::span<const std::string_view> script_texts();  // by Script, for redis::Options::scripts
+std::string_view script_sha(Script script);        // SHA-1 in hex, as EVALSHA wants it
 
-// By hash (EVALSHA). Or with the whole text (EVAL), if Redis has lost the script again right after it was loaded.
-enum class CallBy : std::uint8_t { hash, text };
+using redis::CallBy;
 
 // `periods`, by rule, are the bounds of the program's quotas (quota_periods()).
 void write_check(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods,
@@ -42,7 +42,6 @@ void write_overrides(redis::CommandWriter& out, std::string_view counter_key, st
 // `collections`: from collection_keys().
 void write_reset(redis::CommandWriter& out, std::string_view counter_key, std::span<const std::string> collections,
                  CallBy by = CallBy::hash);
-void write_load(redis::CommandWriter& out, Script script);
 
 // Returns the keys of a group's logs and leases.
 std::vector<std::string> collection_keys(const Program& program, std::size_t group, std::string_view counter_key);

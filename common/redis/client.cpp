@@ -1,4 +1,4 @@
-// The client connects its pipeline to a connection, and replaces the connection when it fails.
+// The client moves bytes between its endpoint and a connection, and replaces the connection when it fails.
 //
 //   stopped ──start()──▶ connecting ──greeted──▶ ready ──lost──▶ connecting (at once, at most 20 times a second)
 //                         ▲      └──failed──▶ backing off ◀──┘
@@ -18,7 +18,7 @@
 
 #include "common/base/backoff.hpp"
 #include "common/redis/connection.hpp"
-#include "common/redis/pipeline.hpp"
+#include "common/redis/endpoint.hpp"
 #include "common/redis/sentinels.hpp"
 
 namespace sluice::redis {
@@ -37,6 +37,9 @@ constexpr std::chrono::milliseconds kTick{1};
 // The least time between two connections that replace a lost one without back-off: at most 20 a second.
 constexpr std::chrono::milliseconds kReplaceEvery{50};
 
+// The least time between two connections that are replaced because of a reply.
+constexpr std::chrono::milliseconds kBetweenReconnects{200};
+
 }  // namespace
 
 class Client::Impl final : public std::enable_shared_from_this<Client::Impl>,
@@ -47,7 +50,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>,
       : context_(context),
         options_(std::move(options)),
         observer_(std::move(observer)),
-        pipeline_(2 * options_.deadline),
+        endpoint_(settings()),
         backoff_(options_.backoff_first, options_.backoff_max),
         link_timer_(context),
         deadline_timer_(context),
@@ -62,33 +65,20 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>,
   void destroy();
   void reconnect();
   bool ready() const { return state_ == State::ready; }
-  std::size_t in_flight() const { return pipeline_.in_flight(); }
+  std::size_t in_flight() const { return endpoint_.in_flight(); }
   std::uint64_t writes() const { return writes_; }
-  CommandWriter& begin(ReplyHandler& handler, TimePoint deadline) {
-    return breaker_.state() == Breaker::State::closed ? begin_any(handler, deadline) : begin_trial(handler, deadline);
+  Breaker::State breaker() const { return endpoint_.breaker(); }
+  void submit(Command& command, const Terms& terms) {
+    schedule_turn();
+    endpoint_.submit(command, terms);
   }
-  CommandWriter& begin_any(ReplyHandler& handler, TimePoint deadline);
-  Breaker::State breaker() const { return breaker_.state(); }
-  std::chrono::milliseconds deadline() const { return options_.deadline; }
+  void resubmit(Command& command) {
+    schedule_turn();
+    endpoint_.resubmit(command);
+  }
 
  private:
   enum class State : std::uint8_t { stopped, connecting, ready, backing_off };
-
-  // The PING that asks whether Redis answers again.
-  struct Probe final : ReplyHandler {
-    explicit Probe(Impl& owner) : client(owner) {}
-    void on_reply(const Reply& reply) override { client.on_probe_ended(!reply.is_error()); }
-    void on_failure(Failure) override { client.on_probe_ended(false); }
-    Impl& client;
-  };
-  // Stands in for the handler of the one command that a half-open breaker lets pass.
-  struct Trial final : ReplyHandler {
-    explicit Trial(Impl& owner) : client(owner) {}
-    void on_reply(const Reply& reply) override;
-    void on_failure(Failure failure) override;
-    Impl& client;
-    ReplyHandler* handler = nullptr;  // nullptr: no trial is under way
-  };
 
   void on_ready(ServerInfo info) override;
   void on_bytes(std::string_view bytes) override;
@@ -109,38 +99,33 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>,
   const Target& node() const { return sentinels_ ? sentinels_->node() : options_.target; }
   void back_off();
   void connect_failed(Error error);
-  void on_connection_lost(Error error, FailureKind kind);
-  void replace_connection();
+  void on_connection_lost(const Error& error, FailureKind kind);
+  void replace_connection(FailureKind kind);
+  void reconnect_soon();
   void drop_connection();
   void start_link_timer(Clock::duration duration, void (Impl::*then)());
   void end_link_wait();
   void connect_timed_out();
   void schedule_turn();
   void end_turn();
-  void flush(TimePoint now);
+  void settle(TimePoint now);
   void expire(TimePoint now);
   void arm_deadline_timer(TimePoint now);
 
-  CommandWriter& begin_trial(ReplyHandler& handler, TimePoint deadline);
-  template <class Change>
-  void change_breaker(Change change);
-  void count_outcomes(TimePoint now);
+  void notice_breaker();
   void arm_probe_timer();
   void probe();
-  void on_probe_ended(bool succeeded);
-  void on_greeted_while_open();
-  void on_trial_ended(bool succeeded);
+  Endpoint::Settings settings();
   double random();  // uniform in [0, 1)
 
   asio::io_context& context_;
   const Options options_;
   const Observer observer_;
-  Pipeline pipeline_;
-  Backoff backoff_;
-  Breaker breaker_;
-  Probe probe_{*this};
-  Trial trial_{*this};
   std::minstd_rand random_{std::random_device{}()};
+  Endpoint endpoint_;
+  Breaker::State breaker_seen_ = Breaker::State::closed;  // what the observer was told last
+  TimePoint probe_armed_for_ = TimePoint::max();
+  Backoff backoff_;
   State state_ = State::stopped;
   std::shared_ptr<Sentinels> sentinels_;  // nullptr: the target is one Redis
   std::string primary_;                   // the last one that was greeted, where there are sentinels
@@ -149,6 +134,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>,
   std::uint64_t writes_ = 0;
   TimePoint ready_since_{};
   TimePoint replaced_at_{};      // when a lost connection was last replaced without back-off
+  TimePoint next_reconnect_{};   // when a reply may again cause a new connection
   Timer link_timer_;             // time limit of connecting, or the pause of the back-off
   std::uint64_t link_wait_ = 0;  // number of the current wait of link_timer_; handlers of earlier waits do nothing
   Timer deadline_timer_;
@@ -172,24 +158,26 @@ void Client::Impl::stop() {
   deadline_timer_.cancel();
   probe_timer_.cancel();
   armed_for_ = TimePoint::max();
-  pipeline_.disconnect(FailureKind::disconnected);
-  pipeline_.fail_waiting(FailureKind::disconnected);
-  pipeline_.report_failures();
+  endpoint_.stop();
+  endpoint_.report_failures();
 }
 
 void Client::Impl::destroy() {
   destroyed_ = true;
   stop();
-  while (pipeline_.has_failures()) pipeline_.report_failures();
+  while (endpoint_.has_failures()) endpoint_.report_failures();
 }
 
-CommandWriter& Client::Impl::begin_any(ReplyHandler& handler, TimePoint deadline) {
-  schedule_turn();
-  const bool possible = state_ == State::ready || state_ == State::connecting;
-  return possible ? pipeline_.begin(handler, deadline) : pipeline_.refuse(handler, FailureKind::unavailable);
+Endpoint::Settings Client::Impl::settings() {
+  return {.deadline = options_.deadline,
+          .queue_wait = options_.queue_wait,
+          .batch_queue_wait = options_.batch_queue_wait,
+          .scripts = options_.scripts,
+          .random = [this] { return random(); },
+          .healed = observer_.healed};
 }
 
-// ---- one turn of the loop: one write and one reading of the clock for all commands begun in it
+// ---- one turn of the loop: one write and one reading of the clock for all commands of it
 
 void Client::Impl::schedule_turn() {
   if (std::exchange(turn_scheduled_, true)) return;
@@ -201,20 +189,22 @@ void Client::Impl::end_turn() {
   if (destroyed_) return;
   const TimePoint now = Clock::now();
   // Expire before sending: a command that was not sent can still fail as "has not run".
-  if (pipeline_.next_event() <= now) expire(now);
-  flush(now);
-  arm_deadline_timer(now);
-  pipeline_.report_failures();
-  if (pipeline_.has_failures()) schedule_turn();
+  if (endpoint_.next_event() <= now) expire(now);
+  settle(now);
 }
 
-void Client::Impl::flush(TimePoint now) {
-  if (state_ != State::ready || connection_->writing()) return;
-  if (pipeline_.take_output(connection_->out(), now)) connection_->write();
+// Sends what may be sent, and tells what has failed.
+void Client::Impl::settle(TimePoint now) {
+  const bool free = state_ == State::ready && !connection_->writing();
+  if (endpoint_.turn(free ? &connection_->out() : nullptr, now)) connection_->write();
+  arm_deadline_timer(now);
+  endpoint_.report_failures();
+  if (endpoint_.has_failures()) schedule_turn();
+  notice_breaker();
 }
 
 void Client::Impl::arm_deadline_timer(TimePoint now) {
-  const TimePoint next = std::max(pipeline_.next_event(), now + kTick);
+  const TimePoint next = std::max(endpoint_.next_event(), now + kTick);
   if (next >= armed_for_) return;  // the timer may fire too early; it is then armed again
   armed_for_ = next;
   deadline_timer_.expires_at(armed_for_);
@@ -223,16 +213,12 @@ void Client::Impl::arm_deadline_timer(TimePoint now) {
     self->armed_for_ = TimePoint::max();
     const TimePoint fired = Clock::now();
     self->expire(fired);
-    self->arm_deadline_timer(fired);
-    self->pipeline_.report_failures();
-    if (self->pipeline_.has_failures()) self->schedule_turn();
+    self->settle(fired);
   });
 }
 
 void Client::Impl::expire(TimePoint now) {
-  const bool alive = pipeline_.expire(now);
-  count_outcomes(now);
-  if (alive) return;
+  if (endpoint_.expire(now)) return;
   on_connection_lost(
       {"timeout", fmt::format("{}: nothing received for {} ms", to_string(node()), 2 * options_.deadline.count())},
       FailureKind::disconnected);
@@ -242,6 +228,7 @@ void Client::Impl::expire(TimePoint now) {
 
 void Client::Impl::connect() {
   state_ = State::connecting;
+  endpoint_.opening();
   if (sentinels_ != nullptr) {
     end_link_wait();
     return sentinels_->search();
@@ -266,11 +253,11 @@ bool Client::Impl::try_next() {
 void Client::Impl::on_moved(Error why) {
   if (state_ == State::stopped) return;
   const bool was_ready = state_ == State::ready;
-  pipeline_.disconnect(FailureKind::disconnected);
+  endpoint_.lost(FailureKind::disconnected, Endpoint::Phase::opening, Clock::now());
   drop_connection();
   connect();
   if (was_ready && observer_.disconnected) observer_.disconnected(why);
-  pipeline_.report_failures();
+  schedule_turn();  // tells the failures
 }
 
 void Client::Impl::drop_connection() {
@@ -301,21 +288,19 @@ void Client::Impl::connect_timed_out() {
 void Client::Impl::connect_failed(Error error) {
   drop_connection();
   if (try_next()) return;
-  if (breaker_.state() == Breaker::State::open) {
-    on_probe_ended(false);
-  } else if (error.code != "no_login") {  // without a login no attempt was made
-    change_breaker([this] { breaker_.count({.succeeded = 0, .failed = 1}, Clock::now(), random()); });
-  }
+  const TimePoint now = Clock::now();
+  if (error.code != "no_login") endpoint_.connect_failed(now);  // without a login no attempt was made
   back_off();
   if (observer_.connect_failed) observer_.connect_failed(error);
-  pipeline_.report_failures();
+  schedule_turn();  // tells the failures
 }
 
 // While the breaker is open, its next probe connects.
 void Client::Impl::back_off() {
   state_ = State::backing_off;
-  pipeline_.fail_waiting(FailureKind::unavailable);
-  if (breaker_.state() == Breaker::State::open) return end_link_wait();
+  endpoint_.lost(FailureKind::disconnected, Endpoint::Phase::closed, Clock::now());
+  notice_breaker();
+  if (breaker() == Breaker::State::open) return end_link_wait();
   start_link_timer(backoff_.next(random()), &Impl::connect);
 }
 
@@ -328,31 +313,25 @@ double Client::Impl::random() {
 // the last one was replaced just before, it backs off instead: a server that accepts and drops connections, or a
 // command that causes a reconnect each time, must not make the client loop. While the breaker is open, it backs off
 // too.
-void Client::Impl::replace_connection() {
+void Client::Impl::replace_connection(FailureKind kind) {
   drop_connection();
   const TimePoint now = Clock::now();
+  endpoint_.lost(kind, Endpoint::Phase::opening, now);
   if (now - ready_since_ >= options_.backoff_max) backoff_.reset();
-  if (now - replaced_at_ < kReplaceEvery || breaker_.state() == Breaker::State::open) return back_off();
+  if (now - replaced_at_ < kReplaceEvery || breaker() == Breaker::State::open) return back_off();
   replaced_at_ = now;
   connect();
 }
 
-void Client::Impl::on_connection_lost(Error error, FailureKind kind) {
-  pipeline_.disconnect(kind);
-  count_outcomes(Clock::now());
-  replace_connection();
+void Client::Impl::on_connection_lost(const Error& error, FailureKind kind) {
+  replace_connection(kind);
+  schedule_turn();  // tells the failures
   if (observer_.disconnected) observer_.disconnected(error);
-  pipeline_.report_failures();
 }
 
 void Client::Impl::reconnect() {
   if (state_ != State::ready) return;
-  pipeline_.disconnect(FailureKind::disconnected);
-  replace_connection();
-  schedule_turn();  // reports the failures
-  if (observer_.disconnected) {
-    observer_.disconnected({"reconnect", fmt::format("{}: connecting anew", to_string(node()))});
-  }
+  on_connection_lost({"reconnect", fmt::format("{}: connecting anew", to_string(node()))}, FailureKind::disconnected);
 }
 
 void Client::Impl::on_ready(ServerInfo info) {
@@ -365,59 +344,60 @@ void Client::Impl::on_ready(ServerInfo info) {
   ready_since_ = Clock::now();
   end_link_wait();
   if (sentinels_ != nullptr && std::exchange(primary_, info.address) != info.address) {
-    probe_timer_.cancel();
-    change_breaker([this] { breaker_ = {}; });  // its failures are those of the former primary
+    endpoint_.forget_failures();  // they are those of the former primary
   }
-  if (breaker_.state() == Breaker::State::open) on_greeted_while_open();
+  endpoint_.opened();
+  endpoint_.greeted(ready_since_);
+  notice_breaker();
   if (observer_.connected) observer_.connected(info);
   schedule_turn();
 }
 
 void Client::Impl::on_bytes(std::string_view bytes) {
-  const TimePoint now = Clock::now();
-  Result<> fed = pipeline_.feed(bytes, now);
-  count_outcomes(now);
-  if (fed) return;
-  on_connection_lost({"protocol", fmt::format("{}: {}", to_string(node()), fed.error().text)}, FailureKind::protocol);
+  const Result<> fed = endpoint_.feed(bytes, Clock::now());
+  if (!fed) {
+    return on_connection_lost({"protocol", fmt::format("{}: {}", to_string(node()), fed.error().text)},
+                              FailureKind::protocol);
+  }
+  if (endpoint_.take_reconnect_wish()) reconnect_soon();
+  if (endpoint_.waiting() > 0 || endpoint_.has_failures()) schedule_turn();
+  notice_breaker();
 }
 
-void Client::Impl::on_written() {
+// A Redis that refuses every command must not get a connection for every command.
+void Client::Impl::reconnect_soon() {
   const TimePoint now = Clock::now();
-  flush(now);
-  arm_deadline_timer(now);
+  if (now < next_reconnect_) return;
+  next_reconnect_ = now + kBetweenReconnects;
+  reconnect();
 }
+
+void Client::Impl::on_written() { settle(Clock::now()); }
 
 void Client::Impl::on_lost(Error error, bool nothing_written) {
   if (state_ == State::connecting) return connect_failed(std::move(error));
-  if (nothing_written) pipeline_.put_back_output(connection_->out());
-  on_connection_lost(std::move(error), FailureKind::disconnected);
+  if (nothing_written) endpoint_.not_written();
+  on_connection_lost(error, FailureKind::disconnected);
 }
 
 // ---- the breaker
 
-// `change` calls a function of the breaker. What waits fails as soon as the breaker opens: nobody waits for a Redis
-// that does not answer.
-template <class Change>
-void Client::Impl::change_breaker(Change change) {
-  const Breaker::State before = breaker_.state();
-  change();
-  if (breaker_.state() == before || state_ == State::stopped) return;
-  if (breaker_.state() == Breaker::State::open) {
-    pipeline_.fail_waiting(FailureKind::breaker_open);
-    arm_probe_timer();
-    schedule_turn();  // reports the failures
-  }
-  if (observer_.breaker_changed) observer_.breaker_changed(breaker_.state());
-}
-
-void Client::Impl::count_outcomes(TimePoint now) {
-  const Outcomes outcomes = pipeline_.take_outcomes();
-  if (outcomes.failed == 0) return breaker_.count(outcomes, now, 0);  // cannot open it
-  change_breaker([&] { breaker_.count(outcomes, now, random()); });
+// Tells the observer about a change, and arms the timer for the next probe.
+void Client::Impl::notice_breaker() {
+  if (state_ == State::stopped) return;
+  arm_probe_timer();
+  if (std::exchange(breaker_seen_, breaker()) == breaker()) return;
+  if (observer_.breaker_changed) observer_.breaker_changed(breaker());
 }
 
 void Client::Impl::arm_probe_timer() {
-  probe_timer_.expires_at(breaker_.next_probe());
+  if (endpoint_.next_probe() == probe_armed_for_) return;
+  probe_armed_for_ = endpoint_.next_probe();
+  if (probe_armed_for_ == TimePoint::max()) {
+    probe_timer_.cancel();
+    return;
+  }
+  probe_timer_.expires_at(probe_armed_for_);
   probe_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     if (!error && !self->destroyed_) self->probe();
   });
@@ -425,46 +405,10 @@ void Client::Impl::arm_probe_timer() {
 
 // Asks by PING or, without a connection, by connecting: the greeting has a PING.
 void Client::Impl::probe() {
-  if (state_ == State::ready) begin_any(probe_, Clock::now() + options_.deadline).array(1).bulk("PING");
-  if (state_ == State::backing_off) connect();
-}
-
-// A connection that was begun before the breaker opened may be greeted before the next probe is due.
-void Client::Impl::on_greeted_while_open() {
-  if (breaker_.next_probe() > ready_since_) return arm_probe_timer();
-  change_breaker([this] { breaker_.probe_succeeded(); });
-}
-
-void Client::Impl::on_probe_ended(bool succeeded) {
-  if (breaker_.state() != Breaker::State::open || state_ == State::stopped) return;
-  if (succeeded) return change_breaker([this] { breaker_.probe_succeeded(); });
-  breaker_.probe_failed(Clock::now(), random());
-  arm_probe_timer();
-}
-
-CommandWriter& Client::Impl::begin_trial(ReplyHandler& handler, TimePoint deadline) {
-  if (breaker_.state() == Breaker::State::half_open && trial_.handler == nullptr) {
-    trial_.handler = &handler;
-    return begin_any(trial_, deadline);
-  }
+  if (state_ == State::backing_off) return connect();
+  if (state_ != State::ready) return;
+  endpoint_.probe();
   schedule_turn();
-  return pipeline_.refuse(handler, FailureKind::breaker_open);
-}
-
-void Client::Impl::on_trial_ended(bool succeeded) {
-  change_breaker([&] { breaker_.trial_ended(succeeded, Clock::now(), random()); });
-}
-
-void Client::Impl::Trial::on_reply(const Reply& reply) {
-  ReplyHandler* const inner = std::exchange(handler, nullptr);
-  client.on_trial_ended(!is_unable(reply));
-  inner->on_reply(reply);
-}
-
-void Client::Impl::Trial::on_failure(Failure failure) {
-  ReplyHandler* const inner = std::exchange(handler, nullptr);
-  client.on_trial_ended(false);
-  inner->on_failure(failure);
 }
 
 // ----
@@ -483,12 +427,7 @@ std::uint64_t Client::writes() const { return impl_->writes(); }
 
 Breaker::State Client::breaker() const { return impl_->breaker(); }
 
-CommandWriter& Client::begin(ReplyHandler& handler) { return impl_->begin(handler, Clock::now() + impl_->deadline()); }
-
-CommandWriter& Client::begin_setup(ReplyHandler& handler) {
-  return impl_->begin_any(handler, Clock::now() + impl_->deadline());
-}
-
-CommandWriter& Client::begin(ReplyHandler& handler, TimePoint deadline) { return impl_->begin(handler, deadline); }
+void Client::submit(Command& command, const Terms& terms) { impl_->submit(command, terms); }
+void Client::resubmit(Command& command) { impl_->resubmit(command); }
 
 }  // namespace sluice::redis

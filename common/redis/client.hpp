@@ -2,8 +2,6 @@
 // the primary, which the client searches before each connect and follows when it changes.
 //
 // Thread safety: none. All calls and callbacks happen on the thread that runs the io_context.
-// Invariant: replies are paired with commands in order. A command whose deadline passed keeps its slot as abandoned,
-// and its late reply is read and dropped.
 #pragma once
 
 #include <chrono>
@@ -18,7 +16,7 @@
 
 #include "common/base/error.hpp"
 #include "common/redis/breaker.hpp"
-#include "common/redis/command_writer.hpp"
+#include "common/redis/command.hpp"
 #include "common/redis/reply.hpp"
 #include "common/redis/target.hpp"
 
@@ -33,42 +31,26 @@ struct Options {  // all durations > 0
   std::string tls_ca_file;             // "": the authorities of the operating system
   std::string tls_cert_file;           // client certificate
   std::string tls_key_file;
-  std::chrono::milliseconds deadline{25};  // of a command, from begin() on
+  std::chrono::milliseconds deadline{25};          // of a command, from sending to the reply
+  std::chrono::milliseconds queue_wait{25};        // how long a command may wait until it is sent
+  std::chrono::milliseconds batch_queue_wait{450}; // the same for a command of a batch
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds backoff_first{50};  // full jitter, doubling to backoff_max
   std::chrono::milliseconds backoff_max{1000};
   std::string client_name = "sluice-agent";
-};
-
-// Why a command has no reply. `executed_unknown` true: it was sent, so it may have run. False: it has not run and never
-// will. An `unavailable` or `breaker_open` command was never sent; with `timeout` and `disconnected` it may have been.
-enum class FailureKind : std::uint8_t { timeout, disconnected, unavailable, breaker_open, protocol };
-struct Failure {
-  FailureKind kind = FailureKind::disconnected;
-  bool executed_unknown = false;
-};
-
-// Receives the result of one command. Exactly one of the two functions is called, once, from the loop and never inside
-// begin(). The handler must live until then; the call itself may destroy it. Both functions may call begin(),
-// reconnect() and stop(), but must not destroy the client.
-class ReplyHandler {
- public:
-  virtual void on_reply(const Reply& reply) = 0;  // also for error replies; `reply` is valid during the call only
-  virtual void on_failure(Failure failure) = 0;
-
- protected:
-  ~ReplyHandler() = default;
+  std::span<const std::string_view> scripts = {};  // the texts of the scripts that commands call; loaded at each connect
 };
 
 // Callbacks for the state of the connection, called from the loop: for logs, metrics, and work that must follow a
-// connect. They may call begin(), reconnect() and stop(), but must not destroy the client. No text holds a password.
+// connect. They may call submit(), reconnect() and stop(), but must not destroy the client. No text holds a password.
 // Codes of connect_failed: refused, unreachable, timeout, resolve, tls, no_login, credentials, authentication,
 // permission, database, loading, busy, masterdown, too_old, denied, disconnected, protocol; with Sentinel also
 // unknown_primary (no sentinel knows its name), sentinel_login (the sentinels refuse theirs) and replica (the Redis
 // they name is none). The client retries after each of them, because each can heal without a restart.
 //
 // Codes of disconnected: disconnected, timeout (a reply was owed, and nothing came for 2 × the deadline), protocol,
-// reconnect, switch_master (the sentinels name another primary).
+// reconnect (a reply said that Redis is a replica, or refuses our login), switch_master (the sentinels name another
+// primary).
 struct Observer {
   // The handshake (AUTH, SELECT, CLIENT SETNAME, PING, INFO) succeeded: commands are sent from now on.
   std::function<void(const struct ServerInfo&)> connected;
@@ -76,6 +58,7 @@ struct Observer {
   std::function<void(const Error&)> disconnected;  // only after connected; not after stop()
   std::function<void(Breaker::State)> breaker_changed = {};
   std::function<void(const Error&)> sentinel_failed = {};  // one sentinel is of no use; once until it answers again
+  std::function<void(const Reply&)> healed = {};           // an error reply that no command sees: see Endpoint
 };
 struct ServerInfo {
   std::string product;  // "redis", "valkey"
@@ -100,21 +83,15 @@ class Client {
   void stop();
   bool ready() const;
 
-  // Begins one command. The caller writes exactly one RESP array into the returned writer before it returns to the
-  // loop. The client sends all commands of this turn of the loop in one write. The deadline runs from now. While the
-  // client connects, the command waits within its deadline. While it backs off or is stopped, the command fails with
-  // `unavailable` in the next turn of the loop; while the breaker is open, with `breaker_open`.
-  CommandWriter& begin(ReplyHandler& handler);
+  // Sends a command, or lets it wait for its turn and for a connection. All commands of this turn of the loop go out in
+  // one write. While the client backs off or is stopped, the command fails with `unavailable` in the next turn of the
+  // loop; while the breaker is open, with `breaker_open`.
+  void submit(Command& command, const Terms& terms);
+  // Sends a command again, from inside its on_reply(): within its deadline, and ahead of those that wait.
+  void resubmit(Command& command);
 
-  // The same for a command that prepares the connection for others (SCRIPT LOAD): the breaker lets it pass.
-  CommandWriter& begin_setup(ReplyHandler& handler);
-
-  // As begin(), with an absolute deadline, for a command that repeats an earlier one within the earlier one's deadline.
-  CommandWriter& begin(ReplyHandler& handler, std::chrono::steady_clock::time_point deadline);
-
-  // Closes the connection and opens a new one, after a primary was demoted or the credentials changed. Commands in
-  // flight fail with `disconnected`, from the loop. Does nothing unless connected: many handlers may call it for the
-  // same reason.
+  // Closes the connection and opens a new one, after the credentials changed. Commands in flight fail with
+  // `disconnected`, from the loop. Does nothing unless connected.
   void reconnect();
 
   Breaker::State breaker() const;

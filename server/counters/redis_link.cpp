@@ -36,8 +36,9 @@ class Handover {
   std::optional<T> value_;
 };
 
-redis::Options with_client_name(redis::Options options) {
+redis::Options own_options(redis::Options options) {
   options.client_name = "sluice-server";
+  options.scripts = limiter::script_texts();
   return options;
 }
 
@@ -103,10 +104,16 @@ class RedisLink::Judgement final : public limiter::JudgeListener {
   Handover<limiter::StoreResult<limiter::Outcome>> done_;
 };
 
-class RedisLink::Command final : public redis::ReplyHandler {
+class RedisLink::Command final : public redis::Command {
  public:
   using Answer = Result<std::optional<std::string>>;
 
+  explicit Command(std::vector<std::string> words) : words_(std::move(words)) {}
+
+  void write(redis::CommandWriter& out, redis::CallBy) override {
+    out.array(words_.size());
+    for (const std::string& word : words_) out.bulk(std::string_view(word));
+  }
   void on_reply(const redis::Reply& reply) override {
     if (reply.is_error()) return done_.set(failure("redis", std::string(reply.text)));
     if (reply.type == redis::Reply::Type::nil) return done_.set(std::nullopt);
@@ -116,13 +123,14 @@ class RedisLink::Command final : public redis::ReplyHandler {
   Answer wait() { return done_.wait(); }
 
  private:
+  const std::vector<std::string> words_;
   Handover<Answer> done_;
 };
 
 RedisLink::RedisLink(redis::Options options, const Clock& clock, telemetry::Log& log)
     : log_(log),
-      client_(context_, with_client_name(options), observer()),
-      store_(context_, client_, clock, options.deadline, {}) {}
+      client_(context_, own_options(std::move(options)), observer()),
+      store_(client_, clock, {}) {}
 
 RedisLink::~RedisLink() { stop(); }
 
@@ -138,7 +146,6 @@ redis::Observer RedisLink::observer() {
                            {"product", server.product},
                            {"version", server.version},
                            {"role", server.role}});
-                store_.load_scripts();
                 ready_.store(true, std::memory_order_relaxed);
                 attempted(server);
                 if (connected_) connected_();
@@ -230,12 +237,8 @@ limiter::StoreResult<limiter::Outcome> RedisLink::judge(const limiter::Call& cal
 }
 
 Result<std::optional<std::string>> RedisLink::command(std::vector<std::string> words) {
-  Command command;
-  const bool posted = post([this, &words, &command] {
-    redis::CommandWriter& out = client_.begin(command);
-    out.array(words.size());
-    for (const std::string& word : words) out.bulk(std::string_view(word));
-  });
+  Command command(std::move(words));
+  const bool posted = post([this, &command] { client_.submit(command, {.patience = redis::Patience::batch}); });
   if (!posted) return failure("unavailable", "the server is stopping");
   return command.wait();
 }

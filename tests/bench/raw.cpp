@@ -46,7 +46,7 @@ class Load {
     test::RedisLink link(socket);
     std::string load;
     redis::CommandWriter out(load);
-    limiter::write_load(out, limiter::Script::check);
+    out.array(3).bulk("SCRIPT").bulk("LOAD").bulk(limiter::script_text(limiter::Script::check));
     link.send(load);
     link.receive(1, [](std::size_t, const redis::Reply&) {});
     for (std::size_t i = 0; i < connections; ++i) connect(socket);

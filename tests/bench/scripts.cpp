@@ -122,7 +122,7 @@ class Bench {
   Bench(const std::string& socket, int pid, std::chrono::milliseconds slice) : link_(socket), pid_(pid), slice_(slice) {
     std::string load;
     redis::CommandWriter out(load);
-    limiter::write_load(out, limiter::Script::check);
+    out.array(3).bulk("SCRIPT").bulk("LOAD").bulk(limiter::script_text(limiter::Script::check));
     link_.send(load);
     link_.receive(1, [](std::size_t, const redis::Reply& reply) {
       if (reply.is_error()) throw std::runtime_error(std::string(reply.text));

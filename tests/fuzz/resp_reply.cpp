@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "common/redis/handshake.hpp"
-#include "common/redis/pipeline.hpp"
+#include "common/redis/endpoint.hpp"
 
 namespace {
 
@@ -25,8 +25,9 @@ std::size_t touch(const Reply& reply) {
   return sum + reply.error_code().size();
 }
 
-class Handler final : public ReplyHandler {
+class Ping final : public Command {
  public:
+  void write(CommandWriter& out, CallBy) override { out.array(1).bulk("PING"); }
   void on_reply(const Reply& reply) override {
     require(pending);
     pending = false;
@@ -59,31 +60,43 @@ std::string outcome(std::string_view bytes, std::uint32_t seed) {
   return text;
 }
 
-void drive_pipeline(std::string_view bytes, std::uint32_t seed) {
-  Handler handlers[64];
-  Pipeline pipeline(std::chrono::milliseconds(50), 65536);
-  Pipeline::TimePoint now{std::chrono::seconds(1)};
+void drive_endpoint(std::string_view bytes, std::uint32_t seed) {
+  using std::chrono::milliseconds;
+  Ping commands[64];
+  Endpoint endpoint({.deadline = milliseconds(25),
+                     .queue_wait = milliseconds(5),
+                     .batch_queue_wait = milliseconds(10),
+                     .scripts = {},
+                     .random = [] { return 0.5; }});
+  Endpoint::TimePoint now{std::chrono::seconds(1)};
   std::string out;
+  endpoint.opening();
+  endpoint.opened();
   while (!bytes.empty()) {
-    for (Handler& handler : handlers) {
-      if (handler.pending || (seed = seed * 1664525 + 1013904223) >> 30 != 0) continue;
-      handler.pending = true;
-      pipeline.begin(handler, now + std::chrono::milliseconds(1 + (seed >> 8) % 25)).array(1).bulk("PING");
+    for (Ping& command : commands) {
+      if (command.pending || (seed = seed * 1664525 + 1013904223) >> 30 != 0) continue;
+      command.pending = true;
+      const Patience patience = seed & 256 ? Patience::single : Patience::batch;
+      endpoint.submit(command, {.flow = {(seed >> 9) % 3, (seed >> 12) % 3}, .patience = patience, .script = {}});
     }
-    if ((seed = seed * 1664525 + 1013904223) >> 31 != 0) pipeline.take_output(out, now);
+    const bool writable = (seed = seed * 1664525 + 1013904223) >> 31 != 0;
+    endpoint.turn(writable ? &out : nullptr, now);
     const std::size_t size = 1 + (seed >> 16) % 40;
-    bool lost = !pipeline.feed(bytes.substr(0, size), now);
+    bool lost = !endpoint.feed(bytes.substr(0, size), now);
     bytes.remove_prefix(std::min(size, bytes.size()));
-    now += std::chrono::milliseconds((seed >> 4) % 8);
-    if (pipeline.next_event() <= now) lost |= !pipeline.expire(now);
-    if (lost) pipeline.disconnect(FailureKind::protocol);
-    pipeline.report_failures();
+    now += milliseconds((seed >> 4) % 8);
+    if (endpoint.next_event() <= now) lost |= !endpoint.expire(now);
+    if (lost || endpoint.take_reconnect_wish()) {
+      endpoint.lost(FailureKind::protocol, Endpoint::Phase::opening, now);
+      endpoint.opened();
+    }
+    if (endpoint.next_probe() <= now) endpoint.probe();
+    endpoint.report_failures();
   }
-  pipeline.disconnect(FailureKind::disconnected);
-  pipeline.fail_waiting(FailureKind::disconnected);
-  pipeline.report_failures();
-  require(pipeline.in_flight() == 0);
-  for (const Handler& handler : handlers) require(!handler.pending);
+  endpoint.stop();
+  endpoint.report_failures();
+  require(endpoint.in_flight() == 0);
+  for (const Ping& command : commands) require(!command.pending);
 }
 
 void drive_handshake(std::string_view bytes, std::uint32_t seed) {
@@ -104,7 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::uint32_t seed = data[0] * 2654435761U;
   require(outcome(bytes, seed + 1) == outcome(bytes, seed + 77));
-  drive_pipeline(bytes, seed);
+  drive_endpoint(bytes, seed);
   drive_handshake(bytes, seed);
   return 0;
 }

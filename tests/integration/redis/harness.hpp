@@ -17,6 +17,7 @@
 #include "common/redis/client.hpp"
 #include "common/redis/reply_reader.hpp"
 #include "tests/integration/support/redis_server.hpp"
+#include "tests/unit/redis/failure_text.hpp"
 
 namespace sluice::redis::test {
 
@@ -35,9 +36,13 @@ template <class Condition>
   return true;
 }
 
-// Notes what it is told, as text: the reply's, "-ERR …", or the kind of failure.
-class Recorder final : public ReplyHandler {
+// Writes its words, and notes what it is told, as text: the reply's, "-ERR …", or the kind of failure.
+class Recorder final : public Command {
  public:
+  void write(CommandWriter& out, CallBy) override {
+    out.array(words.size());
+    for (const std::string& word : words) out.bulk(std::string_view(word));
+  }
   void on_reply(const Reply& reply) override {
     note(reply.type == Reply::Type::integer ? std::to_string(reply.integer)
          : reply.is_error()                 ? "-" + std::string(reply.text)
@@ -45,12 +50,11 @@ class Recorder final : public ReplyHandler {
                                             : std::string(reply.text));
   }
   void on_failure(Failure failure) override {
-    static constexpr const char* kNames[] = {"timeout", "disconnected", "unavailable", "breaker_open", "protocol"};
-    note(std::string("failed: ") + kNames[static_cast<std::size_t>(failure.kind)] +
-         (failure.executed_unknown ? " unknown" : ""));
+    note("failed: " + to_text(failure));
   }
   bool done() const { return told > 0; }
 
+  std::vector<std::string> words;
   int told = 0;
   std::string text;
   std::function<void()> then;
@@ -85,10 +89,10 @@ struct Rig {
     client.start();
     return run_until(context, [this] { return client.ready(); }, limit);
   }
-  void begin(Recorder& handler, const std::vector<std::string>& words) { write(client.begin(handler), words); }
-  static void write(CommandWriter& writer, const std::vector<std::string>& words) {
-    writer.array(words.size());
-    for (const std::string& word : words) writer.bulk(std::string_view(word));
+  void begin(Recorder& command, std::vector<std::string> words) { submit(client, command, std::move(words)); }
+  static void submit(Client& to, Recorder& command, std::vector<std::string> words, const Terms& terms = {}) {
+    command.words = std::move(words);
+    to.submit(command, terms);
   }
   // One command to its end.
   std::string ask(const std::vector<std::string>& words) {
@@ -111,7 +115,7 @@ struct Rig {
 inline Options options_for(const std::string& url, std::chrono::milliseconds deadline = 2000ms) {
   Options options;
   options.target = *parse_target(url);
-  options.deadline = deadline;
+  options.deadline = options.queue_wait = options.batch_queue_wait = deadline;
   return options;
 }
 

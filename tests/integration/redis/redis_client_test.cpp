@@ -111,10 +111,11 @@ TEST_CASE("megabytes in one command and its reply cross the connection whole") {
 }
 
 // Keeps one command in flight for ever: begins the next from inside the reply.
-class Cycle final : public ReplyHandler {
+class Cycle final : public Command {
  public:
   explicit Cycle(Client& client) : client_(client) {}
-  void begin() { client_.begin(*this).array(2).bulk("ECHO").bulk("0123456789"); }
+  void begin() { client_.submit(*this, {}); }
+  void write(CommandWriter& out, CallBy) override { out.array(2).bulk("ECHO").bulk("0123456789"); }
   void on_reply(const Reply& reply) override {
     good += reply.text == "0123456789";
     begin();
@@ -209,8 +210,8 @@ TEST_CASE("the destructor tells everyone, also whom they begin meanwhile, and no
     Client client(context, options_for(server.tcp_url()), std::move(observer));
     client.start();
     REQUIRE(run_until(context, [&] { return connected; }));
-    first.then = [&] { Rig::write(client.begin(second), {"PING"}); };
-    Rig::write(client.begin(first), {"PING"});
+    first.then = [&] { Rig::submit(client, second, {"PING"}); };
+    Rig::submit(client, first, {"PING"});
     context.restart();
     context.poll_one();
   }

@@ -211,8 +211,8 @@ TEST_CASE("the store tells its listeners what the counters say") {
   } listener;
   store.judge(call, listener);
   const LeaseRef lease = lease_of(call, 10e6);
-  store.renew({&lease, 1}, listener);
-  store.release({&lease, 1}, listener);
+  store.renew({&lease, 1}, {}, listener);
+  store.release({&lease, 1}, {}, listener);
   store.put_overrides(call.keys[0], {}, listener);
   CHECK(listener.admitted == 1);
   CHECK(listener.live == 2);

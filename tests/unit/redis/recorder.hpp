@@ -1,11 +1,13 @@
-// Handlers that note what they are told.
+// Commands that note what they are told.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "common/redis/client.hpp"
+#include "common/redis/command.hpp"
+#include "tests/unit/redis/failure_text.hpp"
 
 namespace sluice::redis::test {
 
@@ -30,17 +32,16 @@ inline std::string to_text(const Reply& reply) {
   return "?";
 }
 
-inline std::string to_text(Failure failure) {
-  static constexpr const char* kNames[] = {"timeout", "disconnected", "unavailable", "breaker_open", "protocol"};
-  return std::string(kNames[static_cast<std::size_t>(failure.kind)]) + (failure.executed_unknown ? " unknown" : "");
-}
-
-// Notes each thing it is told; `then` runs inside the callback, after the note.
-class Recorder final : public ReplyHandler {
+// Writes one word, and notes each thing it is told; `then` runs inside the callback, after the note.
+class Recorder final : public Command {
  public:
+  explicit Recorder(std::string text = "X") : word(std::move(text)) {}
+
+  void write(CommandWriter& out, CallBy by) override { out.array(1).bulk(by == CallBy::text ? word + "!" : word); }
   void on_reply(const Reply& reply) override { note(to_text(reply)); }
   void on_failure(Failure failure) override { note(to_text(failure)); }
 
+  std::string word;
   std::vector<std::string> told;
   std::function<void()> then;
 

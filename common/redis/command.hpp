@@ -1,0 +1,97 @@
+// A command for Redis, and the receiver of its result.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include <boost/intrusive/list_hook.hpp>
+
+#include "common/redis/command_writer.hpp"
+#include "common/redis/reply.hpp"
+
+namespace sluice::redis {
+
+// Why a command has no reply. `executed_unknown` true: it was sent, so it may have run. False: it has not run and never
+// will.
+enum class FailureKind : std::uint8_t {
+  timeout,        // it was sent, and no reply came within the deadline
+  disconnected,   // the connection was lost or closed
+  unavailable,    // not sent: there is no connection, and none is being made
+  breaker_open,   // not sent: the circuit breaker is open
+  overload,       // not sent in time, because its flow asked for more than its fair share
+  queue_timeout,  // not sent in time, although its flow was within its fair share
+  protocol        // the connection broke the protocol
+};
+struct Failure {
+  FailureKind kind = FailureKind::disconnected;
+  bool executed_unknown = false;
+};
+
+// Whose command it is. Waiting commands are sent in turns: by tenant, and those of a tenant by API key.
+struct Flow {
+  std::uint64_t tenant = 0;
+  std::uint64_t key = 0;
+  bool operator==(const Flow&) const = default;
+};
+
+// How long a command may wait until it is sent: see Options::queue_wait and Options::batch_queue_wait.
+enum class Patience : std::uint8_t { single, batch };
+
+// How a script is called: by its hash (EVALSHA), or with its whole text (EVAL) if Redis has lost it again right after
+// it was loaded.
+enum class CallBy : std::uint8_t { hash, text };
+
+// What a command asks of the client.
+struct Terms {
+  Flow flow = {};
+  Patience patience = Patience::single;
+  std::optional<std::uint8_t> script = {};  // the script that it calls, an index into Options::scripts
+  // When it must be answered. Without: within Options::deadline from sending. A command with a time of its own repeats
+  // an earlier one, which has waited for its turn: it does not wait again.
+  std::optional<std::chrono::steady_clock::time_point> answer_by = {};
+};
+
+// Lets an object stand in a list without an allocation.
+using CommandLink = boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+struct QueuedKey;
+
+// The command must live until on_reply() or on_failure() is called. Exactly one of them is called, once, from the loop
+// and never inside submit(). The call may destroy the command, and may call any function of the client except its
+// destructor.
+class Command {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  // Writes exactly one RESP array. Called when the command is sent, and again if it is sent again.
+  virtual void write(CommandWriter& out, CallBy by) = 0;
+  virtual void on_reply(const Reply& reply) = 0;  // also for error replies; `reply` is valid during the call only
+  virtual void on_failure(Failure failure) = 0;
+
+  // When it must be answered. REQUIRES: it was sent.
+  TimePoint answer_by() const { return answer_by_; }
+
+ protected:
+  ~Command() = default;
+
+ private:
+  friend class Endpoint;
+  friend class FairQueue;
+  friend struct QueuedKey;
+
+  Terms terms_;
+  TimePoint answer_by_{};  // TimePoint{}: not known before it is sent
+  std::uint8_t misses_ = 0;  // how often Redis answered that it does not know the script
+  bool retried_ = false;     // Redis answered that it is a replica
+  bool internal_ = false;    // the endpoint's own
+
+  // While it waits in a FairQueue:
+  CommandLink in_key_;
+  CommandLink by_age_;
+  QueuedKey* key_ = nullptr;
+  Patience patience_ = Patience::single;
+  TimePoint queued_at_{};
+  TimePoint send_by_{};
+};
+
+}  // namespace sluice::redis

@@ -1,0 +1,316 @@
+#include "common/redis/endpoint.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace sluice::redis {
+namespace {
+
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20;  // buffers that a burst grew above this are freed
+
+// The part of the deadline in which Redis should answer, so that the window grows and shrinks well before commands
+// are late.
+constexpr int kTargetShare = 5;
+
+void clear(std::string& buffer) {
+  buffer.clear();
+  if (buffer.capacity() > kKeptBytes) buffer.shrink_to_fit();
+}
+
+// Applies `change` to the first `count` elements, and puts those for which it returns true at the end.
+template <class T, class Change>
+void rotate(Ring<T>& ring, std::size_t count, Change change) {
+  for (; count > 0; --count) {
+    const T element = ring.pop_front();
+    if (change(element)) ring.push_back(element);
+  }
+}
+
+}  // namespace
+
+// Loads one script. Commands that call it are sent behind it, on the same connection.
+class Endpoint::Load final : public Command {
+ public:
+  explicit Load(std::string_view text) : text_(text) {}
+  void write(CommandWriter& out, CallBy) override { out.array(3).bulk("SCRIPT").bulk("LOAD").bulk(text_); }
+  void on_reply(const Reply&) override { under_way = false; }
+  void on_failure(Failure) override { under_way = false; }
+
+  bool under_way = false;
+
+ private:
+  std::string_view text_;
+};
+
+// Asks whether Redis answers again.
+class Endpoint::Ping final : public Command {
+ public:
+  explicit Ping(Endpoint& endpoint) : endpoint_(endpoint) {}
+  void write(CommandWriter& out, CallBy) override { out.array(1).bulk("PING"); }
+  void on_reply(const Reply& reply) override {
+    under_way = false;
+    if (reply.is_error()) return endpoint_.breaker_.probe_failed(endpoint_.now_, endpoint_.settings_.random());
+    endpoint_.breaker_.probe_succeeded();
+  }
+  void on_failure(Failure) override {
+    under_way = false;
+    endpoint_.breaker_.probe_failed(endpoint_.now_, endpoint_.settings_.random());
+  }
+
+  bool under_way = false;
+
+ private:
+  Endpoint& endpoint_;
+};
+
+Endpoint::Endpoint(Settings settings)
+    : settings_(std::move(settings)),
+      pipeline_(2 * settings_.deadline, *this),
+      window_(settings_.deadline / kTargetShare),
+      ping_(std::make_unique<Ping>(*this)) {
+  ping_->internal_ = true;
+  for (const std::string_view text : settings_.scripts) {
+    loads_.push_back(std::make_unique<Load>(text));
+    loads_.back()->internal_ = true;
+  }
+}
+
+Endpoint::~Endpoint() = default;
+
+// ---- commands
+
+void Endpoint::submit(Command& command, const Terms& terms) {
+  command.terms_ = terms;
+  command.answer_by_ = terms.answer_by.value_or(TimePoint{});
+  command.misses_ = 0;
+  command.retried_ = false;
+  if (breaker_.state() != Breaker::State::closed) {
+    const bool tried = breaker_.state() == Breaker::State::half_open && trial_ == nullptr;
+    if (!tried) return fail(command, {FailureKind::breaker_open, false});
+    trial_ = &command;
+  }
+  if (phase_ == Phase::closed) return fail(command, {FailureKind::unavailable, false});
+  if (terms.answer_by) return hurry(command);
+  arrivals_.push_back(&command);
+}
+
+void Endpoint::resubmit(Command& command) {
+  if (phase_ == Phase::closed) return fail(command, {FailureKind::unavailable, false});
+  hurry(command);
+}
+
+void Endpoint::hurry(Command& command) {
+  urgent_.push_back(&command);
+  if (command.answer_by_ != TimePoint{}) urgent_until_ = std::min(urgent_until_, command.answer_by_);
+}
+
+bool Endpoint::turn(std::string* out, TimePoint now) {
+  now_ = now;
+  if (phase_ != Phase::open) out = nullptr;
+  if (out != nullptr) {
+    clear(*out);
+    pipeline_.begin_write();
+    while (!urgent_.empty()) send(*urgent_.pop_front(), *out, now);
+    urgent_until_ = TimePoint::max();
+  }
+  while (!arrivals_.empty()) {
+    Command& command = *arrivals_.pop_front();
+    if (out != nullptr && queue_.empty() && has_room()) {
+      send(command, *out, now);
+    } else {
+      wait(command, now);
+    }
+  }
+  if (out == nullptr) return false;
+  while (has_room() && !queue_.empty()) send(*queue_.pop(now), *out, now);
+  return !out->empty();
+}
+
+void Endpoint::send(Command& command, std::string& out, TimePoint now) {
+  if (command.answer_by_ == TimePoint{}) command.answer_by_ = now + settings_.deadline;
+  CommandWriter writer(out);
+  command.write(writer, command.misses_ < 2 ? CallBy::hash : CallBy::text);
+  pipeline_.sent(command, now, command.answer_by_);
+}
+
+void Endpoint::wait(Command& command, TimePoint now) {
+  const Terms& terms = command.terms_;
+  const Duration most = terms.patience == Patience::single ? settings_.queue_wait : settings_.batch_queue_wait;
+  queue_.push(command, terms.flow, terms.patience, now, now + most);
+}
+
+void Endpoint::not_written() {
+  const std::size_t before = urgent_.size();
+  std::vector<Command*> unsent;
+  while (Command* const command = pipeline_.take_back()) unsent.push_back(command);
+  for (auto command = unsent.rbegin(); command != unsent.rend(); ++command) hurry(**command);
+  rotate(urgent_, before, [](const Command*) { return true; });  // behind them
+}
+
+Result<> Endpoint::feed(std::string_view bytes, TimePoint now) {
+  now_ = heard_at_ = now;
+  Result<> fed = pipeline_.feed(bytes, now);
+  const Duration fastest = pipeline_.take_fastest();
+  if (fastest != Duration::max()) window_.answered(fastest, !queue_.empty(), now);
+  count_outcomes();
+  return fed;
+}
+
+void Endpoint::on_reply(Command& command, const Reply& reply) {
+  ++(is_unable(reply) ? outcomes_.failed : outcomes_.succeeded);
+  if (reply.is_error() && !command.internal_ && heal(command, reply)) return;
+  end_trial(command, !is_unable(reply));
+  command.on_reply(reply);
+}
+
+void Endpoint::on_no_reply(Command& command, FailureKind kind) {
+  ++outcomes_.failed;
+  fail(command, {kind, true});
+}
+
+// True: the command will be sent again.
+bool Endpoint::heal(Command& command, const Reply& reply) {
+  const std::string_view code = reply.error_code();
+  if (code == "NOSCRIPT" && command.terms_.script) {
+    if (command.misses_++ == 0) load(*command.terms_.script);
+  } else if ((code == "READONLY" || code == "MASTERDOWN") && !command.retried_) {
+    command.retried_ = wishes_reconnect_ = true;
+  } else {
+    wishes_reconnect_ |= code == "NOAUTH" || code == "WRONGPASS" || code == "NOPERM";
+    return false;
+  }
+  if (settings_.healed) settings_.healed(reply);
+  hurry(command);
+  return true;
+}
+
+void Endpoint::load(std::uint8_t script) {
+  Load& load = *loads_[script];
+  if (std::exchange(load.under_way, true)) return;
+  load.answer_by_ = {};
+  hurry(load);
+}
+
+// ---- the connection
+
+void Endpoint::opened() {
+  phase_ = Phase::open;
+  const std::size_t before = urgent_.size();
+  for (std::size_t script = 0; script < loads_.size(); ++script) load(static_cast<std::uint8_t>(script));
+  rotate(urgent_, before, [](const Command*) { return true; });  // behind the loads
+}
+
+void Endpoint::lost(FailureKind kind, Phase next, TimePoint now) {
+  now_ = now;
+  phase_ = next;
+  pipeline_.disconnect(kind);
+  rotate(urgent_, urgent_.size(), [&](Command* command) {
+    if (command->internal_) fail(*command, {kind, false});
+    return !command->internal_;
+  });
+  count_outcomes();
+  if (phase_ == Phase::closed) fail_waiting(FailureKind::unavailable);
+}
+
+void Endpoint::connect_failed(TimePoint now) {
+  now_ = now;
+  if (breaker_.state() == Breaker::State::open) return breaker_.probe_failed(now, settings_.random());
+  ++outcomes_.failed;
+  count_outcomes();
+}
+
+void Endpoint::stop() {
+  phase_ = Phase::closed;
+  pipeline_.disconnect(FailureKind::disconnected);
+  fail_waiting(FailureKind::disconnected);
+}
+
+// ---- time
+
+bool Endpoint::expire(TimePoint now) {
+  now_ = now;
+  const std::size_t live = pipeline_.live();
+  const bool alive = pipeline_.expire(now);
+  if (pipeline_.live() < live) window_.timed_out(now);
+  expire_urgent();
+  expire_queue();
+  count_outcomes();
+  return alive;
+}
+
+void Endpoint::expire_urgent() {
+  if (urgent_until_ > now_) return;
+  urgent_until_ = TimePoint::max();
+  rotate(urgent_, urgent_.size(), [this](Command* command) {
+    if (command->answer_by_ != TimePoint{} && command->answer_by_ <= now_) {
+      fail(*command, {FailureKind::timeout, false});
+      return false;
+    }
+    if (command->answer_by_ != TimePoint{}) urgent_until_ = std::min(urgent_until_, command->answer_by_);
+    return true;
+  });
+}
+
+// A tenant that had a turn while the command waited had its share and asked for more. But nobody has a share of a Redis
+// that answers nothing.
+void Endpoint::expire_queue() {
+  for (;;) {
+    const auto [command, had_turn] = queue_.pop_overdue(now_);
+    if (command == nullptr) return;
+    const Duration half_the_wait = (command->send_by_ - command->queued_at_) / 2;
+    const bool redis_answers = heard_at_ >= command->queued_at_ + half_the_wait;
+    fail(*command, {had_turn && redis_answers ? FailureKind::overload : FailureKind::queue_timeout, false});
+  }
+}
+
+Endpoint::TimePoint Endpoint::next_event() const {
+  return std::min({pipeline_.next_event(), urgent_until_, queue_.next_overdue()});
+}
+
+// ---- failures
+
+void Endpoint::fail(Command& command, Failure failure) {
+  end_trial(command, false);
+  failures_.add(command, failure);
+}
+
+void Endpoint::fail_waiting(FailureKind kind) {
+  while (!urgent_.empty()) fail(*urgent_.pop_front(), {kind, false});
+  urgent_until_ = TimePoint::max();
+  while (!arrivals_.empty()) fail(*arrivals_.pop_front(), {kind, false});
+  while (Command* const command = queue_.pop(now_)) fail(*command, {kind, false});
+}
+
+// ---- the breaker
+
+// Nobody waits for a Redis that does not answer.
+void Endpoint::count_outcomes() {
+  if (breaker_.state() != Breaker::State::closed) {
+    outcomes_ = {};
+    return;
+  }
+  const Outcomes outcomes = std::exchange(outcomes_, {});
+  breaker_.count(outcomes, now_, outcomes.failed > 0 ? settings_.random() : 0);
+  if (breaker_.state() == Breaker::State::open) fail_waiting(FailureKind::breaker_open);
+}
+
+void Endpoint::probe() {
+  if (std::exchange(ping_->under_way, true)) return;
+  ping_->answer_by_ = {};
+  hurry(*ping_);
+}
+
+void Endpoint::greeted(TimePoint now) {
+  if (now >= breaker_.next_probe()) breaker_.probe_succeeded();
+}
+
+void Endpoint::end_trial(const Command& command, bool succeeded) {
+  if (&command != trial_) return;
+  trial_ = nullptr;
+  breaker_.trial_ended(succeeded, now_, settings_.random());
+}
+
+std::size_t Endpoint::in_flight() const { return pipeline_.live() + waiting() + failures_.size(); }
+
+}  // namespace sluice::redis

@@ -1,0 +1,149 @@
+// The commands for one Redis, from submit() to their results: which of them is sent now, which waits and for how long,
+// which is refused, and which is sent again.
+//
+//   submit ──▶ arrivals ──┬──────────────▶ pipeline ──▶ reply, or failure
+//                         └─▶ fair queue ──▶ │   ▲
+//                               │            └───┴─ urgent: set-up, probes, and what is sent again
+//                               └─▶ overload, queue_timeout
+//
+// The Window says how many commands may be in flight, the FairQueue whose turn it is, the Pipeline which reply belongs
+// to whom, and the Breaker whether Redis is asked at all.
+//
+// Some error replies heal here, within the command's deadline:
+//   NOSCRIPT               the script is loaded, once for all commands that wait for it, and the command is sent again
+//   READONLY, MASTERDOWN   a new connection is wished for, and the command is sent once more
+// Both say that the command has not run. A command that may have run is never sent again.
+//
+// No I/O, no clock, no timer: bytes, time and random numbers are arguments. Not thread-safe. Handlers are called inside
+// feed() and report_failures() only; they may call any function except feed().
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.hpp"
+#include "common/redis/breaker.hpp"
+#include "common/redis/command.hpp"
+#include "common/redis/fair_queue.hpp"
+#include "common/redis/failures.hpp"
+#include "common/redis/pipeline.hpp"
+#include "common/redis/ring.hpp"
+#include "common/redis/window.hpp"
+
+namespace sluice::redis {
+
+class Endpoint final : private Pipeline::Receiver {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  using Duration = std::chrono::nanoseconds;
+
+  struct Settings {
+    Duration deadline{};                         // from sending to the reply
+    Duration queue_wait{};                       // of a Patience::single
+    Duration batch_queue_wait{};                 // of a Patience::batch
+    std::span<const std::string_view> scripts;   // their texts; loaded when a connection opens
+    std::function<double()> random;              // uniform in [0, 1)
+    std::function<void(const Reply&)> healed{};  // an error reply that the command does not see
+  };
+  explicit Endpoint(Settings settings);
+  ~Endpoint();
+
+  // ---- commands
+
+  void submit(Command& command, const Terms& terms);
+  // Sends a command again from inside its on_reply(), within its deadline, ahead of those that wait.
+  void resubmit(Command& command);
+
+  // ---- the connection
+
+  enum class Phase : std::uint8_t { closed, opening, open };
+  Phase phase() const { return phase_; }
+  void opening() { phase_ = Phase::opening; }
+  void opened();  // the scripts are loaded before anything else is sent
+  // The connection is lost, or none could be made. Commands that were sent fail. `next`: whether a new connection is
+  // being made. Commands that wait go to it, or fail with `unavailable`.
+  void lost(FailureKind kind, Phase next, TimePoint now);
+  void connect_failed(TimePoint now);  // for the breaker; lost() follows
+  void stop();                         // all commands fail with `disconnected`
+
+  // Sends what may be sent: replaces the content of `out` by its bytes. False: there is nothing to send. `out` nullptr:
+  // a write is under way, so nothing can be sent.
+  bool turn(std::string* out, TimePoint now);
+  // The write of the last turn() failed before its first byte: its commands wait again.
+  void not_written();
+  // Takes bytes of replies. Error `protocol`: the connection must be closed.
+  Result<> feed(std::string_view bytes, TimePoint now);
+  // Whether an error reply asked for a new connection since the last call: Redis is a replica, or refuses our login.
+  bool take_reconnect_wish() { return std::exchange(wishes_reconnect_, false); }
+
+  // ---- time
+
+  // Ends commands whose time is over. False: the connection is dead and must be closed.
+  bool expire(TimePoint now);
+  // The latest time for the next expire(); TimePoint::max(): there is none.
+  TimePoint next_event() const;
+  // Tells the failures up to now. Those that the handlers cause are told by the next call.
+  void report_failures() { failures_.report(); }
+  bool has_failures() const { return !failures_.empty(); }
+
+  // ---- the breaker
+
+  Breaker::State breaker() const { return breaker_.state(); }
+  TimePoint next_probe() const { return breaker_.next_probe(); }
+  void probe();                     // asks by PING whether Redis answers again. REQUIRES: the breaker is open
+  void greeted(TimePoint now);  // a new connection was greeted. Early ones do not count: see Breaker::next_probe()
+  void forget_failures() { breaker_ = {}; }  // what failed was another Redis
+
+  // ---- numbers
+
+  std::size_t in_flight() const;  // commands without a result yet
+  std::size_t waiting() const { return urgent_.size() + arrivals_.size() + queue_.size(); }
+  std::size_t window() const { return window_.size(); }
+
+ private:
+  class Load;
+  class Ping;
+
+  void on_reply(Command& command, const Reply& reply) override;
+  void on_no_reply(Command& command, FailureKind kind) override;
+  bool heal(Command& command, const Reply& reply);
+  void load(std::uint8_t script);
+  void hurry(Command& command);
+  void send(Command& command, std::string& out, TimePoint now);
+  void wait(Command& command, TimePoint now);
+  bool has_room() const { return pipeline_.owed() < window_.size(); }
+  void fail(Command& command, Failure failure);
+  void fail_waiting(FailureKind kind);
+  void expire_urgent();
+  void expire_queue();
+  void count_outcomes();
+  void end_trial(const Command& command, bool succeeded);
+
+  const Settings settings_;
+  Failures failures_;
+  Pipeline pipeline_;
+  FairQueue queue_;
+  Window window_;
+  Breaker breaker_;
+  Phase phase_ = Phase::closed;
+  Ring<Command*> arrivals_;  // since the last turn
+  Ring<Command*> urgent_;    // sent first, whatever the window says
+  TimePoint urgent_until_ = TimePoint::max();  // the earliest deadline of these
+  Command* trial_ = nullptr;                   // the one command that a half-open breaker lets pass
+  std::vector<std::unique_ptr<Load>> loads_;   // by script
+  std::unique_ptr<Ping> ping_;
+  Outcomes outcomes_;
+  TimePoint now_{};       // the last that was passed
+  TimePoint heard_at_{};  // when the last bytes arrived
+  bool wishes_reconnect_ = false;
+};
+
+}  // namespace sluice::redis

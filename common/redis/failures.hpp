@@ -1,0 +1,46 @@
+// Failures that are still to be told to their commands. A failure is noted where it happens and told later, so that no
+// handler runs in the middle of a change.
+//
+// Not thread-safe. Allocates nothing at a steady depth.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/redis/command.hpp"
+#include "common/redis/ring.hpp"
+
+namespace sluice::redis {
+
+class Failures {
+ public:
+  void add(Command& command, Failure failure) {
+    pending_.push_back({&command, failure});
+    ++added_;
+  }
+
+  // Tells all failures up to now. Those that the handlers cause are told by the next call. A handler may itself call
+  // report(), by stopping the client: then nothing is left for this loop.
+  void report() {
+    const std::uint64_t end = added_;
+    while (reported_ < end) {
+      const Pending next = pending_.pop_front();
+      ++reported_;
+      next.command->on_failure(next.failure);
+    }
+  }
+
+  bool empty() const { return pending_.empty(); }
+  std::size_t size() const { return pending_.size(); }
+
+ private:
+  struct Pending {
+    Command* command = nullptr;
+    Failure failure;
+  };
+  Ring<Pending> pending_;
+  std::uint64_t added_ = 0;
+  std::uint64_t reported_ = 0;
+};
+
+}  // namespace sluice::redis

@@ -1,0 +1,95 @@
+// Commands that wait until the window lets them be sent. Tenants take turns, and within a tenant its API keys do, one
+// command a turn. So a flow that asks for little waits for little, whatever the others ask for. A batch counts as its
+// size, because each of its checks is a command.
+//
+// Source: J. Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985: round robin by flow. All commands have
+// the same weight.
+//
+// No I/O, no clock: time is an argument. Not thread-safe. All functions take constant time.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <boost/intrusive/list.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "common/redis/command.hpp"
+
+namespace sluice::redis {
+
+template <class T, CommandLink T::* kLink>
+using TurnList =
+    boost::intrusive::list<T, boost::intrusive::member_hook<T, CommandLink, kLink>, boost::intrusive::constant_time_size<false>>;
+
+// The waiting commands of one API key.
+struct QueuedKey {
+  Flow flow;
+  struct QueuedTenant* tenant = nullptr;
+  std::array<TurnList<Command, &Command::in_key_>, 2> commands;  // by Patience, the oldest first
+  std::size_t next = 0;                                          // whose turn it is, if both have commands
+  CommandLink in_turn;
+};
+
+// The keys of one tenant that have commands, in the order of their turns.
+struct QueuedTenant {
+  std::uint64_t id = 0;
+  TurnList<QueuedKey, &QueuedKey::in_turn> keys;
+  std::chrono::steady_clock::time_point last_turn{};
+  CommandLink in_turn;
+};
+
+class FairQueue {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  FairQueue() = default;
+  FairQueue(const FairQueue&) = delete;  // commands point into it
+  FairQueue& operator=(const FairQueue&) = delete;
+
+  // REQUIRES: the commands of one Patience come with `send_by` in ascending order.
+  void push(Command& command, const Flow& flow, Patience patience, TimePoint now, TimePoint send_by);
+
+  // Removes the command whose turn it is. nullptr: the queue is empty.
+  Command* pop(TimePoint now);
+
+  struct Overdue {
+    Command* command = nullptr;  // nullptr: none is overdue
+    // Whether its tenant had a turn while it waited. Then the tenant had its share and asked for more.
+    bool had_turn = false;
+  };
+  // Removes a command that should have been sent by now.
+  Overdue pop_overdue(TimePoint now);
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  // When the next command becomes overdue. TimePoint::max(): the queue is empty.
+  TimePoint next_overdue() const;
+
+ private:
+  struct Hash {
+    using is_avalanching = void;
+    std::size_t operator()(const Flow& flow) const { return flow.tenant ^ (flow.key * 0x9e3779b97f4a7c15); }
+  };
+
+  QueuedKey& key_of(const Flow& flow);
+  QueuedTenant& tenant_of(std::uint64_t id);
+  void remove(Command& command);
+
+  std::size_t size_ = 0;
+  std::array<TurnList<Command, &Command::by_age_>, 2> by_age_;  // by Patience, the oldest first
+  TurnList<QueuedTenant, &QueuedTenant::in_turn> tenants_;      // those that have commands, in the order of their turns
+  boost::unordered_flat_map<std::uint64_t, QueuedTenant*> tenant_by_id_;
+  boost::unordered_flat_map<Flow, QueuedKey*, Hash> key_by_flow_;
+  // All that were ever made; those that have no command are idle and are used again.
+  std::vector<std::unique_ptr<QueuedTenant>> all_tenants_;
+  std::vector<std::unique_ptr<QueuedKey>> all_keys_;
+  std::vector<QueuedTenant*> idle_tenants_;
+  std::vector<QueuedKey*> idle_keys_;
+};
+
+}  // namespace sluice::redis

@@ -1,0 +1,49 @@
+// Decides how many commands may be in flight on one connection, from how long Redis takes to answer them.
+//
+// Additive increase, multiplicative decrease. Source: D.-M. Chiu and R. Jain, "Analysis of the Increase and Decrease
+// Algorithms for Congestion Avoidance in Computer Networks", 1989. The signal is delay, as in TCP Vegas (L. Brakmo and
+// L. Peterson, 1995): the fastest reply of a round. A pause of the machine makes some replies slow, a queue in Redis
+// makes all of them slow.
+//
+// No I/O, no clock: time is an argument. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace sluice::redis {
+
+class Window {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  using Duration = std::chrono::nanoseconds;
+
+  static constexpr std::size_t kFirst = 512;
+  static constexpr std::size_t kLeast = 8;
+  static constexpr std::size_t kMost = 8192;
+  static constexpr std::size_t kStep = 16;  // the increase in a round
+
+  // `target`: how long Redis may take. It is also the length of a round.
+  explicit Window(Duration target) : target_(target) {}
+
+  // How many commands may be in flight.
+  std::size_t size() const { return size_; }
+
+  // Replies have arrived, the fastest of them after `fastest`. `full`: commands wait because the window is full. It
+  // grows only then.
+  void answered(Duration fastest, bool full, TimePoint now);
+  // Commands got no reply within their deadline. Halves the window, once a round.
+  void timed_out(TimePoint now);
+
+ private:
+  void begin_round(TimePoint now);
+
+  const Duration target_;
+  std::size_t size_ = kFirst;
+  TimePoint round_ends_{};
+  Duration fastest_ = Duration::max();  // in this round
+  bool full_ = false;                   // in this round
+  TimePoint halved_until_{};
+};
+
+}  // namespace sluice::redis
