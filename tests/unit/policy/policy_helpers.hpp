@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -107,9 +108,16 @@ struct Asked {
   }
 };
 
-// The id of the policy that decides, "" where none does.
+// The id of the policy that decides, "" where none does. compare(), by which explanations name the rule that decided,
+// must order the policies as their sort keys do.
 inline std::string winner(const std::string& members, const std::string& request, std::int64_t now_us = kNow) {
-  return Asked(members, request, now_us).decides();
+  const Asked asked(members, request, now_us);
+  const auto ordered = in_order(shop(*asked.snapshot));
+  for (std::size_t i = 1; i < ordered.size(); ++i) {
+    const CompiledPolicy &before = *ordered[i - 1], &after = *ordered[i];
+    CHECK(std::pair(before.level, before.order) <= std::pair(after.level, after.order));
+  }
+  return asked.decides();
 }
 
 }  // namespace sluice::policy
