@@ -81,7 +81,7 @@ struct ServerOptions {
   std::size_t max_header_bytes = 8192;    // 431 above; at most 65,535
   std::size_t max_connections = 20'000;   // above: accepted and closed at once, counted
   std::size_t max_handshakes = 1'000;     // TLS: connections still shaking hands; above: closed at once, counted
-  std::size_t max_pipelined = 256;        // unanswered requests on one connection before it stops reading
+  std::size_t max_pipelined = 16;         // unanswered requests on one connection before it stops reading
   Duration handshake_timeout{10'000};     // TLS: from the connection to the end of the handshake; then closed
   Duration header_timeout{10'000};        // from the first byte of a request to the end of its header: 408, close
   Duration body_timeout{10'000};          // from there to the end of the body: 408, close

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -19,17 +20,17 @@ BATCHES, SIZE = 40, 256
 
 
 @pytest.fixture
-def others_key(both_modes: Bundle, agent_program: object) -> MintedKey:
+def others_key(both_modes: Bundle, program: Path) -> MintedKey:
     """A second key of the same tenant."""
-    minted = mint_key(agent_program)  # type: ignore[arg-type]
+    minted = mint_key(program)
     both_modes.key(minted)
     return minted
 
 
 @pytest.fixture
-def foreign_key(both_modes: Bundle, agent_program: object) -> MintedKey:
+def foreign_key(both_modes: Bundle, program: Path) -> MintedKey:
     """A key of another tenant, which has a plan of the same name."""
-    minted = mint_key(agent_program)  # type: ignore[arg-type]
+    minted = mint_key(program)
     both_modes.add_tenant("other").key(minted, tenant="other").plan("closed", token_bucket(CAPACITY, "1/1h"), tenant="other")
     return minted
 
