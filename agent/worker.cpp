@@ -214,7 +214,11 @@ void Worker::tick() {
   telemetry::set(metrics.http_connections_refused, stats.refused_connections);
   telemetry::set(metrics.http_accept_errors, stats.accept_errors);
   telemetry::set(metrics.http_bad_requests, stats.bad_requests);
-  if (redis_) telemetry::set(metrics.redis_writes, redis_->writes());
+  if (redis_) {
+    telemetry::set(metrics.redis_writes, redis_->writes());
+    telemetry::set(metrics.redis_waiting, redis_->waiting());
+    telemetry::set(metrics.redis_window, redis_->window());
+  }
   if (index_ == 0) telemetry::set(metrics.in_flight, shared_.in_flight.count());
   ticker_.expires_after(kTick);
   ticker_.async_wait([this](const boost::system::error_code& stopped) {

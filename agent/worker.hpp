@@ -91,7 +91,7 @@ class Worker {
   const std::size_t index_;
   WorkerShared& shared_;
   boost::asio::io_context context_{1};
-  std::unique_ptr<redis::Client> redis_;        // nullptr if counters are in memory
+  std::unique_ptr<redis::Client> redis_;  // nullptr if counters are in memory
   std::unique_ptr<limiter::CounterStore> store_;
   usage::Recorder recorder_;
   decide::Decider decider_;

@@ -36,7 +36,7 @@ enum class UsageOutcome : std::uint8_t {
 inline constexpr std::size_t kUsageOutcomes = 17;
 std::string_view to_string(UsageOutcome);
 
-// REQUIRES: the decision was made for a tenant, so its reason is neither no_snapshot nor overload.
+// REQUIRES: the reason is neither no_snapshot nor overload.
 UsageOutcome outcome_of(const Decision& decision);
 
 // Whether limits denied the check, so that its subject counts as throttled.

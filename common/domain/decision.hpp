@@ -25,7 +25,7 @@ enum class Reason : std::uint8_t {
   fail_closed,     // the counter store did not answer; failure mode fail_closed denied the request
   degraded,        // for failure mode fail_degrade, which this version does not have
   no_snapshot,     // the agent has no policies yet
-  overload         // too many checks are in flight
+  overload         // too many checks are in flight, or of one tenant
 };
 inline constexpr auto kReasonNames =
     std::to_array<std::string_view>({"within_limit", "limit_exceeded", "no_policy", "mode_off", "shadow", "sampled",

@@ -17,7 +17,8 @@ namespace sluice::limiter {
 
 using LeaseDraw = std::array<unsigned char, 16>;  // 128 random bits from the agent, which identify a call's leases
 
-// On whose behalf a call is made. Calls that must wait are served in turns: by tenant, and those of a tenant by API key.
+// On whose behalf a call is made. Calls that must wait are served in turns: by tenant, and those of a tenant by API
+// key.
 struct Origin {
   std::uint64_t tenant = 0;   // a hash of its id
   std::uint64_t api_key = 0;  // a hash of its id; 0: none

@@ -31,14 +31,15 @@ struct Options {  // all durations > 0
   std::string tls_ca_file;             // "": the authorities of the operating system
   std::string tls_cert_file;           // client certificate
   std::string tls_key_file;
-  std::chrono::milliseconds deadline{25};          // of a command, from sending to the reply
-  std::chrono::milliseconds queue_wait{25};        // how long a command may wait until it is sent
-  std::chrono::milliseconds batch_queue_wait{450}; // the same for a command of a batch
+  std::chrono::milliseconds deadline{25};           // of a command, from sending to the reply
+  std::chrono::milliseconds queue_wait{25};         // how long a command may wait until it is sent
+  std::chrono::milliseconds batch_queue_wait{450};  // the same for a command of a batch
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds backoff_first{50};  // full jitter, doubling to backoff_max
   std::chrono::milliseconds backoff_max{1000};
   std::string client_name = "sluice-agent";
-  std::span<const std::string_view> scripts = {};  // the texts of the scripts that commands call; loaded at each connect
+  std::span<const std::string_view> scripts =
+      {};  // the texts of the scripts that commands call; loaded at each connect
 };
 
 // Callbacks for the state of the connection, called from the loop: for logs, metrics, and work that must follow a
@@ -96,6 +97,8 @@ class Client {
 
   Breaker::State breaker() const;
   std::size_t in_flight() const;  // commands without a result yet
+  std::size_t waiting() const;    // those of them that are not sent yet
+  std::size_t window() const;     // how many may be sent and not answered
   // Successful write calls since the client was created, handshakes included: one for all commands of a turn of the
   // loop, more when the socket's buffer was full, and over TLS one for each 16 KiB.
   std::uint64_t writes() const;

@@ -80,7 +80,7 @@ class Command {
   friend struct QueuedKey;
 
   Terms terms_;
-  TimePoint answer_by_{};  // TimePoint{}: not known before it is sent
+  TimePoint answer_by_{};    // TimePoint{}: not known before it is sent
   std::uint8_t misses_ = 0;  // how often Redis answered that it does not know the script
   bool retried_ = false;     // Redis answered that it is a replica
   bool internal_ = false;    // the endpoint's own

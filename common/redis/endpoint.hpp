@@ -32,8 +32,8 @@
 #include "common/base/error.hpp"
 #include "common/redis/breaker.hpp"
 #include "common/redis/command.hpp"
-#include "common/redis/fair_queue.hpp"
 #include "common/redis/failures.hpp"
+#include "common/redis/fair_queue.hpp"
 #include "common/redis/pipeline.hpp"
 #include "common/redis/ring.hpp"
 #include "common/redis/window.hpp"
@@ -98,7 +98,7 @@ class Endpoint final : private Pipeline::Receiver {
 
   Breaker::State breaker() const { return breaker_.state(); }
   TimePoint next_probe() const { return breaker_.next_probe(); }
-  void probe();                     // asks by PING whether Redis answers again. REQUIRES: the breaker is open
+  void probe();                 // asks by PING whether Redis answers again. REQUIRES: the breaker is open
   void greeted(TimePoint now);  // a new connection was greeted. Early ones do not count: see Breaker::next_probe()
   void forget_failures() { breaker_ = {}; }  // what failed was another Redis
 
@@ -134,8 +134,8 @@ class Endpoint final : private Pipeline::Receiver {
   Window window_;
   Breaker breaker_;
   Phase phase_ = Phase::closed;
-  Ring<Command*> arrivals_;  // since the last turn
-  Ring<Command*> urgent_;    // sent first, whatever the window says
+  Ring<Command*> arrivals_;                    // since the last turn
+  Ring<Command*> urgent_;                      // sent first, whatever the window says
   TimePoint urgent_until_ = TimePoint::max();  // the earliest deadline of these
   Command* trial_ = nullptr;                   // the one command that a half-open breaker lets pass
   std::vector<std::unique_ptr<Load>> loads_;   // by script

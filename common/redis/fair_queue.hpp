@@ -23,8 +23,8 @@
 namespace sluice::redis {
 
 template <class T, CommandLink T::* kLink>
-using TurnList =
-    boost::intrusive::list<T, boost::intrusive::member_hook<T, CommandLink, kLink>, boost::intrusive::constant_time_size<false>>;
+using TurnList = boost::intrusive::list<T, boost::intrusive::member_hook<T, CommandLink, kLink>,
+                                        boost::intrusive::constant_time_size<false>>;
 
 // The waiting commands of one API key.
 struct QueuedKey {

@@ -28,7 +28,7 @@ class Pipeline {
 
   class Receiver {
    public:
-    virtual void on_reply(Command& command, const Reply& reply) = 0;  // `reply` is valid during the call only
+    virtual void on_reply(Command& command, const Reply& reply) = 0;   // `reply` is valid during the call only
     virtual void on_no_reply(Command& command, FailureKind kind) = 0;  // the command may have run
 
    protected:

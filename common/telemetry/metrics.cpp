@@ -24,7 +24,8 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
                          .help = "Time from a parsed check to its decision, in seconds."}),
       redis_duration({.name = "sluice_redis_command_duration_seconds",
                       .type = kHistogram,
-                      .help = "Time from sending a command to Redis until its reply, in seconds."}),
+                      .help = "Time from the start of a call to Redis until its reply, in seconds. It includes the "
+                              "wait for its turn."}),
       redis_errors({.name = "sluice_redis_errors_total",
                     .type = kCounter,
                     .help = "Commands that failed, and failed attempts to connect to Redis, by class of error.",

@@ -53,6 +53,12 @@ const MetricTable<WorkerSlots>& worker_redis_metrics() {
       {"sluice_redis_writes_total", kCounter,
        "Writes to the connections to Redis. One write carries all commands of one turn of the event loop.",
        sum_of(&WorkerMetrics::redis_writes)},
+      {"sluice_redis_waiting", kGauge,
+       "Calls that wait until they may be sent to Redis, because as many are in flight as Redis answers in time.",
+       sum_of(&WorkerMetrics::redis_waiting)},
+      {"sluice_redis_window", kGauge,
+       "How many calls the agent may have in flight to Redis. It grows and shrinks with Redis' latency.",
+       sum_of(&WorkerMetrics::redis_window)},
       {"sluice_redis_primary_changes_total", kCounter,
        "How often a worker connected to another Redis than before, because Sentinel named another primary. A failover "
        "counts once for each worker.",

@@ -128,9 +128,7 @@ class RedisLink::Command final : public redis::Command {
 };
 
 RedisLink::RedisLink(redis::Options options, const Clock& clock, telemetry::Log& log)
-    : log_(log),
-      client_(context_, own_options(std::move(options)), observer()),
-      store_(client_, clock, {}) {}
+    : log_(log), client_(context_, own_options(std::move(options)), observer()), store_(client_, clock, {}) {}
 
 RedisLink::~RedisLink() { stop(); }
 

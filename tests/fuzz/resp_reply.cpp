@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "common/redis/handshake.hpp"
 #include "common/redis/endpoint.hpp"
+#include "common/redis/handshake.hpp"
 
 namespace {
 

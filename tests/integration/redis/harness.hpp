@@ -49,9 +49,7 @@ class Recorder final : public Command {
          : reply.type == Reply::Type::nil   ? "nil"
                                             : std::string(reply.text));
   }
-  void on_failure(Failure failure) override {
-    note("failed: " + to_text(failure));
-  }
+  void on_failure(Failure failure) override { note("failed: " + to_text(failure)); }
   bool done() const { return told > 0; }
 
   std::vector<std::string> words;

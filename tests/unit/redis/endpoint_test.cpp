@@ -296,7 +296,8 @@ TEST_CASE("a lost connection fails what was sent; what waits goes to the next on
   CHECK(last.told == Told{"unavailable"});
 }
 
-TEST_CASE("a write that failed before its first byte makes its commands wait again, in order and within their deadline") {
+TEST_CASE(
+    "a write that failed before its first byte makes its commands wait again, in order and within their deadline") {
   Rig rig;
   Recorder first("A"), second("B"), third("C"), late("L");
   rig.submit(first);

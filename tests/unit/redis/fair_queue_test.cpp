@@ -128,7 +128,8 @@ TEST_CASE("after a thousand steps drawn at random every command has left once") 
       now += 1ms;
       const auto draw = random() % 10;
       if (draw < 6) {
-        rig.push(std::to_string(step), {random() % 5, random() % 3}, random() % 2 ? Patience::batch : Patience::single, now);
+        rig.push(std::to_string(step), {random() % 5, random() % 3}, random() % 2 ? Patience::batch : Patience::single,
+                 now);
       } else if (draw < 9) {
         const std::string word = rig.pop(now);
         if (!word.empty()) ++left[word];

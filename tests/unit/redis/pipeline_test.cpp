@@ -217,7 +217,8 @@ TEST_CASE("ten thousand replies in one piece are paired one by one") {
   for (std::size_t i = 0; i < commands.size(); ++i) REQUIRE(commands[i].told == Told{":" + std::to_string(i)});
 }
 
-TEST_CASE("after a disconnect from inside a reply, the old connection's bytes reach nobody, and the reply is readable") {
+TEST_CASE(
+    "after a disconnect from inside a reply, the old connection's bytes reach nobody, and the reply is readable") {
   Rig rig;
   class Demoted final : public Command {
    public:

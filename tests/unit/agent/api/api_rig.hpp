@@ -44,11 +44,13 @@ struct TestStore final : limiter::CounterStore {
       memory.judge_all(calls);
     }
   }
-  void release(std::span<const limiter::LeaseRef> leases, limiter::LeaseListener& listener) override {
+  void release(std::span<const limiter::LeaseRef> leases, const limiter::Origin&,
+               limiter::LeaseListener& listener) override {
     if (failing) return listener.settled(std::unexpected(*failing));
     memory.release(leases, listener);
   }
-  void renew(std::span<const limiter::LeaseRef> leases, limiter::LeaseListener& listener) override {
+  void renew(std::span<const limiter::LeaseRef> leases, const limiter::Origin&,
+             limiter::LeaseListener& listener) override {
     if (failing) return listener.settled(std::unexpected(*failing));
     memory.renew(leases, listener);
   }

@@ -54,6 +54,17 @@ TEST_CASE("failure_mode_when_open replaces the failure mode while the breaker is
   CHECK(rig.check(kCall).has(R"("allowed":false,"action":"deny","reason":"fail_closed")"));
 }
 
+TEST_CASE("a tenant that asks for more than its share is refused, whatever its failure mode") {
+  ApiRig rig(one_policy(R"("failure_mode":"fail_open")"));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::overload, false};
+  const Answer refused = rig.check(kCall);
+  CHECK(refused.status == 503);
+  CHECK(refused.has(R"("allowed":false,"action":"deny","reason":"overload")"));
+  CHECK(refused.headers.find("Retry-After: ") != std::string::npos);
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::queue_timeout, false};
+  CHECK(rig.check(kCall).has(R"("allowed":true,"action":"allow","reason":"fail_open")"));
+}
+
 TEST_CASE("an open breaker leaves the failure mode where there is no other") {
   ApiRig rig(one_policy(R"("failure_mode":"fail_open")"));
   rig.store.failing = limiter::StoreError{limiter::StoreFault::breaker_open, false};
