@@ -160,6 +160,17 @@ TEST_CASE_FIXTURE(FleetRig, "what agents say of themselves is stored again where
   CHECK(eventually([&] { return each(ask("GET", "/v1/admin/agents"), "id") == "agent"; }));
 }
 
+TEST_CASE_FIXTURE(FleetRig, "usage that PostgreSQL did not take is stored later, though no agent reports it again") {
+  execute(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''not now''; END'; "
+      "CREATE TRIGGER refuse BEFORE INSERT ON usage FOR EACH STATEMENT EXECUTE FUNCTION refuse()");
+  const auto fleet = replica();
+  fleet->report(shop, "10.0.0.1", document("agent", {usage(1, "allowed", 5)}));
+  CHECK(eventually([&] { return fleet->statistics().failures > 0; }));
+  execute("DROP TRIGGER refuse ON usage");
+  CHECK(eventually([&] { return counted() == 5; }));
+}
+
 TEST_CASE_FIXTURE(FleetRig, "a replica that ends stores what it was told, and leaves no watch open") {
   const auto fleet = replica({.store_every = 10min, .batch_every = 10min});
   fleet->report(shop, "10.0.0.1", document("agent", {usage(1, "allowed", 5)}));

@@ -170,8 +170,10 @@ TEST_CASE("a stream that says nothing is dead, and opened again") {
   SyncRig rig([](SyncOptions& options) { options.silence = 50ms; });
   rig.client->start();
   REQUIRE(rig.in_step());
+  const auto silent_since = std::chrono::steady_clock::now();
   REQUIRE(rig.until([&] { return rig.counters().streams_opened >= 2; }));
   CHECK(rig.counters().streams_lost >= 1);
+  CHECK(std::chrono::steady_clock::now() - silent_since < 10s);  // the HTTP client itself gives it up after 15 s
 }
 
 TEST_CASE("an older history is noticed by a heartbeat and taken whole, also once it has passed the old number") {

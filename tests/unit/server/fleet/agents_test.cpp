@@ -92,6 +92,8 @@ TEST_CASE_FIXTURE(World, "agents of other replicas count, each once, and those t
   CHECK(table.counts(now).missing == 1);
   now += 5s;
   CHECK(live() == 1);
+  now += 8s;  // this replica heard "p" 16 s ago, the other one 14 s ago
+  CHECK(live() == 1);
 }
 
 TEST_CASE_FIXTURE(World, "an agent whose news is not stored yet is kept, though another replica heard that it ends") {
