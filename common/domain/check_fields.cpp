@@ -47,7 +47,7 @@ constexpr std::array<CheckField, kCheckFields> kFields{{
     named("priority", Dimension::priority, "Under action drop_low_priority only `low` is denied."),
     named("operation", Dimension::operation, "A named operation."),
     named("client_id", Dimension::client_id, "The client's id."),
-    named("source_ip", Dimension::source_ip, "The caller's address."),
+    named("source_ip", Dimension::source_ip, "The address from which the request came."),
     named("span_name", Dimension::span_name, "The name of a span."),
     {.name = "request_id", .kind = Kind::request_id, .help = "Echoed and logged."},
     {.name = "attributes", .kind = Kind::attributes, .help = "Free dimensions, attr.NAME in policies."},

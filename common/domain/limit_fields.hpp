@@ -1,4 +1,4 @@
-// The fields of a limit, and the functions that read those whose meaning depends on the algorithm, shorthands included.
+// The fields of a limit, and the functions that read the fields of each algorithm and shorthand.
 //
 // Thread safety: pure functions; all state is the caller's.
 #pragma once
@@ -77,11 +77,11 @@ inline constexpr Field kPeriod{
 inline constexpr Field kAnchor =
     row::instant("anchor", "Periods are counted from here; without it, by the UTC calendar.");
 inline constexpr Field kBurst =
-    amount("burst", "How many calls may come at once; the rate's count unless given.", true);
+    amount("burst", "How many units may be charged at once; without it, the first number in `rate`.", true);
 
 }  // namespace limit_field
 
-// The fields that depend on the algorithm, in the order in which their faults are listed.
+// The fields that depend on the algorithm. Fields that do not belong to it are reported in this order.
 inline constexpr std::array kLimitFields{
     limit_field::kCapacity,     limit_field::kBucketCapacity,   limit_field::kRefill,
     limit_field::kRefillPerSec, limit_field::kRefillRatePerSec, limit_field::kLeak,

@@ -36,11 +36,12 @@ void RedisStore::JointJudgement::write(redis::CommandWriter& out, CallBy by) {
   write_check_many(out, parts_, enforced_count(calls_), by);
 }
 
-// Tells each rulebook its own outcome. Those whose period has ended are asked once more.
+// Tells each rulebook its own outcome. Rulebooks that got `wrong_period` are judged once more. If one enforced rulebook
+// got it, all of them did.
 void RedisStore::JointJudgement::answered(const redis::Reply& reply) {
   if (reply.elements.size() != calls_.size()) return fail({StoreFault::protocol, true});
   const std::size_t enforced = enforced_count(calls_);
-  std::size_t again = 0;  // calls_[0, again) are asked once more
+  std::size_t again = 0;  // calls_[0, again) are judged once more
   std::int64_t now_us = 0;
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     StoreResult<CheckReply> read = read_part(reply.elements[i], *calls_[i].call, i < enforced && enforced > 1);

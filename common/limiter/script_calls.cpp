@@ -72,7 +72,8 @@ void write_parameters(redis::CommandWriter& out, const Call& call, std::span<con
   }
 }
 
-// Of several groups or rulebooks the reply has every limit's report: which limit binds is chosen in read_check().
+// With several groups or several enforced rulebooks the reply reports every limit, because read_check() chooses the
+// binding limit.
 bool wants_reports(const Call& call, bool together) {
   return call.explain || together || call.program->groups.size() > 1;
 }
@@ -163,7 +164,7 @@ void write_leases(redis::CommandWriter& out, Script script, std::span<const Leas
 
 void write_overrides(redis::CommandWriter& out, std::string_view counter_key, std::span<const OverrideEntry> entries,
                      CallBy by) {
-  static_assert(sizeof(OverrideEntry) == 40, "as lua/check.lua reads it: <I4I4dddd");
+  static_assert(sizeof(OverrideEntry) == 40, "as lua/check/frame.lua reads it: <I4I4dddd");
   begin_call(out, Script::overrides, by, 1, 1);
   out.bulk(counter_key);
   out.bulk({reinterpret_cast<const char*>(entries.data()), entries.size_bytes()});
@@ -217,8 +218,8 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, 
     }
   }
   if (!explained) return out;
-  // The rules of several groups are not in plan order, so the script does not know the binding limit. Of several
-  // rulebooks its `allowed` is that of all.
+  // The rules of several groups are not in plan order, so the script does not know the binding limit. With several
+  // enforced rulebooks the script's `allowed` is the result of all of them; this rulebook's own is computed here.
   std::array<LimitReport, kMaxLimitsPerPlan> reports;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
     reports[i] = read_report(numbers.subspan(reports_at + kEach * i, kEach));

@@ -1,8 +1,8 @@
 // Decides which Redis is the primary, from what several sentinels say.
 //
 // All sentinels are asked at once. An address gets one vote from each sentinel that names it. The search ends when
-// every sentinel has answered or failed, when a majority of all sentinels names one address that none of the majority
-// calls down, or kSettle after the first address was named. The candidates are ranked by votes, then by config epoch
+// every sentinel has answered or failed, when more than half of all sentinels name the same address and do not call it
+// down, or kSettle after the first address was named. The candidates are ranked by votes, then by config epoch
 // (which grows with each failover), and the caller tries them in turn: a sentinel may be wrong or lie, so only a Redis
 // that calls itself a primary is used.
 //
@@ -70,8 +70,8 @@ class SentinelSearch {
 
   // Ends the search and returns the candidates, best first.
   std::vector<Candidate> finish();
-  // Why the last search found nobody: the texts of all sentinels, and the code of the first one that was reached, else
-  // of the first one.
+  // Why the last search found no primary: the number of silent sentinels, the errors of the others, and the code of the
+  // first one that was reached, else of the first one.
   Error why_nobody() const;
 
  private:

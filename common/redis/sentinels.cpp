@@ -18,7 +18,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::string_view kChannel = "+switch-master";
-// The least time between two connects to one sentinel, and between two searches that messages cause.
+// The least time between a connect to a sentinel and the next one that a search causes, and between the start of a
+// search and the next one that a sentinel causes. Also the first bound of the back-off.
 constexpr std::chrono::milliseconds kBetweenAttempts{100};
 // How often a sentinel is asked although nothing happened: it may have lost the connection without a word.
 constexpr std::chrono::seconds kPoll{10};
