@@ -11,7 +11,7 @@ namespace {
 // An idle batch keeps at most this capacity in each buffer. A batch of 256 ordinary checks needs less.
 constexpr std::size_t kMaxIdleBytes = std::size_t{128} << 10;
 
-void empty(std::string& text) {
+void clear(std::string& text) {
   text.clear();
   if (text.capacity() > kMaxIdleBytes) text.shrink_to_fit();
 }
@@ -99,9 +99,9 @@ void Batch::send() {
 void Batch::return_to_pool() {
   reply_.reset();
   caller_.reset();
-  empty(body_);
-  empty(results_);
-  empty(out_);
+  clear(body_);
+  clear(results_);
+  clear(out_);
   pool_.give_back(*this);
 }
 

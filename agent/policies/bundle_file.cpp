@@ -75,7 +75,7 @@ std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path
     if (file.get() < 0 || ::fstat(file.get(), &before) != 0) return unreadable(path, errno);
     FileText read{.text = {}, .identity = identity_of(before)};
     if (only_regular && !read.identity.regular) {
-      return std::unexpected(Fault{"", fmt::format("{} is not a regular file; put the bundle there as one", path)});
+      return std::unexpected(Fault{"", fmt::format("{} is not a regular file; put a regular file at this path", path)});
     }
     if (read.identity.regular) read.text.reserve(static_cast<std::size_t>(before.st_size) + 64 * 1024);
     if (!read_all(file.get(), read.text) || ::fstat(file.get(), &after) != 0) return unreadable(path, errno);

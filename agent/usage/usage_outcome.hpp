@@ -1,7 +1,8 @@
 // The outcome of a check in the server's analytics: a closed list, coarser than action and reason together.
 //
-// Every decision has exactly one outcome. shadow_allowed and shadow_denied are counted in addition, for a shadow
-// policy: they say what that policy would have done.
+// Every decision has exactly one outcome, except with reason no_snapshot or overload: those are not counted.
+// shadow_allowed and shadow_denied are counted in addition, for a shadow policy: they say what that policy would have
+// done.
 //
 // Thread safety: pure functions.
 #pragma once
