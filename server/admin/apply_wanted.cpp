@@ -19,7 +19,8 @@ namespace {
 
 using ById = std::unordered_map<std::string, store::StoredObject>;
 
-// The stored objects with the ids of the bundle's. REQUIRES: ids of this kind are not of a tenant.
+// The stored objects that have the id of one in the bundle, by id. REQUIRES: ids of this kind are unique across
+// tenants.
 ById stored(postgres::Transaction& tx, Kind kind, const Bundle& bundle) {
   const BundleListAccess& access = list_access(kind);
   std::vector<ObjectId> keys;
@@ -43,7 +44,7 @@ class Reader {
     read_mode();
     read_organizations();
     read_tenants();
-    // Refuses before reading the tenants' objects: the caller may not write all of these tenants.
+    // Refuses before reading the tenants' objects: some of these tenants may be outside the caller's scope.
     if (!faults_.empty()) body_.refuse(std::move(faults_));
     for (const Kind kind : kAllKinds) {
       if (info(kind).in_bundle && info(kind).in_tenant()) read_objects(kind);
@@ -182,7 +183,7 @@ class Reader {
                                    .extra = std::move(extra)});
   }
 
-  // Ids of this kind are not of a tenant: one may be taken by an object of another.
+  // Ids of this kind are unique across tenants, so an id may already belong to another tenant's object.
   void check_owners(Kind kind) {
     const BundleListAccess& access = list_access(kind);
     const ById known = stored(context_.tx, kind, bundle_);

@@ -25,8 +25,9 @@ std::vector<StoredAgent> read_agents(postgres::Transaction& tx);
 // One statement. Returns the tenants of these organizations.
 TenantsByOrganization read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations);
 
-// Counts the reports above their boot's mark and moves the marks, so that each report counts once. At most
-// kUsageStatements statements. REQUIRES: `taken` is not empty and sorted by boot.
+// Adds the usage of each report whose number is above its boot's mark, and moves the marks, so that each report counts
+// once. Boot: one start of an agent; mark: the number of its last stored report. At most kUsageStatements statements.
+// REQUIRES: `taken` is not empty and sorted by boot.
 inline constexpr int kUsageStatements = 5;
 UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> taken, WallTime now);
 
