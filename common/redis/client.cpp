@@ -65,7 +65,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl>,
   void destroy();
   void reconnect();
   bool ready() const { return state_ == State::ready; }
-  std::size_t in_flight() const { return endpoint_.in_flight(); }
+  std::size_t unfinished() const { return endpoint_.unfinished(); }
   std::size_t waiting() const { return endpoint_.waiting(); }
   std::size_t window() const { return endpoint_.window(); }
   std::uint64_t writes() const { return writes_; }
@@ -424,7 +424,7 @@ void Client::start() { impl_->start(); }
 void Client::stop() { impl_->stop(); }
 bool Client::ready() const { return impl_->ready(); }
 void Client::reconnect() { impl_->reconnect(); }
-std::size_t Client::in_flight() const { return impl_->in_flight(); }
+std::size_t Client::unfinished() const { return impl_->unfinished(); }
 std::size_t Client::waiting() const { return impl_->waiting(); }
 std::size_t Client::window() const { return impl_->window(); }
 std::uint64_t Client::writes() const { return impl_->writes(); }

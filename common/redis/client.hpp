@@ -96,9 +96,9 @@ class Client {
   void reconnect();
 
   Breaker::State breaker() const;
-  std::size_t in_flight() const;  // commands without a result yet
-  std::size_t waiting() const;    // those of them that are not sent yet
-  std::size_t window() const;     // how many may be sent and not answered
+  std::size_t unfinished() const;  // commands without a result yet
+  std::size_t waiting() const;     // those of them that are not sent yet
+  std::size_t window() const;      // how many may be sent and not answered
   // Successful write calls since the client was created, handshakes included: one for all commands of a turn of the
   // loop, more when the socket's buffer was full, and over TLS one for each 16 KiB.
   std::uint64_t writes() const;

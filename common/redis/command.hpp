@@ -15,12 +15,12 @@ namespace sluice::redis {
 // Why a command has no reply. `executed_unknown` true: it was sent, so it may have run. False: it has not run and never
 // will.
 enum class FailureKind : std::uint8_t {
-  timeout,        // it was sent, and no reply came within the deadline
+  timeout,        // its deadline has passed
   disconnected,   // the connection was lost or closed
   unavailable,    // not sent: there is no connection, and none is being made
   breaker_open,   // not sent: the circuit breaker is open
-  overload,       // not sent in time, because its flow asked for more than its fair share
-  queue_timeout,  // not sent in time, although its flow was within its fair share
+  overload,       // not sent in time: its tenant had a turn meanwhile and asked for more
+  queue_timeout,  // not sent in time: its tenant had no turn meanwhile, or Redis does not answer
   protocol        // the connection broke the protocol
 };
 struct Failure {
@@ -56,9 +56,9 @@ struct Terms {
 using CommandLink = boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
 struct QueuedKey;
 
-// The command must live until on_reply() or on_failure() is called. Exactly one of them is called, once, from the loop
-// and never inside submit(). The call may destroy the command, and may call any function of the client except its
-// destructor.
+// The command must live until on_reply() or on_failure() is called. Exactly one of them is called, once: from the loop,
+// or inside the client's stop() or destructor, never inside submit(). The call may destroy the command, and may call
+// any function of the client except its destructor.
 class Command {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;

@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::size_t kKeptBytes = std::size_t{1} << 20;  // buffers that a burst grew above this are freed
 
-// The part of the deadline in which Redis should answer, so that the window grows and shrinks well before commands
-// are late.
-constexpr int kTargetShare = 5;
+// Redis should answer within this fraction of the deadline: 1 / kTargetDivisor. So the window shrinks well before
+// commands are late.
+constexpr int kTargetDivisor = 5;
 
 void clear(std::string& buffer) {
   buffer.clear();
@@ -67,7 +67,7 @@ class Endpoint::Ping final : public Command {
 Endpoint::Endpoint(Settings settings)
     : settings_(std::move(settings)),
       pipeline_(2 * settings_.deadline, *this),
-      window_(settings_.deadline / kTargetShare),
+      window_(settings_.deadline / kTargetDivisor),
       ping_(std::make_unique<Ping>(*this)) {
   ping_->internal_ = true;
   for (const std::string_view text : settings_.scripts) {
@@ -145,7 +145,7 @@ void Endpoint::not_written() {
   std::vector<Command*> unsent;
   while (Command* const command = pipeline_.take_back()) unsent.push_back(command);
   for (auto command = unsent.rbegin(); command != unsent.rend(); ++command) hurry(**command);
-  rotate(urgent_, before, [](const Command*) { return true; });  // behind them
+  rotate(urgent_, before, [](const Command*) { return true; });  // what was urgent before goes behind the unsent
 }
 
 Result<> Endpoint::feed(std::string_view bytes, TimePoint now) {
@@ -252,8 +252,8 @@ void Endpoint::expire_urgent() {
   });
 }
 
-// A tenant that had a turn while the command waited had its share and asked for more. But nobody has a share of a Redis
-// that answers nothing.
+// `overload`: the tenant had a turn while the command waited, and Redis has sent bytes since the first half of the
+// wait. Otherwise Redis is too slow for everybody.
 void Endpoint::expire_queue() {
   for (;;) {
     const auto [command, had_turn] = queue_.pop_overdue(now_);
@@ -284,7 +284,7 @@ void Endpoint::fail_waiting(FailureKind kind) {
 
 // ---- the breaker
 
-// Nobody waits for a Redis that does not answer.
+// Tells the breaker how commands have ended. If it opens, all that wait fail.
 void Endpoint::count_outcomes() {
   if (breaker_.state() != Breaker::State::closed) {
     outcomes_ = {};
@@ -311,6 +311,6 @@ void Endpoint::end_trial(const Command& command, bool succeeded) {
   breaker_.trial_ended(succeeded, now_, settings_.random());
 }
 
-std::size_t Endpoint::in_flight() const { return pipeline_.live() + waiting() + failures_.size(); }
+std::size_t Endpoint::unfinished() const { return pipeline_.live() + waiting() + failures_.size(); }
 
 }  // namespace sluice::redis

@@ -1,18 +1,18 @@
 // The commands for one Redis, from submit() to their results: which of them is sent now, which waits and for how long,
 // which is refused, and which is sent again.
 //
-//   submit ──▶ arrivals ──┬──────────────▶ pipeline ──▶ reply, or failure
-//                         └─▶ fair queue ──▶ │   ▲
-//                               │            └───┴─ urgent: set-up, probes, and what is sent again
+//   submit ──▶ arrivals ──┬─────────────────┬─▶ pipeline ──▶ reply, or failure
+//                         └─▶ fair queue ───┤
+//                               │           └── urgent: set-up, probes, and what is sent again
 //                               └─▶ overload, queue_timeout
 //
 // The Window says how many commands may be in flight, the FairQueue whose turn it is, the Pipeline which reply belongs
 // to whom, and the Breaker whether Redis is asked at all.
 //
-// Some error replies heal here, within the command's deadline:
+// After some error replies the endpoint sends the command again, within its deadline:
 //   NOSCRIPT               the script is loaded, once for all commands that wait for it, and the command is sent again
 //   READONLY, MASTERDOWN   a new connection is wished for, and the command is sent once more
-// Both say that the command has not run. A command that may have run is never sent again.
+// All of them say that the command has not run. A command that may have run is never sent again.
 //
 // No I/O, no clock, no timer: bytes, time and random numbers are arguments. Not thread-safe. Handlers are called inside
 // feed() and report_failures() only; they may call any function except feed().
@@ -99,12 +99,12 @@ class Endpoint final : private Pipeline::Receiver {
   Breaker::State breaker() const { return breaker_.state(); }
   TimePoint next_probe() const { return breaker_.next_probe(); }
   void probe();                 // asks by PING whether Redis answers again. REQUIRES: the breaker is open
-  void greeted(TimePoint now);  // a new connection was greeted. Early ones do not count: see Breaker::next_probe()
+  void greeted(TimePoint now);  // a handshake succeeded. From next_probe() on that is as good as an answered PING
   void forget_failures() { breaker_ = {}; }  // what failed was another Redis
 
   // ---- numbers
 
-  std::size_t in_flight() const;  // commands without a result yet
+  std::size_t unfinished() const;  // commands without a result yet
   std::size_t waiting() const { return urgent_.size() + arrivals_.size() + queue_.size(); }
   std::size_t window() const { return window_.size(); }
 

@@ -1,6 +1,6 @@
 // Commands that wait until the window lets them be sent. Tenants take turns, and within a tenant its API keys do, one
-// command a turn. So a flow that asks for little waits for little, whatever the others ask for. A batch counts as its
-// size, because each of its checks is a command.
+// command a turn. So a flow with few commands waits a short time, however many the others have. A batch of n checks
+// takes n turns, because each of its checks is a command.
 //
 // Source: J. Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985: round robin by flow. All commands have
 // the same weight.
@@ -31,7 +31,7 @@ struct QueuedKey {
   Flow flow;
   struct QueuedTenant* tenant = nullptr;
   std::array<TurnList<Command, &Command::in_key_>, 2> commands;  // by Patience, the oldest first
-  std::size_t next = 0;                                          // whose turn it is, if both have commands
+  std::size_t next = 0;  // the Patience that has the next turn, if commands of both wait
   CommandLink in_turn;
 };
 

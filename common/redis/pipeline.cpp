@@ -73,8 +73,8 @@ bool Pipeline::expire(TimePoint now) {
   return owed() == 0 || silence_deadline() > now;
 }
 
-// When the connection counts as dead if no byte arrives until then: never before the oldest command's own deadline. A
-// server that was owed nothing may have been silent for long.
+// The time at which the connection counts as dead unless a byte arrives: never before the oldest command's deadline.
+// Silence counts from when that command was sent, because a server that owes nothing may be silent for long.
 Pipeline::TimePoint Pipeline::silence_deadline() const {
   const Slot& oldest = slots_[0];
   return std::max(std::max(oldest.sent_at, heard_at_) + max_silence_, oldest.answer_by);

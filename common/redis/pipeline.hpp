@@ -35,7 +35,7 @@ class Pipeline {
     ~Receiver() = default;
   };
 
-  // `max_silence`: how long no byte may arrive while a reply is owed before the connection counts as dead.
+  // `max_silence`: if a reply is owed and no byte arrives for this long, the connection counts as dead.
   Pipeline(Duration max_silence, Receiver& receiver, std::size_t max_reply_bytes = ReplyReader::kMaxReplyBytes)
       : max_silence_(max_silence), receiver_(receiver), reader_(max_reply_bytes) {}
 

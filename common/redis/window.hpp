@@ -29,8 +29,8 @@ class Window {
   // How many commands may be in flight.
   std::size_t size() const { return size_; }
 
-  // Replies have arrived, the fastest of them after `fastest`. `full`: commands wait because the window is full. It
-  // grows only then.
+  // Replies have arrived, the fastest of them after `fastest`. `full`: commands wait. The window grows only
+  // then.
   void answered(Duration fastest, bool full, TimePoint now);
   // Commands got no reply within their deadline. Halves the window, once a round.
   void timed_out(TimePoint now);

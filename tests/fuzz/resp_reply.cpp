@@ -95,7 +95,7 @@ void drive_endpoint(std::string_view bytes, std::uint32_t seed) {
   }
   endpoint.stop();
   endpoint.report_failures();
-  require(endpoint.in_flight() == 0);
+  require(endpoint.unfinished() == 0);
   for (const Ping& command : commands) require(!command.pending);
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("commands are answered over TCP, over a Unix socket and by host name, 
                           ? " db=3 "
                           : " db=0 ") != std::string::npos);
     CHECK(rig.failures.empty());
-    CHECK(rig.client.in_flight() == 0);
+    CHECK(rig.client.unfinished() == 0);
   }
 }
 
@@ -82,14 +82,14 @@ TEST_CASE("10,000 commands begun in one turn are answered in order") {
     handlers[i].then = [&order, i] { order.push_back(i); };
     rig.begin(handlers[i], {"ECHO", std::to_string(i)});
   }
-  CHECK(rig.client.in_flight() == 10000);
+  CHECK(rig.client.unfinished() == 10000);
   REQUIRE(run_until(rig.context, [&] { return order.size() == handlers.size(); }));
   for (std::size_t i = 0; i < handlers.size(); ++i) {
     REQUIRE(order[i] == i);
     REQUIRE(handlers[i].told == 1);
     REQUIRE(handlers[i].text == std::to_string(i));
   }
-  CHECK(rig.client.in_flight() == 0);
+  CHECK(rig.client.unfinished() == 0);
 }
 
 TEST_CASE("megabytes in one command and its reply cross the connection whole") {

@@ -89,7 +89,7 @@ TEST_CASE("around a stopped server every command gets its own value or a failure
     do burst(60ms);
     while (rig.client.breaker() != Breaker::State::closed && Clock::now() - resumed < 10s);
   }
-  REQUIRE(run_until(rig.context, [&] { return rig.client.in_flight() == 0; }));
+  REQUIRE(run_until(rig.context, [&] { return rig.client.unfinished() == 0; }));
   std::size_t answered = 0;
   for (std::size_t i = 0; i < handlers.size(); ++i) {
     REQUIRE(handlers[i].told == 1);
@@ -119,7 +119,7 @@ TEST_CASE("a killed server: those in flight are told, new ones fail at once, and
   for (Recorder& handler : handlers) rig.begin(handler, {"ECHO", "x"});
   rig.context.poll();
   server.kill();
-  REQUIRE(run_until(rig.context, [&] { return rig.client.in_flight() == 0; }));
+  REQUIRE(run_until(rig.context, [&] { return rig.client.unfinished() == 0; }));
   for (const Recorder& handler : handlers) REQUIRE(handler.text == "failed: disconnected unknown");
   REQUIRE(rig.losses.size() == 1);
   CHECK(rig.losses[0].code == "disconnected");

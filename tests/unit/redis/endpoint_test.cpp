@@ -78,7 +78,7 @@ TEST_CASE("all commands of a turn go out together, in order") {
   Recorder a("A"), b("B"), c("C");
   rig.submit(a);
   rig.submit(b);
-  CHECK(rig.endpoint.in_flight() == 2);
+  CHECK(rig.endpoint.unfinished() == 2);
   CHECK(rig.turn() == words({"A", "B"}));
   CHECK(rig.turn().empty());
   rig.submit(c);
@@ -87,7 +87,7 @@ TEST_CASE("all commands of a turn go out together, in order") {
   CHECK(a.told == Told{"+a"});
   CHECK(b.told == Told{"+b"});
   CHECK(c.told == Told{"+c"});
-  CHECK(rig.endpoint.in_flight() == 0);
+  CHECK(rig.endpoint.unfinished() == 0);
 }
 
 TEST_CASE("the deadline runs from sending") {

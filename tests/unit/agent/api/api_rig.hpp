@@ -47,12 +47,12 @@ struct TestStore final : limiter::CounterStore {
   void release(std::span<const limiter::LeaseRef> leases, const limiter::Origin&,
                limiter::LeaseListener& listener) override {
     if (failing) return listener.settled(std::unexpected(*failing));
-    memory.release(leases, listener);
+    memory.release(leases, {}, listener);
   }
   void renew(std::span<const limiter::LeaseRef> leases, const limiter::Origin&,
              limiter::LeaseListener& listener) override {
     if (failing) return listener.settled(std::unexpected(*failing));
-    memory.renew(leases, listener);
+    memory.renew(leases, {}, listener);
   }
   void put_overrides(std::string_view key, std::span<const limiter::OverrideEntry> entries,
                      limiter::OverrideListener& listener) override {

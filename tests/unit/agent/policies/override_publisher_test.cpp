@@ -16,8 +16,12 @@ struct FixedClock final : Clock {
 struct RecordingStore final : limiter::CounterStore {
   void judge(const limiter::Call&, limiter::JudgeListener&) override { FAIL("not asked for here"); }
   void judge_all(std::span<const limiter::RulebookCall>) override { FAIL("not asked for here"); }
-  void release(std::span<const limiter::LeaseRef>, limiter::LeaseListener&) override { FAIL("not asked for here"); }
-  void renew(std::span<const limiter::LeaseRef>, limiter::LeaseListener&) override { FAIL("not asked for here"); }
+  void release(std::span<const limiter::LeaseRef>, const limiter::Origin&, limiter::LeaseListener&) override {
+    FAIL("not asked for here");
+  }
+  void renew(std::span<const limiter::LeaseRef>, const limiter::Origin&, limiter::LeaseListener&) override {
+    FAIL("not asked for here");
+  }
   void put_overrides(std::string_view key, std::span<const limiter::OverrideEntry> entries,
                      limiter::OverrideListener& listener) override {
     ++writes;
