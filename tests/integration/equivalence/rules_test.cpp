@@ -107,6 +107,17 @@ TEST_CASE("action delay takes a call into debt as long as its wait is at most ma
   CHECK(stores.check_one(6).retry_after_us == kNever);
 }
 
+TEST_CASE("a limit of 0 never passes, though a debt would cover the cost") {
+  const Limit limit = named(bucket(2, 1, 1'000'000), "a");
+  BothStores stores({limit}, Micros(3s));
+  OverrideEntry entry = override_of(limit, static_cast<double>(stores.clock().now_us() + 10'000'000));
+  entry.limit = 0;
+  stores.put_overrides({entry});
+  const LimitReport denied = stores.check_one(3);
+  CHECK_FALSE(denied.admitted);
+  CHECK(denied.retry_after_us == kNever);
+}
+
 TEST_CASE("limits keep their counters when the plan around them changes") {
   const Limit a = named(bucket(10, 1, 1'000'000), "a"), b = named(window(Algorithm::fixed_window, 10, 60s), "b");
   const Limit c = named(window(Algorithm::sliding_window, 10, 60s), "c");
