@@ -232,7 +232,10 @@ bool Endpoint::expire(TimePoint now) {
   now_ = now;
   const std::size_t live = pipeline_.live();
   const bool alive = pipeline_.expire(now);
-  if (pipeline_.live() < live) window_.timed_out(now);
+  if (pipeline_.live() < live) {
+    window_.timed_out(now);
+    late_at_ = now;
+  }
   expire_urgent();
   expire_queue();
   count_outcomes();
@@ -252,14 +255,14 @@ void Endpoint::expire_urgent() {
   });
 }
 
-// `overload`: the tenant had a turn while the command waited, and Redis has sent bytes since the first half of the
-// wait. Otherwise Redis is too slow for everybody.
+// `overload`: the tenant had a turn while the command waited. But not if Redis is too slow for everybody: if it sent
+// nothing in the second half of the wait, or a reply was overdue meanwhile.
 void Endpoint::expire_queue() {
   for (;;) {
     const auto [command, had_turn] = queue_.pop_overdue(now_);
     if (command == nullptr) return;
     const Duration half_the_wait = (command->send_by_ - command->queued_at_) / 2;
-    const bool redis_answers = heard_at_ >= command->queued_at_ + half_the_wait;
+    const bool redis_answers = heard_at_ >= command->queued_at_ + half_the_wait && late_at_ < command->queued_at_;
     fail(*command, {had_turn && redis_answers ? FailureKind::overload : FailureKind::queue_timeout, false});
   }
 }

@@ -143,6 +143,7 @@ class Endpoint final : private Pipeline::Receiver {
   Outcomes outcomes_;
   TimePoint now_{};       // the last that was passed
   TimePoint heard_at_{};  // when the last bytes arrived
+  TimePoint late_at_{};   // when a reply was last overdue
   bool wishes_reconnect_ = false;
 };
 

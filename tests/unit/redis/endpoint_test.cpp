@@ -152,11 +152,11 @@ TEST_CASE("abandoned commands count in the window until Redis has answered them"
 
 TEST_CASE("not sent in time: overload where the tenant had its share and asked for more") {
   Rig rig;
-  std::deque<Recorder> flood, more(200);
+  std::deque<Recorder> flood, more(2000);
   rig.fill(flood, {1, 0});
   for (Recorder& each : more) rig.submit(each, {.flow = {1, 0}});
   CHECK(rig.turn().empty());
-  rig.feed(replies(1), kStart + 1ms);
+  rig.feed(replies(flood.size()), kStart + 1ms);
   rig.turn(kStart + 1ms);
   rig.feed(replies(1), kStart + 20ms);
   rig.turn(kStart + 20ms);
@@ -164,7 +164,7 @@ TEST_CASE("not sent in time: overload where the tenant had its share and asked f
   rig.submit(modest, {.flow = {2, 0}});
   CHECK(rig.turn(kStart + 20ms).empty());
   rig.expire(kStart + 25ms);
-  CHECK(more.front().told.empty());  // sent
+  CHECK(more.front().told == Told{"+k"});
   CHECK(more.back().told == Told{"overload"});
   rig.expire(kStart + 45ms);
   CHECK(modest.told == Told{"queue_timeout"});
@@ -181,6 +181,20 @@ TEST_CASE("nobody is overloaded while Redis answers nothing") {
   CHECK(rig.turn(kStart + 1ms) == words({"w1"}));
   rig.expire(kStart + 25ms);
   CHECK(waiting[1].told == Told{"queue_timeout"});
+}
+
+TEST_CASE("nobody is overloaded while Redis answers too late") {
+  Rig rig;
+  std::deque<Recorder> flood, more(500);
+  rig.fill(flood, {1, 0});
+  for (Recorder& each : more) rig.submit(each, {.flow = {1, 0}});
+  CHECK(rig.turn(kStart + 10ms).empty());
+  rig.expire(kStart + 25ms);
+  rig.feed(replies(flood.size()), kStart + 30ms);
+  CHECK_FALSE(rig.turn(kStart + 30ms).empty());
+  rig.expire(kStart + 35ms);
+  CHECK(more.front().told.empty());  // sent
+  CHECK(more.back().told == Told{"queue_timeout"});
 }
 
 TEST_CASE("a command with a deadline of its own does not wait for its turn") {
