@@ -12,7 +12,7 @@ namespace sluice {
 // Encodes every byte but letters, digits, '-', '.', '_' and '~'.
 std::string percent_encode(std::string_view text);
 
-// nullopt: two hex digits do not follow a '%'. The result may hold any bytes.
+// nullopt: a '%' is not followed by two hex digits. The result may hold any bytes.
 std::optional<std::string> percent_decode(std::string_view text);
 
 }  // namespace sluice

@@ -46,7 +46,7 @@ PeriodBounds calendar_period(WallTime anchor, int months_each, WallTime now) {
   const auto between = static_cast<int>((today.year() / today.month() - first.year() / first.month()).count());
   int k = between / months_each;
   if (between % months_each < 0) --k;
-  // The period that begins in this month (or year) may begin after `now`.
+  // A period that begins in the current month may begin after `now`.
   if (months_later(anchor, k * months_each) > now) --k;
   return bounds(months_later(anchor, k * months_each), months_later(anchor, (k + 1) * months_each));
 }

@@ -52,7 +52,7 @@ class AsioHost final : public ConnectionHost, public std::enable_shared_from_thi
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code&) {
       self->ticking_ = false;
       if (self->empty()) return;
-      self->first_opened();
+      self->first_opened();  // starts the timer again
       self->sweep();
     });
   }

@@ -5,8 +5,8 @@
 // chunk is dropped and its lines are counted: the newest lines are the ones that explain the current situation.
 //
 // Thread safety: append() and dropped() from any thread; stop() once.
-// Invariants: lines are written whole, in the order of append(), each ended by '\n'. After stop() every line is either
-// written or counted as dropped.
+// Invariants: lines are written whole, in the order of append(), each ended by '\n'. A line is cut off only if a write
+// fails or stop() gives up; it counts as dropped. After stop() every line is either written or counted as dropped.
 // REQUIRES: the program ignores SIGPIPE.
 #pragma once
 
