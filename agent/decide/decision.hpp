@@ -34,11 +34,11 @@ const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::strin
 // Counter keys. Fills judgement.call with the counter keys and costs of its rulebook for this request.
 void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement);
 
-// Swaps the strictest of the judgements that decide to the front. From most to least strict: refuses; refuses some
-// requests (the actions sample and drop_low_priority); fails open; is over the limit, but passes; admits. Of equally
-// strict ones, a judgement that the store has not answered comes first, then the one with the longest wait, then the
-// one with the smallest share left. The first one wins a tie. REQUIRES: all outcomes are there; the judgements that
-// decide come first.
+// Swaps judgements[0] with the strictest of the judgements that decide. From most to least strict: refuses; refuses
+// some requests (the actions sample and drop_low_priority); fails open; is over the limit, but passes; admits. Of
+// equally strict ones, a judgement that the store has not answered comes first, then the one with the longest wait,
+// then the one with the smallest share left. The first one wins a tie. REQUIRES: all outcomes are there; the judgements
+// that decide come first.
 void put_binding_first(std::span<Judgement> judgements);
 
 // Decision by the first judgement. If the request is over the limit, the rulebook's action applies; if the store

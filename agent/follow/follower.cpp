@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes kMaxRefusalRetry{1};
-// All agents receive a new position in the same heartbeats. They report it spread over this time.
+// A new position reaches all agents within one heartbeat interval. Each waits a random part of this before it reports.
 constexpr milliseconds kAdoptedSpread{1'000};
 
 http_client::Options client_options(const SyncOptions& options) {
@@ -143,7 +143,7 @@ void SyncClient::Impl::on_opened() {
   stream_error_.reset();
   announced_.reset();
   if (observer_.stream_opened) observer_.stream_opened();
-  // After a change of token the state may be of another scope, which the stream does not announce. So fetch.
+  // After a change of token the state may be of another scope. The stream does not announce that, so fetch.
   if (!state_ || is_of_this_token()) return;
   coalescer_.requested(Clock::now());
   schedule_fetch();
@@ -189,7 +189,7 @@ void SyncClient::Impl::on_heartbeat(const sync::Heartbeat& line) {
   }
   if (line.live_agents) host_.on_live_agents(*line.live_agents);
   if (observer_.heartbeat) observer_.heartbeat(line.head);
-  // While a fetch is pending or a state was refused, the state in force is not the server's newest.
+  // While a fetch is pending or a state was refused, the state in force may not be the server's newest.
   if (!state_ || refusal_ || !coalescer_.idle()) return;
   const sync::Position& here = state_->head;
   if (is_of_this_token()) {

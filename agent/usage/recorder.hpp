@@ -23,7 +23,7 @@ class Recorder final : public decide::DecisionObserver {
   void snapshot_replaced() override;
 
  private:
-  // The counters for the decisions of one policy, or for a tenant's decisions without a policy.
+  // The counters for the decisions of one policy, or for a tenant's decisions that are not counted by policy.
   struct Counts {
     telemetry::DecisionCounters* metrics = nullptr;
     UsageCounters* usage = nullptr;  // nullptr without --server
