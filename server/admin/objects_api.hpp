@@ -24,11 +24,12 @@ struct Resource {
   Draft (*draft)(postgres::Transaction& tx, const json::Value& body);
   // Makes an id for a body without one. It returns "" if the codec makes the id from the content.
   std::string (*make_id)(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body);
-  // Replaces members that only bodies have by stored ones, such as `ttl` by `expires_at`. Adds faults to `faults`. The
-  // function is nullptr if the kind has no such members.
+  // Turns members that are never stored into stored ones, such as `ttl` into `expires_at`, or drops them. Adds faults
+  // to `faults`. The function is nullptr if the kind has no such members.
   json::Value (*translate)(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) = nullptr;
-  // Adds the members that the server makes to a body that has its ids, and sets `secret` if it made one. `before`: the
-  // object to be replaced; nullptr: a new object. The function is nullptr if the server makes no members of this kind.
+  // The body already has its ids. Adds the members that the server makes, and sets `secret` if it made one. `before`:
+  // the object to be replaced; nullptr: a new object. The function is nullptr if the server makes no members of this
+  // kind.
   json::Value (*complete)(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
                           std::optional<Secret>& secret) = nullptr;
 };

@@ -24,8 +24,8 @@ inline constexpr json::Field kTenantIds{
     .name = "tenant_ids", .schema = "TenantIds", .body_schema = "OptionalTenantIds", .always = true};
 }  // namespace scope_field
 
-// Returns nullopt if the field is absent. Adds all faults of form to the field's fault list. The caller checks that the
-// organization exists.
+// Returns nullopt if the field is absent. Adds all faults of the value itself to the field's fault list. The caller
+// checks that the organization exists.
 std::optional<std::string> read_organization_id(json::Fields& fields);
 // `holder`: what the document describes, for error texts: "a token".
 std::vector<std::string> read_tenant_ids(json::Fields& fields, std::string_view holder);

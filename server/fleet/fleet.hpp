@@ -63,7 +63,7 @@ class Fleet final : public sync::FleetPort {
     std::atomic<std::uint64_t> replayed{0};      // reports that were accepted or stored before
     std::atomic<std::uint64_t> dropped{0};       // reports not accepted; agents send them again
     std::atomic<std::uint64_t> stored{0};        // reports
-    std::atomic<std::uint64_t> out_of_scope{0};  // decisions for tenants outside the token's scope
+    std::atomic<std::uint64_t> out_of_scope{0};  // decisions and subjects outside the token's scope
     std::atomic<std::uint64_t> unlisted{0};      // reports and watches of agents that found the table full
     std::atomic<std::uint64_t> batches{0};       // of usage
     std::atomic<std::uint64_t> statements{0};    // sent to PostgreSQL

@@ -31,8 +31,8 @@ inline constexpr Field kId{.name = "id",
                            .schema = "Id",
                            .always = true,
                            .help =
-                               "A body may leave it out: the server takes the id from the path, or makes it from the "
-                               "names."};
+                               "A body may leave it out: the server takes the id from the path, or makes it from "
+                               "`namespace` and `service_account`."};
 inline constexpr Field kNamespace{
     .name = "namespace", .type = Field::Type::text, .max = 63, .schema = "Namespace", .always = true};
 inline constexpr Field kServiceAccount{.name = "service_account",
@@ -57,7 +57,7 @@ struct Binding {
   bool operator==(const Binding&) const = default;
 };
 
-// Adds all faults of form to `faults`. The caller checks that organization and tenants exist.
+// Adds all faults of the document itself to `faults`. The caller checks that organization and tenants exist.
 Binding read_binding(const json::Value& body, Faults& faults);
 
 // Canonical compact JSON.

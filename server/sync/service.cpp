@@ -16,7 +16,7 @@ namespace sluice::server::sync {
 namespace {
 
 constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // bytes; larger reports are parsed on another thread
-constexpr std::size_t kNoBody = 1024;                        // bytes allowed for routes without a body
+constexpr std::size_t kNoBody = 1024;                        // the largest body in bytes for routes that need none
 constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
 
 std::string announced_field(const SyncCall& call) {
