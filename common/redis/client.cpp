@@ -159,7 +159,7 @@ void Client::Impl::stop() {
   end_link_wait();
   deadline_timer_.cancel();
   probe_timer_.cancel();
-  armed_for_ = TimePoint::max();
+  armed_for_ = probe_armed_for_ = TimePoint::max();
   endpoint_.stop();
   endpoint_.report_failures();
 }

@@ -65,7 +65,6 @@ class Endpoint final : private Pipeline::Receiver {
   // ---- the connection
 
   enum class Phase : std::uint8_t { closed, opening, open };
-  Phase phase() const { return phase_; }
   void opening() { phase_ = Phase::opening; }
   void opened();  // the scripts are loaded before anything else is sent
   // The connection is lost, or none could be made. Commands that were sent fail. `next`: whether a new connection is

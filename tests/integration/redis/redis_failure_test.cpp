@@ -164,6 +164,19 @@ TEST_CASE("a stopped server opens the breaker: nobody waits, and it closes withi
   CHECK(rig.breaker.back() == Breaker::State::closed);
 }
 
+TEST_CASE("a client that is stopped and started again behind an open breaker finds the server") {
+  RedisServer server;
+  Rig rig(options_for(server.unix_url(), 50ms));
+  REQUIRE(rig.connect());
+  server.pause();
+  const auto paused = Clock::now();
+  while (rig.breaker.empty() && Clock::now() - paused < 10s) rig.ask({"ECHO", "x"});
+  rig.client.stop();
+  server.resume();
+  rig.client.start();
+  REQUIRE(run_until(rig.context, [&] { return rig.ask({"ECHO", "back"}) == "back"; }));
+}
+
 TEST_CASE("a half-open breaker tries one command, and the others do not wait for it") {
   std::atomic<bool> full = true;
   std::atomic<int> echoes = 0;
