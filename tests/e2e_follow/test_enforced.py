@@ -51,7 +51,7 @@ def test_a_head_that_moves_elsewhere_is_adopted_without_a_fetch(make_crew: MakeC
     crew = make_crew()
     agent, = crew.hire(1)
     crew.await_head()
-    fetches = agent.metric("sluice_sync_fetches_total")
+    fetches = wait_until("the first fetch in the metrics", lambda: agent.metric("sluice_sync_fetches_total"))
     with crew.admin() as admin:   # nothing that agents hold: the head moves, and they hear of it with a heartbeat
         before = admin.get("/revision").body["revision"]
         admin.create("/tokens", {"name": "other", "role": "auditor"})

@@ -120,7 +120,8 @@ def test_redis_stopped_for_10_s_no_reply_is_ever_paired_with_another_request(
             time.sleep(0.5)
         resumed = time.monotonic()
         time.sleep(BACK_WITHIN + 1.0)
-    assert {sample.reason for sample in load.samples} <= {"within_limit", "fail_closed"}
+    # When Redis is back, a sanitizer's agent may be slower than the load for a moment.
+    assert {sample.reason for sample in load.samples} <= {"within_limit", "fail_closed", "overload"}
     for sample in load.samples:
         assert (sample.body["plan_id"], sample.body["request_id"]) == (sample.plan, sample.request_id)
         if sample.reason == "within_limit":

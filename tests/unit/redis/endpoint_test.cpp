@@ -339,6 +339,14 @@ TEST_CASE("the scripts are loaded before anything else is sent, once a connectio
   rig.lose(Phase::opening);
   rig.endpoint.opened();
   CHECK(rig.turn() == load("return 0") + load("return 1"));
+
+  Recorder again("R");
+  rig.submit(again);
+  rig.turn();
+  rig.feed("+sha\r\n+sha\r\n-READONLY a replica\r\n");
+  rig.lose(Phase::opening);
+  rig.endpoint.opened();
+  CHECK(rig.turn() == load("return 0") + load("return 1") + words({"R"}));
 }
 
 TEST_CASE("a missing script is loaded once for all commands that call it, and they are sent again behind it") {
