@@ -17,8 +17,7 @@ namespace sluice::limiter {
 
 using LeaseDraw = std::array<unsigned char, 16>;  // 128 random bits from the agent, which identify a call's leases
 
-// On whose behalf a call is made. Calls that must wait are served in turns: by tenant, and those of a tenant by API
-// key.
+// The tenant and the API key that a call is for. If calls must wait, tenants take turns, and so do a tenant's API keys.
 struct Origin {
   std::uint64_t tenant = 0;   // a hash of its id
   std::uint64_t api_key = 0;  // a hash of its id; 0: none
@@ -52,8 +51,8 @@ enum class StoreFault : std::uint8_t {
   disconnected,
   unavailable,
   breaker_open,
-  overload,       // the call was not sent in time, and its tenant had asked for more than its share
-  queue_timeout,  // the call was not sent in time, although its tenant was within its share
+  overload,       // the call was not sent in time: its tenant had a turn meanwhile and asked for more
+  queue_timeout,  // the call was not sent in time: its tenant had no turn meanwhile, or Redis is too slow
   read_only,
   loading,
   busy,

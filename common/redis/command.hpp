@@ -28,7 +28,7 @@ struct Failure {
   bool executed_unknown = false;
 };
 
-// Whose command it is. Waiting commands are sent in turns: by tenant, and those of a tenant by API key.
+// The tenant and the API key of a command. If commands wait, tenants take turns, and so do a tenant's API keys.
 struct Flow {
   std::uint64_t tenant = 0;
   std::uint64_t key = 0;

@@ -6,8 +6,8 @@
 //                               │           └── urgent: set-up, probes, and what is sent again
 //                               └─▶ overload, queue_timeout
 //
-// The Window says how many commands may be in flight, the FairQueue whose turn it is, the Pipeline which reply belongs
-// to whom, and the Breaker whether Redis is asked at all.
+// The Window limits the commands in flight, the FairQueue chooses the next one that waits, the Pipeline pairs replies
+// with commands, and the Breaker decides whether Redis is asked at all.
 //
 // After some error replies the endpoint sends the command again, within its deadline:
 //   NOSCRIPT               the script is loaded, once for all commands that wait for it, and the command is sent again
@@ -85,7 +85,7 @@ class Endpoint final : private Pipeline::Receiver {
 
   // ---- time
 
-  // Ends commands whose time is over. False: the connection is dead and must be closed.
+  // Ends overdue commands. False: the connection is dead and must be closed.
   bool expire(TimePoint now);
   // The latest time for the next expire(); TimePoint::max(): there is none.
   TimePoint next_event() const;

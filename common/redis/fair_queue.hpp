@@ -54,7 +54,7 @@ class FairQueue {
   // REQUIRES: the commands of one Patience come with `send_by` in ascending order.
   void push(Command& command, const Flow& flow, Patience patience, TimePoint now, TimePoint send_by);
 
-  // Removes the command whose turn it is. nullptr: the queue is empty.
+  // Removes the next command in turn. nullptr: the queue is empty.
   Command* pop(TimePoint now);
 
   struct Overdue {

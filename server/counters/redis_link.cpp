@@ -9,7 +9,7 @@
 namespace sluice::server::counters {
 namespace {
 
-// The deadline of a write starts when it is sent. With more in flight, the last ones could miss it.
+// With more, the last ones could wait too long in the client's queue and fail.
 constexpr std::size_t kWritesInFlight = 64;
 
 constexpr limiter::StoreError kStopped{limiter::StoreFault::unavailable, false};

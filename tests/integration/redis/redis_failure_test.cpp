@@ -12,6 +12,14 @@ namespace {
 
 using sluice::test::RedisServer;
 
+// Stops the server, and asks it until the breaker is open.
+void open_breaker(Rig& rig, RedisServer& server) {
+  server.pause();
+  const auto paused = Clock::now();
+  while (rig.breaker.empty() && Clock::now() - paused < 10s) rig.ask({"ECHO", "x"});
+  REQUIRE(rig.breaker == std::vector{Breaker::State::open});
+}
+
 TEST_CASE("a late reply is thrown away, and the connection lives on") {
   RedisServer server;
   Rig rig(options_for(server.tcp_url(), 500ms));
@@ -146,10 +154,7 @@ TEST_CASE("a stopped server opens the breaker: nobody waits, and it closes withi
   RedisServer server;
   Rig rig(options_for(server.unix_url(), 50ms));
   REQUIRE(rig.connect());
-  server.pause();
-  const auto paused = Clock::now();
-  while (rig.breaker.empty() && Clock::now() - paused < 10s) rig.ask({"ECHO", "x"});
-  REQUIRE(rig.breaker == std::vector{Breaker::State::open});
+  open_breaker(rig, server);
 
   Recorder refused;
   rig.begin(refused, {"ECHO", "x"});
@@ -168,9 +173,7 @@ TEST_CASE("a client that is stopped and started again behind an open breaker fin
   RedisServer server;
   Rig rig(options_for(server.unix_url(), 50ms));
   REQUIRE(rig.connect());
-  server.pause();
-  const auto paused = Clock::now();
-  while (rig.breaker.empty() && Clock::now() - paused < 10s) rig.ask({"ECHO", "x"});
+  open_breaker(rig, server);
   rig.client.stop();
   server.resume();
   rig.client.start();

@@ -1,4 +1,4 @@
-// Whose turn it is, and who is overdue.
+// The order of turns, and overdue commands.
 #include "common/redis/fair_queue.hpp"
 
 #include <doctest/doctest.h>
