@@ -49,7 +49,8 @@ inline constexpr std::array kFlags{
     FlagSpec{"counters", "Counters", "memory|URL", "redis://127.0.0.1:6379/0",
              "Where counters are kept: memory (this process only), redis://[USER:PASSWORD@]HOST[:PORT][/DB], "
              "redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB] (the primary that these sentinels call "
-             "NAME), rediss://… or rediss+sentinel://… (TLS), or unix:PATH[?db=N]."},
+             "NAME), redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST,HOST (nodes of a Redis Cluster), the same with "
+             "rediss (TLS), or unix:PATH[?db=N]."},
     program::kRedisPasswordFile,
     program::kRedisSentinelPasswordFile,
     program::kRedisSentinelLoginFile,

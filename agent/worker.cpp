@@ -21,7 +21,10 @@ limiter::StoreFault connect_fault(std::string_view code) {
   if (code == "busy") return StoreFault::busy;
   if (code == "masterdown" || code == "replica") return StoreFault::read_only;
   if (code == "timeout") return StoreFault::timeout;
-  if (code == "database" || code == "unknown_primary") return StoreFault::misconfigured;
+  if (code == "database" || code == "unknown_primary" || code == "cluster" || code == "no_cluster") {
+    return StoreFault::misconfigured;
+  }
+  if (code == "no_slots") return StoreFault::cluster_down;
   if (code == "protocol" || code == "too_old") return StoreFault::protocol;
   return StoreFault::disconnected;  // refused, unreachable, resolve, tls, denied, disconnected
 }
@@ -52,7 +55,6 @@ std::unique_ptr<limiter::CounterStore> Worker::make_store() {
   redis::Options options = *shared_.redis;
   options.scripts = limiter::script_texts();
   redis_ = std::make_unique<redis::Client>(context_, std::move(options), observe_redis());
-  shared_.metrics.breaker_states.set(index_, to_string(shared_.redis->target), 0);
   auto store = std::make_unique<limiter::RedisStore>(*redis_, shared_.clock, observe_store());
   return store;
 }
@@ -66,8 +68,7 @@ limiter::RedisStoreObserver Worker::observe_store() {
 
 redis::Observer Worker::observe_redis() {
   auto lost = [this](const Error& error, std::string_view event, std::string_view message) {
-    redis_ready_.store(false, std::memory_order_relaxed);
-    telemetry::set(shared_.metrics.workers.at(index_).redis_connected, telemetry::WorkerMetrics::Known::no);
+    note_redis_ready();
     shared_.log.warn(event, message, {{"worker", index_}, {"code", error.code}, {"reason", error.text}});
   };
   return {.connected = [this](const redis::ServerInfo& server) { on_connected(server); },
@@ -84,7 +85,12 @@ redis::Observer Worker::observe_redis() {
               [lost](const Error& error) {
                 lost(error, "redis_disconnected", "The connection to Redis is lost; the agent reconnects.");
               },
-          .breaker_changed = [this](redis::Breaker::State state) { on_breaker_changed(state); },
+          .breaker_changed = [this](const std::string& endpoint,
+                                    redis::Breaker::State state) { on_breaker_changed(endpoint, state); },
+          .endpoint_added =
+              [this](const std::string& endpoint) { shared_.metrics.breaker_states.set(index_, endpoint, 0); },
+          .endpoint_removed =
+              [this](const std::string& endpoint) { shared_.metrics.breaker_states.remove(index_, endpoint); },
           .sentinel_failed =
               [this](const Error& error) {
                 shared_.log.warn("redis_sentinel_failed", "A sentinel does not help to find the primary.",
@@ -97,8 +103,7 @@ redis::Observer Worker::observe_redis() {
               }};
 }
 
-void Worker::on_breaker_changed(redis::Breaker::State state) {
-  const std::string endpoint = to_string(shared_.redis->target);
+void Worker::on_breaker_changed(const std::string& endpoint, redis::Breaker::State state) {
   shared_.metrics.breaker_states.set(index_, endpoint, static_cast<int>(state));
   switch (state) {
     case redis::Breaker::State::open:
@@ -116,12 +121,18 @@ void Worker::on_breaker_changed(redis::Breaker::State state) {
 
 // Not an error before the first connection: the server has not handed out the login yet.
 void Worker::await_login() {
-  redis_ready_.store(false, std::memory_order_relaxed);
-  telemetry::set(shared_.metrics.workers.at(index_).redis_connected, telemetry::WorkerMetrics::Known::no);
+  note_redis_ready();
   if (std::exchange(awaits_login_, true)) return;
   shared_.log.info("redis_login_awaited",
                    "The agent waits for the server to hand out the login to Redis; failure modes decide meanwhile.",
                    {{"worker", index_}});
+}
+
+void Worker::note_redis_ready() {
+  using Known = telemetry::WorkerMetrics::Known;
+  const bool ready = redis_->ready();
+  redis_ready_.store(ready, std::memory_order_relaxed);
+  telemetry::set(shared_.metrics.workers.at(index_).redis_connected, ready ? Known::yes : Known::no);
 }
 
 void Worker::on_connected(const redis::ServerInfo& server) {
@@ -129,8 +140,7 @@ void Worker::on_connected(const redis::ServerInfo& server) {
   telemetry::WorkerMetrics& metrics = shared_.metrics.workers.at(index_);
   bool keeps = server.maxmemory_policy == "noeviction";
   const std::string before = std::exchange(redis_address_, server.address);
-  redis_ready_.store(true, std::memory_order_relaxed);
-  telemetry::set(metrics.redis_connected, Known::yes);
+  note_redis_ready();
   telemetry::set(metrics.redis_eviction_policy_ok, keeps ? Known::yes : Known::no);
   shared_.log.info("redis_connected", "Counters are in Redis.",
                    {{"worker", index_},
@@ -138,7 +148,7 @@ void Worker::on_connected(const redis::ServerInfo& server) {
                     {"product", server.product},
                     {"version", server.version},
                     {"role", server.role}});
-  if (!before.empty() && before != server.address) {
+  if (!server.in_cluster && !before.empty() && before != server.address) {
     metrics.redis_primary_changes.fetch_add(1, std::memory_order_relaxed);
     shared_.log.warn("redis_primary_changed",
                      "Counters are in another Redis now; what had not been replicated to it is lost.",
@@ -154,7 +164,7 @@ void Worker::on_connected(const redis::ServerInfo& server) {
 
 // Overrides apply to the whole Redis (or process), so only the first worker writes them.
 void Worker::publish_overrides() {
-  if (index_ == 0 && (!redis_ || redis_ready())) overrides_.publish(in_force_);
+  if (index_ == 0 && (!redis_ || redis_->reachable())) overrides_.publish(in_force_);
 }
 
 Result<std::uint16_t> Worker::listen_tcp(const std::string& address, bool reuse_port) {
@@ -218,6 +228,7 @@ void Worker::tick() {
     telemetry::set(metrics.redis_writes, redis_->writes());
     telemetry::set(metrics.redis_waiting, redis_->waiting());
     telemetry::set(metrics.redis_window, redis_->window());
+    telemetry::set(metrics.redis_redirects, redis_->redirects());
   }
   if (index_ == 0) telemetry::set(metrics.in_flight, shared_.in_flight.count());
   ticker_.expires_after(kTick);

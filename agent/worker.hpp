@@ -84,7 +84,8 @@ class Worker {
   limiter::RedisStoreObserver observe_store();
   void await_login();
   void on_connected(const redis::ServerInfo& server);
-  void on_breaker_changed(redis::Breaker::State state);
+  void note_redis_ready();
+  void on_breaker_changed(const std::string& endpoint, redis::Breaker::State state);
   void publish_overrides();
   void tick();
 

@@ -48,8 +48,8 @@ inline constexpr std::array kFlags{
         "counters", "Counters", "URL", "",
         "The Redis that the agents count in, where the server writes overrides: "
         "redis://[USER:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB], "
-        "rediss://… or rediss+sentinel://… (TLS), or unix:PATH[?db=N]. Without it there are no "
-        "overrides, and counters cannot be read."},
+        "redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST,HOST, the same with rediss (TLS), or unix:PATH[?db=N]. "
+        "Without it there are no overrides, and counters cannot be read."},
     program::kRedisPasswordFile,
     program::kRedisSentinelPasswordFile,
     program::kRedisSentinelLoginFile,

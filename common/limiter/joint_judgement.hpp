@@ -21,6 +21,7 @@ class RedisStore::JointJudgement final : public Pending {
 
  private:
   void find_periods(std::int64_t now_us);
+  std::string_view key() const override { return calls_[0].call->keys[0]; }
   void write(redis::CommandWriter& out, CallBy by) override;
   void answered(const redis::Reply& reply) override;
   void tell_failure(const RulebookCall& call, const StoreError& error);

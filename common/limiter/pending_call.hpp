@@ -18,10 +18,11 @@ class RedisStore::Pending : public redis::Command {
   // Without `answer_by` the call waits for its turn, and has the client's deadline from then on.
   void start(Script script, const Origin& origin, std::optional<TimePoint> answer_by = {}) {
     started_ = std::chrono::steady_clock::now();
-    store_.client_.submit(*this, {.flow = {origin.tenant, origin.api_key},
-                                  .patience = origin.batch ? redis::Patience::batch : redis::Patience::single,
-                                  .script = static_cast<std::uint8_t>(script),
-                                  .answer_by = answer_by});
+    store_.client_.submit(*this, key(),
+                          {.flow = {origin.tenant, origin.api_key},
+                           .patience = origin.batch ? redis::Patience::batch : redis::Patience::single,
+                           .script = static_cast<std::uint8_t>(script),
+                           .answer_by = answer_by});
   }
 
   void on_reply(const redis::Reply& reply) final;
@@ -33,8 +34,9 @@ class RedisStore::Pending : public redis::Command {
   // Redis Cluster refuses a call of several keys while it moves their slot, if the keys are on different nodes. Sends
   // calls of fewer keys and returns true, or returns false if the call cannot be split.
   virtual bool split() { return false; }
+  virtual std::string_view key() const = 0;  // one of the call's keys
 
-  void resend() { store_.client_.resubmit(*this); }
+  void resend() { store_.client_.resubmit(*this, key()); }
   void fail(const StoreError& error) {
     if (store_.observer_.failed) store_.observer_.failed(error.fault);
     failed(error);

@@ -42,7 +42,7 @@ void RedisStore::Pending::on_reply(const redis::Reply& reply) {
     return;
   }
   const StoreError error = classify_error(reply);
-  if (reply.error_code() == "TRYAGAIN" && split()) {
+  if (reply.error_code() == "TRYAGAIN" && (split() || store_.client_.postpone(*this, key()))) {
     if (store_.observer_.failed) store_.observer_.failed(error.fault);
     return;
   }
@@ -64,6 +64,7 @@ class RedisStore::Judgement final : public Pending {
   }
 
  private:
+  std::string_view key() const override { return call_->keys[0]; }
   void write(redis::CommandWriter& out, CallBy by) override { write_check(out, *call_, periods_, by); }
 
   void answered(const redis::Reply& reply) override {
@@ -110,6 +111,7 @@ class RedisStore::LeaseChange final : public Pending {
   }
 
  private:
+  std::string_view key() const override { return leases_[0].counter_key; }
   void write(redis::CommandWriter& out, CallBy by) override { write_leases(out, script_, leases_, by); }
   void answered(const redis::Reply& reply) override {
     auto read = read_leases(reply, script_);
@@ -144,16 +146,18 @@ class RedisStore::LeaseChange final : public Pending {
 class RedisStore::StateWrite final : public Pending {
  public:
   using Pending::Pending;
-  using Write = std::function<void(redis::CommandWriter&, CallBy)>;
+  using Write = std::function<void(redis::CommandWriter&, std::string_view counter_key, CallBy)>;
 
-  void begin(Script script, Write write, OverrideListener& listener) {
+  void begin(Script script, std::string_view counter_key, Write write, OverrideListener& listener) {
+    key_ = counter_key;
     write_ = std::move(write);
     listener_ = &listener;
     start(script, {.batch = true});  // nobody waits for it impatiently
   }
 
  private:
-  void write(redis::CommandWriter& out, CallBy by) override { write_(out, by); }
+  std::string_view key() const override { return key_; }
+  void write(redis::CommandWriter& out, CallBy by) override { write_(out, key_, by); }
   void answered(const redis::Reply&) override { settle({}); }
   void failed(const StoreError& error) override { settle(std::unexpected(error)); }
   void settle(StoreResult<void> result) {
@@ -162,6 +166,7 @@ class RedisStore::StateWrite final : public Pending {
     listener->stored(result);
   }
 
+  std::string key_;
   Write write_;
   OverrideListener* listener_ = nullptr;
 };
@@ -209,16 +214,16 @@ std::int64_t RedisStore::redis_now_us() const { return clock_.now_us() + clock_a
 
 void RedisStore::put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries,
                                OverrideListener& listener) {
-  auto write = [key = std::string(counter_key), kept = std::vector(entries.begin(), entries.end())](
-                   redis::CommandWriter& out, CallBy by) { write_overrides(out, key, kept, by); };
-  take(idle_state_writes_).begin(Script::overrides, std::move(write), listener);
+  auto write = [kept = std::vector(entries.begin(), entries.end())](redis::CommandWriter& out, std::string_view key,
+                                                                    CallBy by) { write_overrides(out, key, kept, by); };
+  take(idle_state_writes_).begin(Script::overrides, counter_key, std::move(write), listener);
 }
 
 void RedisStore::reset(std::string_view counter_key, std::span<const std::string> collections,
                        OverrideListener& listener) {
-  auto write = [key = std::string(counter_key), kept = std::vector(collections.begin(), collections.end())](
-                   redis::CommandWriter& out, CallBy by) { write_reset(out, key, kept, by); };
-  take(idle_state_writes_).begin(Script::reset, std::move(write), listener);
+  auto write = [kept = std::vector(collections.begin(), collections.end())](
+                   redis::CommandWriter& out, std::string_view key, CallBy by) { write_reset(out, key, kept, by); };
+  take(idle_state_writes_).begin(Script::reset, counter_key, std::move(write), listener);
 }
 
 void RedisStore::release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) {

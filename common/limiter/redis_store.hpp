@@ -4,7 +4,8 @@
 //
 // Some failures heal inside the call's deadline, and callers do not see them. Those of Redis' state heal in the client
 // (redis::Endpoint), those of a call's content here:
-//   TRYAGAIN   a call of several rulebooks is sent again without its shadows, and each shadow by itself
+//   TRYAGAIN   a call of several rulebooks is sent again without its shadows, and each shadow by itself; any other call
+//              is sent again after a pause
 //   a quota's period that ended: the call is sent once more with the new period
 // A call that may have run is never sent again.
 #pragma once

@@ -1,14 +1,12 @@
-// The client moves bytes between its endpoint and a connection, and replaces the connection when it fails.
+// The client chooses the node that a command goes to. Without a Cluster there is one node. In a Cluster the slot map
+// says which; commands whose slot nobody has, and all commands before the first map, go to any node, whose reply says
+// more.
 //
-//   stopped ──start()──▶ connecting ──greeted──▶ ready ──lost──▶ connecting (at once, at most 20 times a second)
-//                         ▲      └──failed──▶ backing off ◀──┘
-//                         └───────timer──────────┘
-//
-// With Sentinel, connecting begins with a search, and goes on with the next candidate when one fails.
+// Nodes of a Cluster come and go: the ones in the URL are there first; every primary of a map joins; a node that a
+// redirection names joins. A node that is no primary of the map leaves when it has been idle for kKeepIdle.
 #include "common/redis/client.hpp"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include <fmt/core.h>
@@ -16,10 +14,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/wait_traits.hpp>
 
-#include "common/base/backoff.hpp"
-#include "common/redis/connection.hpp"
-#include "common/redis/endpoint.hpp"
-#include "common/redis/sentinels.hpp"
+#include "common/redis/handshake.hpp"
+#include "common/redis/node.hpp"
+#include "common/redis/topology.hpp"
 
 namespace sluice::redis {
 
@@ -30,387 +27,349 @@ using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, asio::
 
 namespace {
 
-// The least time between two checks of deadlines. The deadlines of thousands of commands are microseconds apart, and a
-// timer for each would cost more than the precision is worth.
-constexpr std::chrono::milliseconds kTick{1};
+constexpr std::chrono::seconds kKeepIdle{10};
 
-// The least time between two connections that replace a lost one without back-off: at most 20 a second.
-constexpr std::chrono::milliseconds kReplaceEvery{50};
-
-// The least time between two connections that are replaced because of a reply.
-constexpr std::chrono::milliseconds kBetweenReconnects{200};
+// How long a node may take to tell the slot map.
+constexpr std::chrono::milliseconds kMapWithin{500};
 
 }  // namespace
 
-class Client::Impl final : public std::enable_shared_from_this<Client::Impl>,
-                           private Connection::Owner,
-                           private Sentinels::Owner {
+class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
  public:
-  Impl(asio::io_context& context, Options options, Observer observer)
-      : context_(context),
-        options_(std::move(options)),
-        observer_(std::move(observer)),
-        endpoint_(settings()),
-        backoff_(options_.backoff_first, options_.backoff_max),
-        link_timer_(context),
-        deadline_timer_(context),
-        probe_timer_(context) {
-    if (!options_.target.sentinels.empty()) {
-      sentinels_ = std::make_shared<Sentinels>(context, options_, static_cast<Sentinels::Owner&>(*this));
-    }
-  }
+  Impl(asio::io_context& context, Options options, Observer observer);
 
   void start();
   void stop();
   void destroy();
   void reconnect();
-  bool ready() const { return state_ == State::ready; }
-  std::size_t unfinished() const { return endpoint_.unfinished(); }
-  std::size_t waiting() const { return endpoint_.waiting(); }
-  std::size_t window() const { return endpoint_.window(); }
-  std::uint64_t writes() const { return writes_; }
-  Breaker::State breaker() const { return endpoint_.breaker(); }
-  void submit(Command& command, const Terms& terms) {
-    schedule_turn();
-    endpoint_.submit(command, terms);
-  }
-  void resubmit(Command& command) {
-    schedule_turn();
-    endpoint_.resubmit(command);
-  }
+
+  Node& route(std::string_view key);
+  std::optional<std::size_t> node_of(std::string_view key) const;
+  std::size_t nodes() const { return in_cluster() ? topology_.map().primaries().size() : 1; }
+  std::size_t connected() const;
+
+  Breaker::State breaker() const;
+  std::size_t unfinished() const { return total(&Node::unfinished); }
+  std::size_t waiting() const { return total(&Node::waiting); }
+  std::size_t window() const { return total(&Node::window); }
+  std::uint64_t writes() const { return former_writes_ + total(&Node::writes); }
+  std::uint64_t redirects() const { return redirects_; }
 
  private:
-  enum class State : std::uint8_t { stopped, connecting, ready, backing_off };
+  class SlotsQuestion;
+  struct Member {
+    HostPort address;      // in a Cluster
+    std::string endpoint;  // its URL without a password
+    std::shared_ptr<Node> node;
+    bool has_slots = false;
+    std::optional<ServerInfo> greeted;     // while it is connected
+    bool told = false;                     // the observer knows that it is connected
+    TimePoint used_at = TimePoint::min();  // when it was last needed although it has no slots
+  };
 
-  void on_ready(ServerInfo info) override;
-  void on_bytes(std::string_view bytes) override;
-  void on_sent() override { ++writes_; }
-  void on_written() override;
-  void on_lost(Error error, bool nothing_written) override;
+  bool in_cluster() const { return !options_.target.cluster.empty(); }
+  template <class Number>
+  std::uint64_t total(Number number) const;
 
-  void on_candidates() override { try_next(); }
-  void on_no_primary(Error why) override { connect_failed(std::move(why)); }
-  void on_moved(Error why) override;
-  void on_sentinel_failed(const Error& why) override {
-    if (observer_.sentinel_failed) observer_.sentinel_failed(why);
-  }
+  Member& add(Target target);
+  Member& member(const HostPort& address);
+  Observer observer_of(Member& member);
+  void on_connected(Member& member, const ServerInfo& info);
+  void on_lost(Member& member, const std::function<void(const Error&)>& tell, const Error& error);
+  void tell_connected(Member& member);
 
-  void connect();
-  void open(const Options& node, Clock::duration limit);
-  bool try_next();
-  const Target& node() const { return sentinels_ ? sentinels_->node() : options_.target; }
-  void back_off();
-  void connect_failed(Error error);
-  void on_connection_lost(const Error& error, FailureKind kind);
-  void replace_connection(FailureKind kind);
-  void reconnect_soon();
-  void drop_connection();
-  void start_link_timer(Clock::duration duration, void (Impl::*then)());
-  void end_link_wait();
-  void connect_timed_out();
-  void schedule_turn();
-  void end_turn();
-  void settle(TimePoint now);
-  void expire(TimePoint now);
-  void arm_deadline_timer(TimePoint now);
-
-  void notice_breaker();
-  void arm_probe_timer();
-  void probe();
-  Endpoint::Settings settings();
-  double random();  // uniform in [0, 1)
+  bool redirect(const HostPort& asked, Command& command, const Reply& reply);
+  void doubt(std::optional<HostPort> knows = {});
+  void ask_if_due();
+  void ask();
+  void on_slots(const Reply& reply);
+  void on_map(SlotMap map);
+  void on_no_slots(Error error);
+  void let_go();
+  void arm_timer();
 
   asio::io_context& context_;
   const Options options_;
   const Observer observer_;
-  std::minstd_rand random_{std::random_device{}()};
-  Endpoint endpoint_;
-  Breaker::State breaker_seen_ = Breaker::State::closed;  // what the observer was told last
-  TimePoint probe_armed_for_ = TimePoint::max();
-  Backoff backoff_;
-  State state_ = State::stopped;
-  std::shared_ptr<Sentinels> sentinels_;  // nullptr: the target is one Redis
-  std::string primary_;                   // the last one that was greeted, where there are sentinels
-  std::shared_ptr<Connection> connection_;
-  unsigned attempts_ = 0;
-  std::uint64_t writes_ = 0;
-  TimePoint ready_since_{};
-  TimePoint replaced_at_{};      // when a lost connection was last replaced without back-off
-  TimePoint next_reconnect_{};   // when a reply may again cause a new connection
-  Timer link_timer_;             // time limit of connecting, or the pause of the back-off
-  std::uint64_t link_wait_ = 0;  // number of the current wait of link_timer_; handlers of earlier waits do nothing
-  Timer deadline_timer_;
-  Timer probe_timer_;
-  TimePoint armed_for_ = TimePoint::max();
-  bool turn_scheduled_ = false;
+  bool started_ = false;
   bool destroyed_ = false;
+  std::vector<std::unique_ptr<Member>> members_;  // never empty
+
+  // For a Cluster:
+  Topology topology_;
+  std::vector<Member*> primaries_;  // as topology_.map().primaries()
+  std::unique_ptr<SlotsQuestion> question_;
+  std::string fault_;  // what was last wrong with the slot map, as it was told
+  Timer timer_;
+  TimePoint armed_for_ = TimePoint::max();
+  std::uint64_t former_writes_ = 0;  // of nodes that have left
+  std::uint64_t redirects_ = 0;
 };
 
+// Asks a node for the slot map.
+class Client::Impl::SlotsQuestion final : public Command {
+ public:
+  explicit SlotsQuestion(Impl& owner) : owner_(owner) {}
+  void write(CommandWriter& out, CallBy) override { out.array(2).bulk("CLUSTER").bulk("SLOTS"); }
+  void on_reply(const Reply& reply) override { owner_.on_slots(reply); }
+  void on_failure(Failure) override {
+    owner_.topology_.not_answered();
+    owner_.arm_timer();
+  }
+
+  HostPort asked;
+
+ private:
+  Impl& owner_;
+};
+
+Client::Impl::Impl(asio::io_context& context, Options options, Observer observer)
+    : context_(context),
+      options_(std::move(options)),
+      observer_(std::move(observer)),
+      question_(std::make_unique<SlotsQuestion>(*this)),
+      timer_(context) {
+  if (!in_cluster()) {
+    add(options_.target);
+    return;
+  }
+  for (const HostPort& address : options_.target.cluster) add(redis::node_of(options_.target, address));
+}
+
 void Client::Impl::start() {
-  if (state_ != State::stopped || destroyed_) return;
-  backoff_.reset();
-  connect();
+  if (std::exchange(started_, true) || destroyed_) return;
+  for (const auto& each : members_) {
+    if (observer_.endpoint_added) observer_.endpoint_added(each->endpoint);
+    each->node->start();
+  }
 }
 
 void Client::Impl::stop() {
-  state_ = State::stopped;
-  drop_connection();
-  if (sentinels_ != nullptr) sentinels_->stop();
-  end_link_wait();
-  deadline_timer_.cancel();
-  probe_timer_.cancel();
-  armed_for_ = probe_armed_for_ = TimePoint::max();
-  endpoint_.stop();
-  endpoint_.report_failures();
+  started_ = false;
+  timer_.cancel();
+  armed_for_ = TimePoint::max();
+  for (std::size_t i = 0; i < members_.size(); ++i) {  // a handler may add a member
+    members_[i]->greeted.reset();
+    members_[i]->told = false;
+    members_[i]->node->stop();
+  }
 }
 
 void Client::Impl::destroy() {
   destroyed_ = true;
   stop();
-  while (endpoint_.has_failures()) endpoint_.report_failures();
-}
-
-Endpoint::Settings Client::Impl::settings() {
-  return {.deadline = options_.deadline,
-          .queue_wait = options_.queue_wait,
-          .batch_queue_wait = options_.batch_queue_wait,
-          .scripts = options_.scripts,
-          .random = [this] { return random(); },
-          .healed = observer_.healed};
-}
-
-// ---- one turn of the loop: one write and one reading of the clock for all commands of it
-
-void Client::Impl::schedule_turn() {
-  if (std::exchange(turn_scheduled_, true)) return;
-  asio::post(context_, [self = shared_from_this()] { self->end_turn(); });
-}
-
-void Client::Impl::end_turn() {
-  turn_scheduled_ = false;
-  if (destroyed_) return;
-  const TimePoint now = Clock::now();
-  // Expire before sending: a command that was not sent can still fail as "has not run".
-  if (endpoint_.next_event() <= now) expire(now);
-  settle(now);
-}
-
-// Sends what may be sent, and tells what has failed.
-void Client::Impl::settle(TimePoint now) {
-  const bool free = state_ == State::ready && !connection_->writing();
-  if (endpoint_.turn(free ? &connection_->out() : nullptr, now)) connection_->write();
-  arm_deadline_timer(now);
-  endpoint_.report_failures();
-  if (endpoint_.has_failures()) schedule_turn();
-  notice_breaker();
-}
-
-void Client::Impl::arm_deadline_timer(TimePoint now) {
-  const TimePoint next = std::max(endpoint_.next_event(), now + kTick);
-  if (next >= armed_for_) return;  // the timer may fire too early; it is then armed again
-  armed_for_ = next;
-  deadline_timer_.expires_at(armed_for_);
-  deadline_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-    if (error || self->destroyed_) return;
-    self->armed_for_ = TimePoint::max();
-    const TimePoint fired = Clock::now();
-    self->expire(fired);
-    self->settle(fired);
-  });
-}
-
-void Client::Impl::expire(TimePoint now) {
-  if (endpoint_.expire(now)) return;
-  on_connection_lost(
-      {"timeout", fmt::format("{}: nothing received for {} ms", to_string(node()), 2 * options_.deadline.count())},
-      FailureKind::disconnected);
-}
-
-// ---- the connection
-
-void Client::Impl::connect() {
-  state_ = State::connecting;
-  endpoint_.opening();
-  if (sentinels_ != nullptr) {
-    end_link_wait();
-    return sentinels_->search();
-  }
-  open(options_, options_.connect_timeout);
-}
-
-void Client::Impl::open(const Options& node, Clock::duration limit) {
-  connection_ = std::make_shared<Connection>(context_, node, static_cast<Connection::Owner&>(*this), attempts_++);
-  connection_->open();
-  start_link_timer(limit, &Impl::connect_timed_out);
-}
-
-// Connects to the next candidate. False: nobody is left.
-bool Client::Impl::try_next() {
-  const auto candidate = sentinels_ != nullptr ? sentinels_->next_candidate() : std::nullopt;
-  if (candidate) open(candidate->options, candidate->limit);
-  return candidate.has_value();
-}
-
-// Connects to the new primary without back-off and whatever the breaker says: both are about the former one.
-void Client::Impl::on_moved(Error why) {
-  if (state_ == State::stopped) return;
-  const bool was_ready = state_ == State::ready;
-  endpoint_.lost(FailureKind::disconnected, Endpoint::Phase::opening, Clock::now());
-  drop_connection();
-  connect();
-  if (was_ready && observer_.disconnected) observer_.disconnected(why);
-  schedule_turn();  // tells the failures
-}
-
-void Client::Impl::drop_connection() {
-  if (connection_ == nullptr) return;
-  connection_->close();
-  connection_.reset();
-}
-
-void Client::Impl::start_link_timer(Clock::duration duration, void (Impl::*then)()) {
-  link_timer_.expires_after(duration);
-  link_timer_.async_wait(
-      [self = shared_from_this(), then, wait = ++link_wait_](const boost::system::error_code& error) {
-        if (!error && wait == self->link_wait_) (self.get()->*then)();
-      });
-}
-
-void Client::Impl::end_link_wait() {
-  ++link_wait_;
-  link_timer_.cancel();
-}
-
-void Client::Impl::connect_timed_out() {
-  Error error{"timeout", fmt::format("{}: not connected within {} ms ({})", to_string(node()),
-                                     options_.connect_timeout.count(), connection_->stage())};
-  connect_failed(std::move(error));
-}
-
-void Client::Impl::connect_failed(Error error) {
-  drop_connection();
-  if (try_next()) return;
-  const TimePoint now = Clock::now();
-  if (error.code != "no_login") endpoint_.connect_failed(now);  // without a login no attempt was made
-  back_off();
-  if (observer_.connect_failed) observer_.connect_failed(error);
-  schedule_turn();  // tells the failures
-}
-
-// While the breaker is open, its next probe connects.
-void Client::Impl::back_off() {
-  state_ = State::backing_off;
-  endpoint_.lost(FailureKind::disconnected, Endpoint::Phase::closed, Clock::now());
-  notice_breaker();
-  if (breaker() == Breaker::State::open) return end_link_wait();
-  start_link_timer(backoff_.next(random()), &Impl::connect);
-}
-
-double Client::Impl::random() {
-  return static_cast<double>(random_() - std::minstd_rand::min()) /
-         (static_cast<double>(std::minstd_rand::max() - std::minstd_rand::min()) + 1);
-}
-
-// Replaces a connection that was lost after its handshake at once; commands begun meanwhile wait for the new one. If
-// the last one was replaced just before, it backs off instead: a server that accepts and drops connections, or a
-// command that causes a reconnect each time, must not make the client loop. While the breaker is open, it backs off
-// too.
-void Client::Impl::replace_connection(FailureKind kind) {
-  drop_connection();
-  const TimePoint now = Clock::now();
-  endpoint_.lost(kind, Endpoint::Phase::opening, now);
-  if (now - ready_since_ >= options_.backoff_max) backoff_.reset();
-  if (now - replaced_at_ < kReplaceEvery || breaker() == Breaker::State::open) return back_off();
-  replaced_at_ = now;
-  connect();
-}
-
-void Client::Impl::on_connection_lost(const Error& error, FailureKind kind) {
-  replace_connection(kind);
-  schedule_turn();  // tells the failures
-  if (observer_.disconnected) observer_.disconnected(error);
+  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->node->destroy();
 }
 
 void Client::Impl::reconnect() {
-  if (state_ != State::ready) return;
-  on_connection_lost({"reconnect", fmt::format("{}: connecting anew", to_string(node()))}, FailureKind::disconnected);
+  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->node->reconnect();
 }
 
-void Client::Impl::on_ready(ServerInfo info) {
-  if (sentinels_ != nullptr && info.role != "master") {
-    return connect_failed({"replica", fmt::format("{}: a sentinel names it as the primary, but its role is '{}'",
-                                                  to_string(node()), info.role)});
+// ---- which node
+
+Node& Client::Impl::route(std::string_view key) {
+  if (!in_cluster()) return *members_[0]->node;
+  if (const auto owner = topology_.map().owner(slot_of(key))) return *primaries_[*owner]->node;
+  const auto ready = std::ranges::find_if(members_, [](const auto& each) { return each->node->ready(); });
+  return *(ready != members_.end() ? *ready : members_[0])->node;
+}
+
+std::optional<std::size_t> Client::Impl::node_of(std::string_view key) const {
+  if (!in_cluster()) return 0;
+  return topology_.map().owner(slot_of(key));
+}
+
+// Nodes that have slots and are connected.
+std::size_t Client::Impl::connected() const {
+  if (!in_cluster()) return members_[0]->node->ready() ? 1 : 0;
+  return static_cast<std::size_t>(
+      std::ranges::count_if(primaries_, [](const Member* each) { return each->node->ready(); }));
+}
+
+Breaker::State Client::Impl::breaker() const {
+  Breaker::State worst = Breaker::State::closed;
+  for (const auto& each : members_) worst = std::max(worst, each->node->breaker());
+  return worst;
+}
+
+template <class Number>
+std::uint64_t Client::Impl::total(Number number) const {
+  std::uint64_t sum = 0;
+  for (const auto& each : members_) sum += (*each->node.*number)();
+  return sum;
+}
+
+// The node that the reply names gets the command.
+bool Client::Impl::redirect(const HostPort& asked, Command& command, const Reply& reply) {
+  const std::optional<Redirect> to = read_redirect(reply, asked);
+  if (!to || !to->asking) doubt(to ? std::optional(to->node) : std::nullopt);
+  if (!to) return false;
+  ++redirects_;
+  Member& next = member(to->node);
+  next.used_at = Clock::now();
+  next.node->resubmit(command, to->asking);
+  arm_timer();
+  return true;
+}
+
+// ---- nodes
+
+Client::Impl::Member& Client::Impl::add(Target target) {
+  Member& made = *members_.emplace_back(std::make_unique<Member>());
+  made.address = {target.host, target.port};
+  made.endpoint = to_string(target);
+  Options options = options_;
+  options.target = std::move(target);
+  Node::Redirect redirect;
+  if (in_cluster()) {
+    redirect = [this, &made](Command& command, const Reply& reply) {
+      return this->redirect(made.address, command, reply);
+    };
   }
-  info.address = to_string(node());
-  state_ = State::ready;
-  ready_since_ = Clock::now();
-  end_link_wait();
-  if (sentinels_ != nullptr && std::exchange(primary_, info.address) != info.address) {
-    endpoint_.forget_failures();  // they are those of the former primary
-  }
-  endpoint_.opened();
-  endpoint_.greeted(ready_since_);
-  notice_breaker();
-  if (observer_.connected) observer_.connected(info);
-  schedule_turn();
+  made.node = std::make_shared<Node>(context_, std::move(options), observer_of(made), std::move(redirect));
+  return made;
 }
 
-void Client::Impl::on_bytes(std::string_view bytes) {
-  const Result<> fed = endpoint_.feed(bytes, Clock::now());
-  if (!fed) {
-    return on_connection_lost({"protocol", fmt::format("{}: {}", to_string(node()), fed.error().text)},
-                              FailureKind::protocol);
-  }
-  if (endpoint_.take_reconnect_wish()) reconnect_soon();
-  if (endpoint_.waiting() > 0 || endpoint_.has_failures()) schedule_turn();
-  notice_breaker();
+Client::Impl::Member& Client::Impl::member(const HostPort& address) {
+  const auto known = std::ranges::find_if(members_, [&](const auto& each) { return each->address == address; });
+  if (known != members_.end()) return **known;
+  Member& made = add(redis::node_of(options_.target, address));
+  if (!started_) return made;
+  if (observer_.endpoint_added) observer_.endpoint_added(made.endpoint);
+  made.node->start();
+  return made;
 }
 
-// A Redis that refuses every command must not get a connection for every command.
-void Client::Impl::reconnect_soon() {
-  const TimePoint now = Clock::now();
-  if (now < next_reconnect_) return;
-  next_reconnect_ = now + kBetweenReconnects;
-  reconnect();
+Observer Client::Impl::observer_of(Member& member) {
+  if (!in_cluster()) return observer_;
+  Observer made = observer_;
+  made.connected = [this, &member](const ServerInfo& info) { on_connected(member, info); };
+  made.connect_failed = [this, &member](const Error& error) { on_lost(member, observer_.connect_failed, error); };
+  made.disconnected = [this, &member](const Error& error) { on_lost(member, observer_.disconnected, error); };
+  return made;
 }
 
-void Client::Impl::on_written() { settle(Clock::now()); }
-
-void Client::Impl::on_lost(Error error, bool nothing_written) {
-  if (state_ == State::connecting) return connect_failed(std::move(error));
-  if (nothing_written) endpoint_.not_written();
-  on_connection_lost(error, FailureKind::disconnected);
+// The observer hears of nodes that have slots. The others were only asked for the map.
+void Client::Impl::tell_connected(Member& member) {
+  if (!member.has_slots || !member.greeted || std::exchange(member.told, true)) return;
+  if (observer_.connected) observer_.connected(*member.greeted);
 }
 
-// ---- the breaker
-
-// Tells the observer about a change, and arms the timer for the next probe.
-void Client::Impl::notice_breaker() {
-  if (state_ == State::stopped) return;
-  arm_probe_timer();
-  if (std::exchange(breaker_seen_, breaker()) == breaker()) return;
-  if (observer_.breaker_changed) observer_.breaker_changed(breaker());
+void Client::Impl::on_connected(Member& member, const ServerInfo& info) {
+  member.greeted = info;
+  tell_connected(member);
+  topology_.reachable();
+  ask_if_due();
 }
 
-void Client::Impl::arm_probe_timer() {
-  if (endpoint_.next_probe() == probe_armed_for_) return;
-  probe_armed_for_ = endpoint_.next_probe();
-  if (probe_armed_for_ == TimePoint::max()) {
-    probe_timer_.cancel();
-    return;
-  }
-  probe_timer_.expires_at(probe_armed_for_);
-  probe_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-    if (!error && !self->destroyed_) self->probe();
+void Client::Impl::on_lost(Member& member, const std::function<void(const Error&)>& tell, const Error& error) {
+  member.greeted.reset();
+  member.told = false;
+  doubt();
+  if (tell && (member.has_slots || topology_.map().empty())) tell(error);
+}
+
+// Removes the nodes that are not needed any more.
+void Client::Impl::let_go() {
+  if (topology_.map().empty()) return;
+  const TimePoint idle_since = Clock::now() - kKeepIdle;
+  std::erase_if(members_, [&](const auto& each) {
+    const bool needed = each->has_slots || each->used_at > idle_since || each->node->unfinished() > 0;
+    if (needed) return false;
+    former_writes_ += each->node->writes();
+    each->node->destroy();
+    if (observer_.endpoint_removed) observer_.endpoint_removed(each->endpoint);
+    return true;
   });
 }
 
-// Asks by PING or, without a connection, by connecting: the greeting has a PING.
-void Client::Impl::probe() {
-  if (state_ == State::backing_off) return connect();
-  if (state_ != State::ready) return;
-  endpoint_.probe();
-  schedule_turn();
+// ---- the slot map
+
+void Client::Impl::doubt(std::optional<HostPort> knows) {
+  topology_.doubt(std::move(knows));
+  ask_if_due();
+}
+
+void Client::Impl::ask_if_due() {
+  if (!started_) return;
+  if (topology_.next_question() <= Clock::now()) ask();
+  arm_timer();
+}
+
+void Client::Impl::ask() {
+  std::vector<HostPort> able;
+  for (const auto& each : members_) {
+    if (each->node->ready() && each->node->breaker() == Breaker::State::closed) able.push_back(each->address);
+  }
+  const TimePoint now = Clock::now();
+  const std::optional<std::size_t> chosen = topology_.ask(able, now);
+  if (!chosen) {
+    // All nodes may have moved: those of the URL are looked up again.
+    for (const HostPort& address : options_.target.cluster) member(address).used_at = now;
+    return;
+  }
+  question_->asked = able[*chosen];
+  member(question_->asked).node->submit(*question_, {.answer_by = now + kMapWithin});
+}
+
+void Client::Impl::on_slots(const Reply& reply) {
+  const std::string node = to_string(question_->asked);
+  if (reply.is_error()) {
+    topology_.not_answered();
+    const bool forbidden = reply.error_code() == "NOPERM";
+    on_no_slots(
+        {forbidden ? "permission" : "protocol", fmt::format("{}: the slot map is refused ({}){}", node, quote(reply),
+                                                            forbidden ? ": grant the user +cluster|slots" : "")});
+  } else if (Result<SlotMap> map = SlotMap::read(reply, question_->asked)) {
+    on_map(*std::move(map));
+  } else {
+    topology_.not_answered();
+    on_no_slots({"protocol", fmt::format("{}: {}", node, map.error().text)});
+  }
+  arm_timer();
+}
+
+void Client::Impl::on_map(SlotMap map) {
+  topology_.answered(std::move(map));
+  for (const auto& each : members_) each->has_slots = false;
+  primaries_.clear();
+  for (const HostPort& address : topology_.map().primaries()) {
+    primaries_.push_back(&member(address));
+    primaries_.back()->has_slots = true;
+  }
+  if (primaries_.empty()) {
+    on_no_slots({"no_slots", fmt::format("{}: no node of the Cluster has slots yet", to_string(question_->asked))});
+  } else {
+    fault_.clear();
+  }
+  if (connected() < primaries_.size() || primaries_.empty()) topology_.doubt();
+  // Not here: handlers of the nodes are running.
+  asio::post(context_, [self = shared_from_this()] {
+    if (!self->started_) return;
+    for (std::size_t i = 0; i < self->primaries_.size(); ++i) self->tell_connected(*self->primaries_[i]);
+    self->let_go();
+  });
+}
+
+void Client::Impl::on_no_slots(Error error) {
+  if (std::exchange(fault_, error.text) == error.text) return;
+  if (observer_.connect_failed) observer_.connect_failed(error);
+}
+
+// For the next question, and for nodes that may leave.
+void Client::Impl::arm_timer() {
+  if (!started_ || !in_cluster()) return;
+  const bool spare = members_.size() > primaries_.size() && !primaries_.empty();
+  const TimePoint next = std::min(topology_.next_question(), spare ? Clock::now() + kKeepIdle : TimePoint::max());
+  if (next >= armed_for_) return;  // the timer may fire too early; it is then armed again
+  armed_for_ = next;
+  timer_.expires_at(next);
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (error || !self->started_) return;
+    self->armed_for_ = TimePoint::max();
+    self->let_go();
+    self->ask_if_due();
+  });
 }
 
 // ----
@@ -422,16 +381,22 @@ Client::~Client() { impl_->destroy(); }
 
 void Client::start() { impl_->start(); }
 void Client::stop() { impl_->stop(); }
-bool Client::ready() const { return impl_->ready(); }
+bool Client::ready() const { return impl_->nodes() > 0 && impl_->connected() == impl_->nodes(); }
+bool Client::reachable() const { return impl_->connected() > 0; }
 void Client::reconnect() { impl_->reconnect(); }
+std::optional<std::size_t> Client::node_of(std::string_view key) const { return impl_->node_of(key); }
+std::size_t Client::nodes() const { return impl_->nodes(); }
 std::size_t Client::unfinished() const { return impl_->unfinished(); }
 std::size_t Client::waiting() const { return impl_->waiting(); }
 std::size_t Client::window() const { return impl_->window(); }
 std::uint64_t Client::writes() const { return impl_->writes(); }
-
+std::uint64_t Client::redirects() const { return impl_->redirects(); }
 Breaker::State Client::breaker() const { return impl_->breaker(); }
 
-void Client::submit(Command& command, const Terms& terms) { impl_->submit(command, terms); }
-void Client::resubmit(Command& command) { impl_->resubmit(command); }
+void Client::submit(Command& command, std::string_view key, const Terms& terms) {
+  impl_->route(key).submit(command, terms);
+}
+void Client::resubmit(Command& command, std::string_view key) { impl_->route(key).resubmit(command); }
+bool Client::postpone(Command& command, std::string_view key) { return impl_->route(key).postpone(command); }
 
 }  // namespace sluice::redis

@@ -1,5 +1,7 @@
-// A client with one connection to one Redis: pipelined, with a deadline on every command. With Sentinel that Redis is
-// the primary, which the client searches before each connect and follows when it changes.
+// A client of one Redis, of the primary that Redis Sentinels name, or of a Redis Cluster: pipelined, with a deadline on
+// every command. It has one connection to each Redis that it sends commands to. With Sentinel that is the primary,
+// which the client searches before each connect and follows when it changes. In a Cluster each primary is a node of its
+// own, and the slot of a command's key says which of them gets the command.
 //
 // Thread safety: none. All calls and callbacks happen on the thread that runs the io_context.
 #pragma once
@@ -8,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,9 +48,12 @@ struct Options {  // all durations > 0
 // Callbacks for the state of the connection, called from the loop: for logs, metrics, and work that must follow a
 // connect. They may call submit(), reconnect() and stop(), but must not destroy the client. No text holds a password.
 // Codes of connect_failed: refused, unreachable, timeout, resolve, tls, no_login, credentials, authentication,
-// permission, database, loading, busy, masterdown, too_old, denied, disconnected, protocol; with Sentinel also
-// unknown_primary (no sentinel knows its name), sentinel_login (the sentinels refuse theirs) and replica (the Redis
-// they name is none). The client retries after each of them, because each can heal without a restart.
+// permission, database, loading, busy, masterdown, too_old, denied, disconnected, protocol, cluster (a node of a
+// Cluster for a URL that names none), no_cluster (the reverse); with Sentinel also unknown_primary (no sentinel knows
+// its name), sentinel_login (the sentinels refuse theirs) and replica (the Redis they name is none). The client retries
+// after each of them, because each can heal without a restart.
+//
+// In a Cluster these are told of each node; the texts name it.
 //
 // Codes of disconnected: disconnected, timeout (a reply was owed, and nothing came for 2 × the deadline), protocol,
 // reconnect (a reply said that Redis is a replica, or refuses our login), switch_master (the sentinels name another
@@ -57,7 +63,10 @@ struct Observer {
   std::function<void(const struct ServerInfo&)> connected;
   std::function<void(const Error&)> connect_failed;
   std::function<void(const Error&)> disconnected;  // only after connected; not after stop()
-  std::function<void(Breaker::State)> breaker_changed = {};
+  // `endpoint`: the URL of the Redis without a password; with Sentinel that of the sentinels.
+  std::function<void(const std::string& endpoint, Breaker::State)> breaker_changed = {};
+  std::function<void(const std::string& endpoint)> endpoint_added = {};  // its breaker is closed
+  std::function<void(const std::string& endpoint)> endpoint_removed = {};
   std::function<void(const Error&)> sentinel_failed = {};  // one sentinel is of no use; once until it answers again
   std::function<void(const Reply&)> healed = {};           // an error reply that no command sees: see Endpoint
 };
@@ -68,6 +77,7 @@ struct ServerInfo {
   std::string maxmemory_policy;
   std::string run_id;   // Redis draws a new one at each start
   std::string address;  // its URL without a password; with Sentinel that of the primary
+  bool in_cluster = false;
 };
 
 class Client {
@@ -82,26 +92,36 @@ class Client {
   // Closes the connection. All commands in flight fail with `disconnected` before it returns. Commands begun inside or
   // after stop() fail with `unavailable`, from the loop. start() may be called again.
   void stop();
-  bool ready() const;
+  bool ready() const;      // connected; in a Cluster: to every primary that has slots
+  bool reachable() const;  // the same; in a Cluster: to one of them at least
 
   // Sends a command, or lets it wait for its turn and for a connection. All commands of this turn of the loop go out in
-  // one write. While the client backs off or is stopped, the command fails with `unavailable` in the next turn of the
-  // loop; while the breaker is open, with `breaker_open`.
-  void submit(Command& command, const Terms& terms);
+  // one write for each node. While the client backs off or is stopped, the command fails with `unavailable` in the next
+  // turn of the loop; while the breaker is open, with `breaker_open`. `key`: one of its keys, which all have the same
+  // hash tag.
+  void submit(Command& command, std::string_view key, const Terms& terms);
   // Sends a command again, from inside its on_reply(): within its deadline, and ahead of those that wait.
-  void resubmit(Command& command);
+  void resubmit(Command& command, std::string_view key);
+  // The same after a pause of Endpoint::kPause. False: the command would be late, and is not taken.
+  bool postpone(Command& command, std::string_view key);
+
+  // In a Cluster: which of the primaries that have slots gets a command with this key, numbered from 0. nullopt: none
+  // has that slot, or the slots are not known yet. Without a Cluster: 0.
+  std::optional<std::size_t> node_of(std::string_view key) const;
+  std::size_t nodes() const;  // primaries that have slots; without a Cluster 1. The numbers change with the slot map
 
   // Closes the connection and opens a new one, after the credentials changed. Commands in flight fail with
   // `disconnected`, from the loop. Does nothing unless connected.
   void reconnect();
 
-  Breaker::State breaker() const;
+  Breaker::State breaker() const;  // in a Cluster the worst of all nodes
   std::size_t unfinished() const;  // commands without a result yet
   std::size_t waiting() const;     // those of them that are not sent yet
   std::size_t window() const;      // how many may be sent and not answered
   // Successful write calls since the client was created, handshakes included: one for all commands of a turn of the
   // loop, more when the socket's buffer was full, and over TLS one for each 16 KiB.
   std::uint64_t writes() const;
+  std::uint64_t redirects() const;  // commands that MOVED or ASK sent to another node, since the client was created
 
  private:
   class Impl;

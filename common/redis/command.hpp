@@ -80,10 +80,12 @@ class Command {
   friend struct QueuedKey;
 
   Terms terms_;
-  TimePoint answer_by_{};    // TimePoint{}: not known before it is sent
-  std::uint8_t misses_ = 0;  // how often Redis answered that it does not know the script
-  bool retried_ = false;     // Redis answered that it is a replica
-  bool internal_ = false;    // the endpoint's own
+  TimePoint answer_by_{};       // TimePoint{}: not known before it is sent
+  std::uint8_t misses_ = 0;     // how often Redis answered that it does not know the script
+  std::uint8_t redirects_ = 0;  // how often a node of a Cluster sent it to another node
+  bool retried_ = false;        // Redis answered that it is a replica
+  bool asking_ = false;         // ASKING is sent before it
+  bool internal_ = false;       // the endpoint's own
 
   // While it waits in a FairQueue:
   CommandLink in_key_;

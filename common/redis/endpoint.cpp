@@ -64,12 +64,21 @@ class Endpoint::Ping final : public Command {
   Endpoint& endpoint_;
 };
 
+// Lets the next command pass although its slot is still being moved here.
+class Endpoint::Asking final : public Command {
+ public:
+  void write(CommandWriter& out, CallBy) override { out.array(1).bulk("ASKING"); }
+  void on_reply(const Reply&) override {}
+  void on_failure(Failure) override {}
+};
+
 Endpoint::Endpoint(Settings settings)
     : settings_(std::move(settings)),
-      pipeline_(2 * settings_.deadline, *this),
+      pipeline_(2 * settings_.deadline, *this, settings_.max_reply_bytes),
       window_(settings_.deadline / kTargetDivisor),
-      ping_(std::make_unique<Ping>(*this)) {
-  ping_->internal_ = true;
+      ping_(std::make_unique<Ping>(*this)),
+      asking_(std::make_unique<Asking>()) {
+  ping_->internal_ = asking_->internal_ = true;
   for (const std::string_view text : settings_.scripts) {
     loads_.push_back(std::make_unique<Load>(text));
     loads_.back()->internal_ = true;
@@ -83,21 +92,41 @@ Endpoint::~Endpoint() = default;
 void Endpoint::submit(Command& command, const Terms& terms) {
   command.terms_ = terms;
   command.answer_by_ = terms.answer_by.value_or(TimePoint{});
-  command.misses_ = 0;
-  command.retried_ = false;
-  if (breaker_.state() != Breaker::State::closed) {
-    const bool tried = breaker_.state() == Breaker::State::half_open && trial_ == nullptr;
-    if (!tried) return fail(command, {FailureKind::breaker_open, false});
-    trial_ = &command;
-  }
-  if (phase_ == Phase::closed) return fail(command, {FailureKind::unavailable, false});
+  command.misses_ = command.redirects_ = 0;
+  command.retried_ = command.asking_ = false;
+  if (!passes(command)) return;
   if (terms.answer_by) return hurry(command);
   arrivals_.push_back(&command);
 }
 
-void Endpoint::resubmit(Command& command) {
-  if (phase_ == Phase::closed) return fail(command, {FailureKind::unavailable, false});
-  hurry(command);
+void Endpoint::resubmit(Command& command, bool asking) {
+  command.misses_ = 0;
+  command.retried_ = false;
+  command.asking_ = asking;
+  if (passes(command)) hurry(command);
+}
+
+// False: the command has failed, because Redis is not asked now.
+bool Endpoint::passes(Command& command) {
+  if (breaker_.state() != Breaker::State::closed) {
+    const bool tried = breaker_.state() == Breaker::State::half_open && trial_ == nullptr;
+    if (!tried) {
+      fail(command, {FailureKind::breaker_open, false});
+      return false;
+    }
+    trial_ = &command;
+  }
+  if (phase_ != Phase::closed) return true;
+  fail(command, {FailureKind::unavailable, false});
+  return false;
+}
+
+bool Endpoint::postpone(Command& command, TimePoint now) {
+  const TimePoint due = now + kPause;
+  if (phase_ == Phase::closed || due >= command.answer_by_) return false;
+  command.asking_ = false;
+  postponed_.push_back({&command, due});
+  return true;
 }
 
 void Endpoint::hurry(Command& command) {
@@ -107,6 +136,7 @@ void Endpoint::hurry(Command& command) {
 
 bool Endpoint::turn(std::string* out, TimePoint now) {
   now_ = now;
+  while (!postponed_.empty() && postponed_[0].due <= now) hurry(*postponed_.pop_front().command);
   if (phase_ != Phase::open) out = nullptr;
   if (out != nullptr) {
     clear(*out);
@@ -130,6 +160,10 @@ bool Endpoint::turn(std::string* out, TimePoint now) {
 void Endpoint::send(Command& command, std::string& out, TimePoint now) {
   if (command.answer_by_ == TimePoint{}) command.answer_by_ = now + settings_.deadline;
   CommandWriter writer(out);
+  if (command.asking_) {
+    asking_->write(writer, CallBy::hash);
+    pipeline_.sent(*asking_, now, command.answer_by_);
+  }
   command.write(writer, command.misses_ < 2 ? CallBy::hash : CallBy::text);
   pipeline_.sent(command, now, command.answer_by_);
 }
@@ -143,7 +177,9 @@ void Endpoint::wait(Command& command, TimePoint now) {
 void Endpoint::not_written() {
   const std::size_t before = urgent_.size();
   std::vector<Command*> unsent;
-  while (Command* const command = pipeline_.take_back()) unsent.push_back(command);
+  while (Command* const command = pipeline_.take_back()) {
+    if (command != asking_.get()) unsent.push_back(command);
+  }
   for (auto command = unsent.rbegin(); command != unsent.rend(); ++command) hurry(**command);
   rotate(urgent_, before, [](const Command*) { return true; });  // what was urgent before goes behind the unsent
 }
@@ -165,6 +201,7 @@ void Endpoint::on_reply(Command& command, const Reply& reply) {
 }
 
 void Endpoint::on_no_reply(Command& command, FailureKind kind) {
+  if (&command == asking_.get()) return;  // the one behind it counts
   ++outcomes_.failed;
   fail(command, {kind, true});
 }
@@ -176,6 +213,8 @@ bool Endpoint::heal(Command& command, const Reply& reply) {
     if (command.misses_++ == 0) load(*command.terms_.script);
   } else if ((code == "READONLY" || code == "MASTERDOWN") && !command.retried_) {
     command.retried_ = wishes_reconnect_ = true;
+  } else if (code == "MOVED" || code == "ASK" || code == "CLUSTERDOWN") {
+    return redirect(command, reply);
   } else {
     wishes_reconnect_ |= code == "NOAUTH" || code == "WRONGPASS" || code == "NOPERM";
     return false;
@@ -183,6 +222,14 @@ bool Endpoint::heal(Command& command, const Reply& reply) {
   if (settings_.healed) settings_.healed(reply);
   hurry(command);
   return true;
+}
+
+// True: another endpoint has the command now.
+bool Endpoint::redirect(Command& command, const Reply& reply) {
+  if (!settings_.redirect || command.redirects_ == kMostRedirects) return false;
+  ++command.redirects_;
+  end_trial(command, true);
+  return settings_.redirect(command, reply);
 }
 
 void Endpoint::load(std::uint8_t script) {
@@ -268,7 +315,8 @@ void Endpoint::expire_queue() {
 }
 
 Endpoint::TimePoint Endpoint::next_event() const {
-  return std::min({pipeline_.next_event(), urgent_until_, queue_.next_overdue()});
+  const TimePoint next_postponed = postponed_.empty() ? TimePoint::max() : postponed_[0].due;
+  return std::min({pipeline_.next_event(), urgent_until_, next_postponed, queue_.next_overdue()});
 }
 
 // ---- failures
@@ -281,6 +329,7 @@ void Endpoint::fail(Command& command, Failure failure) {
 void Endpoint::fail_waiting(FailureKind kind) {
   while (!urgent_.empty()) fail(*urgent_.pop_front(), {kind, false});
   urgent_until_ = TimePoint::max();
+  while (!postponed_.empty()) fail(*postponed_.pop_front().command, {kind, false});
   while (!arrivals_.empty()) fail(*arrivals_.pop_front(), {kind, false});
   while (Command* const command = queue_.pop(now_)) fail(*command, {kind, false});
 }

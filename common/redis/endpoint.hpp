@@ -12,6 +12,7 @@
 // After some error replies the endpoint sends the command again, within its deadline:
 //   NOSCRIPT               the script is loaded, once for all commands that wait for it, and the command is sent again
 //   READONLY, MASTERDOWN   a new connection is wished for, and the command is sent once more
+//   MOVED, ASK             Settings::redirect gives the command to the endpoint of the node that Redis names
 // All of them say that the command has not run. A command that may have run is never sent again.
 //
 // No I/O, no clock, no timer: bytes, time and random numbers are arguments. Not thread-safe. Handlers are called inside
@@ -46,12 +47,15 @@ class Endpoint final : private Pipeline::Receiver {
   using Duration = std::chrono::nanoseconds;
 
   struct Settings {
-    Duration deadline{};                         // from sending to the reply
-    Duration queue_wait{};                       // of a Patience::single
-    Duration batch_queue_wait{};                 // of a Patience::batch
-    std::span<const std::string_view> scripts;   // their texts; loaded when a connection opens
-    std::function<double()> random;              // uniform in [0, 1)
+    Duration deadline{};                        // from sending to the reply
+    Duration queue_wait{};                      // of a Patience::single
+    Duration batch_queue_wait{};                // of a Patience::batch
+    std::span<const std::string_view> scripts;  // their texts; loaded when a connection opens
+    std::function<double()> random;             // uniform in [0, 1)
+    std::size_t max_reply_bytes = ReplyReader::kMaxReplyBytes;
     std::function<void(const Reply&)> healed{};  // an error reply that the command does not see
+    // For a node of a Cluster. Called with each MOVED, ASK and CLUSTERDOWN. True: another endpoint has the command now.
+    std::function<bool(Command&, const Reply&)> redirect{};
   };
   explicit Endpoint(Settings settings);
   ~Endpoint();
@@ -59,8 +63,15 @@ class Endpoint final : private Pipeline::Receiver {
   // ---- commands
 
   void submit(Command& command, const Terms& terms);
-  // Sends a command again from inside its on_reply(), within its deadline, ahead of those that wait.
-  void resubmit(Command& command);
+  // Sends a command again that this endpoint or another one has sent, within its deadline and ahead of those that wait.
+  // Called from inside its on_reply() or from Settings::redirect. `asking`: ASKING goes before it.
+  void resubmit(Command& command, bool asking = false);
+  // The same after a pause of kPause. False: the command would be late, and is not taken.
+  bool postpone(Command& command, TimePoint now);
+
+  static constexpr std::chrono::milliseconds kPause{5};
+  // A command follows at most as many redirections: nodes that disagree must not send it in circles.
+  static constexpr std::uint8_t kMostRedirects = 5;
 
   // ---- the connection
 
@@ -104,16 +115,23 @@ class Endpoint final : private Pipeline::Receiver {
   // ---- numbers
 
   std::size_t unfinished() const;  // commands without a result yet
-  std::size_t waiting() const { return urgent_.size() + arrivals_.size() + queue_.size(); }
+  std::size_t waiting() const { return urgent_.size() + postponed_.size() + arrivals_.size() + queue_.size(); }
   std::size_t window() const { return window_.size(); }
 
  private:
   class Load;
   class Ping;
+  class Asking;
+  struct Postponed {
+    Command* command = nullptr;
+    TimePoint due{};
+  };
 
   void on_reply(Command& command, const Reply& reply) override;
   void on_no_reply(Command& command, FailureKind kind) override;
   bool heal(Command& command, const Reply& reply);
+  bool redirect(Command& command, const Reply& reply);
+  bool passes(Command& command);
   void load(std::uint8_t script);
   void hurry(Command& command);
   void send(Command& command, std::string& out, TimePoint now);
@@ -136,9 +154,11 @@ class Endpoint final : private Pipeline::Receiver {
   Ring<Command*> arrivals_;                    // since the last turn
   Ring<Command*> urgent_;                      // sent first, whatever the window says
   TimePoint urgent_until_ = TimePoint::max();  // the earliest deadline of these
+  Ring<Postponed> postponed_;                  // by `due`
   Command* trial_ = nullptr;                   // the one command that a half-open breaker lets pass
   std::vector<std::unique_ptr<Load>> loads_;   // by script
   std::unique_ptr<Ping> ping_;
+  std::unique_ptr<Asking> asking_;  // sent any number of times
   Outcomes outcomes_;
   TimePoint now_{};       // the last that was passed
   TimePoint heard_at_{};  // when the last bytes arrived

@@ -37,6 +37,8 @@ void read_info(std::string_view text, ServerInfo& info) {
     } else if (name == "valkey_version") {  // Valkey also sends redis_version:7.2.4, for clients that expect Redis
       info.product = "valkey";
       info.version = value;
+    } else if (name == "redis_mode" || name == "server_mode") {
+      info.in_cluster = value == "cluster";
     } else if (name == "role") {
       info.role = value;
     } else if (name == "maxmemory_policy") {

@@ -19,9 +19,10 @@ namespace {
 
 constexpr std::size_t kLongestUnixPath = sizeof(sockaddr_un::sun_path) - 1;
 constexpr std::string_view kForms =
-    "redis://[USER:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB], the "
-    "same with rediss (TLS), or unix:PATH[?db=N]";
+    "redis://[USER:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB], "
+    "redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST,HOST, the same with rediss (TLS), or unix:PATH[?db=N]";
 constexpr std::uint16_t kSentinelPort = 26379;
+constexpr std::uint16_t kNodePort = 6379;
 
 bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -90,7 +91,9 @@ Result<> read_address(std::string_view text, HostPort& out) {
   }
   if (host.empty()) return failure("invalid_url", fmt::format("the host is missing: write {}", kForms));
   if (host.contains(',')) {
-    return failure("invalid_url", "several hosts are those of sentinels: write redis+sentinel://HOST,HOST,HOST/NAME");
+    return failure("invalid_url",
+                   "several hosts are sentinels or nodes of a Cluster: write redis+sentinel://HOST,HOST,HOST/NAME or "
+                   "redis+cluster://HOST,HOST,HOST");
   }
   if (!std::ranges::all_of(host, is_host_character)) {
     return failure("invalid_url",
@@ -161,22 +164,24 @@ Result<Target> read_network(std::string_view text, Target::Transport transport) 
   return with_database(std::move(target), parts->path);
 }
 
-Result<> read_sentinels(std::string_view list, Target& target) {
+// Reads HOST[:PORT],HOST[:PORT],… `what`: one of them.
+Result<std::vector<HostPort>> read_hosts(std::string_view list, std::uint16_t port, std::string_view what) {
+  std::vector<HostPort> hosts;
   for (bool more = true; more;) {
     const std::size_t comma = list.find(',');
-    HostPort address{.host = {}, .port = kSentinelPort};
+    HostPort address{.host = {}, .port = port};
     if (Result<> read = read_address(list.substr(0, comma), address); !read) {
-      return failure("invalid_url", fmt::format("sentinel {}: {}", target.sentinels.size() + 1, read.error().text));
+      return failure("invalid_url", fmt::format("{} {}: {}", what, hosts.size() + 1, read.error().text));
     }
-    if (std::ranges::find(target.sentinels, address) != target.sentinels.end()) {
-      return failure("invalid_url", fmt::format("sentinel {} is there twice: each sentinel has one vote",
-                                                target.sentinels.size() + 1));
+    if (std::ranges::find(hosts, address) != hosts.end()) {
+      return failure("invalid_url",
+                     fmt::format("{} {} is there twice: name each of them once", what, hosts.size() + 1));
     }
-    target.sentinels.push_back(std::move(address));
+    hosts.push_back(std::move(address));
     more = comma != std::string_view::npos;
     if (more) list.remove_prefix(comma + 1);
   }
-  return {};
+  return hosts;
 }
 
 Result<Target> read_sentinel_set(std::string_view text, Target::Transport transport) {
@@ -184,7 +189,9 @@ Result<Target> read_sentinel_set(std::string_view text, Target::Transport transp
   target.transport = transport;
   const Result<Parts> parts = split(text, target);
   if (!parts) return std::unexpected(parts.error());
-  if (Result<> read = read_sentinels(parts->hosts, target); !read) return std::unexpected(read.error());
+  Result<std::vector<HostPort>> sentinels = read_hosts(parts->hosts, kSentinelPort, "sentinel");
+  if (!sentinels) return std::unexpected(sentinels.error());
+  target.sentinels = *std::move(sentinels);
   const std::size_t slash = parts->path.find('/');
   target.primary_name = parts->path.substr(0, slash);
   if (target.primary_name.empty()) {
@@ -199,6 +206,26 @@ Result<Target> read_sentinel_set(std::string_view text, Target::Transport transp
                        slash == std::string_view::npos ? std::string_view() : parts->path.substr(slash + 1));
 }
 
+Result<Target> read_cluster(std::string_view text, Target::Transport transport) {
+  Target target;
+  target.transport = transport;
+  const Result<Parts> parts = split(text, target);
+  if (!parts) return std::unexpected(parts.error());
+  if (!parts->path.empty()) {
+    return failure("invalid_url", "a Redis Cluster has database 0 only: leave out what follows the hosts");
+  }
+  Result<std::vector<HostPort>> nodes = read_hosts(parts->hosts, kNodePort, "node");
+  if (!nodes) return std::unexpected(nodes.error());
+  target.cluster = *std::move(nodes);
+  return target;
+}
+
+std::string joined(const std::vector<HostPort>& hosts) {
+  std::string text;
+  for (const HostPort& host : hosts) text += (text.empty() ? "" : ",") + to_string(host);
+  return text;
+}
+
 }  // namespace
 
 Result<Target> parse_target(std::string_view url) {
@@ -207,6 +234,8 @@ Result<Target> parse_target(std::string_view url) {
   if (url.starts_with("rediss://")) return read_network(url.substr(9), Target::Transport::tls);
   if (url.starts_with("redis+sentinel://")) return read_sentinel_set(url.substr(17), Target::Transport::tcp);
   if (url.starts_with("rediss+sentinel://")) return read_sentinel_set(url.substr(18), Target::Transport::tls);
+  if (url.starts_with("redis+cluster://")) return read_cluster(url.substr(16), Target::Transport::tcp);
+  if (url.starts_with("rediss+cluster://")) return read_cluster(url.substr(17), Target::Transport::tls);
   return failure("invalid_url", fmt::format("write {}", kForms));
 }
 
@@ -216,12 +245,21 @@ std::string to_string(const Target& target) {
   }
   const std::string_view scheme = target.transport == Target::Transport::tls ? "rediss" : "redis";
   const std::string user = percent_encode(target.user) + (target.user.empty() ? "" : "@");
+  if (!target.cluster.empty()) return fmt::format("{}+cluster://{}{}", scheme, user, joined(target.cluster));
   if (target.sentinels.empty()) {
     return fmt::format("{}://{}{}/{}", scheme, user, to_string(HostPort{target.host, target.port}), target.database);
   }
-  std::string hosts;
-  for (const HostPort& sentinel : target.sentinels) hosts += (hosts.empty() ? "" : ",") + to_string(sentinel);
-  return fmt::format("{}+sentinel://{}{}/{}/{}", scheme, user, hosts, target.primary_name, target.database);
+  return fmt::format("{}+sentinel://{}{}/{}/{}", scheme, user, joined(target.sentinels), target.primary_name,
+                     target.database);
+}
+
+Target node_of(const Target& cluster, const HostPort& address) {
+  Target node = cluster;
+  node.host = address.host;
+  node.port = address.port;
+  node.cluster.clear();
+  node.in_cluster = true;
+  return node;
 }
 
 std::string to_string(const HostPort& address) {

@@ -1,4 +1,5 @@
-// What a URL names: one Redis, or a primary that Redis Sentinels watch; how to reach it, and the login to it.
+// What a URL names: one Redis, a primary that Redis Sentinels watch, or a Redis Cluster; how to reach it, and the login
+// to it.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +35,20 @@ struct Target {
   // The sentinels to ask for host and port of the primary, which then have no meaning here. Empty: one Redis.
   std::vector<HostPort> sentinels;
   std::string primary_name;  // how the sentinels call the primary: "mymaster"
+  // Nodes of a Redis Cluster, which know all others. Host and port have no meaning then. Empty: no Cluster.
+  std::vector<HostPort> cluster;
+  bool in_cluster = false;  // host and port are those of one node of a Cluster
 
   net::Address address() const { return {transport, host, port, path}; }
 };
 
-// Reads redis://[user:pass@]host[:port][/db], redis+sentinel://[user:pass@]host[:port],host,host/name[/db], the same
-// with rediss (TLS), and unix:PATH[?db=N]. Error: `invalid_url`.
+// Reads redis://[user:pass@]host[:port][/db], redis+sentinel://[user:pass@]host[:port],host,host/name[/db],
+// redis+cluster://[user:pass@]host[:port],host,host, the same with rediss (TLS), and unix:PATH[?db=N]. Error:
+// `invalid_url`.
 Result<Target> parse_target(std::string_view url);
 std::string to_string(const Target& target);  // without the password
+
+// One node of the Cluster that `cluster` names.
+Target node_of(const Target& cluster, const HostPort& address);
 
 }  // namespace sluice::redis

@@ -19,14 +19,22 @@ BreakerStates::BreakerStates(std::size_t workers)
 
 void BreakerStates::set(std::size_t worker, const std::string& endpoint, int state) {
   const std::lock_guard lock(mutex_);
-  states_.try_emplace(endpoint, workers_, 0).first->second.at(worker) = state;
+  states_.try_emplace(endpoint, workers_).first->second.at(worker) = state;
+}
+
+void BreakerStates::remove(std::size_t worker, const std::string& endpoint) {
+  const std::lock_guard lock(mutex_);
+  const auto found = states_.find(endpoint);
+  if (found == states_.end()) return;
+  found->second.at(worker).reset();
+  if (std::ranges::none_of(found->second, [](const auto& state) { return state.has_value(); })) states_.erase(found);
 }
 
 std::vector<prometheus::MetricFamily> BreakerStates::Collect() const {
   prometheus::MetricFamily made = family(spec());
   const std::lock_guard lock(mutex_);
   for (const auto& [endpoint, states] : states_) {
-    add_sample(made, {{spec().labels.front().name, endpoint}}, std::ranges::max(states));
+    add_sample(made, {{spec().labels.front().name, endpoint}}, *std::ranges::max(states));
   }
   return {std::move(made)};
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ class BreakerStates final : public Instrument {
   // `endpoint` comes from the configuration or from Redis, never from a request. `state`: 0 closed, 1 half-open,
   // 2 open.
   void set(std::size_t worker, const std::string& endpoint, int state);
+  void remove(std::size_t worker, const std::string& endpoint);  // the worker uses it no more
 
   // Shows the worst state of all workers.
   std::vector<prometheus::MetricFamily> Collect() const override;
@@ -28,7 +30,7 @@ class BreakerStates final : public Instrument {
  private:
   const std::size_t workers_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::vector<int>> states_;  // by endpoint and worker
+  std::map<std::string, std::vector<std::optional<int>>> states_;  // by endpoint and worker
 };
 
 }  // namespace sluice::telemetry

@@ -29,6 +29,7 @@ struct alignas(64) WorkerMetrics {
   std::atomic<std::uint64_t> redis_waiting{0};  // calls that wait for their turn
   std::atomic<std::uint64_t> redis_window{0};   // how many calls may be in flight
   std::atomic<std::uint64_t> redis_primary_changes{0};
+  std::atomic<std::uint64_t> redis_redirects{0};
   std::atomic<Known> redis_connected{Known::unknown};
   std::atomic<Known> redis_eviction_policy_ok{Known::unknown};  // maxmemory-policy is noeviction
 };

@@ -92,7 +92,7 @@ std::vector<bool> write_all(RedisLink& link, const std::vector<KeyWrite>& writes
     ++out.failed;
     const limiter::StoreError& error = results[i].error();
     if (concerns_one_key(error.fault)) continue;
-    out.unreachable = true;
+    out.unreachable = out.unreachable || !link.has_several_nodes() || !link.ready();
     if (error.executed_unknown) out.uncertain.push_back(*counters[i]);
   }
   return written;

@@ -160,9 +160,9 @@ bool Publisher::publish_due(pqxx::connection& connection) {
   if (!marker) return false;
   note_eviction_policy(marker->maxmemory_policy);
   if (!may_publish()) return true;
-  if (!marker->intact && !republish(connection, *marker)) return false;
+  if (!marker->lost.empty() && !republish(connection, *marker)) return false;
   enqueue_uncertain(connection);
-  return publish_outbox(connection);
+  return publish_outbox(connection) && marker->not_answered.empty();
 }
 
 Published Publisher::publish_guarded(const TenantIdentities& identities, const std::function<Published()>& publish) {
@@ -226,7 +226,7 @@ bool Publisher::republish(pqxx::connection& connection, const Marker::Status& ma
     tenants = tenants_with_overrides(tx);
   }
   for (std::size_t i = 0; all && i < tenants.size(); ++i) all = republish_tenant(connection, std::move(tenants[i]));
-  all = all && marker_.end().has_value();
+  all = all && marker_.end(marker).has_value();
   locked("pg_advisory_unlock");
   if (!all) return false;
   ++statistics_.republished;

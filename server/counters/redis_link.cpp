@@ -12,6 +12,9 @@ namespace {
 // With more, the last ones could wait too long in the client's queue and fail.
 constexpr std::size_t kWritesInFlight = 64;
 
+// Of the names that key_of_each_node() tries: a node with one of the 16,384 slots is found among these.
+constexpr unsigned kMostNames = 200'000;
+
 constexpr limiter::StoreError kStopped{limiter::StoreFault::unavailable, false};
 
 // A value that one thread sets and another one waits for. The waiting thread may destroy the object as soon as it has
@@ -134,7 +137,7 @@ RedisLink::~RedisLink() { stop(); }
 
 redis::Observer RedisLink::observer() {
   const auto lost = [this](const Error& error, std::string_view event, std::string_view message) {
-    ready_.store(false, std::memory_order_relaxed);
+    note_ready();
     log_.warn(event, message, {{"code", error.code}, {"reason", error.text}});
   };
   return {.connected =
@@ -144,7 +147,7 @@ redis::Observer RedisLink::observer() {
                            {"product", server.product},
                            {"version", server.version},
                            {"role", server.role}});
-                ready_.store(true, std::memory_order_relaxed);
+                note_ready();
                 attempted(server);
                 if (connected_) connected_();
               },
@@ -158,11 +161,13 @@ redis::Observer RedisLink::observer() {
                 lost(error, "redis_disconnected", "The connection to Redis is lost; the server reconnects.");
               },
           .breaker_changed =
-              [this](redis::Breaker::State state) {
+              [this](const std::string& endpoint, redis::Breaker::State state) {
                 if (state == redis::Breaker::State::open) {
-                  log_.warn("breaker_opened", "Redis does not answer: overrides wait in the outbox.");
+                  log_.warn("breaker_opened", "Redis does not answer: overrides wait in the outbox.",
+                            {{"endpoint", endpoint}});
                 } else if (state == redis::Breaker::State::closed) {
-                  log_.info("breaker_closed", "Redis answers again: overrides are published.");
+                  log_.info("breaker_closed", "Redis answers again: overrides are published.",
+                            {{"endpoint", endpoint}});
                 }
               },
           .sentinel_failed =
@@ -170,6 +175,11 @@ redis::Observer RedisLink::observer() {
                 log_.warn("redis_sentinel_failed", "A sentinel does not help to find the primary.",
                           {{"code", error.code}, {"reason", error.text}});
               }};
+}
+
+void RedisLink::note_ready() {
+  ready_.store(client_.reachable(), std::memory_order_relaxed);
+  several_nodes_.store(client_.nodes() > 1, std::memory_order_relaxed);
 }
 
 void RedisLink::attempted(std::optional<redis::ServerInfo> found) {
@@ -234,9 +244,29 @@ limiter::StoreResult<limiter::Outcome> RedisLink::judge(const limiter::Call& cal
   return judgement.wait();
 }
 
-Result<std::optional<std::string>> RedisLink::command(std::vector<std::string> words) {
+std::vector<std::string> RedisLink::key_of_each_node(const std::function<std::string(unsigned)>& name) {
+  using Keys = std::vector<std::string>;
+  Handover<Keys> done;
+  const auto find = [&] {
+    Keys keys(client_.nodes());
+    std::size_t found = 0;
+    for (unsigned number = 0; found < keys.size() && number < kMostNames; ++number) {
+      std::string key = name(number);
+      const auto node = client_.node_of(key);
+      if (!node || !keys[*node].empty()) continue;
+      keys[*node] = std::move(key);
+      ++found;
+    }
+    std::erase(keys, "");
+    done.set(std::move(keys));
+  };
+  return post(find) ? done.wait() : Keys();
+}
+
+Result<std::optional<std::string>> RedisLink::command(std::string key, std::vector<std::string> words) {
   Command command(std::move(words));
-  const bool posted = post([this, &command] { client_.submit(command, {.patience = redis::Patience::batch}); });
+  const bool posted =
+      post([this, &key, &command] { client_.submit(command, key, {.patience = redis::Patience::batch}); });
   if (!posted) return failure("unavailable", "the server is stopping");
   return command.wait();
 }

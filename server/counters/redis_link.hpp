@@ -48,14 +48,21 @@ class RedisLink {
 
   // Waits for the first attempt to connect. Returns nullopt if it failed or took longer than `timeout`.
   std::optional<redis::ServerInfo> first_attempt(std::chrono::milliseconds timeout);
+  // Connected; in a Cluster: to one of the primaries at least.
   bool ready() const { return ready_.load(std::memory_order_relaxed); }
+  // In a Cluster, although one primary does not answer, others may.
+  bool has_several_nodes() const { return several_nodes_.load(std::memory_order_relaxed); }
+
+  // One key for each primary: the first of name(0), name(1), … that it holds.
+  std::vector<std::string> key_of_each_node(const std::function<std::string(unsigned)>& name);
 
   // Executes all writes, at most 64 at a time. results[i] belongs to writes[i].
   std::vector<limiter::StoreResult<void>> write(std::span<const KeyWrite> writes);
   // Judges a call; with cost 0 it reads the counters without charging them.
   limiter::StoreResult<limiter::Outcome> judge(const limiter::Call& call);
-  // Sends one command and returns the reply's text, nullopt for nil. Errors: unavailable, redis (an error reply).
-  Result<std::optional<std::string>> command(std::vector<std::string> words);
+  // Sends one command to the node that holds `key`, and returns the reply's text, nullopt for nil. Errors: unavailable,
+  // redis (an error reply).
+  Result<std::optional<std::string>> command(std::string key, std::vector<std::string> words);
 
  private:
   class Batch;
@@ -63,6 +70,7 @@ class RedisLink {
   class Command;
 
   redis::Observer observer();
+  void note_ready();
   void attempted(std::optional<redis::ServerInfo> found);
   // Runs `begin` on the loop. Returns false after stop().
   bool post(std::move_only_function<void()> begin);
@@ -73,6 +81,7 @@ class RedisLink {
   limiter::RedisStore store_;
   std::function<void()> connected_;
   std::atomic<bool> ready_{false};
+  std::atomic<bool> several_nodes_{false};
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

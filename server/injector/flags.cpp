@@ -63,7 +63,8 @@ void read_server(ConfigReader& reader, InjectorSettings& settings) {
 void read_counters(ConfigReader& reader, InjectorOptions& options) {
   const std::string& text = options.settings.counters = reader.value(kInjectCounters.name).text;
   constexpr std::string_view kRule =
-      "must be memory, redis://HOST[:PORT][/DB], redis+sentinel://HOST,HOST,HOST/NAME, or either with rediss";
+      "must be memory, redis://HOST[:PORT][/DB], redis+sentinel://HOST,HOST,HOST/NAME, redis+cluster://HOST,HOST,HOST, "
+      "or one of these with rediss";
   bool tls = false;
   if (text.empty()) {
     reader.fault_without_value(kInjectCounters.name, fmt::format("is missing; it {}", kRule));

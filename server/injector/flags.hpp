@@ -27,7 +27,8 @@ inline constexpr FlagSpec kInjectServerUrl{"inject-server-url", "Injector", "URL
 inline constexpr FlagSpec kInjectCounters{
     "inject-counters", "Injector", "memory|URL", "",
     "Where agents in pods count: redis://HOST[:PORT][/DB], redis+sentinel://HOST,HOST,HOST/NAME (sentinels without a "
-    "login), rediss://…, or memory. Leave the password out, because everybody who can see a pod sees it; agents get "
+    "login), redis+cluster://HOST,HOST,HOST, the same with rediss, or memory. Leave the password out, because "
+    "everybody who can see a pod sees it; agents get "
     "theirs from the server."};
 inline constexpr FlagSpec kInjectCountersCa{
     "inject-counters-ca", "Injector", "FILE", "",

@@ -80,7 +80,7 @@ struct Rig {
       losses.push_back(error);
       if (on_disconnected) on_disconnected();
     };
-    made.breaker_changed = [this](Breaker::State state) { breaker.push_back(state); };
+    made.breaker_changed = [this](const std::string&, Breaker::State state) { breaker.push_back(state); };
     return made;
   }
   bool connect(Clock::duration limit = 10s) {
@@ -90,7 +90,7 @@ struct Rig {
   void begin(Recorder& command, std::vector<std::string> words) { submit(client, command, std::move(words)); }
   static void submit(Client& to, Recorder& command, std::vector<std::string> words, const Terms& terms = {}) {
     command.words = std::move(words);
-    to.submit(command, terms);
+    to.submit(command, "", terms);
   }
   // One command to its end.
   std::string ask(const std::vector<std::string>& words) {

@@ -114,7 +114,7 @@ TEST_CASE("megabytes in one command and its reply cross the connection whole") {
 class Cycle final : public Command {
  public:
   explicit Cycle(Client& client) : client_(client) {}
-  void begin() { client_.submit(*this, {}); }
+  void begin() { client_.submit(*this, "", {}); }
   void write(CommandWriter& out, CallBy) override { out.array(2).bulk("ECHO").bulk("0123456789"); }
   void on_reply(const Reply& reply) override {
     good += reply.text == "0123456789";

@@ -139,7 +139,7 @@ TEST_CASE_FIXTURE(CounterRig, "a key in a slot that no node serves waits in the 
                                   fmt::format("cluster-port {}", sluice::test::free_port())}});
   REQUIRE(cluster.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}) == "OK");
   const std::string slot = cluster.command({"CLUSTER", "KEYSLOT", key});
-  const auto elsewhere = make_publisher(cluster.unix_url());
+  const auto elsewhere = make_publisher(fmt::format("redis+cluster://127.0.0.1:{}", cluster.port()));
   end_publisher();
   set_publisher(*elsewhere);
   REQUIRE(elsewhere->start());

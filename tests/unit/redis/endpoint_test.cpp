@@ -493,5 +493,174 @@ TEST_CASE("what waited in vain says nothing about Redis") {
   CHECK(rig.endpoint.breaker() == Breaker::State::closed);
 }
 
+std::string asking(std::string_view word) { return words({"ASKING", word}); }
+
+// Two nodes of a Cluster: what the first one is told to redirect goes to the second.
+struct Nodes {
+  Nodes()
+      : first({.deadline = 25ms,
+               .queue_wait = 25ms,
+               .batch_queue_wait = 450ms,
+               .scripts = {},
+               .random = [] { return 0.0; },
+               .redirect =
+                   [this](Command& command, const Reply& reply) {
+                     seen.emplace_back(reply.text);
+                     if (reply.error_code() == "CLUSTERDOWN") return false;
+                     second.endpoint.resubmit(command, reply.error_code() == "ASK");
+                     return true;
+                   }}) {
+    first.opening();
+    first.opened();
+  }
+  void send(Recorder& command) {
+    first.submit(command, {});
+    REQUIRE(first.turn(&out, kStart));
+  }
+  void answer(std::string_view bytes) { REQUIRE(first.feed(bytes, kStart + 1ms)); }
+
+  Rig second;
+  Endpoint first;
+  std::string out;
+  std::vector<std::string> seen;
+};
+
+TEST_CASE("a command that has moved is sent to the other node, within its deadline") {
+  Nodes nodes;
+  Recorder moved("M"), late("L");
+  nodes.send(moved);
+  nodes.answer("-MOVED 7 b:2\r\n");
+  CHECK(moved.told.empty());
+  CHECK(nodes.first.unfinished() == 0);
+  CHECK(nodes.second.turn(kStart + 2ms) == words({"M"}));
+  nodes.second.feed("+k\r\n", kStart + 3ms);
+  CHECK(moved.told == Told{"+k"});
+
+  nodes.send(late);
+  nodes.answer("-MOVED 7 b:2\r\n");
+  CHECK(nodes.second.turn(kStart + 2ms) == words({"L"}));
+  nodes.second.expire(kStart + 25ms);
+  CHECK(late.told == Told{"timeout unknown"});
+}
+
+TEST_CASE("ASKING goes before a command whose slot is being moved, also when it is sent again") {
+  Nodes nodes;
+  Recorder command("C"), other("D");
+  nodes.send(command);
+  nodes.answer("-ASK 7 b:2\r\n");
+  nodes.second.submit(other);
+  CHECK(nodes.second.turn() == asking("C") + words({"D"}));
+  nodes.second.endpoint.not_written();
+  CHECK(nodes.second.turn() == asking("C") + words({"D"}));
+  nodes.second.feed("+OK\r\n+c\r\n+d\r\n");
+  CHECK(command.told == Told{"+c"});
+  CHECK(other.told == Told{"+d"});
+  CHECK(nodes.second.endpoint.unfinished() == 0);
+
+  // The next one that comes by MOVED needs none.
+  nodes.send(command);
+  nodes.answer("-MOVED 7 b:2\r\n");
+  CHECK(nodes.second.turn() == words({"C"}));
+}
+
+TEST_CASE("ASKING without a reply is no failure of its own") {
+  Nodes nodes;
+  Recorder commands[3] = {Recorder("A"), Recorder("B"), Recorder("C")};
+  for (Recorder& each : commands) {
+    nodes.send(each);
+    nodes.answer("-ASK 7 b:2\r\n");
+  }
+  nodes.second.turn();
+  nodes.second.lose(Phase::opening, kStart + 1s);
+  for (Recorder& each : commands) CHECK(each.told == Told{"disconnected unknown"});
+  CHECK(nodes.second.endpoint.breaker() == Breaker::State::closed);  // five failures would open it
+}
+
+TEST_CASE("nodes that send a command in circles are not followed for ever") {
+  int redirected = 0;
+  Endpoint endpoint({.deadline = 25ms,
+                     .queue_wait = 25ms,
+                     .batch_queue_wait = 450ms,
+                     .scripts = {},
+                     .random = [] { return 0.0; },
+                     .redirect =
+                         [&](Command& command, const Reply&) {
+                           ++redirected;
+                           endpoint.resubmit(command);
+                           return true;
+                         }});
+  endpoint.opening();
+  endpoint.opened();
+  Recorder command("C");
+  endpoint.submit(command, {});
+  std::string out;
+  for (int i = 0; i <= Endpoint::kMostRedirects; ++i) {
+    REQUIRE(endpoint.turn(&out, kStart));
+    REQUIRE(endpoint.feed("-MOVED 7 a:1\r\n", kStart));
+  }
+  CHECK(redirected == Endpoint::kMostRedirects);
+  CHECK(command.told == Told{"-MOVED 7 a:1"});
+}
+
+TEST_CASE("CLUSTERDOWN is told to the Cluster and to the command") {
+  Nodes nodes;
+  Recorder command("C");
+  nodes.send(command);
+  nodes.answer("-CLUSTERDOWN Hash slot not served\r\n");
+  CHECK(nodes.seen == std::vector<std::string>{"CLUSTERDOWN Hash slot not served"});
+  CHECK(command.told == Told{"-CLUSTERDOWN Hash slot not served"});
+}
+
+TEST_CASE("a redirected command waits for the connection to its new node, and fails where there will be none") {
+  Nodes nodes;
+  Recorder command("C"), refused("R");
+  nodes.second.lose(Phase::opening);
+  nodes.send(command);
+  nodes.answer("-MOVED 7 b:2\r\n");
+  CHECK(nodes.second.turn() == "");
+  nodes.second.endpoint.opened();
+  CHECK(nodes.second.turn(kStart + 10ms) == words({"C"}));
+  nodes.second.lose(Phase::closed);
+  nodes.send(refused);
+  nodes.answer("-MOVED 7 b:2\r\n");
+  nodes.second.endpoint.report_failures();
+  CHECK(refused.told == Told{"unavailable"});
+}
+
+TEST_CASE("a postponed command is sent after its pause, unless it would be late") {
+  Rig rig;
+  Recorder command("C");
+  bool taken = false;
+  rig.submit(command);
+  rig.turn();
+  command.then = [&] { taken = rig.endpoint.postpone(command, kStart + 1ms); };
+  rig.feed("-TRYAGAIN later\r\n", kStart + 1ms);
+  REQUIRE(taken);
+  CHECK(rig.endpoint.next_event() == kStart + 1ms + Endpoint::kPause);
+  CHECK(rig.turn(kStart + 5ms) == "");
+  CHECK(rig.turn(kStart + 6ms) == words({"C"}));
+  rig.feed("-TRYAGAIN later\r\n", kStart + 19ms);
+  CHECK(taken);
+  command.then = [&] { taken = rig.endpoint.postpone(command, kStart + 20ms); };
+  CHECK(rig.turn(kStart + 24ms) == words({"C"}));
+  rig.feed("-TRYAGAIN later\r\n", kStart + 24ms);
+  CHECK_FALSE(taken);
+  CHECK(rig.endpoint.unfinished() == 0);
+}
+
+TEST_CASE("a postponed command fails with the others when the connection is given up") {
+  Rig rig;
+  Recorder command("C");
+  rig.submit(command);
+  rig.turn();
+  command.then = [&] { rig.endpoint.postpone(command, kStart); };
+  rig.feed("-TRYAGAIN later\r\n");
+  command.then = nullptr;
+  rig.lose(Phase::opening);
+  CHECK(command.told == Told{"-TRYAGAIN later"});
+  rig.lose(Phase::closed);
+  CHECK(command.told == Told{"-TRYAGAIN later", "unavailable"});
+}
+
 }  // namespace
 }  // namespace sluice::redis::test

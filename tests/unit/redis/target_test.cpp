@@ -137,6 +137,37 @@ TEST_CASE("a faulty URL of sentinels is refused, with the part that is wrong") {
   CHECK(to_string(parsed("redis+sentinel://ann:hunter2@a/m")) == "redis+sentinel://ann@a:26379/m/0");
 }
 
+TEST_CASE("nodes of a Cluster") {
+  const Target target = parsed("rediss+cluster://ann:p%40ss@a,b:7001,[fd00::7]");
+  CHECK(target.transport == Target::Transport::tls);
+  CHECK(target.user == "ann");
+  CHECK(target.password == "p@ss");
+  CHECK(target.cluster == std::vector<HostPort>{{"a", 6379}, {"b", 7001}, {"fd00::7", 6379}});
+  CHECK(target.sentinels.empty());
+  CHECK_FALSE(target.in_cluster);
+  CHECK(to_string(target) == "rediss+cluster://ann@a:6379,b:7001,[fd00::7]:6379");
+  CHECK(parsed("redis+cluster://one").cluster.size() == 1);
+  CHECK(parsed("redis+cluster://one/").cluster.size() == 1);
+
+  const Target node = node_of(target, {"b", 7001});
+  CHECK(node.in_cluster);
+  CHECK(node.cluster.empty());
+  CHECK(node.password == "p@ss");
+  CHECK(to_string(node) == "rediss://ann@b:7001/0");
+
+  const auto says = [](const std::string& url, const char* part) {
+    const std::string text = fault(url);
+    CHECK_MESSAGE(text.find(part) != std::string::npos, url, ": ", text);
+  };
+  says("redis+cluster://", "node 1: the host is missing");
+  says("redis+cluster://a,", "node 2: the host is missing");
+  says("redis+cluster://a,a:6379", "node 2 is there twice");
+  says("redis+cluster://a,b/1", "database 0 only");
+  says("redis+cluster://word@a", "USER:PASSWORD");
+  says("redis://a,b", "redis+cluster://");
+  CHECK(fault("redis+cluster://a:hunter2@b/1").find("hunter2") == std::string::npos);
+}
+
 TEST_CASE("a host is made of the characters of names and addresses") {
   CHECK(is_host("redis-0.redis_x"));
   CHECK(is_host("fd00::1"));
