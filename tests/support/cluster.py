@@ -1,0 +1,223 @@
+"""A Redis Cluster for a test: primaries with a replica each, resharded, failed over and joined at will."""
+
+import contextlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from support.process import all_of, free_port, wait_until
+from support.redis_server import RedisServer
+from support.resp import RedisError, Reply
+
+SLOTS = 16384
+
+
+def slot_of(key: str) -> int:
+    """CRC-16/XMODEM of the hash tag, as Redis computes it."""
+    start = key.find("{")
+    end = key.find("}", start + 1)
+    tag = key[start + 1:end] if start >= 0 and end > start + 1 else key
+    crc = 0
+    for byte in tag.encode():
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = (crc << 1) ^ 0x1021 if crc & 0x8000 else crc << 1
+            crc &= 0xFFFF
+    return crc % SLOTS
+
+
+class Cluster:
+    """`primaries` nodes that share the slots evenly, and as many replicas where `replicas` is 1."""
+
+    def __init__(self, folder: Path, *, primaries: int = 3, replicas: int = 1, password: str = "",
+                 node_timeout_ms: int = 1000, options: Sequence[str] = ()) -> None:
+        self.folder = folder
+        self.password = password
+        self._options = ["--cluster-enabled", "yes", "--cluster-node-timeout", str(node_timeout_ms),
+                         "--cluster-require-full-coverage", "no", "--repl-diskless-sync-delay", "0",
+                         "--cluster-replica-validity-factor", "0", "--cluster-allow-replica-migration", "no",
+                         *options]
+        if password:
+            self._options += ["--masterauth", password]
+        self._primaries = primaries
+        self.nodes = [self._make(i) for i in range(primaries * (1 + replicas))]
+
+    def _make(self, number: int) -> RedisServer:
+        return RedisServer(self.folder / f"node{number}", tcp=True, password=self.password,
+                           options=[*self._options, "--cluster-port", str(free_port())])
+
+    @property
+    def counters(self) -> str:
+        """The value for --counters: three nodes of it."""
+        user = f":{self.password}@" if self.password else ""
+        return f"redis+cluster://{user}" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes[:3])
+
+    def start(self) -> "Cluster":
+        """Starts all nodes, gives the slots to the primaries, and waits until all know all and replicas are in step."""
+        for node in self.nodes:
+            node.launch()
+        for node in self.nodes:
+            wait_until("a node", lambda node=node: answers(node))   # type: ignore[misc]
+        first = self.nodes[0]
+        for i, node in enumerate(self.nodes):
+            node.cli("CLUSTER", "SET-CONFIG-EPOCH", i + 1)
+        for i, node in enumerate(self.nodes[:self._primaries]):
+            node.cli("CLUSTER", "ADDSLOTSRANGE", SLOTS * i // self._primaries, SLOTS * (i + 1) // self._primaries - 1)
+        for node in self.nodes[1:]:
+            meet(node, first)
+        wait_until("the nodes to know each other", lambda: all_of(self.nodes, lambda node: len(known(node)) == len(self.nodes)))
+        for i, node in enumerate(self.nodes[self._primaries:]):
+            self.replicate(node, self.nodes[i])
+        wait_until("the Cluster", lambda: all_of(self.nodes, healthy))
+        return self
+
+    @staticmethod
+    def replicate(replica: RedisServer, primary: RedisServer) -> None:
+        """Makes a node a replica."""
+        replica.cli("CLUSTER", "REPLICATE", node_id(primary))
+
+    def join(self) -> RedisServer:
+        """A new primary without slots, that all know."""
+        node = self._make(len(self.nodes))
+        node.start()
+        meet(node, self.nodes[0])
+        self.nodes.append(node)
+        wait_until("the nodes to know the new one",
+                   lambda: all_of(self.nodes, lambda each: len(known(each)) == len(self.nodes) and healthy(each)))
+        return node
+
+    def owner(self, slot: int) -> RedisServer:
+        """The primary of a slot, as the first living node says."""
+        return self._at(owner_port(self._alive(), slot))
+
+    def primaries(self) -> list[RedisServer]:
+        """All nodes that have slots."""
+        ports = {int(str(entry[2][1])) for entry in slots(self._alive())}   # type: ignore[index]
+        return [self._at(port) for port in sorted(ports)]
+
+    def replica_of(self, primary: RedisServer) -> RedisServer:
+        """A replica of it that is in step."""
+        connected = re.search(r"slave0:ip=[^,]*,port=(\d+),state=online", str(primary.cli("INFO", "replication")))
+        assert connected, f"{primary.port} has no replica"
+        return self._at(int(connected.group(1)))
+
+    def _alive(self) -> RedisServer:
+        return next(node for node in self.nodes if answers(node))
+
+    def _at(self, port: int) -> RedisServer:
+        return next(node for node in self.nodes if node.port == port)
+
+    def begin_move(self, slot: int, target: RedisServer) -> RedisServer:
+        """The first half of a migration: who asks for an absent key is sent to the target. Returns the source."""
+        source = self.owner(slot)
+        target.cli("CLUSTER", "SETSLOT", slot, "IMPORTING", node_id(source))
+        source.cli("CLUSTER", "SETSLOT", slot, "MIGRATING", node_id(target))
+        return source
+
+    def move_keys(self, slot: int, source: RedisServer, target: RedisServer) -> None:
+        """Moves what the slot holds."""
+        auth: list[str] = ["AUTH", self.password] if self.password else []
+        while keys := source.cli("CLUSTER", "GETKEYSINSLOT", slot, 50):
+            assert isinstance(keys, list)
+            source.cli("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, *auth, "KEYS", *[str(key) for key in keys])
+
+    def end_move(self, slot: int, target: RedisServer) -> None:
+        """The second half: the target has the slot. The target is told first, so that the slot always has an owner."""
+        owner = node_id(target)
+        primaries = self.primaries()
+        for node in [target, *[each for each in primaries if each is not target]]:
+            node.cli("CLUSTER", "SETSLOT", slot, "NODE", owner)
+        # A target of the next move that has not heard of this one's epoch would lose its slot again.
+        wait_until("the nodes to agree", lambda: len({view(node) for node in primaries}) == 1)
+
+    def move(self, slot: int, target: RedisServer) -> None:
+        """A whole migration of one slot."""
+        source = self.begin_move(slot, target)
+        if source is target:
+            return
+        self.move_keys(slot, source, target)
+        self.end_move(slot, target)
+
+    def fail_over(self, replica: RedisServer) -> None:
+        """CLUSTER FAILOVER: the replica takes over, and nothing is lost."""
+        replica.cli("CLUSTER", "FAILOVER")
+        wait_until("the failover", lambda: role(replica) == "master")
+
+    def stop(self) -> None:
+        """Ends all nodes."""
+        for node in self.nodes:
+            node.close()
+
+    def __enter__(self) -> "Cluster":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def answers(node: RedisServer) -> bool:
+    """Whether it takes commands."""
+    with contextlib.suppress(OSError, RedisError):
+        return node.cli("PING") == "PONG"
+    return False
+
+
+def meet(node: RedisServer, other: RedisServer) -> None:
+    """Introduces a node to another one. The Cluster's own port is in the options."""
+    node.cli("CLUSTER", "MEET", "127.0.0.1", other.port, bus_port(other))
+
+
+def bus_port(node: RedisServer) -> int:
+    """Where the nodes talk to each other."""
+    found = node.cli("CONFIG", "GET", "cluster-port")
+    assert isinstance(found, list)
+    return int(str(found[1]))
+
+
+def node_id(node: RedisServer) -> str:
+    """Its name in the Cluster."""
+    return str(node.cli("CLUSTER", "MYID"))
+
+
+def known(node: RedisServer) -> list[str]:
+    """The nodes that it knows and has shaken hands with."""
+    return [line for line in str(node.cli("CLUSTER", "NODES")).splitlines() if "handshake" not in line]
+
+
+def view(node: RedisServer) -> frozenset[str]:
+    """Which node has which epoch and which slots, as this one sees it."""
+    found = set()
+    for line in str(node.cli("CLUSTER", "NODES")).splitlines():
+        words = line.split()
+        found.add(" ".join([words[0], words[6], *[word for word in words[8:] if not word.startswith("[")]]))
+    return frozenset(found)
+
+
+def slots(node: RedisServer) -> list[Reply]:
+    """CLUSTER SLOTS."""
+    found = node.cli("CLUSTER", "SLOTS")
+    assert isinstance(found, list)
+    return found
+
+
+def owner_port(node: RedisServer, slot: int) -> int:
+    """The port of the slot's primary, as this node says."""
+    for entry in slots(node):
+        assert isinstance(entry, list)
+        if int(str(entry[0])) <= slot <= int(str(entry[1])):
+            return int(str(entry[2][1]))   # type: ignore[index]
+    raise AssertionError(f"slot {slot} has no owner")
+
+
+def role(node: RedisServer) -> str:
+    """master or slave."""
+    found = node.cli("ROLE")
+    assert isinstance(found, list)
+    return str(found[0])
+
+
+def healthy(node: RedisServer) -> bool:
+    """Whether it sees all slots served, and is in step with its primary where it is a replica."""
+    state = "cluster_state:ok" in str(node.cli("CLUSTER", "INFO"))
+    replication = str(node.cli("INFO", "replication"))
+    return state and ("role:master" in replication or "master_link_status:up" in replication)
