@@ -37,6 +37,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
+constexpr std::size_t kCounterShards = 64;
 constexpr std::chrono::seconds kStuckAfter{10};  // a worker whose loop was stuck this long fails /livez
 
 // The parts of a running agent, in the order in which they are built. They are destroyed in the reverse order.
@@ -49,7 +50,7 @@ class App {
         log_(log_lines_, config.log_level),
         decision_log_(config.decision_log, decision_lines_, clock_),
         metrics_(metrics_options(config), clock_),
-        counters_(clock_),
+        counters_(clock_, kCounterShards, config.memory_limit),
         shared_{clock_,
                 metrics_,
                 log_,
@@ -57,7 +58,8 @@ class App {
                 config.redis,
                 counters_,
                 worker_options(config),
-                http_options(config)},
+                http_options(config),
+                [this](std::string_view tenant) { return live_agents_.of(tenant); }},
         probes_("The admin port", {.alive = [this] { return alive(); },
                                    .degraded = [this] { return degraded(); },
                                    .metrics = [this] { return metrics_.render(); },
@@ -66,6 +68,7 @@ class App {
         admin_server_(admin_loop_, http::ServerOptions{}, probes_),
         shutdown_(admin_loop_, log_, config.drain_timeout),
         certificate_(admin_loop_, log_) {
+    metrics_.add(memory_metrics(), counters_);
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(telemetry::decision_log_metrics(), decision_lines_);
   }

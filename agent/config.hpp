@@ -42,6 +42,7 @@ struct Config {
   bool allow_without_snapshot = false;            // checks without policies get 200; false: 503 no_snapshot
 
   std::optional<redis::Options> redis;  // absent: counters in memory
+  std::size_t memory_limit = 0;         // of counters in memory, in bytes
 
   std::string listen;                  // "127.0.0.1:8088"; loopback, unless TLS or --insecure-listen is set
   http::CertificateFiles certificate;  // for `listen`; empty: no TLS

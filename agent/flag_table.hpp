@@ -51,6 +51,11 @@ inline constexpr std::array kFlags{
              "redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB] (the primary that these sentinels call "
              "NAME), redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST,HOST (nodes of a Redis Cluster), the same with "
              "rediss (TLS), or unix:PATH[?db=N]."},
+    FlagSpec{
+        "memory-limit", "Counters", "SIZE", "32MB",
+        "How much memory counters may take in the agent: those of --counters memory, and those of failure mode "
+        "fail_degrade. 1MB to 64GB. When it is short, tenants that take more than their share count new identities "
+        "together."},
     program::kRedisPasswordFile,
     program::kRedisSentinelPasswordFile,
     program::kRedisSentinelLoginFile,

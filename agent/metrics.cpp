@@ -23,11 +23,29 @@ telemetry::MetricsOptions metrics_options(const Config& config) {
   return options;
 }
 
+const telemetry::MetricTable<limiter::MemoryCounters>& memory_metrics() {
+  using telemetry::kCounter;
+  using telemetry::kGauge;
+  static const telemetry::MetricTable<limiter::MemoryCounters> table{
+      {"sluice_memory_counters", kGauge,
+       "Counters in the agent's memory: with --counters memory, and those that failure mode fail_degrade has made.",
+       [](const limiter::MemoryCounters& counters) { return counters.size(); }},
+      {"sluice_memory_counters_bytes", kGauge, "What these counters take, of --memory-limit.",
+       [](const limiter::MemoryCounters& counters) { return counters.bytes(); }},
+      {"sluice_memory_counters_overflow_total", kCounter,
+       "Checks that were judged by a counter which new identities of a tenant share, because memory is short and the "
+       "tenant takes more than its share.",
+       [](const limiter::MemoryCounters& counters) { return counters.overflowed(); }},
+  };
+  return table;
+}
+
 std::vector<telemetry::MetricSpec> metric_specs() {
   Config config;
   config.redis.emplace();
   const SystemClock clock;
   std::vector<telemetry::MetricSpec> specs = telemetry::Metrics(metrics_options(config), clock).specs();
+  append_specs(specs, memory_metrics());
   append_specs(specs, policies::ServerSource::metric_table(), "with `--server`");
   append_specs(specs, usage::metrics(), "with `--server`");
   append_specs(specs, program::certificate_metrics(), "with `--tls-cert`");

@@ -4,11 +4,16 @@
 #include <vector>
 
 #include "agent/config.hpp"
+#include "common/limiter/memory_store.hpp"
+#include "common/telemetry/metric_table.hpp"
 #include "common/telemetry/metrics.hpp"
 
 namespace sluice::agent {
 
 telemetry::MetricsOptions metrics_options(const Config& config);
+
+// What counters in memory take. App registers them.
+const telemetry::MetricTable<limiter::MemoryCounters>& memory_metrics();
 
 // Descriptions of all metrics that an agent can have, for `sluice-agent reference`. Starts nothing.
 std::vector<telemetry::MetricSpec> metric_specs();

@@ -17,6 +17,7 @@
 
 #include "agent/api/check_api.hpp"
 #include "agent/decide/decider.hpp"
+#include "agent/decide/local_limits.hpp"
 #include "agent/policies/override_publisher.hpp"
 #include "agent/usage/recorder.hpp"
 #include "common/http/tls.hpp"
@@ -44,6 +45,7 @@ struct WorkerShared {
   limiter::MemoryCounters& memory;
   WorkerOptions options;
   http::ServerOptions http;
+  decide::LocalLimits::LiveAgents live_agents;
   usage::Usage* usage = nullptr;                    // nullptr without --server
   std::function<void()> redis_login_rejected = {};  // called on a worker's loop when Redis rejects the login
   decide::InFlight in_flight{options.max_in_flight};
@@ -94,6 +96,7 @@ class Worker {
   boost::asio::io_context context_{1};
   std::unique_ptr<redis::Client> redis_;  // nullptr if counters are in memory
   std::unique_ptr<limiter::CounterStore> store_;
+  std::optional<decide::LocalLimits> local_limits_;  // absent if counters are in memory
   usage::Recorder recorder_;
   decide::Decider decider_;
   api::CheckApi api_;

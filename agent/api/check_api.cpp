@@ -161,9 +161,9 @@ void CheckApi::change_lease(http::Request& request, RouteReply reply, Change cha
   if (!leases) return send_problem(reply, problem_of(leases.error()));
   auto* listener = new LeaseChange(std::move(reply), change);
   if (change == Change::release) {
-    decider_.store().release(*leases, caller->origin(), *listener);
+    decider_.release(*leases, caller->origin(), *listener);
   } else {
-    decider_.store().renew(*leases, caller->origin(), *listener);
+    decider_.renew(*leases, caller->origin(), *listener);
   }
 }
 

@@ -40,6 +40,7 @@ void Check::send_to_store(const limiter::Origin& origin) {
     // A decision lists the limits of one rulebook: of one that decides, or of the first shadow if none decides.
     judgement.call.explain = request_->explain && (i == 0 || calls_[i].enforced);
     judgement.call.origin = origin;
+    judgement.local = false;
     prepare_call(*caller_->tenant, *request_, judgement);
   }
   if (judgement_count_ == 1) return decider_.store().judge(judgements_[0].call, answers_[0]);
@@ -64,6 +65,9 @@ void Check::StoreAnswer::judged(const limiter::StoreResult<limiter::Outcome>& ou
 }
 
 void Check::on_all_outcomes() {
+  if (decider_.local_limits() != nullptr) {
+    decider_.local_limits()->judge(*caller_->tenant, {judgements_.data(), judgement_count_});
+  }
   if (judgement_count_ > 1) put_binding_first({judgements_.data(), judgement_count_});
   Decision decision = make_decision(selection_, *request_, judgements());
   const std::string lease_id = lease_id_of(*caller_->tenant, judgements(), decision);

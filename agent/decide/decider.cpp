@@ -8,6 +8,7 @@ namespace sluice::agent::decide {
 
 void Decider::set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot) {
   observer_.snapshot_replaced();
+  if (local_limits_ != nullptr) local_limits_->forget_programs();
   snapshot_ = std::move(snapshot);
 }
 
@@ -36,6 +37,26 @@ std::expected<std::vector<limiter::LeaseRef>, Refusal> Decider::find_leases(cons
   if (!found) return std::unexpected(Refusal{.kind = Refusal::Kind::malformed_lease});
   if (found->tenant != caller.tenant->tenant.id) return std::unexpected(Refusal{.kind = Refusal::Kind::unknown_lease});
   return std::move(found->leases);
+}
+
+void Decider::release(std::span<const limiter::LeaseRef> leases, const limiter::Origin& origin,
+                      limiter::LeaseListener& listener) {
+  if (local_limits_ != nullptr) {
+    if (const limiter::LeaseOutcome outcome = local_limits_->release(leases); outcome.live) {
+      return listener.settled(outcome);
+    }
+  }
+  store_.release(leases, origin, listener);
+}
+
+void Decider::renew(std::span<const limiter::LeaseRef> leases, const limiter::Origin& origin,
+                    limiter::LeaseListener& listener) {
+  if (local_limits_ != nullptr) {
+    if (const limiter::LeaseOutcome outcome = local_limits_->renew(leases); outcome.live) {
+      return listener.settled(outcome);
+    }
+  }
+  store_.renew(leases, origin, listener);
 }
 
 Decision Decider::decide_without_tenant(Reason reason, bool allowed) {

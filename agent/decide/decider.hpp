@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "agent/decide/in_flight.hpp"
+#include "agent/decide/local_limits.hpp"
 #include "agent/decide/observer.hpp"
 #include "agent/decide/refusal.hpp"
 #include "common/base/clock.hpp"
@@ -38,11 +39,12 @@ struct Caller {
 
 class Decider {
  public:
-  // `allow_without_policies`: whether checks are allowed while there is no snapshot. All references outlive the
-  // decider.
-  Decider(limiter::CounterStore& store, const Clock& clock, InFlight& in_flight, DecisionObserver& observer,
-          bool allow_without_policies)
+  // `local_limits`: nullptr if the store cannot fail. `allow_without_policies`: whether checks are allowed while there
+  // is no snapshot. All references outlive the decider.
+  Decider(limiter::CounterStore& store, LocalLimits* local_limits, const Clock& clock, InFlight& in_flight,
+          DecisionObserver& observer, bool allow_without_policies)
       : store_(store),
+        local_limits_(local_limits),
         clock_(clock),
         in_flight_(in_flight),
         observer_(observer),
@@ -64,7 +66,15 @@ class Decider {
   // Returns the leases that a lease id names. Refusals: malformed_lease, unknown_lease.
   std::expected<std::vector<limiter::LeaseRef>, Refusal> find_leases(const Caller& caller, std::string_view id) const;
 
+  // Releases or renews leases where they were taken: by local limits or in the store. The listener may be called before
+  // these return.
+  void release(std::span<const limiter::LeaseRef> leases, const limiter::Origin& origin,
+               limiter::LeaseListener& listener);
+  void renew(std::span<const limiter::LeaseRef> leases, const limiter::Origin& origin,
+             limiter::LeaseListener& listener);
+
   limiter::CounterStore& store() { return store_; }
+  LocalLimits* local_limits() { return local_limits_; }
   const Clock& clock() const { return clock_; }
   DecisionObserver& observer() { return observer_; }
 
@@ -72,6 +82,7 @@ class Decider {
   Decision decide_without_tenant(Reason reason, bool allowed);
 
   limiter::CounterStore& store_;
+  LocalLimits* const local_limits_;
   const Clock& clock_;
   InFlight& in_flight_;
   DecisionObserver& observer_;

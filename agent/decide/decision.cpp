@@ -75,8 +75,20 @@ FailureMode failure_mode_for(const Enforcement& enforcement, const limiter::Stor
   return enforcement.failure_mode_when_open.value_or(enforcement.failure_mode);
 }
 
+bool is_downgraded(const Enforcement& enforcement, const limiter::StoreError& error) {
+  return failure_mode_for(enforcement, error) == FailureMode::fail_degrade &&
+         enforcement.degrade_action == DegradeAction::downgrade;
+}
+
 // Applies the failure mode when the counter store does not answer.
 void apply_failure(const Enforcement& enforcement, const limiter::StoreError& error, Decision& decision) {
+  if (is_downgraded(enforcement, error)) {
+    decision.allowed = true;
+    decision.action = Action::downgrade;
+    decision.downgrade_to = enforcement.downgrade_to;
+    decision.reason = Reason::degraded;
+    return;
+  }
   decision.allowed = failure_mode_for(enforcement, error) == FailureMode::fail_open;
   decision.action = decision.allowed ? Action::allow : Action::deny;
   if (error.fault == limiter::StoreFault::overload) {
@@ -127,12 +139,13 @@ void name_rulebook(const Rulebook& rulebook, Decision& decision) {
 }
 
 // How strict a judgement is about the request: 0 admits; 1 is over a limit, but its action lets the request pass; 2
-// fails open; 3 refuses some requests; 4 refuses. The strictest one must answer, because the store charges all
-// rulebooks that are enforced together, or none.
+// fails open, or is downgraded because the store failed; 3 refuses some requests; 4 refuses. The strictest one must
+// answer, because the store charges all rulebooks that are enforced together, or none.
 int strictness(const Judgement& judgement) {
   const Enforcement& enforcement = judgement.rulebook->enforcement;
   if (!judgement.outcome) {
-    return failure_mode_for(enforcement, judgement.outcome.error()) == FailureMode::fail_open ? 2 : 4;
+    const limiter::StoreError& error = judgement.outcome.error();
+    return failure_mode_for(enforcement, error) == FailureMode::fail_open || is_downgraded(enforcement, error) ? 2 : 4;
   }
   if (judgement.outcome->allowed) return 0;
   switch (enforcement.action) {
@@ -202,6 +215,13 @@ void prepare_call(const policy::TenantView& tenant, const CheckRequest& request,
 }
 
 // Decision
+bool wants_local_limit(const Judgement& judgement) {
+  if (judgement.outcome) return false;
+  const Enforcement& enforcement = judgement.rulebook->enforcement;
+  return failure_mode_for(enforcement, judgement.outcome.error()) == FailureMode::fail_degrade &&
+         enforcement.degrade_action == DegradeAction::local_limit;
+}
+
 void put_binding_first(std::span<Judgement> judgements) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < judgements.size() && judgements[i].role == Role::decides; ++i) {
@@ -235,6 +255,7 @@ Decision make_decision(const Selection& selection, const CheckRequest& request, 
     bool delayed = rulebook.enforcement.action == Action::delay && first.outcome->report.delay_us > 0;
     decision.action = delayed ? Action::delay : Action::allow;
   }
+  if (first.local) decision.reason = Reason::degraded;
   for (const Judgement& shadow : judgements.subspan(1)) {
     if (shadow.role == Role::shadow && shadow.outcome)
       decision.shadow_result = shadow_result(*shadow.rulebook, *shadow.outcome);

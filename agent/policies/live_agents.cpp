@@ -80,9 +80,4 @@ std::int64_t LiveAgents::of(std::string_view tenant) const {
   return agents == kUnnamed ? others_.load(std::memory_order_relaxed) : agents;
 }
 
-double degrade_share(const Enforcement& enforcement, const LiveAgents& live, std::string_view tenant) {
-  if (enforcement.degrade_share) return *enforcement.degrade_share;
-  return 1.0 / static_cast<double>(std::max<std::int64_t>(live.of(tenant), 1));
-}
-
 }  // namespace sluice::agent::policies

@@ -1,5 +1,5 @@
-// The number of live agents per tenant, from the server's heartbeats. It gives an agent's local share of a limit. Only
-// failure mode fail_degrade needs that share, and this version does not have fail_degrade.
+// The number of live agents per tenant, from the server's heartbeats. It gives an agent's share of a limit in failure
+// mode fail_degrade.
 //
 // Thread safety: any thread. Readers take no lock, also during set(). A table that is too small is replaced but not
 // freed, because readers may use it; all former tables together are at most as large as the last one. A tenant is never
@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "common/domain/plan.hpp"
 #include "common/sync/watch_line.hpp"
 
 namespace sluice::agent::policies {
@@ -43,9 +42,5 @@ class LiveAgents {
   std::atomic<Table*> table_{nullptr};
   std::atomic<std::int64_t> others_{0};  // the number for every tenant that the heartbeat does not name
 };
-
-// This agent's share of a limit while it judges without Redis: degrade_share, or 1 / live agents of the tenant. 1 while
-// the number of agents is unknown.
-double degrade_share(const Enforcement& enforcement, const LiveAgents& live, std::string_view tenant);
 
 }  // namespace sluice::agent::policies

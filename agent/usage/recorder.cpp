@@ -9,6 +9,7 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   if (counts.usage && decision.reason != Reason::overload) count_usage(check, *counts.usage);
   if (decision.reason == Reason::fail_open) metrics_.count_failure_mode_decision(FailureMode::fail_open);
   if (decision.reason == Reason::fail_closed) metrics_.count_failure_mode_decision(FailureMode::fail_closed);
+  if (decision.reason == Reason::degraded) metrics_.count_failure_mode_decision(FailureMode::fail_degrade);
   metrics_.decision_duration.observe(check.took);
   if (log_.wants(decision.allowed)) log(check);
 }

@@ -23,7 +23,7 @@ enum class Reason : std::uint8_t {
   sampled,         // over a limit, allowed by action `sample`
   fail_open,       // the counter store did not answer; failure mode fail_open allowed the request
   fail_closed,     // the counter store did not answer; failure mode fail_closed denied the request
-  degraded,        // for failure mode fail_degrade, which this version does not have
+  degraded,        // the counter store did not answer; failure mode fail_degrade decided
   no_snapshot,     // the agent has no policies yet
   overload         // too many checks are in flight, or of one tenant
 };

@@ -33,6 +33,13 @@ struct CellExtras {
 
   bool empty() const { return ids.empty() && overrides.empty() && kept.empty(); }
 
+  std::size_t bytes() const {  // roughly
+    std::size_t sum = sizeof *this + values.capacity() * sizeof(double) + ids.capacity() * sizeof(std::uint32_t) +
+                      overrides.capacity() * sizeof(OverrideEntry) + kept.capacity() * sizeof(KeptEntries);
+    for (const KeptEntries& each : kept) sum += each.limit_name.capacity() + each.entries->bytes();
+    return sum;
+  }
+
   // Returns nullptr if the limit has no entries.
   Entries* find(Kind kind, std::string_view limit_name) const {
     const auto found = std::ranges::find_if(
@@ -84,6 +91,9 @@ class Cell {
     if (!extras_) return {};
     return extras_->overrides;
   }
+
+  // What the cell takes beside its own 64 bytes, roughly.
+  std::size_t extra_bytes() const { return extras_ ? extras_->bytes() : 0; }
 
   // Forgets all counters, logs and leases. Overrides stay.
   void reset() {

@@ -34,6 +34,9 @@ struct CellTable::Entry : Cell {  // derived, so that key_size uses the padding 
     ::operator delete(entry);
   }
   std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_size}; }
+  // Without the extras: the block, what the allocator adds, and a place in the two indexes, which are half empty at
+  // worst.
+  std::ptrdiff_t own_bytes() const { return static_cast<std::ptrdiff_t>(sizeof(Entry) + key_size + 16 + 56); }
 };
 
 CellTable::~CellTable() {
@@ -64,6 +67,7 @@ Cell& CellTable::cell(Place place, const HashedKey& key) {
   Entry* entry = entries_.back();
   entry->next = place.first;
   index_.insert_or_assign(key.hash, entry);
+  budget_.add(key.text, entry->own_bytes());
   looks_due_ += 2;
   return *entry;
 }
@@ -82,11 +86,14 @@ void CellTable::look_at_next(double now_us) {
   if (next_ >= entries_.size()) next_ = 0;
   if (entries_.empty()) return;
   Entry* entry = entries_[next_];
+  const std::size_t before = entry->extra_bytes();
   entry->forget_expired(now_us);
+  grown(entry->key(), *entry, before);
   if (!entry->empty()) {
     ++next_;
     return;
   }
+  budget_.add(entry->key(), -entry->own_bytes());
   remove_from_index(*entry);
   entries_[next_] = entries_.back();
   entries_.pop_back();

@@ -16,6 +16,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "common/limiter/cell.hpp"
+#include "common/limiter/memory_budget.hpp"
 
 namespace sluice::limiter {
 
@@ -34,7 +35,8 @@ class CellTable {
   struct Entry;
 
  public:
-  CellTable() = default;
+  // What the cells take counts in `budget`, which outlives the table.
+  explicit CellTable(MemoryBudget& budget) : budget_(budget) {}
   ~CellTable();
   CellTable(const CellTable&) = delete;
   CellTable& operator=(const CellTable&) = delete;
@@ -50,15 +52,27 @@ class CellTable {
   Cell* find(Place place, const HashedKey& key) const;
   // Makes an empty cell if there is none.
   Cell& cell(Place place, const HashedKey& key);
+  // Counts in the budget that the cell's extras have grown or shrunk since it had `before` extra bytes.
+  void grown(std::string_view key, const Cell& cell, std::size_t before) {
+    const std::size_t now = cell.extra_bytes();
+    if (now != before) budget_.add(key, static_cast<std::ptrdiff_t>(now) - static_cast<std::ptrdiff_t>(before));
+  }
 
   // Checks two cells for each key that was added since the last sweep, and removes those that have expired. So at most
   // half of the cells are expired, and no decision waits until all cells are checked.
   void sweep(double now_us);
   void sweep_all(double now_us);
+  // Checks a few cells although no key was added, because memory is short.
+  void sweep_harder(double now_us) {
+    looks_due_ += kLooksWhenShort;
+    sweep(now_us);
+  }
 
   std::size_t size() const { return entries_.size(); }
 
  private:
+  static constexpr std::size_t kLooksWhenShort = 4;
+
   struct Hashed {  // the keys of the index are hashes already
     using is_avalanching = void;
     std::size_t operator()(std::uint64_t hash) const { return hash; }
@@ -67,6 +81,7 @@ class CellTable {
   void look_at_next(double now_us);
   void remove_from_index(const Entry& entry);
 
+  MemoryBudget& budget_;
   boost::unordered_flat_map<std::uint64_t, Entry*, Hashed> index_;  // hash → the first entry with this hash
   std::vector<Entry*> entries_;                                     // all, in no order
   std::size_t next_ = 0;                                            // index in entries_ that the sweep checks next

@@ -21,29 +21,25 @@ double lives_until(std::span<const OverrideEntry> entries) {
 
 }  // namespace
 
-MemoryCounters::MemoryCounters(const Clock& clock, std::size_t shards) : clock_(clock), shards_(shards) {}
+MemoryCounters::MemoryCounters(const Clock& clock, std::size_t shards, std::size_t limit_bytes)
+    : clock_(clock), budget_(limit_bytes) {
+  for (std::size_t i = 0; i < shards; ++i) shards_.emplace_back(budget_);
+}
 
 MemoryCounters::Shard& MemoryCounters::shard_of(const HashedKey& key) {
   return shards_[(key.tag_hash >> 20) & (shards_.size() - 1)];
 }
 
-Outcome MemoryCounters::judge(const Call& call) {
+Outcome MemoryCounters::judge_in(Place place, const Call& call) {
   const Program& program = *call.program;
-  const HashedKey first(call.keys[0]);
-  Shard& shard = shard_of(first);
-  std::lock_guard lock(shard.mutex);
-  const CellTable::Place place = shard.cells.place_of(first);  // loads it from memory while the clock is read
-  std::int64_t now = clock_.now_us();
+  const std::size_t groups = program.groups.size();
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
-  if (program.has_quotas) quota_periods(program, now, periods);
-  std::array<Cell*, kMaxLimitsPerPlan> cells;
-  cells[0] = &shard.cells.cell(place, first);
-  for (std::size_t g = 1; g < program.groups.size(); ++g) {
-    const HashedKey key(call.keys[g]);
-    cells[g] = &shard.cells.cell(shard.cells.place_of(key), key);
-  }
-  std::optional<Outcome> outcome = judge_in_memory(call, std::span(cells.data(), program.groups.size()), periods, now);
-  shard.cells.sweep(static_cast<double>(now));
+  if (program.has_quotas) quota_periods(program, place.now_us, periods);
+  std::array<std::size_t, kMaxLimitsPerPlan> before;
+  for (std::size_t g = 0; g < groups; ++g) before[g] = place.cells[g]->extra_bytes();
+  std::optional<Outcome> outcome = judge_in_memory(call, std::span(place.cells.data(), groups), periods, place.now_us);
+  for (std::size_t g = 0; g < groups; ++g) place.shard->cells.grown(call.keys[g], *place.cells[g], before[g]);
+  place.shard->cells.sweep(static_cast<double>(place.now_us));
   return *std::move(outcome);
 }
 
@@ -52,8 +48,9 @@ std::vector<Outcome> MemoryCounters::judge_together(std::span<const Call* const>
   std::lock_guard lock(shard.mutex);
   const std::int64_t now = clock_.now_us();
   struct Found {
-    std::array<Cell*, kMaxLimitsPerPlan> cells;
+    Cells cells;
     std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
+    std::array<std::size_t, kMaxLimitsPerPlan> before;
   };
   std::vector<Found> found(calls.size());
   std::vector<MemoryPart> parts;
@@ -63,12 +60,18 @@ std::vector<Outcome> MemoryCounters::judge_together(std::span<const Call* const>
     for (std::size_t g = 0; g < groups; ++g) {
       const HashedKey key(call.keys[g]);
       found[i].cells[g] = &shard.cells.cell(shard.cells.place_of(key), key);
+      found[i].before[g] = found[i].cells[g]->extra_bytes();
     }
     if (call.program->has_quotas) quota_periods(*call.program, now, found[i].periods);
     parts.push_back({&call, std::span(found[i].cells.data(), groups), found[i].periods});
   }
   std::vector<Outcome> outcomes(calls.size());
   judge_together_in_memory(parts, now, outcomes);  // the periods hold: they are those of now
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    for (std::size_t g = 0; g < calls[i]->program->groups.size(); ++g) {
+      shard.cells.grown(calls[i]->keys[g], *found[i].cells[g], found[i].before[g]);
+    }
+  }
   shard.cells.sweep(static_cast<double>(now));
   return outcomes;
 }
@@ -86,19 +89,26 @@ void MemoryStore::judge_all(std::span<const RulebookCall> calls) {
 }
 
 template <class Each>
+void MemoryCounters::for_each_lease_at(const std::string& counter_key, const LeaseRef& lease, Each each) {
+  const HashedKey key(counter_key);
+  Shard& shard = shard_of(key);
+  std::lock_guard lock(shard.mutex);
+  auto now = static_cast<double>(clock_.now_us());
+  Cell* cell = shard.cells.find(shard.cells.place_of(key), key);
+  if (cell == nullptr) return;
+  const std::size_t before = cell->extra_bytes();
+  cell->forget_expired(now);
+  CellExtras* extras = cell->existing_extras();
+  Entries* const found = extras == nullptr ? nullptr : extras->find(Kind::lease, lease.limit_name);
+  if (found != nullptr) each(static_cast<LeaseSet&>(*found), lease.member, now);
+  shard.cells.grown(counter_key, *cell, before);
+}
+
+template <class Each>
 void MemoryCounters::for_each_lease(std::span<const LeaseRef> leases, Each each) {
   for (const LeaseRef& lease : leases) {
-    const HashedKey key(lease.counter_key);
-    Shard& shard = shard_of(key);
-    std::lock_guard lock(shard.mutex);
-    auto now = static_cast<double>(clock_.now_us());
-    Cell* cell = shard.cells.find(shard.cells.place_of(key), key);
-    if (cell == nullptr) continue;
-    cell->forget_expired(now);
-    CellExtras* extras = cell->existing_extras();
-    if (extras == nullptr) continue;
-    Entries* const found = extras->find(Kind::lease, lease.limit_name);
-    if (found != nullptr) each(static_cast<LeaseSet&>(*found), lease.member, now);
+    for_each_lease_at(lease.counter_key, lease, each);
+    for_each_lease_at(overflow_key(lease.counter_key), lease, each);  // it may have taken the lease
   }
 }
 
@@ -128,6 +138,7 @@ void MemoryCounters::put_overrides(std::string_view counter_key, std::span<const
   auto now = static_cast<double>(clock_.now_us());
   shard.cells.sweep(now);
   Cell& cell = shard.cells.cell(shard.cells.place_of(key), key);
+  const std::size_t before = cell.extra_bytes();
   cell.forget_expired(now);
   cell.extras().overrides.assign(entries.begin(), entries.end());
   const double now_ms = std::floor(now / 1000);
@@ -137,6 +148,7 @@ void MemoryCounters::put_overrides(std::string_view counter_key, std::span<const
     until = std::max(until, forever ? now_ms + kGarbageMs : std::max(cell.expires_ms, now_ms + 1));
   }
   cell.expires_ms = until > now_ms ? until : 0;
+  shard.cells.grown(key.text, cell, before);
 }
 
 void MemoryCounters::reset(std::string_view counter_key) {
@@ -146,11 +158,13 @@ void MemoryCounters::reset(std::string_view counter_key) {
   auto now = static_cast<double>(clock_.now_us());
   Cell* cell = shard.cells.find(shard.cells.place_of(key), key);
   if (cell == nullptr) return;
+  const std::size_t before = cell->extra_bytes();
   cell->forget_expired(now);
   const double now_ms = std::floor(now / 1000);
   const double until = now_ms + std::ceil((lives_until(cell->overrides()) - now) / 1000);
   cell->reset();
   cell->expires_ms = until > now_ms ? until : 0;
+  shard.cells.grown(key.text, *cell, before);
 }
 
 void MemoryCounters::forget_expired() {

@@ -1,12 +1,21 @@
-// Counters in the memory of this process, for embedded agents and for tests.
+// Counters in the memory of this process: for embedded agents, and for failure mode fail_degrade.
+//
+// Their memory is limited. When it is short, expired counters are removed first. Then a tenant that has more than its
+// share begins no new counters: its new identities share one overflow counter for each limit (overflow_key). So a limit
+// may be stricter than it says, but never looser, and no live counter is forgotten.
 //
 // MemoryCounters holds the counters. A process has one such object: with two, every limit would be admitted twice.
 // Any thread may use it; the keys are divided among shards, and a decision locks one shard. MemoryStore is a worker's
 // CounterStore on these counters; it calls listeners before it returns.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +28,8 @@ namespace sluice::limiter {
 class MemoryCounters {
  public:
   // `shards`: a power of two. The more shards, the less threads wait for each other.
-  explicit MemoryCounters(const Clock& clock, std::size_t shards = 64);
+  explicit MemoryCounters(const Clock& clock, std::size_t shards = 64,
+                          std::size_t limit_bytes = MemoryBudget::kUnlimited);
 
   Outcome judge(const Call& call);
   // As CounterStore::judge_all() does with the rulebooks that are enforced together.
@@ -30,21 +40,38 @@ class MemoryCounters {
   void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries);
   void reset(std::string_view counter_key);  // as lua/reset.lua
 
-  void forget_expired();     // in all cells; each decision checks a few cells anyway
-  std::size_t size() const;  // stored keys, including expired ones that were not swept yet
+  void forget_expired();                                // in all cells; each decision checks a few cells anyway
+  std::size_t size() const;                             // stored keys, including expired ones that were not swept yet
+  std::size_t bytes() const { return budget_.used(); }  // what they take, roughly
+  // Calls that an overflow counter has judged.
+  std::uint64_t overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
 
  private:
   struct alignas(64) Shard {
+    explicit Shard(MemoryBudget& budget) : cells(budget) {}
     mutable std::mutex mutex;
     CellTable cells;
   };
+  using Cells = std::array<Cell*, kMaxLimitsPerPlan>;  // by group
+  struct Place {                                       // where a call is judged
+    Shard* shard = nullptr;
+    std::unique_lock<std::mutex> lock;
+    std::int64_t now_us = 0;
+    Cells cells{};
+  };
 
   Shard& shard_of(const HashedKey& key);
+  std::optional<Place> find(const Call& call, bool may_begin);
+  Outcome judge_in(Place place, const Call& call);
+  template <class Each>
+  void for_each_lease_at(const std::string& counter_key, const LeaseRef& lease, Each each);
   template <class Each>
   void for_each_lease(std::span<const LeaseRef> leases, Each each);
 
   const Clock& clock_;
-  std::vector<Shard> shards_;
+  MemoryBudget budget_;
+  std::atomic<std::uint64_t> overflowed_{0};
+  std::deque<Shard> shards_;
 };
 
 class MemoryStore final : public CounterStore {

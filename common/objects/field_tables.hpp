@@ -103,13 +103,17 @@ inline constexpr Field kDowngradeTo{
     .type = Field::Type::text,
     .min = 1,
     .max = 256,
-    .help = "What the caller falls back to: with the action downgrade, and only with it."};
-inline constexpr std::array kAll{kKeyBy,  kRequireKeyBy, kMode,     kFailureMode, kFailOpen, kFailureModeWhenOpen,
-                                 kAction, kSampleRate,   kMaxDelay, kDowngradeTo};
-// Read, but not in the OpenAPI documents: agents do not support fail_degrade yet.
-inline constexpr Field kDegradeShare = row::share("degrade_share", "");
+    .help = "What the caller falls back to: with the action downgrade or the degrade_action downgrade, and only then."};
+inline constexpr Field kDegradeShare =
+    row::share("degrade_share",
+               "With fail_degrade, and only with it: the share of each limit that one agent admits by itself. Default: "
+               "1 / the number of the tenant's live agents.");
 inline constexpr Field kDegradeAction =
-    row::choice("degrade_action", kDegradeActionNames, "DegradeAction", "local_limit", "");
+    row::choice("degrade_action", kDegradeActionNames, "DegradeAction", "local_limit",
+                "With fail_degrade, and only with it: the agent judges by its share of the limits, or downgrades every "
+                "check.");
+inline constexpr std::array kAll{kKeyBy,        kRequireKeyBy,  kMode,   kFailureMode, kFailOpen, kFailureModeWhenOpen,
+                                 kDegradeShare, kDegradeAction, kAction, kSampleRate,  kMaxDelay, kDowngradeTo};
 }  // namespace enforcement_field
 
 namespace plan_field {

@@ -37,17 +37,6 @@ void compile_rules(const Policy& policy, CompiledPolicy& out) {
 
 }  // namespace
 
-Faults enforcement_faults(const Enforcement& enforcement) {
-  Faults faults;
-  auto refuse = [&](std::optional<FailureMode> mode, const char* pointer) {
-    if (mode != FailureMode::fail_degrade) return;
-    faults.push_back({pointer, "fail_degrade is not available in this version; use fail_closed or fail_open"});
-  };
-  refuse(enforcement.failure_mode, "/failure_mode");
-  refuse(enforcement.failure_mode_when_open, "/failure_mode_when_open");
-  return faults;
-}
-
 Faults fit_faults(const Enforcement& enforcement, const std::vector<Limit>& limits) {
   Faults faults;
   for (const Limit& limit : limits) {

@@ -14,9 +14,7 @@
 
 namespace sluice::policy {
 
-// Settings that this version cannot enforce. They are faults, because a policy must not be silently weaker than it
-// reads. JSON pointers of all faults in this header begin at the policy or plan.
-Faults enforcement_faults(const Enforcement& enforcement);
+// JSON pointers of all faults in this header begin at the policy or plan.
 
 // Faults of limits under an enforcement: a limit's key_by repeats a dimension of the enforcement, or `max_delay` is
 // longer than the debt that a bucket can hold.

@@ -12,8 +12,6 @@
 namespace sluice::policy {
 namespace {
 
-void add(Faults& faults, Faults more) { std::ranges::move(more, std::back_inserter(faults)); }
-
 bool delays_alike(const Enforcement& a, const Enforcement& b) {
   if (a.action != Action::delay || b.action != Action::delay)
     return a.action != Action::delay && b.action != Action::delay;
@@ -49,8 +47,7 @@ Faults TenantBuilder::put_plan(const Plan& plan, std::size_t index, ProgramPool&
   if (former && (!before_ || before_->plans.find(plan.id) != former.get())) {
     return {{"/id", fmt::format("plan {} is given twice", plan.id)}};
   }
-  Faults faults = enforcement_faults(plan.enforcement);
-  add(faults, fit_faults(plan.enforcement, plan.limits));
+  Faults faults = fit_faults(plan.enforcement, plan.limits);
   if (!faults.empty()) return faults;  // limits with faults cannot be compiled
   auto view = std::make_shared<PlanView>();
   view->rulebook = rulebook_of(plan, programs.of(plan.limits, plan.enforcement));
@@ -73,13 +70,11 @@ Faults TenantBuilder::put_policy(const Policy& policy, std::size_t index, Progra
     return {{"/plan_id", fmt::format("plan {} does not exist in tenant {}", policy.plan_id, view_.name->id)}};
   }
   const auto& limits = plan ? plan->limits : policy.limits;
-  Faults faults = enforcement_faults(policy.enforcement);
-  Faults unfit = fit_faults(policy.enforcement, limits);
+  Faults faults = fit_faults(policy.enforcement, limits);
   ProgramPool::Shared program;
-  if (unfit.empty()) {
+  if (faults.empty()) {
     program = plan ? program_on(*plan, policy.enforcement, programs) : programs.of(limits, policy.enforcement);
   }
-  add(faults, std::move(unfit));
   SharedPolicy compiled = compile_policy(policy, std::move(program), now_us, faults);
   if (former) take_out(std::move(former));
   if (!is_indexable(compiled->scope) && view_.unindexed == kMaxUnindexedPolicies) over_limit_ = index;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "common/base/byte_size.hpp"
 #include "common/base/duration.hpp"
 #include "common/http/address.hpp"
 
@@ -44,6 +45,14 @@ std::uint64_t ConfigReader::number(std::string_view flag, std::uint64_t least, s
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc{} && end == text.data() + text.size() && number >= least && number <= most) return number;
   fault(flag, fmt::format("must be a whole number from {} to {}", least, most));
+  return least;
+}
+
+std::uint64_t ConfigReader::byte_size(std::string_view flag, std::uint64_t least, std::uint64_t most,
+                                      std::string_view range) {
+  const auto read = parse_byte_size(value(flag).text);
+  if (read && *read >= least && *read <= most) return *read;
+  fault(flag, fmt::format("must be a size from {} with its unit, such as 32MB or 64MiB", range));
   return least;
 }
 

@@ -24,6 +24,8 @@ class ConfigReader {
 
   bool boolean(std::string_view flag);
   std::uint64_t number(std::string_view flag, std::uint64_t least, std::uint64_t most);
+  // A size in bytes. `range` is the range in the text of a fault: "1MB to 64GB".
+  std::uint64_t byte_size(std::string_view flag, std::uint64_t least, std::uint64_t most, std::string_view range);
   // A duration of whole milliseconds. `range` is the range in the text of a fault: "1ms to 10s".
   std::chrono::milliseconds duration(std::string_view flag, std::chrono::milliseconds least,
                                      std::chrono::milliseconds most, std::string_view range);

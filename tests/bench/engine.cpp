@@ -160,7 +160,7 @@ class World {
   agent::usage::Recorder alone{metrics, log, false, nullptr};
   agent::usage::Recorder reporting{metrics, log, false, &usage.worker(0)};
   agent::decide::InFlight in_flight{10'000};
-  agent::decide::Decider decider{store, clock, in_flight, alone, false};
+  agent::decide::Decider decider{store, nullptr, clock, in_flight, alone, false};
   agent::api::CheckApi api{{}, decider, metrics.http};
 
   CheckRequest request;

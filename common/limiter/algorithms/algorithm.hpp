@@ -47,6 +47,7 @@ class Entries {
 
   virtual double expires_ms() const = 0;  // wall clock; from then on the entries may be removed
   virtual bool empty() const = 0;
+  virtual std::size_t bytes() const = 0;  // what the entries take, roughly
 };
 
 // Lua's %: the result has the divisor's sign.

@@ -22,8 +22,11 @@ class EntryLog final : public Entries {
 
   double expires_ms() const override { return expires_ms_; }
   bool empty() const override { return entries_.empty(); }
+  std::size_t bytes() const override { return sizeof *this + kDequeBytes + entries_.size() * sizeof(Entry); }
 
  private:
+  static constexpr std::size_t kDequeBytes = 600;  // of an empty deque: its map and one block
+
   struct Entry {
     double time;
     double running;  // sum of all costs up to and with this one

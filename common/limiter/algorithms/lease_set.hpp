@@ -28,8 +28,11 @@ class LeaseSet final : public Entries {
 
   double expires_ms() const override { return expires_ms_; }
   bool empty() const override { return expiry_.empty(); }
+  std::size_t bytes() const override { return sizeof *this + expiry_.size() * kLeaseBytes; }
 
  private:
+  static constexpr std::size_t kLeaseBytes = 256;  // a node in each of the two trees, and two texts
+
   void erase_dead(double now, double horizon);
   using ByExpiry = std::set<std::pair<double, std::string>>;
   ByExpiry::const_iterator first_above(double expiry) const;

@@ -49,7 +49,8 @@ std::array<std::string, 2> texts_of_one_hash() {
 }  // namespace
 
 TEST_CASE("a key's cell is the same one until it is forgotten") {
-  CellTable table;
+  sluice::limiter::MemoryBudget budget(sluice::limiter::MemoryBudget::kUnlimited);
+  CellTable table(budget);
   Cell& cell = cell_of(table, "sl:{t|subject=u}:p=x");
   CHECK(&cell_of(table, "sl:{t|subject=u}:p=x") == &cell);
   CHECK(&cell_of(table, "sl:{t|subject=u}:p=y") != &cell);
@@ -60,7 +61,8 @@ TEST_CASE("a key's cell is the same one until it is forgotten") {
 }
 
 TEST_CASE("cells stay where they are while the table grows, and each is found by its own key") {
-  CellTable table;
+  sluice::limiter::MemoryBudget budget(sluice::limiter::MemoryBudget::kUnlimited);
+  CellTable table(budget);
   std::array<Cell*, 20'000> cells{};
   for (std::size_t i = 0; i < cells.size(); ++i) {
     cells[i] = &cell_of(table, std::to_string(i));
@@ -77,7 +79,8 @@ TEST_CASE("keys of one hash do not share a cell, and either can go first") {
   const auto texts = texts_of_one_hash();
   REQUIRE(HashedKey(texts[0]).hash == HashedKey(texts[1]).hash);
   for (const std::size_t first_to_go : {0U, 1U}) {
-    CellTable table;
+    sluice::limiter::MemoryBudget budget(sluice::limiter::MemoryBudget::kUnlimited);
+    CellTable table(budget);
     const std::size_t stays = 1 - first_to_go;
     fill(cell_of(table, texts[first_to_go]), 1, 10);
     fill(cell_of(table, texts[stays]), 2, 1'000);
@@ -93,7 +96,8 @@ TEST_CASE("keys of one hash do not share a cell, and either can go first") {
 }
 
 TEST_CASE("a sweep looks at every cell in turn, whatever goes meanwhile") {
-  CellTable table;
+  sluice::limiter::MemoryBudget budget(sluice::limiter::MemoryBudget::kUnlimited);
+  CellTable table(budget);
   for (int i = 0; i < 1'000; ++i) fill(cell_of(table, std::to_string(i)), 1, i % 2 == 0 ? 10 : 1'000);
   table.sweep(0);
   for (int i = 1'000; i < 2'000; ++i) {

@@ -17,7 +17,7 @@ struct Reached {
   std::map<std::string, int> faults;  // by what their texts end with or begin with
 };
 
-const std::vector<std::string> kTellingTexts{"fail_degrade",        "column",         "already adds",     "given twice",
+const std::vector<std::string> kTellingTexts{"column",         "already adds",     "given twice",
                                              "does not exist here", "still on this",  "does not fit",     "still has",
                                              "organization of",     "does not exist", "exists already in"};
 

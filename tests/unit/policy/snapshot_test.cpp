@@ -8,27 +8,12 @@
 namespace sluice::policy {
 namespace {
 
-Faults faults_of(const std::string& members) {
-  auto bundle = parse_bundle(R"({"format":"sluice/v1","tenants":[{"id":"shop"}],)" + members + "}");
-  REQUIRE(bundle);
-  auto snapshot = build_snapshot(*bundle, 1, kNow);
-  return snapshot ? Faults{} : snapshot.error();
-}
-
 constexpr const char* kPlans = R"("plans":[
   {"id":"pro","key_by":"subject","limits":[
     {"name":"burst","algorithm":"token_bucket","capacity":10,"refill":"1/s"},
     {"name":"window","algorithm":"sliding_window","limit":100,"window":"1m"},
     {"name":"per_ip","algorithm":"fixed_window","limit":5,"window":"1m","key_by":["source_ip"]},
     {"name":"running","algorithm":"concurrency","limit":2,"lease_ttl":"30s"}]}])";
-
-TEST_CASE("what this version cannot enforce is refused with its place, not ignored") {
-  for (std::string field : {"failure_mode", "failure_mode_when_open"}) {
-    const Faults faults = faults_of(policies({policy("a", "{}", '"' + field + R"(":"fail_degrade")")}));
-    REQUIRE(faults.size() == 1);
-    CHECK(faults[0].pointer == "/policies/0/" + field);
-  }
-}
 
 TEST_CASE("keys, plans and policies are found by id within their tenant") {
   auto snapshot = snapshot_of(std::string(kPlans) + "," + policies({policy("a", "{}")}) +

@@ -82,7 +82,7 @@ class ApiRig {
         log({}, lines, clock),
         recorder(metrics, log, false, usage),
         in_flight(options.max_in_flight),
-        decider(store, clock, in_flight, recorder, options.allow_without_snapshot),
+        decider(store, &local_limits, clock, in_flight, recorder, options.allow_without_snapshot),
         api({}, decider, metrics.http) {
     load(members, tenant);
   }
@@ -122,6 +122,9 @@ class ApiRig {
   telemetry::LineWriter lines;
   telemetry::DecisionLog log;
   usage::Recorder recorder;
+  limiter::MemoryCounters local_counters{clock};
+  std::int64_t live_agents = 0;
+  decide::LocalLimits local_limits{local_counters, [this](std::string_view) { return live_agents; }};
   decide::InFlight in_flight;
   decide::Decider decider;
   CheckApi api;

@@ -65,6 +65,111 @@ TEST_CASE("a tenant that asks for more than its share is refused, whatever its f
   CHECK(rig.check(kCall).has(R"("allowed":true,"action":"allow","reason":"fail_open")"));
 }
 
+constexpr const char* kDegrades =
+    R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"key_by":"subject","failure_mode":"fail_degrade",
+    "limits":[{"name":"m","algorithm":"fixed_window","limit":10,"window":"1m","align":"first"}]MORE}])";
+
+std::string degrades(const std::string& more = "") {
+  std::string text = kDegrades;
+  return text.replace(text.find("MORE"), 4, more);
+}
+
+int allowed_of(ApiRig& rig, int calls, const std::string& call = kCall) {
+  int allowed = 0;
+  for (int i = 0; i < calls; ++i) {
+    const Answer answer = rig.check(call);
+    CHECK(answer.has(R"("reason":"degraded")"));
+    CHECK(answer.status == (answer.has(R"("allowed":true)") ? 200 : 429));
+    allowed += answer.status == 200;
+  }
+  return allowed;
+}
+
+TEST_CASE("fail_degrade judges by this agent's share of the limit when the store fails") {
+  ApiRig rig(degrades());
+  rig.live_agents = 3;
+  CHECK(rig.check(kCall).has(R"("reason":"within_limit")"));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::timeout, true};
+  CHECK(allowed_of(rig, 5) == 3);
+  const Answer denied = rig.check(kCall);
+  CHECK(denied.has(R"("action":"deny","reason":"degraded")"));
+  CHECK(denied.has(R"("limit":3,"remaining":0)"));
+  CHECK(denied.headers.find("Retry-After: 60") != std::string::npos);
+  CHECK(rig.metrics.render().find("sluice_failure_mode_decisions_total{mode=\"fail_degrade\"} 6") != std::string::npos);
+
+  // What is spent stays spent while the store answers in between, and when the share changes.
+  rig.store.failing.reset();
+  CHECK(rig.check(kCall).has(R"("reason":"within_limit")"));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::breaker_open, false};
+  CHECK(allowed_of(rig, 3) == 0);
+  rig.live_agents = 2;
+  CHECK(allowed_of(rig, 5) == 2);
+  rig.clock.now += 60'000'000;
+  CHECK(allowed_of(rig, 8) == 5);
+}
+
+TEST_CASE("fail_degrade: the policy's own share goes before that of the live agents, and at least one passes") {
+  ApiRig rig(degrades(R"(,"degrade_share":0.25)"));
+  rig.live_agents = 100;
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::unavailable, false};
+  CHECK(allowed_of(rig, 5) == 2);
+  ApiRig many(degrades());
+  many.live_agents = 100;
+  many.store.failing = rig.store.failing;
+  CHECK(allowed_of(many, 3) == 1);
+  ApiRig unknown(degrades());
+  unknown.store.failing = rig.store.failing;
+  CHECK(allowed_of(unknown, 12) == 10);
+}
+
+TEST_CASE("fail_degrade does not let a tenant past that asks for more than its share of Redis") {
+  ApiRig rig(degrades());
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::overload, false};
+  CHECK(rig.check(kCall).has(R"("allowed":false,"action":"deny","reason":"overload")"));
+}
+
+TEST_CASE("failure_mode_when_open may be fail_degrade, and it may downgrade instead of judging") {
+  ApiRig rig(one_policy(
+      R"("failure_mode_when_open":"fail_degrade","degrade_action":"downgrade","downgrade_to":"cached answers")"));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::breaker_open, false};
+  for (int i = 0; i < 3; ++i) {
+    const Answer answer = rig.check(kCall);
+    CHECK(answer.status == 200);
+    CHECK(answer.has(R"("allowed":true,"action":"downgrade","reason":"degraded")"));
+    CHECK(answer.has(R"("downgrade_to":"cached answers")"));
+  }
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::timeout, true};
+  CHECK(rig.check(kCall).has(R"("reason":"fail_closed")"));
+}
+
+TEST_CASE("a lease that local limits gave is renewed and released, whether the store answers or not") {
+  ApiRig rig(R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"key_by":"subject","failure_mode":"fail_degrade",
+    "limits":[{"name":"c","algorithm":"concurrency","limit":1,"lease_ttl":"1h"}]}])");
+  const limiter::StoreError down{limiter::StoreFault::unavailable, false};
+  rig.store.failing = down;
+  const auto lease = [&] {
+    const Answer answer = rig.check(kCall);
+    const std::string head = R"("lease_id":")";
+    const std::size_t at = answer.body.find(head);
+    if (at == std::string::npos) return std::string();
+    return R"({"lease_id":")" +
+           answer.body.substr(at + head.size(), answer.body.find('"', at + head.size()) - at - head.size()) + "\"}";
+  };
+  const std::string first = lease();
+  REQUIRE(!first.empty());
+  CHECK(lease().empty());
+  CHECK(rig.post("/v1/renew", first).has(R"("renewed":true)"));
+  CHECK(rig.post("/v1/release", first).has(R"("released":true)"));
+  const std::string second = lease();
+  REQUIRE(!second.empty());
+  rig.store.failing.reset();
+  CHECK(rig.post("/v1/release", second).has(R"("released":true)"));
+  const std::string in_store = lease();
+  CHECK(rig.post("/v1/release", in_store).has(R"("released":true)"));
+  rig.store.failing = down;
+  CHECK(!lease().empty());
+}
+
 TEST_CASE("an open breaker leaves the failure mode where there is no other") {
   ApiRig rig(one_policy(R"("failure_mode":"fail_open")"));
   rig.store.failing = limiter::StoreError{limiter::StoreFault::breaker_open, false};

@@ -25,19 +25,6 @@ TEST_CASE("the number of agents is a tenant's own, or that of every other") {
   CHECK(live.of("shop") == 0);
 }
 
-TEST_CASE("the share of a limit is the policy's, else one of the live agents', and all of it where they are unknown") {
-  LiveAgents live;
-  Enforcement enforcement;
-  CHECK(degrade_share(enforcement, live, "shop") == 1);
-  live.set({{"shop", 4}, {"bank", 0}});
-  CHECK(degrade_share(enforcement, live, "shop") == 0.25);
-  CHECK(degrade_share(enforcement, live, "bank") == 1);
-  live.set({{"shop", 5}});
-  CHECK(degrade_share(enforcement, live, "shop") == 0.2);
-  enforcement.degrade_share = 0.5;
-  CHECK(degrade_share(enforcement, live, "shop") == 0.5);
-}
-
 TEST_CASE("it is read while it is set and grows, and every number read was set") {
   LiveAgents live;
   std::atomic<bool> done{false};

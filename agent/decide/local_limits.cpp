@@ -1,0 +1,35 @@
+#include "agent/decide/local_limits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/limiter/share.hpp"
+
+namespace sluice::agent::decide {
+
+void LocalLimits::judge(const policy::TenantView& tenant, std::span<Judgement> judgements) {
+  for (Judgement& judgement : judgements) {
+    if (judgement.role != policy::Role::decides || !wants_local_limit(judgement)) continue;
+    const Enforcement& enforcement = judgement.rulebook->enforcement;
+    limiter::Call& call = judgement.call;
+    call.program = &part_of(*judgement.rulebook, share_of(enforcement, tenant.tenant.id));
+    judgement.outcome = counters_.judge(call);
+    judgement.local = true;
+    call.program = judgement.rulebook->program.get();
+  }
+}
+
+double LocalLimits::share_of(const Enforcement& enforcement, std::string_view tenant) const {
+  if (enforcement.degrade_share) return *enforcement.degrade_share;
+  return 1.0 / static_cast<double>(std::max<std::int64_t>(live_agents_(tenant), 1));
+}
+
+const limiter::Program& LocalLimits::part_of(const policy::Rulebook& rulebook, double share) {
+  std::unique_ptr<Part>& part = programs_[rulebook.program.get()];
+  if (part == nullptr || part->share != share) {
+    part = std::make_unique<Part>(rulebook.program, share, limiter::share_of(*rulebook.program, share));
+  }
+  return part->program;
+}
+
+}  // namespace sluice::agent::decide
