@@ -58,13 +58,14 @@ class Crew:
         assert answer.status in (200, 201), answer
         return int(answer.body["revision"])
 
-    def hire(self, count: int = 1, *flags: str, relay: Optional[Relay] = None, token_file: Optional[Path] = None) -> list[Agent]:
+    def hire(self, count: int = 1, *flags: str, relay: Optional[Relay] = None, token_file: Optional[Path] = None,
+             counters: str = "memory") -> list[Agent]:
         """Starts agents and waits until each decides by the server's policies."""
         made = []
         for _ in range(count):
             name = f"agent-{len(self.agents)}"
             agent = self.make_agent(
-                None, "memory", "--server", (relay or self.relay).url, "--agent-token-file", str(token_file or self.token_file),
+                None, counters, "--server", (relay or self.relay).url, "--agent-token-file", str(token_file or self.token_file),
                 "--agent-id", name, "--snapshot-cache", str(self.folder / f"{name}.snapshot"), *flags)
             made.append(agent.launch())
             self.agents.append(agent)
