@@ -5,7 +5,7 @@
 
 namespace sluice::agent {
 
-// Runs until SIGTERM or SIGINT, then drains; a second signal ends the process at once. Returns the exit code: 0 after a
+// Runs until SIGTERM or SIGINT, then drains; a second signal ends the drain at once. Returns the exit code: 0 after a
 // drain, 1 if the agent could not start (it has logged why).
 int run(const Config& config);
 

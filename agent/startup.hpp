@@ -16,7 +16,7 @@ class Startup {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // From `deadline` on, the agent counts as started whatever is missing.
+  // From `deadline` on, the agent counts as started even if something is missing.
   explicit Startup(Time deadline) : deadline_(deadline) {}
 
   // What the start still waits for, in a few words each. Once the agent has started, the result stays empty.

@@ -12,7 +12,7 @@ struct Row {
   Kind kind;
   unsigned status;
   std::string_view detail;
-  // JSON pointer of the invalid field, to which the refusal's dimension is appended; "": the request as a whole.
+  // JSON pointer of the invalid field; the refusal's dimension is appended to it. "": the problem names no field.
   std::string_view pointer;
   std::string_view fault;
   std::string_view headers;
@@ -25,7 +25,7 @@ constexpr Row kRows[] = {
     {Kind::missing_dimension, 422, "The request lacks a dimension that its counter key needs.", "/",
      "is required: the policy counts by it", ""},
     {Kind::malformed_lease, 422, "The lease id is malformed.", "/lease_id",
-     "is not a lease id; send it as the check answered it", ""},
+     "is not a lease id; copy it from the check's decision", ""},
     {Kind::unknown_lease, 404, "There is no such lease.", "", "", ""},
 };
 

@@ -19,7 +19,7 @@ std::expected<std::string, Faults> parse_lease_request(std::string_view body) {
   json::FaultList faults;
   json::Fields fields(*document, json::Place(), faults);
   auto id = fields.text("lease_id", limiter::kMaxLeaseId);
-  if (fields.is_object()) fields.require("lease_id", "name the lease as the check answered it");
+  if (fields.is_object()) fields.require("lease_id", "copy it from the check's decision");
   fields.reject_unknown();
   if (faults.count() > 0) return std::unexpected(faults.take());
   return std::string(*id);

@@ -16,8 +16,8 @@ struct DecidedCheck {
   const Decision& decision;
   const policy::TenantView& tenant;
   const CheckRequest& request;
-  const policy::Rulebook* rulebook;       // the deciding one; nullptr where none decides
-  std::span<const Judgement> judgements;  // empty where no counters are asked
+  const policy::Rulebook* rulebook;       // the one that the decision names; nullptr if it names none
+  std::span<const Judgement> judgements;  // empty if the decision needed no counters
   std::string_view traceparent;
   std::chrono::nanoseconds took;
 };
@@ -25,9 +25,9 @@ struct DecidedCheck {
 class DecisionObserver {
  public:
   virtual void decided(const DecidedCheck& check) = 0;
-  // A decision overload or no_snapshot, made before the agent knows the tenant.
+  // A decision with reason overload or no_snapshot, made before the agent knows the tenant.
   virtual void decided_without_tenant(const Decision& decision) = 0;
-  // Another snapshot is in force. Pointers to tenants and rulebooks of the former one become invalid.
+  // Another snapshot comes into force. The observer must forget pointers to tenants and rulebooks of the former one.
   virtual void snapshot_replaced() = 0;
 
  protected:

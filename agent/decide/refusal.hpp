@@ -1,5 +1,5 @@
-// Why a check or a lease request gets no decision. Each front end has one table that maps these to answers of its
-// protocol.
+// Why a check or a lease request is refused. Each front end has one table that maps each kind of refusal to an answer
+// of its protocol.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes kMaxRefusalRetry{1};
-// A new position reaches all agents within one heartbeat interval. Each waits a random part of this before it reports.
+// Heartbeats bring a new position to all agents within one heartbeat interval. Each agent then waits a random part of
+// kAdoptedSpread before it reports.
 constexpr milliseconds kAdoptedSpread{1'000};
 
 http_client::Options client_options(const SyncOptions& options) {

@@ -86,8 +86,8 @@ class SyncClient::Impl {
   bool need_full_ = false;                     // the next fetch asks for a full snapshot
   std::optional<sync::Position> fetch_since_;  // the running fetch: the delta's start; nullopt: a full snapshot
   std::string fetch_token_id_;                 // the running fetch: id of its token
-  // The position that this stream announced last, until a fetch has covered it. While it is set, a fetch is pending or
-  // a refused state waits for its retry.
+  // The last position on the open stream that needs a fetch, from an announcement or a heartbeat; nullopt once a fetch
+  // has covered it. While it is set, a fetch is pending or a refused state waits for its retry.
   std::optional<sync::Position> announced_;
   // announced_ when the running fetch began. The answer to that fetch covers this position.
   std::optional<sync::Position> announced_at_begin_;

@@ -137,7 +137,7 @@ void SyncClient::Impl::on_accepted(FetchResult result) {
 }
 
 void SyncClient::Impl::retry(FetchResult result, const Error& why) {
-  snapshots_.close_idle();  // the next attempt may reach another server
+  snapshots_.close_idle();  // so that the next attempt can reach another server
   fetch_error_ = why;
   count_result(result, why.text);
   coalescer_.failed(Clock::now(), fetch_backoff_.next(link_.random()));

@@ -31,7 +31,7 @@ class Reporter {
     std::function<void(const Error& why)> failed;
   };
 
-  // `interval`: between two regular reports, ± 10 %. `gap`: between the starts of two reports, at least.
+  // `interval`: the time between two regular reports, ± 10 %. `gap`: the least time between the starts of two reports.
   Reporter(boost::asio::io_context& context, ServerLink& link, Duration interval, Duration gap, Source source);
 
   void start();

@@ -1,14 +1,14 @@
 // The agent's side of policy sync: follows a server and reports to it.
 //
-// The client keeps a watch stream open and fetches the positions that the stream announces. The Coalescer fetches at
-// once when idle and merges a burst into few fetches. The client hands each new state to its host, and reports to the
-// server which position is in force. The host compiles, logs and writes files. The client never gives up: it counts
-// each error, calls the observer, and lists the error in degraded().
+// The client keeps a watch stream open and fetches the positions that the stream announces. With a Coalescer it fetches
+// at once when idle, and merges a burst of announcements into few fetches. The client hands each new state to its host,
+// and reports to the server which position is in force. The host compiles, logs and writes files. The client never
+// gives up: it counts each error, calls the observer, and lists the error in degraded().
 //
 // Thread: everything runs on the io_context passed in, without locks. A thousand clients can run in one process.
 // Invariants: at most one fetch, or one state that the host has not answered, at a time. position() belongs to a state
-// that the host has accepted; it may be later than that state if nothing in the scope has changed. Reports name
-// position() and nothing else.
+// that the host has accepted; it may be later than that state if nothing in the scope has changed. Reports name only
+// position() as enforced.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ struct SyncOptions {
 
   http_client::Url server = {};
   net::TlsFiles tls = {};
-  std::string agent_id = {};  // 1 to kMaxAgentNameBytes visible ASCII characters, as are boot_id and version
+  std::string agent_id = {};  // 1 to kMaxAgentNameBytes visible ASCII characters; boot_id and version too
   std::string pod = {};       // the same rule, or ""
   std::string boot_id = {};   // "": make a random one
   std::string version = {};
@@ -43,9 +43,9 @@ struct SyncOptions {
   Duration report_interval{5'000};      // > 0
   Duration silence{7'000};              // a stream is dead after this: three missed heartbeats of 2 s, and 1 s more
   Duration refresh{60'000};             // ± 25 %: fetches in case a stream is alive but announces nothing
-  Duration first_retry{200};            // after a failed fetch or report; doubles, with full jitter
+  Duration first_retry{200};            // after a failed fetch; doubles, with full jitter
   Duration refusal_retry{1'000};        // after a refused state; doubles up to 1 min
-  Duration report_gap{500};             // between two reports that are sent because of a change
+  Duration report_gap{500};             // the least time between the starts of two reports
   Duration last_report_timeout{1'000};  // how long stop() waits for the last report
   Duration head_timeout{30'000};        // a busy server builds the snapshot before it answers
   std::size_t max_snapshot = sync::kMaxSnapshotBytes;
@@ -57,7 +57,7 @@ enum class FetchResult : std::uint8_t {
   revision_only,  // nothing in the scope changed, only the position
   unchanged,      // 304
   resync,         // 410, or a delta that does not fit; a full snapshot is fetched next
-  error,          // no answer, or an invalid one; retried
+  error,          // no valid answer, or one with an unexpected status; retried
   unauthorized,   // 401 or 403; retried after reading the token file again
   refused,        // the agent cannot use the state; the former one stays in force
 };
@@ -73,7 +73,7 @@ struct SyncCounters {
   std::uint64_t streams_lost = 0;
   std::uint64_t heartbeats = 0;
   std::uint64_t adopted = 0;  // positions taken from heartbeats
-  std::uint64_t reports = 0;  // that the server answered
+  std::uint64_t reports = 0;  // reports that the server answered
   std::uint64_t reports_failed = 0;
   std::uint64_t connects = 0;  // connections opened, of all kinds
 };

@@ -35,7 +35,7 @@ using LoadedBundle = std::expected<BundleContent, Faults>;
 // becomes the snapshot's chain.
 LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us);
 
-// Loads the file as revision 1. Stores the identity of the file that was read in `identity`, unless that is nullptr.
+// Loads the file as revision 1. `identity`: receives the identity of the file; may be nullptr.
 LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, FileIdentity* identity = nullptr);
 
 // SHA-256 of the bytes in hex. It serves as the chain of a bundle file's snapshot.

@@ -56,7 +56,7 @@ bool BundleSource::load_first() {
   publish(std::move(*loaded), began);
   ::malloc_trim(0);
   hangups_.add(SIGHUP);
-  on_hangup();
+  wait_for_hangup();
   if (!identity.regular) {
     log_.warn("bundle_not_watched", "The bundle is not a regular file: changes need a restart.", {{"file", path_}});
     return true;
@@ -101,15 +101,15 @@ void BundleSource::on_event(FileWatch::Event event) {
   schedule_poll();
 }
 
-// SIGHUP: reads the file at once, even if it seems unchanged.
-void BundleSource::on_hangup() {
+// Each SIGHUP leads to a reading at once, even if the file seems unchanged. Only a regular file is read again.
+void BundleSource::wait_for_hangup() {
   hangups_.async_wait([this](const boost::system::error_code& stopped, int) {
     if (stopped) return;
     if (schedule_) {
       load();
       schedule_poll();
     }
-    on_hangup();
+    wait_for_hangup();
   });
 }
 
@@ -137,7 +137,7 @@ void BundleSource::load() {
     schedule_->read(current_identity(path_));
     return refuse({file.error()});
   }
-  if (!*file) return;  // somebody is writing it; the next poll tries again
+  if (!*file) return;  // another process is writing the file; a later poll tries again
   schedule_->read((*file)->identity);
   apply(**file);
   file = std::nullopt;

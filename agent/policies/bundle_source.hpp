@@ -49,7 +49,7 @@ class BundleSource {
   using Time = std::chrono::steady_clock::time_point;
 
   void on_event(FileWatch::Event event);
-  void on_hangup();
+  void wait_for_hangup();
   void schedule_poll();
   void poll();
   void load();
@@ -78,7 +78,7 @@ class BundleSource {
   std::jthread thread_;
 };
 
-// "the bundle FILE is refused since … (2 faults; the first: …): the policies of revision 3 decide"
+// "the bundle FILE is refused since … (2 faults; the first: …): the policies of revision 3 stay in force"
 std::string describe_refusal(const std::string& path, const Faults& faults, std::int64_t since_us,
                              std::uint64_t revision);
 

@@ -31,7 +31,8 @@ class CountersLogin {
                 follow::ServerLink::Token token, std::string file, telemetry::Log& log);
 
   void start();
-  // Redis has rejected the login, or there was none. Fetches it, but not within kMinInterval of the last fetch.
+  // Redis has rejected the login, or the login file could not be read. Fetches the login now. If the last fetch began
+  // less than kMinInterval ago, postpones the fetch until kMinInterval has passed. Does nothing while a fetch runs.
   void login_rejected();
   void stop();
 

@@ -1,6 +1,6 @@
 // Tells versions of a file apart without reading it, by what stat(2) returns. Equal identities mean the same bytes,
-// unless the file was rewritten with the same size, and either its time was set back or both writes fell into one tick
-// of the file times (at most 10 ms). ReloadSchedule::kQuiet waits longer than a tick.
+// with one exception: a file that was rewritten with the same size looks the same if its time was set back, or if both
+// writes fell into one tick of the file times (at most 10 ms). ReloadSchedule::kQuiet is longer than a tick.
 //
 // Thread safety: the functions may be called from any thread.
 #pragma once

@@ -20,12 +20,12 @@ void RemovedOverrides::change(const policy::Snapshot& before, const policy::Snap
   }
 }
 
-// One pass over all removals and overrides. The answer to a write sends the next one. The object lives until the store
-// has answered all writes.
+// One pass over all removals and overrides. At most kAtOnce writes are in flight: when the store answers one, the next
+// is sent. The object lives until the store has answered all writes.
 class OverridePublisher::Run final : public limiter::OverrideListener, public std::enable_shared_from_this<Run> {
  public:
   Run(OverridePublisher& publisher, Publication publication)
-      : publisher_(publisher), publication_(std::move(publication)), end_(removed() + written()) {}
+      : publisher_(publisher), publication_(std::move(publication)), end_(removal_count() + override_count()) {}
 
   void start() {
     self_ = shared_from_this();
@@ -44,8 +44,8 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
   }
 
  private:
-  std::size_t removed() const { return publication_.removed ? publication_.removed->size() : 0; }
-  std::size_t written() const { return publication_.snapshot->overrides.size(); }
+  std::size_t removal_count() const { return publication_.removed ? publication_.removed->size() : 0; }
+  std::size_t override_count() const { return publication_.snapshot->overrides.size(); }
 
   void send_some() {
     auto alive = self_;
@@ -60,7 +60,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
     sending_ = false;
     if (unanswered_ > 0 || yielding_ || !self_) return;
     self_.reset();
-    publisher_.ended(failed_, removed() + written());
+    publisher_.ended(failed_, removal_count() + override_count());
   }
 
   // Lets other work on this loop run first.
@@ -74,8 +74,8 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
 
   void send(std::size_t index) {
     ++unanswered_;
-    if (index < removed()) return publisher_.store_.put_overrides((*publication_.removed)[index], {}, *this);
-    const policy::KeyOverrides& overrides = publication_.snapshot->overrides[index - removed()];
+    if (index < removal_count()) return publisher_.store_.put_overrides((*publication_.removed)[index], {}, *this);
+    const policy::KeyOverrides& overrides = publication_.snapshot->overrides[index - removal_count()];
     publisher_.store_.put_overrides(overrides.counter_key, overrides.entries, *this);
   }
 

@@ -32,7 +32,8 @@ struct Publication {
 // many keys take long.
 class RemovedOverrides {
  public:
-  static constexpr std::size_t kMaxKeys = 100'000;  // of changes before the last one; the oldest are dropped
+  // The most keys kept from earlier changes, besides all keys of the last change. The oldest are dropped.
+  static constexpr std::size_t kMaxKeys = 100'000;
 
   void change(const policy::Snapshot& before, const policy::Snapshot& now);
   std::shared_ptr<const std::vector<std::string>> keys() const {
@@ -78,7 +79,7 @@ class OverridePublisher {
   std::function<void()> retry_;
   boost::asio::steady_timer retry_timer_;
   Backoff retry_delay_{std::chrono::seconds(1), std::chrono::seconds(30)};
-  Publication next_publication_;  // the next run
+  Publication next_publication_;  // what the next run will write
   bool restart_ = false;
   std::weak_ptr<Run> current_;
 };

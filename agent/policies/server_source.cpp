@@ -104,8 +104,8 @@ void ServerSource::start() {
 }
 
 // Starts the client. After a start from the disk this runs once all workers use the saved snapshot, so that reports
-// name it as enforced. The client needs the state's objects to apply deltas; they are parsed here, while workers decide
-// already.
+// name that snapshot as enforced. The client needs the state's objects to apply deltas. They are parsed here, while the
+// workers already decide.
 void ServerSource::follow() {
   std::optional<sync::ScopeState> state;
   if (const auto saved = std::exchange(saved_, std::nullopt)) {
@@ -257,7 +257,7 @@ void ServerSource::refresh() {
     found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
   } else if (!saved_confirmed_.empty()) {
     found.push_back(
-        fmt::format("the server has not been reached yet: the policies of revision {} decide, which it confirmed at {}",
+        fmt::format("the server has not been reached yet: the policies of revision {} decide, last confirmed at {}",
                     swap_.in_force()->revision, saved_confirmed_));
   }
   for (std::string& reason : own_degraded()) found.push_back(std::move(reason));

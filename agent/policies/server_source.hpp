@@ -2,7 +2,7 @@
 // disk. The client also sends the agent's reports. A thread of its own does all this, so decisions never wait for it.
 //
 // A refused state changes nothing: the former policies stay in force, and the log, the metrics, degraded() and the
-// reports say so. Unlike BundleSource, it does not write overrides into Redis: the server does.
+// reports say so. Unlike with BundleSource, the agent does not write overrides into Redis: the server does.
 //
 // Thread: the constructor, load_first(), start() and stop() run on the owner's thread; degraded() and
 // redis_login_rejected() on any thread; everything else on the source's own.
@@ -99,7 +99,7 @@ class ServerSource final : private follow::SyncHost {
   follow::DeadlineTimer refresh_timer_;
   follow::SyncClient client_;
   std::optional<StateSaver::LoadedState> saved_;  // the last good state, from load_first() to follow()
-  // When the server last confirmed that state; "" once it confirms a state again.
+  // When the server last confirmed the last good state; "" if none was loaded, and once the server confirms a state.
   std::string saved_confirmed_;
   Time confirmed_at_;  // valid while a snapshot is in force
   bool lost_ = false;  // the loss of the watch was logged

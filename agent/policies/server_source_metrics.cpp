@@ -57,7 +57,7 @@ const telemetry::MetricTable<ServerSource>& ServerSource::metric_table() {
          return std::chrono::duration<double>(std::chrono::steady_clock::now() - *source.shown_confirmed_at_).count();
        })},
       {"sluice_sync_last_good_state_errors_total", kCounter,
-       "Snapshots that the agent could not write to the disk as its last good state.",
+       "Failed attempts to write the last good state to the disk, or to record there that the server confirmed it.",
        [](const Source& source) -> std::optional<double> {
          if (!source.saver_) return std::nullopt;
          return static_cast<double>(source.saver_->errors());

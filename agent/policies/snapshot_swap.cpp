@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kLongLoad{20};  // a load that takes longer leaves enough free memory to return to the system
+constexpr milliseconds kLongLoad{20};       // after a load this long, freed memory is returned to the system
 constexpr milliseconds kRetiredEvery{100};  // how often to check whether former snapshots are still used
 
 milliseconds since(steady_clock::time_point began) {
@@ -47,7 +47,7 @@ struct SnapshotSwap::Swap {
   Counts before;
   Counts now;
   std::size_t warnings = 0;
-  milliseconds load_time{0};  // validation and compilation
+  milliseconds load_time{0};  // from `began` until publish()
   Time published;
   Time last_used;                // when the last worker took it
   std::size_t workers_left = 0;  // workers that do not use it yet

@@ -83,7 +83,8 @@ void StateSaver::run() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || to_save_ || to_confirm_; });
-    // Waits until the next write is due, unless the thread stops. A new state ends the wait for a confirmation.
+    // Waits until the next write is due, unless the thread stops. While only a confirmation waits to be written, a new
+    // state ends the wait.
     const auto at = to_save_ ? save_at : confirm_at;
     if (!stopping_ && at > steady_clock::now()) {
       changed_.wait_until(lock, at,

@@ -1,6 +1,7 @@
-// Saves the state in force on the disk (sync::StateFiles), on a thread of its own, which may wait for the disk. It
-// writes at most once per kEvery, always the newest state, and once more at the end. The file's time is when the server
-// last confirmed the state, so an agent that starts without its server knows how old the state is.
+// Saves the state in force on the disk (sync::StateFiles), on a thread of its own, which may wait for the disk. The
+// thread writes at most once per kEvery, always the newest state. stop() writes a state that still waits. The file's
+// time is when the server last confirmed the state, so an agent that starts without its server knows how old the state
+// is.
 //
 // A failure is counted, logged once, and retried with the next state.
 // Thread safety: load() before start(); save(), confirmed(), errors() and problem() from any thread.

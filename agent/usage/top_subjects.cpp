@@ -44,8 +44,8 @@ void TopSubjects::add(const SubjectName& name) {
     heap_.push_back(index);
     return sift_up(heap_.size() - 1);
   }
-  // The subject with the smallest count makes room. The new one inherits that count: no earlier count of it can be
-  // higher.
+  // The subject with the smallest count makes room. The new subject inherits that count, because it cannot have been
+  // added more often before.
   const Index index = heap_.front();
   unlink(index);
   name_entry(index, name, hash);

@@ -3,9 +3,11 @@
 // Streams", ICDT 2005).
 //
 // With room for m subjects and n calls of add(), every subject added more than n / m times is kept. Its reported count
-// is between the true count - n / m and the true count (it is the paper's estimate minus the paper's error).
+// is at most the true count, and at least the true count - n / m. (The reported count is the paper's estimate minus the
+// paper's error.)
 //
-// Thread safety: none; one thread at a time. Once full it allocates only for texts longer than any before.
+// Thread safety: none; one thread at a time. Once full, it allocates only for a text that is longer than all former
+// texts of its entry.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +40,7 @@ class TopSubjects {
 
   std::size_t size() const { return used_; }
 
-  // Calls visit(name, count) for each subject. `count` is a lower bound of its calls of add(), at least 1.
+  // Calls visit(name, count) for each kept subject. `count`: at least 1, and never more than the subject was added.
   template <class Visit>
   void each(Visit visit) const {
     for (std::size_t i = 0; i < used_; ++i) visit(entries_[i].name(), entries_[i].count - entries_[i].error);

@@ -5,12 +5,13 @@
 // and 429, and the 503 of fail_closed. Refused checks (400, 401, 404, 413, 422), overload and no_snapshot do not count.
 // So the sum over all outcomes except shadow_allowed and shadow_denied is the number of these replies.
 //
-// Speed: each worker writes counters of its own, and looks them up once per policy and snapshot. take() reads the
-// counters and reports the difference to the last reading, so no decision ever waits for it. Only denials take a lock,
-// for throttled subjects; take() holds it only to swap two pointers.
+// Speed: each worker counts in counters of its own, without a lock. take() reads the counters and reports the
+// difference to the last reading. A worker takes a lock in two cases. It looks up the counters once per policy and
+// snapshot, and may then wait while take() reads kChunk rows. It stores the subject of each denial; take() holds that
+// lock only to swap two pointers.
 //
-// Bounded memory: when a worker has no room for another policy, it counts in the tenant's row without a policy. If that
-// has no room either, dropped() counts the decision.
+// Bounded memory: when a worker has no room for another policy, it counts in the tenant's row without a policy. If
+// there is no room for that row either, dropped() counts the decision.
 #pragma once
 
 #include <array>
@@ -59,7 +60,7 @@ struct UsageBounds {
   std::size_t subjects_taken = 200;  // reported per interval
 };
 
-// One worker's part. Thread: the worker's, except the take functions.
+// One worker's part. Thread: the worker's, except dropped() and the take functions.
 class WorkerUsage {
  public:
   explicit WorkerUsage(const UsageBounds& bounds);
@@ -105,7 +106,7 @@ class WorkerUsage {
 
   std::mutex subjects_mutex_;  // guards current_subjects_
   std::unique_ptr<TopSubjects> current_subjects_;
-  std::unique_ptr<TopSubjects> collected_subjects_;  // used by take(); empty between two calls
+  std::unique_ptr<TopSubjects> collected_subjects_;  // the result of take_subjects(), until its next call
 };
 
 class Usage {
