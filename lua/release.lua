@@ -1,5 +1,5 @@
 #!lua
--- Releases leases. KEYS: the lease sets; ARGV: the member in each of them. Reply: how many of them were live.
+-- Releases leases. KEYS: the lease sets; ARGV: the member in each of them. Reply: how many leases were live.
 -- lua/check/concurrency.lua describes the sets.
 local call, unpack_ = redis.call, struct.unpack
 local clock = call('TIME')

@@ -26,7 +26,7 @@ class Backoff {
     ceiling_ = ceiling_ > max_ / 2 ? max_ : ceiling_ * 2;
     const double share = random > 0 ? std::min(random, 1.0) : 0.0;  // also turns NaN into 0
     const double delay = share * static_cast<double>(ceiling.count());
-    // A ceiling near the largest duration rounds up as a double: min() keeps the conversion in range.
+    // As a double, a ceiling near the largest duration is rounded up, so converting it back could overflow.
     if (delay >= static_cast<double>(ceiling.count())) return ceiling;
     return Duration(static_cast<Duration::rep>(delay));
   }

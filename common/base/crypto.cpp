@@ -110,7 +110,7 @@ std::string to_base64url(ByteView bytes) {
   std::string text;
   text.reserve((bytes.size() * 4 + 2) / 3);
   std::uint32_t bits = 0;
-  unsigned count = 0;  // how many low bits of `bits` are not written yet; below 6 between bytes
+  unsigned count = 0;  // how many low bits of `bits` are not written yet; fewer than 6 after each byte
   for (const std::uint8_t byte : bytes) {
     bits = (bits << 8 | byte) & 0x3FFF;
     for (count += 8; count >= 6; count -= 6) text.push_back(kBase64Digits[bits >> (count - 6) & 63]);

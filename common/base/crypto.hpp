@@ -35,7 +35,7 @@ class Sha256 {
   Sha256Digest finish();
 
  private:
-  std::array<std::uint32_t, 28> state_;  // storage of OpenSSL's SHA256_CTX; its header stays out of this one
+  std::array<std::uint32_t, 28> state_;  // holds OpenSSL's SHA256_CTX without including OpenSSL's header here
 };
 
 Sha256Digest sha256(std::string_view text);

@@ -83,7 +83,7 @@ std::optional<Wide> scaled(Wide value, unsigned factor, std::int64_t times) {
   return value;
 }
 
-// Divides `value` by `factor` as often as it divides evenly, at most `times`; returns how often that was.
+// Divides `value` by `factor` as often as it divides evenly, at most `times`. Returns the number of divisions.
 std::int64_t divide_out(Wide& value, unsigned factor, std::int64_t times) {
   std::int64_t count = 0;
   for (; count < times && value % factor == 0; ++count) value /= factor;
@@ -96,15 +96,15 @@ Result<Fraction> parse_decimal(std::string_view text) {
   const auto number = read_scientific(text);
   if (!number) return failure("decimal", "a number is written in decimal, such as 20, 0.5 or 1e-3");
   if (number->digits.empty()) return Fraction{};
-  const auto too_fine = failure("decimal", "the number is too large or has too many digits to be read exactly");
-  if (number->digits.size() > kMaxDigits) return too_fine;
+  const auto not_exact = failure("decimal", "the number is too large or has too many digits to be read exactly");
+  if (number->digits.size() > kMaxDigits) return not_exact;
 
   Wide numerator = 0;
   for (const char c : number->digits) numerator = numerator * 10 + static_cast<unsigned>(c - '0');
   Wide denominator = 1;
   if (number->exponent >= 0) {
     const auto product = scaled(numerator, 10, number->exponent);
-    if (!product) return too_fine;
+    if (!product) return not_exact;
     numerator = *product;
   } else {
     // The denominator is 10^places = 2^places · 5^places. Each factor 2 or 5 of the numerator cancels one of them.
@@ -113,7 +113,7 @@ Result<Fraction> parse_decimal(std::string_view text) {
     const std::int64_t fives = places - divide_out(numerator, 5, places);
     const auto power = scaled(1, 2, twos);
     const auto product = power ? scaled(*power, 5, fives) : power;
-    if (!product || numerator > kMax) return too_fine;
+    if (!product || numerator > kMax) return not_exact;
     denominator = *product;
   }
   const auto magnitude = static_cast<std::int64_t>(numerator);

@@ -1,4 +1,4 @@
-// Reads decimal numbers exactly, as a fraction of two integers. A double could not hold 0.333333.
+// Reads decimal numbers exactly, as a fraction of two integers. A double cannot hold 0.333333 exactly.
 //
 // Thread safety: pure functions.
 #pragma once

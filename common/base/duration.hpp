@@ -16,8 +16,8 @@ namespace sluice {
 // Error `duration`: the text has another form, or the duration does not fit into 63 bits of microseconds.
 Result<std::chrono::microseconds> parse_duration(std::string_view text);
 
-// The length of one unit, by its symbol (see parse_duration) or its English name, singular or plural:
-// "second", "sec", "minutes", "min", "hour", "day". nullopt for any other word.
+// The length of one unit. `word` is a symbol (see parse_duration) or an English name: "day", "hour", "minute", "min",
+// "second" or "sec", also with a plural "s"; "millisecond" or "microsecond". nullopt for any other word.
 std::optional<std::chrono::microseconds> duration_unit(std::string_view word);
 
 // The canonical text, in the longest unit that divides the duration: "1m", not "60s". Zero is "0s".

@@ -28,7 +28,7 @@ inline std::unexpected<Error> failure(std::string code, std::string text) {
 struct Fault {
   std::string pointer;  // JSON pointer (RFC 6901) to the value; "" is the whole document
   std::string text;     // the rule that was broken, and how to fix it
-  // Position of the value in the text that was read, counted in characters from 1; 0: not known.
+  // Position of the value in the text that was read. Both count from 1, columns in characters; 0: not known.
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 };

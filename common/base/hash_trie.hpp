@@ -74,8 +74,8 @@ class HashTrie {
     return put_in(root_, kTopShift, entry, is);
   }
 
-  // The entry for which `is` holds, for changes in place; nullptr: no such entry. Its hash must not change. The pointer
-  // is valid until the next call of a function that is not const.
+  // The entry for which `is` holds, for changes in place; nullptr: no such entry. A change must keep the entry's hash.
+  // The pointer is valid until the next call of a function that is not const.
   template <class Is>
   Entry* edit(std::uint64_t hash, Is is) {
     if (!find(hash, is)) return nullptr;
@@ -103,7 +103,8 @@ class HashTrie {
   static constexpr int kBits = 6;
   static constexpr std::size_t kWays = std::size_t{1} << kBits;
   static constexpr int kTopShift = 64 - kBits;
-  // A fuller leaf becomes a branch. Leaves below the last level may exceed it: all bits of their hashes are used up.
+  // A fuller leaf becomes a branch. Leaves below the last branch level may hold more: their hashes have no 6 unused
+  // bits for another level.
   static constexpr std::size_t kMaxLeafEntries = 64;
   static constexpr std::size_t kMergeBelow = 16;  // a branch with at most this many entries becomes a leaf again
 
@@ -191,7 +192,7 @@ class HashTrie {
     return *mine;
   }
 
-  // As own_branch, of a leaf.
+  // As own_branch(), but for a leaf.
   static void own_leaf(Node& at) {
     if (is_alone(at)) return;
     const Node mine = new_leaf(capacity(at));
@@ -211,7 +212,8 @@ class HashTrie {
     ++head(leaf).size;
   }
 
-  // Moves the entries into a new leaf with capacity for `room` of them; the entry at `without` is dropped.
+  // Moves the entries (or copies them, if another table shares the leaf) into a new leaf for `room` entries. Drops the
+  // entry at `without`.
   static void rebuild(Node& at, std::size_t room, const Entry* without = nullptr) {
     const Node mine = new_leaf(std::bit_ceil(2 * room));
     const bool alone = is_alone(at);

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// `text` in quotes. A longer text is cut after at most 64 bytes, between two characters.
+// `text` in quotes. A text of more than 64 bytes is cut between two characters and ends with an ellipsis.
 std::string quoted(std::string_view text);
 
 // The name in `known` that is most similar to `name`, or "" where none is similar enough to be a typing error.

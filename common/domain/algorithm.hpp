@@ -26,14 +26,15 @@ using NameList = std::array<std::string_view, kMax>;
 struct AlgorithmTraits {
   Algorithm algorithm = Algorithm::token_bucket;
   std::string_view name{};
-  // Documents may use this name, but the limit is stored as `algorithm`. The row of `algorithm` has the other values.
+  // True: documents may use this name, but the limit is stored as `algorithm`, whose own row has the members that are
+  // empty here.
   bool shorthand = false;
   NameList<3> aliases{};
 
   // The fields that a limit with this name accepts, besides name, unit and key_by.
   NameList<8> fields{};
-  // Where a limit lacks the field `algorithm`, any one of these fields selects this row. Without any such field the
-  // limit is a token_bucket.
+  // Where a limit lacks the field `algorithm`, any one of these fields selects this row. If no row is selected, a limit
+  // with a field of token_bucket other than `limit` is a token_bucket.
   NameList<3> implied_by{};
   // The numbers that an override can replace, by their canonical names.
   std::string_view replaceable{};

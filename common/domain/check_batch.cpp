@@ -1,5 +1,6 @@
 // split_checks() reads the object and its list by hand, and skips each value with a RapidJSON reader that stores
-// nothing. If that reader rejects a value that is still JSON (too deep, for example), only this check gets a fault.
+// nothing. If that reader rejects a value that is still JSON (nested too deep, for example), splitting goes on, and
+// parse_check() finds the fault of that check.
 #include "common/domain/check_batch.hpp"
 
 #include <fmt/core.h>
@@ -72,7 +73,7 @@ class Splitter {
   Splitter(std::span<char> body, std::vector<std::span<char>>& checks, CheckFaults& faults)
       : body_(body), text_(body.data(), body.size()), checks_(checks), faults_(faults) {}
 
-  // The functions below return false after a fault that ends reading.
+  // read_object(), read_member(), read_list() and skim() return false after a fault that ends reading.
   void read() {
     if (!read_object()) return;
     skip_space();

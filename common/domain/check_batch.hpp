@@ -20,9 +20,10 @@ inline constexpr std::size_t kMaxBatchChecks = 256;
 // check alone: another value than an object, invalid UTF-8, half a surrogate pair, too deep nesting, numbers out of
 // range.
 //
-// Faults refuse the whole request, with status 400 before 422. 400: the body is not JSON or not an object; `checks` is
-// missing, duplicate or not a list; there is another member. 422: `checks` is empty or has more than 256 checks. After
-// a fault, do not use `checks`. A valid body needs no allocation once `checks` has grown.
+// Returns the faults for which the whole request is refused, those with status 400 before those with 422. 400: the body
+// is not JSON or not an object; `checks` is missing, duplicate or not a list; there is another member. 422: `checks` is
+// empty or has more than 256 checks. After a fault, do not use `checks`. A valid body needs no allocation once `checks`
+// has grown.
 std::vector<RequestFault> split_checks(std::span<char> body, std::vector<std::span<char>>& checks);
 
 }  // namespace sluice

@@ -1,7 +1,7 @@
 // Collects the faults of a check while it is read.
 //
-// Thread safety: none; belongs to one parse. Invariants: at most kMaxFaults faults, so that the answer to an invalid
-// body is not many times its size. Faults with status 400 come before those with 422, each group in the order of the
+// Thread safety: none; belongs to one parse. Invariants: at most kMaxFaults faults, so that the answer is not many
+// times larger than the invalid body. Faults with status 400 come before those with 422, each group in the order of the
 // body.
 #pragma once
 

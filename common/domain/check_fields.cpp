@@ -21,8 +21,8 @@ consteval CheckField named(std::string_view name, Dimension dimension, std::stri
 constexpr std::array<CheckField, kCheckFields> kFields{{
     {.name = "cost",
      .kind = Kind::cost,
-     .help = "Units of `requests`; 1 unless given. 0 reads the state: always allowed, nothing charged, no lease. Not "
-             "together with costs.requests."},
+     .help = "Units of `requests`; 1 unless given. 0 reads the counters: no limit denies it, nothing is charged, no "
+             "lease is taken. Not together with costs.requests."},
     {.name = "tags", .kind = Kind::tags, .help = "Free dimensions, tag.NAME in policies."},
     named("user", Dimension::user, "The end user of the call."),
     {.name = "costs",

@@ -34,8 +34,8 @@ struct CheckField {
 
 inline constexpr std::size_t kCheckFields = 28;  // at most 64, the bits of CheckHandler::seen_
 
-// The fields that a caller may send, for the OpenAPI documents. The documents describe the objects costs, tags and
-// attributes themselves.
+// The fields that a caller may send, for the OpenAPI documents. For the objects costs, tags and attributes, the
+// documents' own schemas replace these rows.
 std::vector<json::Field> check_field_rows();
 
 // The field with this name; nullptr: there is none.

@@ -86,7 +86,7 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
   CheckFaults& faults_;
   unsigned depth_ = 0;
   unsigned skip_from_ = 0;             // depth of the object or list that is skipped; 0: none
-  Kind where_ = Kind::dimension;       // tags, attributes or costs while inside it; else the top level
+  Kind where_ = Kind::dimension;       // the object being read: tags, attributes or costs; dimension: the top level
   const CheckField* field_ = nullptr;  // the field whose value is read; nullptr: an unknown field
   bool ignored_ = false;               // the next value belongs to a name that was a fault
   std::string_view entry_;             // the name inside tags, attributes or costs
@@ -246,7 +246,7 @@ std::string CheckHandler::pointer() const {
 void CheckHandler::finish() {
   const std::uint64_t cost_bit = std::uint64_t{1} << check_field_index(find_check_field("cost"));
   if (requests_named_ && (seen_ & cost_bit) != 0) {
-    faults_.add(400, "/costs/requests", "both this and cost name the cost in requests: send one of them");
+    faults_.add(400, "/costs/requests", "both costs.requests and cost give the cost in requests: send one of them");
   }
   if (!identified_) faults_.add(400, "/resource", "is required unless another dimension or plan_id is given");
 }

@@ -1,4 +1,4 @@
-// The body of one `POST /v1/check`, parsed, as the decision reads it.
+// The parsed body of one `POST /v1/check`.
 #pragma once
 
 #include <array>

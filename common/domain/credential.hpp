@@ -2,9 +2,9 @@
 // (`slg_…`).
 //
 // A secret is 43 base-62 digits (32 random bytes), then 6 digits with the CRC-32 of everything before them. With the
-// checksum an agent refuses mistyped and cut-off keys before any look-up, and secret scanners recognise leaked keys.
-// The checksum does not protect the key. Only a salted hash of the secret is stored. A fast hash (SHA-256) is enough,
-// because nobody can guess 256 random bits.
+// checksum a server refuses mistyped and cut-off tokens before it queries PostgreSQL, and secret scanners recognise
+// leaked credentials. The checksum does not protect a credential. Only a salted hash of the secret is stored. A fast
+// hash (SHA-256) is enough, because nobody can guess 256 random bits.
 //
 // Thread safety: pure functions, except that mint_key and hash_secret(secret) draw random bytes; all may run at once.
 #pragma once

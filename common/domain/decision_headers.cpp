@@ -1,6 +1,6 @@
 // write_decision_headers: three families of rate limit headers, and Retry-After.
 // RateLimit-Policy and RateLimit follow revision 08 of draft-ietf-httpapi-ratelimit-headers; the three older names
-// RateLimit-Limit, -Remaining and -Reset follow its revision 06. Both use the syntax of RFC 9651.
+// RateLimit-Limit, -Remaining and -Reset follow its revision 06. Both revisions use structured fields (RFC 9651).
 #include <algorithm>
 
 #include "common/domain/decision.hpp"
@@ -22,7 +22,7 @@ void add_structured(std::string& out, std::string_view key, std::int64_t value) 
 }
 
 // A quoted sf-string (RFC 9651 3.3.3). Bytes that an sf-string cannot hold become '?', so no text can end the header
-// line. Limit names are plain ASCII and never change.
+// line. Limit names are plain ASCII, so they are written unaltered.
 void add_structured_string(std::string& out, std::string_view text) {
   out.push_back('"');
   for (const char c : text) {
@@ -58,7 +58,8 @@ void add_draft6(const Decision& decision, std::string& out) {
   out.append("\r\n");
 }
 
-// Denials by a limit carry Retry-After. A 503 carries it too, although no limit denied the request.
+// Denials by a limit carry Retry-After, unless no wait makes the check pass (kNever). A 503 carries it too, although no
+// limit denied the request.
 void add_retry_after(const Decision& decision, std::string& out) {
   if (decision.allowed || (!decision.has_limit && status_of(decision) != 503)) return;
   const std::int64_t wait = wait_us(decision.allowed, decision.report);

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// In this file a `key` includes the characters before it and the colon: `,"limit":`.
+// In this file a `key` is a member's name with the characters before it and the colon after it: `,"limit":`.
 void add(std::string& out, std::string_view key, std::int64_t value) {
   out.append(key);
   json::append_integer(out, value);
@@ -78,7 +78,7 @@ void add_shadow_result(std::string& out, const ShadowResult& shadow, std::int64_
   if (!shadow.limit_name.empty()) {
     add(out, ",\"limit\":", shadow.report.limit);
     add(out, ",\"remaining\":", shadow.report.remaining);
-    // The store's clock comes with the deciding policy's outcome. A policy that needed no store leaves it 0.
+    // The store's clock comes with the deciding policy's outcome. `now_us` is 0 if that policy did not need the store.
     if (now_us != 0) add(out, ",\"reset_at\":", unix_seconds_up(now_us, shadow.report.reset_after_us));
   }
   add_retry(out, shadow.allowed, shadow.report);

@@ -60,13 +60,13 @@ std::optional<const AlgorithmTraits*> LimitReader::read_algorithm() {
   if (any(std::span(bucket.fields) | std::views::filter([](std::string_view each) { return each != "limit"; }))) {
     return &bucket;
   }
-  fields_.fault("algorithm", fmt::format("algorithm is missing: one of {}; without it, limit with window, or rate, "
-                                         "make a token_bucket",
+  fields_.fault("algorithm", fmt::format("algorithm is missing: write one of {}; or leave it out and write limit with "
+                                         "window, or rate, for a token_bucket",
                                          algorithm_list()));
   return std::nullopt;
 }
 
-// A fault if the algorithm does not have the field. Marks the field as known in any case. `traits`: nullptr if the
+// Adds a fault if the algorithm does not have the field. Marks the field as known in any case. `traits`: nullptr if the
 // algorithm is invalid.
 void LimitReader::check_belongs(std::string_view field, const AlgorithmTraits* traits) {
   if (!fields_.present(field) || traits == nullptr || takes(*traits, field)) return;
@@ -109,9 +109,9 @@ void LimitReader::read_bucket() {
   if (rate.empty() && capacity.empty() && (has_limit || has_window)) return read_bucket_of_window();
   for (const std::string_view other : {"limit", "window"}) {
     if (!fields_.present(other)) continue;
-    fields_.fault(other,
-                  fmt::format("{} belongs to a {} only as limit with window, without capacity and rate: {}", other,
-                              to_string(limit_.algorithm), other == "limit" ? "write it as capacity" : "remove it"));
+    fields_.fault(
+        other, fmt::format("a {} takes {} only without a capacity and a rate: {}", to_string(limit_.algorithm), other,
+                           other == "limit" ? "write it as capacity" : "remove it"));
   }
   const auto written = rate.empty() ? std::nullopt : read_rate(fields_, rate);
   if (written) limit_.rate = lowest_terms(written->units, written->per);
@@ -128,7 +128,7 @@ void LimitReader::read_bucket() {
   }
 }
 
-// `limit` per `window`: a bucket with capacity `limit` that refills at this rate.
+// Reads `limit` and `window` of a bucket: its capacity is `limit`, and its rate is `limit` per `window`.
 void LimitReader::read_bucket_of_window() {
   read_limit("limit and window go together");
   fields_.require("window", "limit and window go together; or write capacity with a rate");

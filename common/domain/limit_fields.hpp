@@ -99,7 +99,8 @@ std::string_view only_one_of(json::Fields& fields, std::initializer_list<std::st
 // Which field gives the rate of a bucket with this algorithm; "": none. A second one is a fault.
 std::string_view given_rate(json::Fields& fields, Algorithm algorithm);
 
-// Reads the rate in the field `name`, with the numbers as they were written.
+// Reads the rate in the field `name`, with the numbers as they were written. A number of units per second (as in
+// refill_per_sec) is returned in lowest terms.
 std::optional<WrittenRate> read_rate(json::Fields& fields, std::string_view name);
 
 }  // namespace sluice

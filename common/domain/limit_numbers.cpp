@@ -38,9 +38,9 @@ std::optional<NumberFault> bucket_fault(const Limit& limit) {
   if (static_cast<Wide>(std::max<std::int64_t>(limit.limit, 1)) * limit.rate.per_us <= kMaxSpent) return std::nullopt;
   return NumberFault{
       "limit",
-      fmt::format("capacity {} is too large for a rate of {}: what is spent is counted in 1/{} units and would "
-                  "pass 2^50, above which it is not exact; lower the capacity to {}, or write the rate as a "
-                  "simpler fraction, such as \"1/3s\" for 0.333333 per second",
+      fmt::format("capacity {} is too large for a rate of {}: units are counted in steps of 1/{}, and the capacity has "
+                  "more than 2^50 steps, above which counting is not exact; lower the capacity to {}, or write the "
+                  "rate as a simpler fraction, such as \"1/3s\" for 0.333333 per second",
                   limit.limit, to_string(limit.rate), limit.rate.per_us, kMaxLimit / limit.rate.per_us)};
 }
 
@@ -51,8 +51,8 @@ std::optional<NumberFault> sliding_fault(const Limit& limit) {
     if (window % tick.us == 0) return std::nullopt;
     return NumberFault{"window",
                        fmt::format("a sliding_window with a limit of {} needs a window of whole {}, as limit × "
-                                   "window would pass 2^53 in a finer unit; {} is not",
-                                   limit.limit, tick.name, format_duration(limit.window))};
+                                   "window would pass 2^53 in a finer unit; {} is not a whole number of {}",
+                                   limit.limit, tick.name, format_duration(limit.window), tick.name)};
   }
   const auto most = static_cast<std::int64_t>(kMaxTicks * kTicks.back().us / window);
   return NumberFault{"limit", fmt::format("limit × window passes 2^53 even in seconds, above which a sliding_window is "

@@ -23,8 +23,9 @@ struct NumberFault {
 };
 
 // Checks that the numbers of one limit fit together. nullopt: they do.
-// Buckets: capacity · rate.per_us ≤ 2^50. Sliding counter: limit · window ≤ 2^53 in ticks of 1 µs, else 1 ms, else 1 s,
-// where the window is a whole number of ticks. Log and concurrency: limit ≤ kMaxLogLimit.
+// Buckets: capacity · rate.per_us ≤ 2^50. Sliding counter: limit · window ≤ 2^53, with the window in ticks. A tick is
+// 1 µs, 1 ms or 1 s, the shortest with which that holds, and the window must be a whole number of ticks. Log and
+// concurrency: limit ≤ kMaxLogLimit.
 // REQUIRES: each number in its own range (limit 0 to kMaxLimit, window kMinWindow to kMaxWindow, a rate by rate.hpp).
 std::optional<NumberFault> number_fault(const Limit& limit);
 

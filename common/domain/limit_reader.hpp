@@ -19,7 +19,7 @@ class LimitReader {
 
   void read();
 
-  // Each reads the numbers of one algorithm, or of several. REQUIRES: limit_.algorithm is set.
+  // Each reads numbers that one or several algorithms have. REQUIRES: limit_.algorithm is set.
   void read_bucket();
   void read_gcra();
   void read_align();

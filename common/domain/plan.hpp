@@ -1,4 +1,4 @@
-// A plan: 1 to 16 limits that a check is charged to all together, and how they are enforced.
+// A plan: 1 to 16 limits, and how they are enforced. A check is charged to all of the limits or to none.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +46,9 @@ struct Limit {
   std::string name;  // unique within the plan: [a-z0-9_][a-z0-9_.-]{0,62}
   Algorithm algorithm = Algorithm::token_bucket;
   std::string unit = "requests";
-  std::int64_t limit = 0;            // in units: a bucket's capacity, any other's limit; 0 denies everything
+  std::int64_t limit = 0;            // in units; of a bucket: its capacity; 0 denies everything
   Rate rate;                         // token_bucket: refill, leaky_bucket: leak
-  Micros window{0};                  // windows and log
+  Micros window{0};                  // fixed_window, sliding_window, sliding_window_log
   Align align = Align::epoch;        // fixed_window
   Micros lease_ttl{0};               // concurrency
   Period period = Period::day;       // quota

@@ -14,11 +14,9 @@ constexpr std::int64_t kUsPerSecond = 1'000'000;
 
 std::unexpected<Error> bad_rate(std::string text) { return failure("rate", std::move(text)); }
 
-std::unexpected<Error> too_large() {
-  return bad_rate("a rate has at most 2^50 units per at most 2^50 microseconds in lowest terms");
-}
+std::unexpected<Error> too_large() { return bad_rate("a rate has at most 2^50 units per at most 2^50 microseconds"); }
 
-// Reads a duration ("3s"), or a unit alone ("s", "minute"), which means one of it.
+// Reads a duration ("3s"), or a unit alone ("s", "minute"), which means one of that unit.
 std::optional<Micros> read_per(std::string_view text) {
   if (const auto unit = duration_unit(text)) return unit;
   const auto duration = parse_duration(text);
@@ -58,8 +56,8 @@ Result<Rate> parse_rate_per_second(std::string_view decimal) {
   if (value->numerator < 1) {
     return bad_rate("a rate is above zero; to deny everything, set the capacity or the limit to 0");
   }
-  // units / denominator per 10^6 µs. The fraction is in lowest terms, so the numerator can only share factors with the
-  // 10^6.
+  // The rate is numerator / denominator units per 10^6 µs. The fraction is in lowest terms, so the numerator can share
+  // factors only with 10^6.
   const std::int64_t common = std::gcd(value->numerator, kUsPerSecond);
   const std::int64_t units = value->numerator / common;
   const __int128 per = static_cast<__int128>(value->denominator) * (kUsPerSecond / common);

@@ -15,8 +15,8 @@ namespace sluice::http {
 // than expected, and a listener there would be a security hole. Error: address_malformed.
 Result<boost::asio::ip::tcp::endpoint> parse_address(std::string_view text);
 
-// The canonical text of a client's address. An IPv4-mapped IPv6 address, as a listener on [::] sees it, is written as
-// IPv4; a zone is left out.
+// The canonical text of a client's address. An IPv4-mapped IPv6 address, which a listener on [::] sees for an IPv4
+// client, is written as IPv4. A zone is left out.
 std::string peer_text(const boost::asio::ip::address& address);
 
 }  // namespace sluice::http

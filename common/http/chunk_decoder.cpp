@@ -45,7 +45,7 @@ bool ChunkDecoder::step(char c) {
     case State::data_lf:
       state_ = State::size_first;
       return c == '\n';
-    case State::end_cr:  // any other byte begins a trailer
+    case State::end_cr:  // any other byte would begin a trailer, which is refused
       state_ = State::end_lf;
       return c == '\r';
     case State::end_lf:
@@ -70,7 +70,7 @@ bool ChunkDecoder::step_size(char c) {
     }
     if (state_ == State::size_first) return false;
   }
-  if (state_ != State::extension) {  // after the digits, and spaces that only an extension may follow
+  if (state_ != State::extension) {  // after the digits; after a space, only an extension may follow
     if (c == '\r' && state_ == State::size) {
       state_ = State::size_lf;
       return true;

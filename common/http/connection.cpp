@@ -45,7 +45,7 @@ void Connection::resume() {
 
 void Connection::answer(std::uint64_t slot, const Response& response) {
   if (closed_) return;
-  if (admission_slot_ == slot) {  // the body will not be read, so no request behind it either
+  if (admission_slot_ == slot) {  // the body will not be read, and so no request behind it can be read
     admission_slot_.reset();
     last_read_ = linger_at_end_ = true;
   }
@@ -184,14 +184,14 @@ void Connection::wait_to_write() {
 
 bool Connection::is_idle() const { return replies_.unsent() == 0 && out_.empty() && between_requests(); }
 
-// Decides after each event what to do next: write, read, close, or wait.
+// Decides after each event what to do next: read, close, or wait.
 void Connection::settle() {
   if (out_.empty() && settle_flushed()) return;
   if (is_idle()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
   const bool wants_more = !last_read_ && !close_after_refusal_ && !replies_.closed() && !blocked_;
   if (!peer_done_ && (wants_more || watches_peer())) read_more();
   if (!writing_ && replies_.stream_waits())
-    host_->mark_dirty(*this);  // calls on_writable() in a later turn of the loop: others first
+    host_->mark_dirty(*this);  // calls on_writable() in a later turn of the loop, so that others get their turn first
 }
 
 // To be called when all output is sent. True: the connection has ended.

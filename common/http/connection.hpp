@@ -1,12 +1,12 @@
 // One client connection without its socket. A driver (StreamConnection) passes in events and carries out I/O; tests
-// drive it by hand.
+// drive the connection by hand.
 //
 // Thread safety: none; it belongs to its server's thread.
-// Ownership: reference-counted without atomics. The host's list, each operation in flight and each unanswered Reply
-// hold one reference. So a late Reply finds a closed connection, which ignores it. Invariants: at most one read and one
-// write are in flight. All requests of one read are handled before anything is written. Nothing is parsed or read while
-// too many requests or replies wait, or while the handler decides whether to read a body. While a stream is open
-// nothing is parsed, but a little is read, to notice that the peer has closed.
+// Ownership: reference-counted without atomics. The host's lists, each operation in flight, each unanswered Reply and
+// each Stream hold a reference. So a late Reply finds a closed connection, which ignores it. Invariants: at most one
+// read and one write are in flight. All requests of one read are handled before anything is written. Nothing is parsed
+// or read while too many requests or replies wait, or while the handler decides whether to read a body. While a stream
+// is open, nothing is parsed, but a little is read, to notice that the peer has closed.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void on_written(IoResult result, std::size_t bytes);
 
   // Events from the host. REQUIRES: the caller holds a reference.
-  void resume();  // work waits since the last event, for example a handler's answer
+  void resume();  // there is new work, for example a handler's answer
   void tick();    // checks time-outs
   void drain();   // ends as soon as no request is being answered
   void close();   // ends at once; nothing more is sent
@@ -64,7 +64,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   bool write_stream(std::uint64_t slot, std::string_view piece) final;
   void end_stream(std::uint64_t slot, bool whole) final;
 
-  static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;  // bytes of replies above which it stops reading
+  static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;  // bytes of replies above which reading stops
   static constexpr std::size_t kMaxWaitingPieces =
       64UL * 1024;  // bytes of a stream that may wait for the next write to start
 
@@ -123,7 +123,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   Output out_;
   std::size_t writing_bytes_ = 0;                // size of the write in flight
   std::size_t lingered_ = 0;                     // bytes dropped while lingering
-  std::optional<std::uint64_t> admission_slot_;  // slot of the request that waits for the handler's Admission
+  std::optional<std::uint64_t> admission_slot_;  // slot of the request that waits for the handler's decision
   Ticks read_deadline_ = 0;
   Ticks write_deadline_ = 0;
   RequestParser::Phase timed_ = RequestParser::Phase::idle;  // the phase that read_deadline_ limits
@@ -137,7 +137,8 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   bool linger_at_end_ = false;        // the client may still be sending: linger, so that no reset overtakes the reply
   bool close_after_refusal_ = false;  // close once the refusal is sent
   bool peer_done_ = false;            // the client has closed its side
-  bool lingering_ = false;   // output is shut; input is dropped until the client closes, kLingerTicks or kMaxLinger
+  // Output is shut; input is dropped until the client closes, kLingerTicks have passed or kMaxLinger bytes have come.
+  bool lingering_ = false;
   bool cancelling_ = false;  // cancel_read() was called; on_read() follows
   bool dirty_ = false;       // in the host's list of connections to resume
   bool closed_ = false;

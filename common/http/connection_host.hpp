@@ -24,10 +24,10 @@ class ConnectionHost {
  public:
   static constexpr std::chrono::milliseconds kTick{250};
   static constexpr Ticks kLingerTicks = 8;  // 2 s for a client to read the last reply
-  // Bytes that such a client may still send. Many clients send their whole body before they read the refusal. Only
-  // bodies with bundles are larger than this.
+  // Bytes that the client may still send meanwhile. Many clients send their whole body before they read the refusal.
+  // Only bodies with bundles are larger than this.
   static constexpr std::size_t kMaxLinger = std::size_t{32} << 20;
-  static constexpr Ticks kTrimTicks = 4;  // after 1 s without a request a connection frees memory that it grew to
+  static constexpr Ticks kTrimTicks = 4;  // after 1 s without a request a connection frees its spare memory
 
   // The handler outlives the host's connections.
   ConnectionHost(ServerOptions options, Handler& handler);

@@ -10,7 +10,7 @@
 namespace sluice::http {
 namespace {
 
-constexpr int kGzip = 16;  // added to windowBits it selects the gzip format instead of zlib's
+constexpr int kGzip = 16;  // added to windowBits, this selects the gzip format instead of zlib's
 constexpr int kWindow = 15;
 constexpr int kMemoryLevel = 8;
 constexpr std::size_t kStep = 64UL * 1024;

@@ -24,7 +24,7 @@ class Listener {
   virtual std::uint16_t port() const = 0;  // 0 for Unix sockets
 };
 
-// Errors: address_in_use, address_not_permitted, listen_failed. With `certificates` it speaks TLS.
+// Errors: address_in_use, address_not_permitted, listen_failed. With `certificates` the listener speaks TLS.
 Result<std::shared_ptr<Listener>> listen_tcp(boost::asio::io_context& context, std::shared_ptr<ConnectionHost> host,
                                              const boost::asio::ip::tcp::endpoint& endpoint, bool reuse_port,
                                              std::shared_ptr<const Certificates> certificates);

@@ -17,7 +17,7 @@ std::optional<std::string> decode(std::string_view text, bool plus_is_space, std
   std::string encoded(text);
   if (plus_is_space) std::ranges::replace(encoded, '+', ' ');
   std::optional<std::string> decoded = percent_decode(encoded);
-  fault = "has a '%' that no two hexadecimal digits follow";
+  fault = "has a '%' without two hexadecimal digits after it";
   if (!decoded) return std::nullopt;
   fault = "is not UTF-8";
   if (!is_utf8(*decoded)) return std::nullopt;

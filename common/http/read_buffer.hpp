@@ -1,7 +1,7 @@
 // The unparsed bytes of one connection. The buffer is small while idle, grows with large requests and shrinks again.
 //
-// Thread safety: none. Invariant: only prepare() and release_memory() move or free bytes; consume() does not, so views
-// into consumed bytes stay valid until then.
+// Thread safety: none. Invariant: only prepare() and release_memory() move or free bytes. consume() does not, so views
+// into consumed bytes stay valid until the next prepare() or release_memory().
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class ReadBuffer {
   std::size_t capacity() const { return capacity_; }
 
   // Free space behind the bytes, at least one byte. `wanted`: bytes that the unfinished request needs in all, 0 if not
-  // known. Memory grows towards it only as bytes arrive: a client could announce a large body without ever sending it.
+  // known. The buffer reaches that size only as bytes arrive: a client could announce a large body and never send it.
   std::span<char> prepare(std::size_t wanted) {
     std::size_t capacity = std::max(capacity_, kIdleSize);
     if (filled_ && capacity < kBusySize) capacity *= 2;

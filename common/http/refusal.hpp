@@ -9,8 +9,8 @@ struct Refusal {
   unsigned status = 400;
   std::string_view type;    // problem type, a string literal
   std::string_view detail;  // what is wrong and what to send instead, a string literal
-  // Close the connection, because the end of the request is not certain or too expensive to find: bytes after it cannot
-  // be trusted to be a request.
+  // Close the connection after the refusal: the client asked for that, or the end of the request is uncertain or too
+  // expensive to find, so that the next bytes may not be a request.
   bool close = true;
 };
 

@@ -31,7 +31,7 @@ class ReplySink {
   }
   virtual bool stream_open(std::uint64_t) const { return false; }
   virtual bool write_stream(std::uint64_t, std::string_view) { return false; }
-  // The last call for `slot`: its StreamEvents may be gone.
+  // The last call for `slot`. Its StreamEvents may be destroyed by then, so do not call them.
   virtual void end_stream(std::uint64_t, bool /*whole*/) {}
 
   void retain() noexcept { ++references_; }

@@ -104,7 +104,7 @@ class HeadReader final : public beast::http::basic_parser<true> {
 
   void on_field_impl(beast::http::field known, Text name, Text value, Code& ec) override {
     if (std::memchr(name.data(), '_', name.size()) != nullptr) {
-      return refuse(bad_framing("A header name holds an underscore; proxies read such names as dashes."), ec);
+      return refuse(bad_framing("A header name holds an underscore, which some proxies treat as a dash."), ec);
     }
     if (head_.field_count == kMaxFields) return refuse(kTooManyFields, ec);
     HeaderField& field = head_.fields[head_.field_count++];
@@ -161,8 +161,8 @@ class HeadReader final : public beast::http::basic_parser<true> {
   std::optional<Refusal> refusal_;
 };
 
-// Whether the request line names an HTTP version (505) or something else (400). Beast has one error for "HTTP/2.0" and
-// for "FTP/1.1".
+// Whether the request line names an HTTP version (505) or something else (400). Beast has the same error for
+// "HTTP/2.0" and "FTP/1.1".
 bool names_http_version(std::string_view head) {
   const std::string_view line = head.substr(0, head.find(kCr));
   const std::size_t space = line.rfind(' ');
@@ -176,7 +176,7 @@ Refusal explain(const Code& ec, std::string_view head) {
   using beast::http::error;
   if (ec == error::bad_version && names_http_version(head)) return kBadVersion;
   if (ec == error::bad_method || ec == error::bad_target || ec == error::bad_version) {
-    return bad_framing("The request line is not METHOD, target and HTTP version, each after one space.");
+    return bad_framing("The request line is not method, target and HTTP version, separated by single spaces.");
   }
   if (ec == error::bad_content_length || ec == error::multiple_content_length) {
     return bad_framing("Content-Length is not one number of bytes, or Transfer-Encoding is there as well.");

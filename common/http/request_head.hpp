@@ -17,7 +17,7 @@
 namespace sluice::http {
 
 inline constexpr std::size_t kMaxHeadBytes = 65'535;  // offsets are 16 bits wide
-inline constexpr std::size_t kMaxFields = 100;        // more is 431
+inline constexpr std::size_t kMaxFields = 100;        // more are refused with 431
 
 struct TextRange {
   std::uint16_t offset = 0;
@@ -27,7 +27,7 @@ struct TextRange {
 };
 
 struct HeaderField {
-  TextRange name;  // lower case: parse_head() writes it so in place
+  TextRange name;  // parse_head() converts it to lower case in place
   TextRange value;
 };
 

@@ -25,7 +25,7 @@ class RequestParser {
     need_more,  // nothing to do before more bytes arrive
     head,       // request() has everything but the body: call set_body_limit(), then feed() again
     complete,   // request() is whole; feeding again starts the next one
-    refused,    // answer with refusal(); unless it closes, feed again: the body of the refused request is skipped
+    refused,    // answer with refusal(); unless refusal().close, feed again: the refused request's body is skipped
     close_after_refusal,  // a refused body is too long to skip: close once the refusal is sent
   };
   enum class Phase : std::uint8_t { idle, head, body, skip };  // what the next byte belongs to

@@ -25,7 +25,8 @@ bool write_response(const Response& response, ReplyShape shape, std::string_view
 // closes. False: no body follows, because the method is HEAD or the status has none.
 bool write_stream_head(const Response& response, ReplyShape shape, std::string_view date, std::string& out);
 
-// Append one piece of such a body, and its end. An empty piece writes nothing: an empty chunk would end the body.
+// Append one piece of such a body, and the end of the body. An empty piece writes nothing: an empty chunk would end the
+// body.
 void write_piece(std::string_view piece, ReplyShape shape, std::string& out);
 void write_last_piece(ReplyShape shape, std::string& out);
 

@@ -48,7 +48,7 @@ class Reply {
   std::uint64_t slot_;
 };
 
-// The right to decide, once, whether a large body is read. Movable, and may be used later, as a Reply. If it is
+// The right to decide, once, whether a large body is read. Like a Reply, it is movable and may be used later. If it is
 // destroyed without a decision, it refuses with 500.
 class Admission {
  public:

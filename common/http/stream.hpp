@@ -19,8 +19,8 @@ class StreamEvents {
  public:
   // Called after a refused write, when the next piece can be written.
   virtual void on_writable() = 0;
-  // The stream has ended: the client is gone or does not read, or the server closes or drains. Only after a drain was
-  // the body finished properly. Called once, as the last callback.
+  // The stream has ended: the client is gone or does not read, or the server closes or drains. A drain finishes the
+  // body properly; in the other cases the body is incomplete. Called once, as the last callback.
   virtual void on_ended() = 0;
 
  protected:

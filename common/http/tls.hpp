@@ -2,9 +2,9 @@
 //
 // The pair comes from files that are checked for changes, or from the program by renew(). A new pair is used by new
 // connections; existing ones keep theirs.
-// Thread safety: new_session(), not_after() and in_force() from any thread, also during a renewal. Functions that
-// change the pair from one thread at a time. Invariants: the key in force always fits its certificate. After load() or
-// the first renew() there is always a pair.
+// Thread safety: new_session(), not_after() and in_force() may be called from any thread, also during a renewal; the
+// functions that change the pair, from one thread at a time. Invariants: the key in force always fits its certificate.
+// After load() or the first renew() there is always a pair.
 #pragma once
 
 #include <chrono>
@@ -35,10 +35,10 @@ class Certificates {
   // Reads the files and puts their pair in force. Error `tls`: the pair is faulty or half written, and the old one
   // stays in force. REQUIRES: made by load().
   Result<> reload();
-  // As reload(), for calling every few seconds. True: renewed; false: the files have not changed. A fault is returned
-  // once, not at every call. It compares the content of the files (a few kilobytes), so it notices every way of
-  // replacing them. If it runs between the replacement of the two files, it returns an error, and true at the next
-  // call. REQUIRES: made by load().
+  // As reload(), for calling every few seconds. True: renewed; false: the files have not changed. An error is returned
+  // once, not at every call. The function compares the content of the files (a few kilobytes), so it notices every way
+  // of replacing them. If it runs when only one of the two files is replaced, it returns an error; once the other is
+  // replaced too, the next call returns true. REQUIRES: made by load().
   Result<bool> reload_if_changed();
 
   bool in_force() const;  // there is a pair

@@ -1,4 +1,4 @@
-// A TCP socket with TLS that has the functions of an Asio socket which StreamConnection uses. Nothing blocks.
+// A TCP socket with TLS. It has those functions of an Asio socket that StreamConnection uses. Nothing blocks.
 //
 // Why not asio::ssl::stream: here OpenSSL reads and writes the socket itself. So a write can be tried without waiting,
 // a wait can be cancelled without losing part of a record, and only OpenSSL keeps buffers. Thread safety: none.

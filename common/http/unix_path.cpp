@@ -56,8 +56,8 @@ Result<> remove_stale(const std::string& path) {
 
 Result<UnixPath> UnixPath::listen(const std::string& path, mode_t mode) {
   if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path) || path.find('\0') != std::string::npos) {
-    return failure("address_malformed", fmt::format("\"{}\" is not a socket path: it has 1 to {} bytes", path,
-                                                    sizeof(sockaddr_un::sun_path) - 1));
+    return failure("address_malformed", fmt::format("\"{}\" is not a socket path: it must have 1 to {} bytes, none NUL",
+                                                    path, sizeof(sockaddr_un::sun_path) - 1));
   }
   if (const Result<> cleared = remove_stale(path); !cleared) return std::unexpected(cleared.error());
   UnixPath made(path, ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

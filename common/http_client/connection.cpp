@@ -55,7 +55,7 @@ void Connection::read() {
   stream_.async_read_some(asio::buffer(in_), [self = shared_from_this()](const error_code& error, std::size_t size) {
     if (self->owner_ == nullptr) return;
     if (size > 0) self->owner_->on_bytes({self->in_.data(), size});
-    if (self->owner_ == nullptr) return;  // a handler closed it
+    if (self->owner_ == nullptr) return;  // on_bytes() closed the connection
     if (error) {
       const bool ended = error == asio::error::eof || error == asio::ssl::error::stream_truncated;
       return self->fail({"disconnected", ended ? std::string("the server closed the connection")

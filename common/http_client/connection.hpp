@@ -27,7 +27,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     virtual void on_open() = 0;
     virtual void on_sent() = 0;  // the kernel took some bytes; writing() says whether there are more
     virtual void on_bytes(std::string_view bytes) = 0;
-    // The connection failed and is closed. When the server closed it, the code is `disconnected`.
+    // The connection failed and is closed. If it was open before, the code is `disconnected`.
     virtual void on_lost(Error error) = 0;
 
    protected:

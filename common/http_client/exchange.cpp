@@ -9,7 +9,7 @@
 namespace sluice::http_client {
 namespace {
 
-bool is_token(std::string_view text) {
+bool is_method(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return (c >= 'A' && c <= 'Z') || c == '-'; });
 }
 
@@ -36,15 +36,17 @@ std::string_view Response::header(std::string_view name) const {
 
 Result<> check_request(const Request& request) {
   const auto fault = [](std::string text) { return failure("request", std::move(text)); };
-  if (!is_token(request.method) || request.method == "HEAD" || request.method == "CONNECT") {
-    return fault("its method is not one in capital letters other than HEAD and CONNECT");
+  if (!is_method(request.method) || request.method == "HEAD" || request.method == "CONNECT") {
+    return fault("its method is not in capital letters, or is HEAD or CONNECT");
   }
   if (!request.target.starts_with('/') || !is_visible(request.target)) {
-    return fault("its target does not begin with / or holds spaces or control characters");
+    return fault("its target does not begin with /, or holds a space, a control character or a byte outside ASCII");
   }
   if (!is_visible(request.bearer)) return fault("its bearer token holds spaces or control characters");
   for (const auto& [name, value] : request.fields) {
-    if (!is_name(name) || !is_line(value)) return fault("a field's name is no token, or it holds control characters");
+    if (!is_name(name) || !is_line(value)) {
+      return fault("a header's name is not made of letters, digits and -, or its value holds control characters");
+    }
   }
   if (!is_line(request.content_type)) return fault("its content type holds control characters");
   return {};
@@ -59,8 +61,8 @@ std::string write_request(const Request& request, const Options& options) {
   const bool has_body = !request.body.empty();
   if (has_body && !request.content_type.empty()) text += fmt::format("Content-Type: {}\r\n", request.content_type);
   // Many servers require a Content-Length with these methods, even for an empty body (411 Length Required).
-  const bool usually = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
-  if (has_body || usually) text += fmt::format("Content-Length: {}\r\n", request.body.size());
+  const bool needs_length = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
+  if (has_body || needs_length) text += fmt::format("Content-Length: {}\r\n", request.body.size());
   return text + "\r\n" + request.body;
 }
 

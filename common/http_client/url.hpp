@@ -13,8 +13,8 @@ namespace sluice::http_client {
 
 struct Url : net::Address {};
 
-// Reads a URL. The port is 80 or 443 where the URL names none. It must not have a path, except for a single slash after
-// the port. Error `url_malformed`: the text quotes the URL unless it contains an '@', because it may then contain a
+// Reads a URL. The port is 80 or 443 where the URL names none. The URL must not have a path, except for a single slash
+// at its end. Error `url_malformed`: the text quotes the URL unless it contains an '@', because it may then contain a
 // password.
 Result<Url> parse_url(std::string_view url);
 

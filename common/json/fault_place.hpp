@@ -9,10 +9,10 @@
 
 namespace sluice::json {
 
-// Sets the line and column of every fault that has none: where the value begins that the fault's pointer names. If the
-// text lacks that value (a missing member), the fault gets the position of the innermost enclosing value. If an object
-// has a name twice, the first member counts.
-// Reads the text once, and only as far as the last position it needs. Stops where the text is not JSON; values behind
+// Sets the line and column of every fault that has none, to the beginning of the value that the fault's pointer names.
+// If the text lacks that value (a missing member), the fault gets the position of the innermost enclosing value. If an
+// object has a name twice, the first member counts.
+// Reads the text once, and only as far as the last position it needs. Stops where the text is not JSON; values after
 // that point count as missing.
 void locate_faults(std::string_view json_text, Faults& faults);
 

@@ -15,21 +15,21 @@ struct Field {
 
   std::string_view name;
   Type type = Type::other;
-  // Inclusive: bytes of a text, the value of an integer or a number, microseconds of a duration.
+  // Inclusive bounds: for the bytes of a text, the value of an integer or number, or the microseconds of a duration.
   std::int64_t min = 0;
   std::int64_t max = 0;
-  int places = -1;                // decimals of a number at most; -1: any
-  std::string_view choices = {};  // of a text: "enforce (on), off": its values, an alias in parentheses
+  int places = -1;                // the most decimals that a number may have; -1: no limit
+  std::string_view choices = {};  // the values of a text, aliases in parentheses: "enforce (on), off"
   // The component of the OpenAPI document that describes the value. "": the members above describe it.
   std::string_view schema = {};
-  std::string_view body_schema = {};  // in a request body, where that takes more than the canonical form has
+  std::string_view body_schema = {};  // the component for request bodies, if they accept more than the canonical form
   std::string_view fallback = {};     // the value of a field that is left out, as JSON
   bool always = false;                // every canonical document has it
   bool body_only = false;             // no canonical document has it
   std::string_view help = {};         // whole sentences
 };
 
-// The fields of one object, by the name that the frame of an OpenAPI document calls them.
+// The fields of one object. `name`: how the schemas of an OpenAPI document refer to the table, such as "plan".
 struct FieldTable {
   std::string_view name;
   std::span<const Field> fields;

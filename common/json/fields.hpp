@@ -68,7 +68,7 @@ class Fields {
   // Adds a fault for each duplicate name. If `value` is not an object, adds a fault and reads it as an empty object;
   // is_object() is then false.
   Fields(const Value& value, const Place& at, FaultList& faults);
-  Fields(const Fields&) = delete;  // places point into it
+  Fields(const Fields&) = delete;  // Place objects point to at_
   Fields& operator=(const Fields&) = delete;
 
   bool is_object() const { return is_object_; }

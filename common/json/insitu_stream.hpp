@@ -78,8 +78,8 @@ struct PlainRunsUtf8 : rapidjson::UTF8<> {
 
 // The same, and refuses unpaired surrogates.
 struct InsituUtf8 : PlainRunsUtf8 {
-  // RapidJSON combines pairs of surrogates, but accepts a low surrogate without a high one ("\udc00"). stop() makes it
-  // fail there: it reports a missing quotation mark.
+  // RapidJSON combines pairs of surrogates, but accepts a low surrogate without a high one ("\udc00"). After stop(),
+  // RapidJSON fails there and reports a missing quotation mark.
   template <class Out>
   static void Encode(Out& out, unsigned codepoint) {
     if constexpr (std::is_same_v<Out, InsituStream>) {

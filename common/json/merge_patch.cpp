@@ -9,8 +9,8 @@ namespace {
 
 Value merged_with(Tree& tree, const Value* target, const Value& patch) {
   if (patch.type() != Type::object) return patch;
-  const Value nothing(static_cast<Member*>(nullptr), 0);
-  const Value& base = target != nullptr && target->type() == Type::object ? *target : nothing;
+  const Value empty_object(static_cast<Member*>(nullptr), 0);
+  const Value& base = target != nullptr && target->type() == Type::object ? *target : empty_object;
   std::vector<Member> members;
   for (const Member& old : base.members()) {
     const Value* const change = patch.find(old.name);
@@ -20,11 +20,11 @@ Value merged_with(Tree& tree, const Value* target, const Value& patch) {
       members.push_back({old.name, merged_with(tree, &old.value, *change)});
     }
   }
-  for (const Member& added : patch.members()) {
-    // Duplicates stay in the result, so the reader of the document can refuse them.
-    const bool known = base.find(added.name) != nullptr && !added.duplicate;
-    if (known || added.value.type() == Type::null) continue;
-    members.push_back({added.name, merged_with(tree, nullptr, added.value)});
+  for (const Member& member : patch.members()) {
+    // If the patch gives two values other than null for one name, the result has both: its reader can refuse them.
+    const bool done_above = base.find(member.name) != nullptr && !member.duplicate;
+    if (done_above || member.value.type() == Type::null) continue;
+    members.push_back({member.name, merged_with(tree, nullptr, member.value)});
   }
   return tree.object(members);
 }

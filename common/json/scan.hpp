@@ -1,6 +1,6 @@
 // Finds where a JSON value ends by looking only at brackets and quotes. This is fast, but does not check the syntax.
-// Positions are in bytes. "The end" of a string or value is the position after its last byte, or npos if the text ends
-// before it.
+// Positions are in bytes. "The end" of a string or value is the position after its last byte, or npos if the text is
+// cut off inside it.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -38,16 +38,17 @@ class Value {
       : type_(Type::object), size_(static_cast<std::uint32_t>(count)), members_(members) {}
 
   Type type() const { return type_; }
-  // REQUIRES of each of these four: a value of that type.
+  // REQUIRES of each of the next four functions: the value has that type.
   bool boolean() const { return boolean_; }
   std::string_view text() const { return {text_, size_}; }  // of a string, or the digits of a number as written
   std::span<Value> items() const { return {items_, size_}; }
   std::span<Member> members() const;
   // The value of a member; nullptr if there is no such member, or if this is not an object.
   const Value* find(std::string_view name) const;
-  // The same, with a null value for what find() does not find: for members of members.
+  // The same, but a value of type null where find() returns nullptr. So calls can be chained: get("a").get("b").
   Value get(std::string_view name) const;
-  // The value of a member by its type; "", no items or false if there is no such member, or if it has another type.
+  // The value of a member that is a string, a list or a boolean. If there is no such member, or if it has another type:
+  // "", an empty list or false.
   std::string_view text_of(std::string_view name) const;
   std::span<Value> items_of(std::string_view name) const;
   bool is_true(std::string_view name) const;
@@ -113,7 +114,8 @@ class Tree {
 
   // Makes a string. Copies the text.
   Value string(std::string_view text);
-  // Makes an object with these members in this order, and marks duplicates. Does not copy names and values.
+  // Makes an object with these members in this order, and marks duplicates. Does not copy the texts and children of the
+  // members, so they must outlive the object.
   Value object(std::span<const Member> members);
 
   // Frees all values. The parser keeps its buffers for the next text.

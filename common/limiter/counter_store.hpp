@@ -24,8 +24,8 @@ struct Origin {
   bool batch = false;         // one of the checks of a batch, which may wait longer
 };
 
-// One rulebook to judge for one check. The caller owns it and keeps it until the outcome has arrived. Reusing it keeps
-// its memory.
+// One rulebook to judge for one check. The caller owns the Call and keeps it until the outcome has arrived. Reuse it
+// for later checks, to avoid allocations.
 struct Call {
   const Program* program = nullptr;
   std::vector<std::string> keys;                         // one counter key for each group; further elements are ignored
@@ -108,7 +108,7 @@ class JudgeListener {
  protected:
   ~JudgeListener() = default;
 };
-// One rulebook of a decision that judges several. Each rulebook has counters of its own.
+// One of several rulebooks that are judged for one decision. Each rulebook has counters of its own.
 struct RulebookCall {
   const Call* call = nullptr;
   JudgeListener* listener = nullptr;
@@ -138,11 +138,12 @@ class CounterStore {
  public:
   virtual ~CounterStore() = default;
   virtual void judge(const Call& call, JudgeListener& listener) = 0;
-  // Judges all rulebooks of one decision. If all enforced ones admit, all of them are charged; otherwise none is. Their
-  // Outcome::allowed says whether this rulebook's own limits admit. A shadow is judged and charged by itself, and its
-  // failure fails no other rulebook.
-  // The calls and listeners live until the last listener was told. `calls` itself may go when this returns.
-  // REQUIRES: the enforced ones come first, their keys share a hash tag, and none of these keys stands twice.
+  // Judges all rulebooks of one decision. If all enforced ones admit, all of them are charged; otherwise none is.
+  // Outcome::allowed of each rulebook says whether its own limits admit. A shadow is judged and charged by itself, and
+  // its failure does not affect the other rulebooks.
+  // Each Call and each listener must live until all listeners were called. The array behind `calls` may be freed when
+  // this function returns.
+  // REQUIRES: the enforced ones come first, their keys share a hash tag, and all these keys differ.
   virtual void judge_all(std::span<const RulebookCall> calls) = 0;
   virtual void release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;
   virtual void renew(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;

@@ -36,8 +36,8 @@ void RedisStore::JointJudgement::write(redis::CommandWriter& out, CallBy by) {
   write_check_many(out, parts_, enforced_count(calls_), by);
 }
 
-// Tells each rulebook its own outcome. Rulebooks that got `wrong_period` are judged once more. If one enforced rulebook
-// got it, all of them did.
+// Passes each rulebook's outcome to its listener. Rulebooks that got `wrong_period` are judged once more. If one
+// enforced rulebook got `wrong_period`, all enforced ones did.
 void RedisStore::JointJudgement::answered(const redis::Reply& reply) {
   if (reply.elements.size() != calls_.size()) return fail({StoreFault::protocol, true});
   const std::size_t enforced = enforced_count(calls_);

@@ -31,7 +31,7 @@ class RedisStore::JointJudgement final : public Pending {
 
   std::vector<RulebookCall> calls_;
   std::vector<std::array<PeriodBounds, kMaxLimitsPerPlan>> periods_;  // by call
-  std::vector<CheckPart> parts_;                                      // keeps its memory
+  std::vector<CheckPart> parts_;                                      // a member to reuse memory
   bool turned_ = false;                                               // sent again with other periods
 };
 

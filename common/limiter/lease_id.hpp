@@ -1,4 +1,5 @@
-// The lease id in a decision. It contains all that a release or renewal needs, so any agent can carry that out.
+// The lease id in a decision. It contains all that a release or renewal needs, so any agent can release or renew the
+// leases.
 //
 // Format: base64url of version, tenant, and for each lease the rest of its counter key, the limit's name and the
 // member. A member contains 128 random bits, so nobody can guess an id. The counter keys begin with the tenant in the

@@ -20,10 +20,10 @@ class Judging {
   Judging(const Call& call, std::span<Cell* const> cells, double now)
       : call_(call), program_(*call.program), cells_(cells), now_(now) {}
 
-  // Returns false where a quota's period does not hold now.
+  // Returns false if the time is outside the period of a quota.
   bool read_and_judge(std::span<const PeriodBounds> periods);
   bool admits() const { return allowed_; }
-  // `charges`: whether to charge. REQUIRES: false unless this admits.
+  // `charges`: whether to charge. REQUIRES: admits(), if `charges` is true.
   void charge_and_report(bool charges, Outcome& outcome);
 
  private:

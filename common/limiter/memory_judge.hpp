@@ -9,7 +9,8 @@
 
 namespace sluice::limiter {
 
-// Judges all limits of the call's program and, if all admit, charges all of them; a denial writes nothing.
+// Judges all limits of the call's program and, if all admit, charges all of them. A denial writes nothing, unless the
+// clock has stepped back.
 // `cells` are those of call.keys; `periods`, by rule, are the quotas' bounds.
 // Returns nullopt if `now_us` is outside the period of a quota.
 // REQUIRES: no other thread uses the cells.
@@ -23,8 +24,8 @@ struct MemoryPart {
   std::span<const PeriodBounds> periods;
 };
 // Judges all parts and, if all admit, charges all of them. out[i].allowed says whether part i admits.
-// Returns false, and charges nothing, where a quota's period does not hold now.
-// REQUIRES: no cell stands twice.
+// Returns false, and charges nothing, if `now_us` is outside the period of a quota.
+// REQUIRES: all cells differ.
 bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t now_us, std::span<Outcome> out);
 
 // Returns the binding limit, as an index into `reports`, which are by rule. If limits deny, it is the denying limit

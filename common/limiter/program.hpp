@@ -17,7 +17,7 @@ namespace sluice::limiter {
 struct Rule {
   Kind kind = Kind::token_bucket;
   double limit = 0;  // capacity or limit, in units
-  // Their meaning depends on the kind; times are in µs:
+  // The meaning of p and q depends on the kind; times are in µs:
   //   buckets         p units per q
   //   windows         p: the window; for sliding_window q: the tick; for log q: the counter id
   //   lease           p: lease_ttl
@@ -33,8 +33,8 @@ struct Rule {
   bool periodic = false;
 };
 
-// The limits that share one identity and so one counter key. Group 0 is the policy's own identity; a limit that adds
-// `key_by` dimensions is a group of its own.
+// The limits that share one identity and so one counter key. The limits that use the policy's own identity, if there
+// are any, are group 0. Each limit that adds `key_by` dimensions is a group of its own.
 struct Group {
   std::uint8_t first = 0;  // its rules are [first, first + count): rules are ordered by group
   std::uint8_t count = 0;
@@ -50,14 +50,14 @@ struct Program {
   std::vector<Limit> limits;                // limits[i] is what rules[i] was compiled from
   std::vector<std::uint8_t> plan_position;  // plan_position[i]: where rules[i] stands in the plan
   std::vector<Group> groups;                // none is empty
-  double max_delay_us = 0;                  // action delay, else 0
+  double max_delay_us = 0;                  // of action `delay`, else 0
   std::uint8_t leases = 0;                  // how many rules take leases
   std::uint8_t collections = 0;             // how many rules keep entries: logs and leases
   bool has_quotas = false;
 
   // The script's parameters (lua/check/frame.lua), packed with costs of 0 and without `explain`, and their struct
-  // format. cost_offsets[i]: the position of rule i's cost, 4 bytes. The bounds of its period, 8 bytes each, are at
-  // kPeriodBehindCost after that position.
+  // format. cost_offsets[i]: the position of rule i's cost, 4 bytes. The bounds of a quota's period, 8 bytes each,
+  // begin kPeriodBehindCost bytes after that position.
   std::string packed;
   std::string packed_format;
   std::vector<std::uint32_t> cost_offsets;

@@ -87,7 +87,7 @@ class RedisStore::Judgement final : public Pending {
 
   const Call* call_ = nullptr;
   JudgeListener* listener_ = nullptr;
-  bool turned_ = false;  // was asked again with another period
+  bool turned_ = false;  // the call was sent again with another period
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods_{};
 };
 
@@ -152,7 +152,7 @@ class RedisStore::StateWrite final : public Pending {
     key_ = counter_key;
     write_ = std::move(write);
     listener_ = &listener;
-    start(script, {.batch = true});  // nobody waits for it impatiently
+    start(script, {.batch = true});  // the write may wait as long as a check of a batch
   }
 
  private:

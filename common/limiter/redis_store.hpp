@@ -2,11 +2,11 @@
 //
 // Thread: one worker's; nothing is locked.
 //
-// Some failures heal inside the call's deadline, and callers do not see them. Those of Redis' state heal in the client
-// (redis::Endpoint), those of a call's content here:
+// Some failures heal inside the call's deadline, and callers do not see them. The client heals failures that come from
+// Redis' state (redis::Endpoint). This class heals failures that depend on the call's content:
 //   TRYAGAIN   a call of several rulebooks is sent again without its shadows, and each shadow by itself; any other call
 //              is sent again after a pause
-//   a quota's period that ended: the call is sent once more with the new period
+//   a quota's period has ended: the call is sent once more with the new period
 // A call that may have run is never sent again.
 #pragma once
 
@@ -24,8 +24,8 @@
 namespace sluice::limiter {
 
 struct RedisStoreObserver {
-  std::function<void(std::chrono::nanoseconds)> answered;  // from begin to reply
-  std::function<void(StoreFault)> failed;                  // also for those that the store healed
+  std::function<void(std::chrono::nanoseconds)> answered;  // the time from start to reply
+  std::function<void(StoreFault)> failed;                  // also called for a TRYAGAIN that the store heals
 };
 
 class RedisStore final : public CounterStore {

@@ -14,7 +14,7 @@
 namespace sluice::limiter {
 namespace {
 
-// By Script.
+// In the order of the enumerators of Script.
 constexpr std::array<std::string_view, kScripts> kTexts{lua::check, lua::check_many, lua::release,
                                                         lua::renew, lua::overrides,  lua::reset};
 

@@ -31,8 +31,8 @@ struct CheckPart {
   const Call* call = nullptr;
   std::span<const PeriodBounds> periods;  // as write_check() takes them
 };
-// The first `enforced` parts are charged all or not at all, each of the others by itself. The reply has one element for
-// each part, in their order: one that read_check() reads, or an error.
+// Either all of the first `enforced` parts are charged, or none. Each of the others is charged by itself. The reply has
+// one element for each part, in their order: one that read_check() reads, or an error.
 // REQUIRES: all keys share a hash tag, and the counter keys of the enforced parts all differ.
 void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> parts, std::size_t enforced,
                       CallBy by = CallBy::hash);

@@ -57,7 +57,7 @@ std::span<const KindTraits> all_kinds();
 const KindTraits& traits_of(Kind kind);
 const AlgorithmTraits& traits_of(Algorithm algorithm);
 
-// The kind as which the limit is judged. `with_debt`: under action `delay`.
+// The kind under which the limit is judged. `with_debt`: under action `delay`.
 Kind kind_of(const Limit& limit, bool with_debt);
 
 // Judges and charges by the kind's functions. REQUIRES: a kind without entries.

@@ -37,7 +37,7 @@ void Dialer::cancel() {
   stream_.close();
 }
 
-// The stream may outlive tls_: OpenSSL counts references to what is behind it.
+// The stream may outlive tls_: it holds a reference to the SSL_CTX of tls_, and OpenSSL counts the references.
 void Dialer::finish() { std::exchange(done_, nullptr)(std::move(stream_)); }
 
 void Dialer::fail(Error error) {

@@ -30,9 +30,9 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
   // `protocol` is the name that ALPN offers, such as "http/1.1"; "": no ALPN.
   Dialer(boost::asio::io_context& context, Address address, TlsFiles files, std::string protocol = {});
 
-  // Calls `done` once, from the loop and never inside dial() or cancel(). Call it once. `attempt` counts the attempts
-  // in a row: of a name with several addresses, each attempt tries another one first. The owner sets a time limit by
-  // calling cancel().
+  // To be called once. Calls `done` once, from the loop and never inside dial() or cancel(). `attempt` counts the
+  // attempts in a row: if the name has several addresses, each attempt tries another address first. The owner sets a
+  // time limit by calling cancel().
   void dial(unsigned attempt, Done done);
   void cancel();  // `done` is not called any more
 

@@ -76,7 +76,7 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
   if (const auto answer = fields.text(tenant_field::kDefault)) {
     item.default_deny = *answer == "deny";
     if (*answer != "deny" && *answer != "allow") {
-      fields.fault("default", "default is what a request gets that no policy matches: allow or deny");
+      fields.fault("default", "default must be allow or deny: it decides requests that no policy matches");
     }
   }
   if (const auto allows_plan_id = fields.boolean(tenant_field::kAllowsPlanId)) item.allows_plan_id = *allows_plan_id;

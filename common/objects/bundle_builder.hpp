@@ -1,12 +1,12 @@
 // Builds a Bundle from parsed documents, one object after the other. Checks shapes, ranges, unique ids and references.
-// It reads bundle files, the bodies of the admin API, the server's rules and the agent's synced objects, so the same
-// rules apply to all of them.
+// It reads bundle files, the bodies of the admin API, the stored documents that the server compiles, and the objects
+// that agents fetch. So the same checks apply to all of them.
 //
 // Objects must come in the order of Kind, so that each one comes after the objects it refers to. A JSON value is not
 // used after read() has returned, so a caller with many objects can free each tree before it parses the next.
 //
-// Thread safety: none; belongs to one caller. Invariant: an object with faults is in the bundle and in the indexes too,
-// so that a reference to it is not reported as dangling.
+// Thread safety: none; belongs to one caller. Invariant: an object with faults is in the bundle too, and in the indexes
+// if its id and tenant are valid. So a reference to it is not reported as dangling.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ class BundleBuilder {
  public:
   explicit BundleBuilder(ExpressionCheck check);
 
-  // Announces how many objects of a kind will come. REQUIRES for tenants: called before the first one is read, because
-  // a tenant that is not found may be one with a faulty id.
+  // Tells the builder how many objects of a kind will come. REQUIRES: called for tenants before the first tenant is
+  // read. TenantIndex compares this number with the number of valid tenant ids.
   void expect(Kind kind, std::size_t count);
 
   void set_mode(Mode mode) { bundle_.mode = mode; }

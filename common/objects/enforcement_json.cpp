@@ -14,8 +14,8 @@
 namespace sluice {
 namespace {
 
-// Adds a fault unless the parameter is present exactly when it is `needed`. `owner`: the action or failure mode that it
-// belongs to, for the text.
+// Adds a fault if the parameter is needed but missing, or present but not needed. `owner`: the action or failure mode
+// to which the parameter belongs, for the text.
 void check_parameter(json::Fields& fields, std::string_view name, bool needed, std::string_view owner) {
   if (fields.present(name) == needed) return;
   fields.fault(name, needed ? fmt::format("{} is missing: {} needs it", name, owner)
@@ -80,8 +80,8 @@ void check_enforcement(json::Fields& fields, const Enforcement& enforcement, con
     for (const DimensionRef& dimension : limits[i].key_by) {
       if (!std::ranges::binary_search(enforcement.key_by, dimension)) continue;
       const std::string text = fmt::format(
-          "limit {} adds {} to a key_by that has it already: a limit's key_by can only add dimensions; take it out of "
-          "one of the two (key_by is [\"resource\", \"subject\"] where it is not given)",
+          "the key_by of limit {} repeats {}, which is in the key_by of the policy or plan: a limit's key_by can only "
+          "add dimensions; remove it from one of the two lists (the default key_by is [\"resource\", \"subject\"])",
           quoted(limits[i].name), to_string(dimension));
       const json::Place list = fields.at().member("limits");
       if (own) {

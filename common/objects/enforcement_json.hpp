@@ -14,12 +14,12 @@ namespace sluice {
 void read_enforcement(json::Fields& fields, Enforcement& out);
 
 // Checks that the limits fit the enforcement. Faults: a limit's key_by repeats a dimension of the enforcement's key_by;
-// max_delay allows a bucket more debt than it can count. `own`: the limits are in the same object as the enforcement;
-// false: they are in the plan that it names.
+// max_delay allows a bucket more debt than it can count. `own`: true if the limits are in the same object as the
+// enforcement, false if they are in the plan that the policy names.
 void check_enforcement(json::Fields& fields, const Enforcement& enforcement, const std::vector<Limit>& limits,
                        bool own);
 
-// Writes into the open object the members that differ from their defaults.
+// Writes the members that differ from their defaults into the JSON object that is open in `out`.
 void write_enforcement(json::Writer& out, const Enforcement& enforcement);
 
 }  // namespace sluice

@@ -14,9 +14,9 @@
 
 namespace sluice {
 
-// In the order of references: an object comes after the objects it refers to. Bundles are read in this order, and
-// agents receive objects in it. `setting`: the one object with the settings of the platform. `counter`: counters are in
-// Redis and have no SQL table; for versions, changes and audit, each reset is an object of its own.
+// In the order of references: an object comes after the objects it refers to. Bundles are read, and agents receive
+// objects, in this order. `setting`: the one object with the settings of the platform. `counter`: counters are in Redis
+// and have no SQL table; for versions, changes and audit, each reset is an object of its own.
 enum class Kind : std::uint8_t {
   setting,
   organization,
@@ -31,8 +31,8 @@ enum class Kind : std::uint8_t {
   counter
 };
 
-// What an object belongs to. `holder`: a token or binding; its scope is the platform, an organization, or some of the
-// organization's tenants.
+// What an object belongs to. `holder`: the object is a token or a binding. Its scope says what it belongs to: the
+// platform, an organization, or some of an organization's tenants.
 enum class Ownership : std::uint8_t { platform, organization, tenant, holder };
 
 // A member that names objects of another kind: "plan_id", or the list "tenant_ids".

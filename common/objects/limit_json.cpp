@@ -27,7 +27,7 @@ void read_limit(const json::Value& value, const json::Place& at, json::FaultList
   if (const auto name = fields.text(limit_field::kName)) {
     limit.name = *name;
     if (!is_limit_name(*name)) {
-      fields.fault("name", "the name of a limit is 1 to 63 of a-z 0-9 _ . -, starting with a letter, digit or _");
+      fields.fault("name", "name must be 1 to 63 characters from a-z 0-9 _ . -, starting with a letter, digit or _");
     }
   }
   read_key_by(fields, limit.key_by);
@@ -80,8 +80,8 @@ void reject_irreplaceable(json::Fields& fields, const Limit& limit) {
   for (const json::Field& row : kLimitFields) {
     const std::string_view field = row.name;
     if (!fields.present(field) || is_replaceable(traits, field)) continue;
-    fields.fault(field, fmt::format("{} is not a number that an override can replace in limit {} ({}): those are {}",
-                                    field, limit.name, traits.name, traits.replaceable));
+    fields.fault(field, fmt::format("an override cannot replace {} in limit {} ({}): it can replace {}", field,
+                                    limit.name, traits.name, traits.replaceable));
   }
 }
 

@@ -9,8 +9,8 @@ namespace sluice {
 namespace {
 
 IdFault not_an_id(std::string_view member, std::string_view text) {
-  return {member, fmt::format("{} must be 1 to {} of a-z 0-9 . -, beginning with a letter or digit, not {}", member,
-                              kMaxIdBytes, quoted(text))};
+  return {member, fmt::format("{} must be 1 to {} characters from a-z 0-9 . -, starting with a letter or digit; got {}",
+                              member, kMaxIdBytes, quoted(text))};
 }
 
 }  // namespace
@@ -19,13 +19,12 @@ std::optional<IdFault> check_id(const ObjectIdView& id) {
   const bool in_tenant = info(id.kind).in_tenant();
   if (in_tenant && !is_id(id.tenant_id)) return not_an_id("tenant_id", id.tenant_id);
   if (!in_tenant && !id.tenant_id.empty()) {
-    return IdFault{"tenant_id", fmt::format("tenant_id must be \"\" for objects of kind {}, not {}",
+    return IdFault{"tenant_id", fmt::format("tenant_id must be \"\" for objects of kind {}; got {}",
                                             info(id.kind).sync_name, quoted(id.tenant_id))};
   }
   if (id.kind != Kind::setting) return is_id(id.id) ? std::nullopt : std::optional(not_an_id("id", id.id));
   if (id.id.empty()) return std::nullopt;
-  return IdFault{"id",
-                 fmt::format("id must be \"\" for the settings, of which there is one object, not {}", quoted(id.id))};
+  return IdFault{"id", fmt::format("id must be \"\" for the settings, which are one object; got {}", quoted(id.id))};
 }
 
 std::string describe(const ObjectIdView& id) {

@@ -22,7 +22,7 @@ namespace {
 struct Owner {
   const std::vector<Limit>* limits = nullptr;
   const std::vector<DimensionRef>* key_by = nullptr;
-  Micros longest_delay{0};  // of the actions `delay` under which its limits are judged
+  Micros longest_delay{0};  // the longest max_delay under which these limits are judged; 0: no action is `delay`
 };
 
 Micros delay_of(const Enforcement& enforcement) {
@@ -70,7 +70,7 @@ Owner read_owner(json::Fields& fields, const OverrideOwners& owners, Override& i
     return {};
   }
   if (!fields.present("policy_id") && !fields.present("plan_id")) {
-    fields.require("policy_id", "an override belongs to a policy, or with plan_id to a plan");
+    fields.require("policy_id", "an override names its policy in policy_id, or its plan in plan_id");
   }
   if (policy_id) item.policy_id = *policy_id;
   if (plan_id) item.plan_id = *plan_id;
@@ -82,7 +82,7 @@ Owner read_owner(json::Fields& fields, const OverrideOwners& owners, Override& i
 
 // Reads `limit_name` and returns that limit of the owner; nullptr: no valid limit was found.
 const Limit* read_limit_name(json::Fields& fields, const Owner& owner, Override& item) {
-  fields.require("limit_name", "which limit of the plan is overridden");
+  fields.require("limit_name", "the name of the limit whose numbers are replaced");
   const auto name = fields.text(override_field::kLimitName);
   if (!name) return nullptr;
   item.limit_name = *name;
@@ -121,9 +121,9 @@ void read_identity_members(json::Fields& identity, Override& item) {
   std::ranges::sort(item.identity);
 }
 
-// `limit` and owner.key_by may be nullptr: then the dimensions are not checked.
+// Does not check the dimensions if `limit` or owner.key_by is nullptr.
 void read_identity(json::Fields& fields, const Owner& owner, const Limit* limit, Override& item) {
-  fields.require("identity", "the value of each dimension of the counter's key, such as {\"subject\":\"user:42\"}");
+  fields.require("identity", "the value of each dimension of the counter key, such as {\"subject\":\"user:42\"}");
   const json::Value* const value = fields.take("identity");
   if (value == nullptr) return;
   const json::Place at = fields.at().member("identity");
@@ -137,9 +137,8 @@ void read_identity(json::Fields& fields, const Owner& owner, const Limit* limit,
   std::vector<DimensionRef> given;
   for (const auto& [dimension, text] : item.identity) given.push_back(dimension);
   if (given == wanted) return;
-  fields.fault("identity",
-               fmt::format("an identity has exactly the dimensions of the counter's key: {}; this one has {}",
-                           list_of(wanted), list_of(given)));
+  fields.fault("identity", fmt::format("identity must have exactly the dimensions of the counter key: {}; got {}",
+                                       list_of(wanted), list_of(given)));
 }
 
 void read_set(json::Fields& fields, const Owner& owner, const Limit* limit, Override& item) {

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxMetadata = 32;  // entries; every decision repeats them
 constexpr std::size_t kMaxMetadataName = 64;
 constexpr std::size_t kMaxMetadataValue = 512;
-constexpr std::size_t kMadeIdBytes = 8;  // bytes of the content's hash in an id
+constexpr std::size_t kMadeIdBytes = 8;  // how many bytes of the content's hash an id contains
 
 void read_metadata(json::Fields& policy, Metadata& out) {
   const json::Value* const metadata = policy.take("metadata");
@@ -37,13 +37,13 @@ void read_metadata(json::Fields& policy, Metadata& out) {
   }
 }
 
-// Reads `plan_id`, `limits` or the fields of one limit; a policy has exactly one of the three. True: the fields of one
-// limit.
-bool read_what_is_allowed(json::Fields& fields, Policy& out) {
+// Reads `plan_id`, `limits` or the fields of one limit; a policy has exactly one of the three. Returns true if it has
+// the fields of one limit.
+bool read_plan_or_limits(json::Fields& fields, Policy& out) {
   const LimitsForm limits = read_limits(fields, out.limits);
   if (fields.present("plan_id")) {
     if (const auto plan_id = fields.text(policy_field::kPlanId)) out.plan_id = *plan_id;
-    if (out.plan_id.empty()) fields.fault("plan_id", "plan_id is the id of a plan");
+    if (out.plan_id.empty()) fields.fault("plan_id", "plan_id must be the id of a plan");
     if (limits != LimitsForm::none) {
       fields.fault("plan_id",
                    "plan_id and limits are both given: keep one, a policy has the limits of a plan or its own");
@@ -92,7 +92,7 @@ void read_policy(json::Fields& fields, const TenantIndex& tenants, Policy& out) 
   read_metadata(fields, out.metadata);
   if (const auto expression = fields.text(policy_field::kMatchExpr)) out.match_expr = *expression;
   read_enforcement(fields, out.enforcement);
-  const bool flat = read_what_is_allowed(fields, out);
+  const bool flat = read_plan_or_limits(fields, out);
   out.report_subjects =
       fields.choice(policy_field::kReportSubjects, &report_subjects_from).value_or(ReportSubjects::hashed);
   read_validity(fields, out);

@@ -23,8 +23,9 @@ std::string read_optional_id(json::Fields& fields, std::string_view name) {
   const auto id = fields.text(name, kAnyLength);
   if (!id) return {};
   if (is_id(*id)) return std::string(*id);
-  fields.fault(name, fmt::format("an id is 1 to {} of a-z 0-9 . -, starting with a letter or digit; {} is not",
-                                 kMaxIdBytes, quoted(*id)));
+  fields.fault(
+      name, fmt::format("{} must be 1 to {} characters from a-z 0-9 . -, starting with a letter or digit; got {}", name,
+                        kMaxIdBytes, quoted(*id)));
   return {};
 }
 
@@ -37,8 +38,8 @@ std::string IdIndex::key(std::string_view scope, std::string_view id) const {
 void IdIndex::add(json::Fields& fields, std::string_view scope, std::string_view id, const Entry& entry) {
   if (id.empty()) return;
   if (entries_.try_emplace(key(scope, id), entry).second) return;
-  fields.fault("id", scope.empty() ? fmt::format("{} {} exists already: these ids are unique", kind_, quoted(id))
-                                   : fmt::format("{} {} exists already in tenant {}: these ids are unique in a tenant",
+  fields.fault("id", scope.empty() ? fmt::format("{0} {1} exists already: {0} ids are unique", kind_, quoted(id))
+                                   : fmt::format("{0} {1} exists already in tenant {2}: {0} ids are unique per tenant",
                                                  kind_, quoted(id), quoted(scope)));
 }
 
@@ -49,15 +50,15 @@ IdIndex::Entry* IdIndex::find(std::string_view scope, std::string_view id) {
 
 void TenantIndex::add(json::Fields& fields, std::string_view id) {
   if (id.empty() || ids_.emplace(id).second) return;
-  fields.fault("id", fmt::format("tenant {} exists already: these ids are unique", quoted(id)));
+  fields.fault("id", fmt::format("tenant {} exists already: tenant ids are unique", quoted(id)));
 }
 
 std::string TenantIndex::read_tenant_id(json::Fields& fields) const {
   if (!fields.present("tenant_id")) {
     if (count_ == 1) return ids_.empty() ? std::string() : *ids_.begin();
     if (fields.is_object()) {
-      fields.fault("tenant_id", fmt::format("tenant_id is missing: it is only implied where the bundle has exactly one "
-                                            "tenant, and this one has {}",
+      fields.fault("tenant_id", fmt::format("tenant_id is missing: it may be left out only if the bundle has exactly "
+                                            "one tenant; this bundle has {}",
                                             count_));
     }
     return {};

@@ -1,7 +1,8 @@
 // Indexes of the ids in a bundle, for BundleBuilder: they find duplicate ids and references to missing objects.
 //
 // Thread safety: none; belongs to one builder.
-// Invariant: an object with faults is indexed too, so that a reference to it is not reported as dangling.
+// Invariant: an object with faults is indexed too, if its id and tenant are valid. So a reference to it is not reported
+// as dangling.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ namespace sluice {
 
 // Reads the required field `id` and checks its shape. Returns "" after a fault.
 std::string read_id(json::Fields& fields, std::string_view kind);
-// As read_id() for an optional field. Returns "" if it is absent too. An empty text is a fault.
+// Reads an optional id and checks its shape. Returns "" if the field is absent, and after a fault. An empty text is a
+// fault.
 std::string read_optional_id(json::Fields& fields, std::string_view name);
 
 // The ids of one kind, with the position of each object. `scope`: the tenant, or "" for ids that are unique in the
@@ -27,14 +29,14 @@ class IdIndex {
   struct Entry {
     std::size_t index = 0;    // in the caller's vector
     bool sound = false;       // the object was read without a fault
-    Micros longest_delay{0};  // for plans: the longest max_delay of the policies on it
+    Micros longest_delay{0};  // of a plan: the longest max_delay of its policies
   };
 
   explicit IdIndex(std::string_view kind) : kind_(kind) {}
 
   void reserve(std::size_t ids) { entries_.reserve(ids); }  // expected number of ids
 
-  // Adds an id; a fault if it is in use. Does nothing for "".
+  // Adds an id. Adds a fault to `fields` if the id is in use. Does nothing for "".
   void add(json::Fields& fields, std::string_view scope, std::string_view id, const Entry& entry);
   Entry* find(std::string_view scope, std::string_view id);
 
@@ -58,7 +60,8 @@ class TenantIndex {
 
  private:
   std::unordered_set<std::string> ids_;
-  // Counts tenants with a faulty id too: if there are some, a tenant that is not found may be one of them.
+  // Counts tenants with a faulty id too. If there are any, a tenant_id that is not found may name one of them, so it is
+  // not a fault.
   std::size_t count_ = 0;
 };
 

@@ -43,7 +43,7 @@ void read_term(json::Fields& object, json::Member& member, DimensionRef dimensio
               [&](const json::Value& value, const json::Place& at) { read_value(value, at, object.faults(), term); });
   if (member.value.type() == json::Type::array && member.value.items().empty()) {
     object.fault(member.name,
-                 fmt::format("{} is an empty list, which nothing matches: leave it out for any value", member.name));
+                 fmt::format("{} is an empty list, which matches no request: leave it out to match all", member.name));
   }
   std::ranges::sort(term.values);
   term.values.erase(std::ranges::unique(term.values).begin(), term.values.end());

@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// Whether a shorthand policy may have this dimension as a field of its own. False if the policy uses that field name
-// for something else, such as its owner or its priority.
+// Whether a shorthand policy may have this dimension as a field of its own. False for `priority`, which is a field of
+// the policy itself, and for `org` and `tenant`, which would look like its owner.
 bool is_scope_shorthand(Dimension dimension);
 
 // Reads the object `scope`, and the dimensions that a shorthand policy has as fields of its own ("endpoint":"/v1/pay").

@@ -62,13 +62,14 @@ void append_frame_components(std::string& out, const Value& components, std::spa
   }
 }
 
-// A text is the name of a component; anything else stands as it is.
+// Appends a reference if `value` is a text, which names a component; else `value` as it is.
 void append_component(std::string& out, std::string_view section, const Value& value) {
   if (value.type() == Type::string) return append_reference(out, section, value.text());
   json::append(out, value);
 }
 
-// Members that refer to components: a list of their names, or an object where a component has another name.
+// Adds members that refer to components. `names`: a list, if each member has the name of its component; else an object
+// from member names to components.
 void append_components(Members& object, std::string_view section, const Value* names) {
   if (names == nullptr) return;
   if (names->type() == Type::object) {

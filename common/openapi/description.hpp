@@ -2,8 +2,7 @@
 //
 // The frame is an OpenAPI document without operations: info, servers, tags, components. Its schemas may refer to tables
 // of fields (schema.hpp). A fragment has the prose and the examples of the operations of one tag (README.md shows its
-// members). What follows from a route's properties is not written there: the program states it as a rule, in an
-// Operation.
+// members). A fragment does not repeat what follows from a route's properties: the program states that in an Operation.
 //
 // Thread safety: none; the document is assembled once, and its text is read only.
 #pragma once
@@ -21,7 +20,8 @@
 
 namespace sluice::openapi {
 
-// A successful answer. A description in the fragment replaces this one; its headers are added to these.
+// What a route says of a successful answer. If the fragment has a description for the answer, that one is used instead.
+// Headers of the fragment are added to `headers`.
 struct Success {
   std::string_view description;
   std::vector<std::string_view> headers;  // components/headers
@@ -33,13 +33,13 @@ struct Operation {
   std::string_view path;                                    // "/v1/admin/plans/{id}"
   bool open = false;                                        // needs no credential
   bool head = false;                                        // HEAD is answered too
-  std::string needs = {};                                   // a sentence behind the fragment's description
+  std::string needs = {};                                   // a sentence, added to the fragment's description
   std::map<std::string_view, std::string> extensions = {};  // "x-level": "tenant"
-  std::vector<std::string_view> parameters = {};            // components/parameters, behind the fragment's
-  std::vector<std::string_view> media = {};                 // types of its body; empty: it takes none
+  std::vector<std::string_view> parameters = {};            // components/parameters, after the fragment's
+  std::vector<std::string_view> media = {};                 // types of the request body; empty: no body
   std::map<std::string_view, Success> successes = {};       // by status; only those that the fragment names are used
   std::map<std::string_view, std::string_view> problems =
-      {};  // status -> components/responses, unless the fragment has it
+      {};  // status -> components/responses; not used if the fragment has this status
 };
 
 class Description {

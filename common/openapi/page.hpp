@@ -1,4 +1,4 @@
-// /docs: one page that shows /openapi.json. It is all inline, so that it works where nothing else can be reached.
+// /docs: one page that shows /openapi.json. Its styles and scripts are inline, so it needs no other server.
 #pragma once
 
 #include <string_view>

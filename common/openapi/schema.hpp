@@ -1,9 +1,9 @@
 // Completes the schemas of an OpenAPI document. In the frame, a schema may name a table of fields; its properties are
 // then generated from that table.
 //
-// These members of a schema are replaced by what they stand for. A schema may have other members, too, which stay.
+// The members below are replaced by what they stand for. Other members of the schema stay.
 //   {"fields": "plan"}            the properties of a request body; each may be null, which means absent
-//     "form": "document"          the properties of the canonical form instead, and which of them it always has
+//     "form": "document"          the properties of the canonical form instead; those that it always has are required
 //     "required": ["id"]          in a body: these properties are required and may not be null
 //     "nullable": false           in a body: no property may be null
 //     "properties": {…}           replace the table's properties of the same name; new names come last

@@ -42,9 +42,9 @@ struct CompiledPolicy {
   bool names_method = false;
   std::uint8_t level = 0;     // of its most specific dimension (levels.hpp)
   Mode mode = Mode::enforce;  // the policy's own mode, a copy of the one in the enforcement
-  bool dormant = false;       // disabled, or expired long ago: only explanations look at it
+  bool dormant = false;       // disabled, or expired for at least a day: only explanations look at it
   std::int64_t priority = 0;
-  std::uint64_t order = 0;  // sort key within its level; equal keys are decided by compare() (precedence.hpp)
+  std::uint64_t order = 0;  // sort key within its level; if two are equal, compare() decides (precedence.hpp)
   Rulebook rulebook;
 
   const std::string& id() const { return rulebook.owner_id; }

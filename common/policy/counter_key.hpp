@@ -1,9 +1,9 @@
-// Counter keys: sl:{<tenant>|<identity>}:p=<policy id>, or …:l=<plan id> for calls that name the plan.
+// Counter keys: sl:{<tenant>|<identity>}:p=<policy id>, or …:l=<plan id> for checks that name the plan.
 //
 // The identity is the key_by dimensions as name=value in their fixed order, separated by '|'. An absent dimension is
 // written as its name alone, so it differs from an empty one. Bytes outside [A-Za-z0-9._-] are escaped as %XX. An
 // identity above 200 bytes is replaced by '#' and its SHA-256 in hex; no other identity begins with '#'. So two
-// different identities never share a key. The braces are the hash tag of Redis Cluster.
+// different identities never share a key. The text in braces is the hash tag of Redis Cluster.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -24,7 +24,8 @@ void append_identity(std::span<const DimensionRef> key_by, const CheckRequest& r
 
 // The parameter `key_head` below is TenantView::key_head: "sl:{<tenant>|".
 
-// Writes the counter keys of this request into `keys`, one for each group of the rulebook's program; reuses its memory.
+// Writes the counter keys of this request to the front of `keys`, one for each group of the rulebook's program. Reuses
+// the memory of `keys`, which may have more elements than there are groups.
 void counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,
                   std::vector<std::string>& keys);
 

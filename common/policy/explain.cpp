@@ -18,19 +18,20 @@ std::string time_text(std::int64_t at_us) { return format_timestamp(WallTime(Mic
 
 // Describes the widest value of the term, which is the one that precedence compares.
 std::string narrowness_text(const Term& term) {
-  if (term.narrowness == kExact) return "exact";
+  if (term.narrowness == kExact) return "an exact value";
   auto is_widest = [&](const std::string& prefix) { return prefix.size() == term.narrowness; };
   if (!std::ranges::any_of(term.prefixes, is_widest)) return "an address block";
   return fmt::format("a prefix of {} bytes", term.narrowness);
 }
 
-// How `term`, a term of the winner, is narrower than the same dimension of `loser`.
+// How `term` of the winner's scope is narrower than the term of the same dimension in the scope of `loser`.
 std::string narrower_text(const CompiledPolicy& loser, const Term& term) {
   const auto same = std::ranges::find(loser.scope, term.dimension, &Term::dimension);
   const std::string name = to_string(term.dimension);
   if (same == loser.scope.end()) return fmt::format("names {}, and this policy does not", name);
-  const std::string there = narrowness_text(term), here = narrowness_text(*same);
-  return fmt::format("is narrower in {}: {}, here {}", name, there, there == here ? "a wider one" : here);
+  const std::string winners = narrowness_text(term), losers = narrowness_text(*same);
+  return fmt::format("is narrower in {}: it has {}, this policy has {}", name, winners,
+                     winners == losers ? "a wider one" : losers);
 }
 
 // Why `winner` precedes `loser`.
@@ -38,19 +39,20 @@ std::string outranked_text(const CompiledPolicy& winner, const CompiledPolicy& l
   const Ordering ordering = compare(winner, loser);
   switch (ordering.by) {
     case Criterion::level:
-      return fmt::format("{} is more specific: it names {}, this one {}", winner.id(), level_name(winner.level),
-                         level_name(loser.level));
+      return fmt::format("{} is more specific: it names {}, this policy names {}", winner.id(),
+                         level_name(winner.level), level_name(loser.level));
     case Criterion::method:
-      return fmt::format("{} names a method beside the route, this one does not", winner.id());
+      return fmt::format("{} names a method beside the route, this policy does not", winner.id());
     case Criterion::priority:
-      return fmt::format("{} has the higher priority: {}, this one {}", winner.id(), winner.priority, loser.priority);
+      return fmt::format("{} has the higher priority: {}, this policy has {}", winner.id(), winner.priority,
+                         loser.priority);
     case Criterion::dimensions:
-      return fmt::format("{} is narrower: it names {} dimensions, this one {}", winner.id(), winner.scope.size(),
-                         loser.scope.size());
+      return fmt::format("{} is narrower: it names {} dimensions, this policy names {}", winner.id(),
+                         winner.scope.size(), loser.scope.size());
     case Criterion::narrowness:
       return fmt::format("{} {}", winner.id(), narrower_text(loser, *ordering.dimension));
     case Criterion::version:
-      return fmt::format("{} has the higher version: {}, this one {}", winner.id(), winner.rulebook.version,
+      return fmt::format("{} has the higher version: {}, this policy has {}", winner.id(), winner.rulebook.version,
                          loser.rulebook.version);
     case Criterion::id:
       return fmt::format("the two differ only in their ids, and {} sorts first: give one of them a priority",
@@ -63,7 +65,7 @@ std::string outranked_text(const CompiledPolicy& winner, const CompiledPolicy& l
 struct Situation {
   const Match& match;
   const CheckRequest& request;
-  bool alone = false;  // exactly one policy applies and is not a shadow
+  bool alone = false;  // exactly one of the policies that apply is not in shadow mode
   bool off = false;    // the deciding policy is off, so nothing is judged
 };
 
@@ -87,8 +89,8 @@ std::string shadow_text(const Situation& situation, const CompiledPolicy& policy
   const Match& match = situation.match;
   if (situation.off)
     return fmt::format("in shadow mode and not judged: the deciding policy {} is off", match.decides->id());
-  if (match.shadow) return "a shadow behind another, not judged: " + outranked_text(*match.shadow, policy);
-  return "a shadow below the deciding policy, not judged: " + outranked_text(*match.decides, policy);
+  if (match.shadow) return "in shadow mode below another shadow, not judged: " + outranked_text(*match.shadow, policy);
+  return "in shadow mode below the deciding policy, not judged: " + outranked_text(*match.decides, policy);
 }
 
 std::pair<CandidateOutcome, std::string> outcome_of(const Situation& situation, const Candidate& candidate) {

@@ -1,4 +1,4 @@
-// Finds the policies of a tenant that judge a request.
+// Finds the deciding policy and the shadow policy of a tenant for a request.
 #pragma once
 
 #include <vector>
@@ -30,15 +30,15 @@ struct Candidate {
   Mode mode = Mode::enforce;  // the effective mode
 };
 
-// nullptr: no such policy applies.
+// The policies that match() found. nullptr: no such policy applies.
 struct Match {
-  const CompiledPolicy* decides = nullptr;  // ranks first among the policies that are not shadows; may be off
-  const CompiledPolicy* shadow = nullptr;   // ranks first among the shadows, and above `decides`
+  const CompiledPolicy* decides = nullptr;  // ranks first among the policies not in shadow mode; its mode may be off
+  const CompiledPolicy* shadow = nullptr;   // ranks first among the policies in shadow mode, and above `decides`
 };
 
 // Visits the candidates in order of precedence until one decides. Allocates nothing once its buffers have grown.
-// With `all`, visits every candidate, also dormant policies, and replaces `all` by them in order of precedence. The
-// match is the same. REQUIRES: the request has its dimensions org, tenant and api_key.
+// With `all`, visits every candidate, also dormant policies, and stores all candidates in `all` in order of precedence.
+// The result is the same as without `all`. REQUIRES: the request has its dimensions org, tenant and api_key.
 Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckRequest& request, std::int64_t now_us,
             std::vector<Candidate>* all = nullptr);
 

@@ -8,7 +8,7 @@
 //   comparison = dimension ( "==" | "!=" | "=~" ) value
 //              | dimension ( "in" | "!in" ) ( "[" values "]" | "(" values ")" )
 //   values     = value { "," value }
-//   dimension  = value, read as scopes name dimensions: region, source_ip, tag.NAME, attr.NAME
+//   dimension  = a value that names a dimension, as in scopes: region, source_ip, tag.NAME, attr.NAME
 //   value      = word | "'" text "'" | '"' text '"'
 //   word       = characters other than white space (ASCII) and = ! ~ & | ( ) [ ] , ' "
 //
@@ -34,11 +34,11 @@ class RE2;
 
 namespace sluice::policy {
 
-inline constexpr std::size_t kMaxExpressionDepth = 64;     // parentheses in parentheses
+inline constexpr std::size_t kMaxExpressionDepth = 64;     // levels of nested parentheses
 inline constexpr std::size_t kMaxExpressionPatterns = 16;  // each may use up to 2 MiB for RE2's automaton
 
 struct ExpressionFault {
-  std::uint32_t column = 0;  // in characters, from 1; one past the last where the expression ends too early
+  std::uint32_t column = 0;  // in characters, from 1; if the expression ends too early, one after its last character
   std::string text;
 };
 

@@ -9,7 +9,7 @@ namespace sluice::policy {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n\v\f";
-constexpr std::string_view kNoWord = " \t\r\n\v\f=!~&|()[],'\"";  // characters that end a word
+constexpr std::string_view kNotInWords = " \t\r\n\v\f=!~&|()[],'\"";  // characters that a word cannot contain
 
 struct Sign {
   std::string_view text;
@@ -22,27 +22,29 @@ constexpr std::array kSigns{
     Sign{"]", TokenKind::close_list},   Sign{",", TokenKind::comma},
 };
 
-// Operators of other languages, with a hint. Those in kForeignOperators contain valid operators, so the lexer tests for
-// them first.
-struct ForeignOperator {
+// An operator that match expressions do not have, and what to write instead.
+struct InvalidOperator {
   std::string_view text;
   std::string_view hint;
 };
+// Operators of other languages. Each contains a valid operator, so the lexer tests for these before kSigns.
 constexpr std::array kForeignOperators{
-    ForeignOperator{"===", "did you mean \"==\"?"},
-    ForeignOperator{"!==", "did you mean \"!=\"?"},
-    ForeignOperator{"=!", "did you mean \"!=\"?"},
-    ForeignOperator{"!~", "negate the comparison, as in !(region =~ \"^us-\")"},
+    InvalidOperator{"===", "did you mean \"==\"?"},
+    InvalidOperator{"!==", "did you mean \"!=\"?"},
+    InvalidOperator{"=!", "did you mean \"!=\"?"},
+    InvalidOperator{"!~", "negate the comparison, as in !(region =~ \"^us-\")"},
 };
+// Single characters of valid operators that have two characters. The lexer tests for these after kSigns.
 constexpr std::array kHalfOperators{
-    ForeignOperator{"=", "did you mean \"==\"?"},
-    ForeignOperator{"&", "did you mean \"&&\"?"},
-    ForeignOperator{"|", "did you mean \"||\"?"},
-    ForeignOperator{"~", "did you mean \"=~\"?"},
+    InvalidOperator{"=", "did you mean \"==\"?"},
+    InvalidOperator{"&", "did you mean \"&&\"?"},
+    InvalidOperator{"|", "did you mean \"||\"?"},
+    InvalidOperator{"~", "did you mean \"=~\"?"},
 };
 
-bool is_word(std::string_view text, std::size_t at) {
-  return at < text.size() && kNoWord.find(text[at]) == std::string_view::npos;
+// Whether text[at] exists and can be part of a word.
+bool is_word_character(std::string_view text, std::size_t at) {
+  return at < text.size() && kNotInWords.find(text[at]) == std::string_view::npos;
 }
 
 }  // namespace
@@ -58,13 +60,13 @@ std::expected<Token, ExpressionFault> Lexer::next() {
   at_ = std::min(text_.find_first_not_of(kSpace, at_), text_.size());
   if (at_ == text_.size()) return Token{TokenKind::end, at_, {}, {}};
   if (text_[at_] == '\'' || text_[at_] == '"') return quoted_text();
-  if (is_word(text_, at_)) return word();
+  if (is_word_character(text_, at_)) return word();
   return sign();
 }
 
 Token Lexer::word() {
   const std::size_t begin = at_;
-  at_ = std::min(text_.find_first_of(kNoWord, at_), text_.size());
+  at_ = std::min(text_.find_first_of(kNotInWords, at_), text_.size());
   const std::string_view raw = text_.substr(begin, at_ - begin);
   return {TokenKind::word, begin, raw, std::string(raw)};
 }
@@ -90,15 +92,16 @@ std::expected<Token, ExpressionFault> Lexer::quoted_text() {
 std::expected<Token, ExpressionFault> Lexer::sign() {
   const std::string_view rest = text_.substr(at_);
   const auto begins = [rest](const auto& known) { return rest.starts_with(known.text); };
-  const auto refuse = [this](const ForeignOperator& found) {
+  const auto refuse = [this](const InvalidOperator& found) {
     return std::unexpected(fault(at_, fmt::format("\"{}\" is not an operator: {}", found.text, found.hint)));
   };
   if (const auto* const found = std::ranges::find_if(kForeignOperators, begins); found != kForeignOperators.end())
     return refuse(*found);
   Sign sign{"!in", TokenKind::not_in};
-  if (!begins(sign) || is_word(rest, sign.text.size())) {
+  if (!begins(sign) || is_word_character(rest, sign.text.size())) {
     const auto* const known = std::ranges::find_if(kSigns, begins);
-    // A character that cannot be in a word begins an operator. If none fits, it is a lone =, &, | or ~.
+    // next() has already handled spaces, quoted texts and words. So if no valid operator fits, `rest` begins with a
+    // single =, &, | or ~.
     if (known == kSigns.end()) return refuse(*std::ranges::find_if(kHalfOperators, begins));
     sign = *known;
   }

@@ -144,12 +144,13 @@ class Parser {
     options.set_max_mem(kPatternMemory);
     auto compiled = std::make_shared<re2::RE2>(re2::StringPiece(token_.value.data(), token_.value.size()), options);
     if (!compiled->ok()) return refuse(fmt::format("the pattern cannot be read: {}", compiled->error()));
-    // RE2 runs patterns that end in $ backwards, with a second program of about the same size; -1: it is too large.
+    // RE2 runs patterns that end in $ backwards, with a second program of about the same size. ReverseProgramSize()
+    // returns -1 if that program is too large.
     const int forwards = compiled->ProgramSize();
     const int backwards = program_ + forwards > kMaxProgram ? -1 : compiled->ReverseProgramSize();
     program_ += std::max(forwards, backwards);
     if (backwards < 0 || program_ > kMaxProgram) {
-      return refuse("the patterns are too large up to here: repeat less, or name ranges of characters");
+      return refuse("the patterns up to this one are too large: use fewer repetitions, or ranges such as a-z");
     }
     compiled->Match("", 0, 0, re2::RE2::UNANCHORED, nullptr, 0);  // builds now what RE2 would build at the first use
     out.pattern = std::move(compiled);

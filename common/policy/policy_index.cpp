@@ -42,7 +42,7 @@ class PolicyIndex::Values {
   }
 
  private:
-  // The parsed source_ip, parsed once for all components; it has 0 bits if it is not an address.
+  // The request's source_ip, parsed once for all components. It has 0 bits if `value` is not an address.
   const IpAddress& source(const Value& value) {
     if (!parsed_) address_ = parse_ip(value.text).value_or(IpAddress{});
     parsed_ = true;

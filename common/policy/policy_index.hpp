@@ -1,11 +1,11 @@
 // Finds the policies of one tenant and level that may match a request, without scanning all of them.
 //
-// Tuple space search (Srinivasan, Suri, Varghese: "Packet Classification using Tuple Space Search", SIGCOMM 1999). The
-// shape of a policy is its set of dimensions, and for each of them whether it is exact, a prefix, or a CIDR block, and
-// of which length. Each combination of a policy's values is one entry, under the hash of these values and the shape. A
-// look-up computes one hash for each shape, so its cost grows with the shapes that the request's dimensions can satisfy
-// and not with the number of policies. A shape is filed under its rarest dimension, its anchor. So a look-up skips, for
-// example, thousands of shapes over tags that the request does not have.
+// Tuple space search (Srinivasan, Suri, Varghese: "Packet Classification using Tuple Space Search", SIGCOMM 1999). Each
+// combination of a policy's values is one entry. The shape of an entry is its set of dimensions and, for each of them,
+// the kind of its value: exact, a prefix of N bytes, or a CIDR block of N bits. An entry is stored under the hash of
+// its values and its shape. A look-up computes one hash for each shape, so its cost grows with the shapes that the
+// request's dimensions can satisfy and not with the number of policies. A shape is filed under its rarest dimension,
+// its anchor. So a look-up skips, for example, thousands of shapes over tags that the request does not have.
 //
 // Different values may have equal hashes, so the caller still has to match what a look-up finds.
 //
@@ -31,7 +31,7 @@
 
 namespace sluice::policy {
 
-// Whether the scope has a dimension that the index can use: any but org and tenant, with a value other than "*".
+// Whether the scope has a dimension that the index can use: any but org and tenant, whose values do not include "*".
 bool is_indexable(const Scope& scope);
 
 // A policy in a posting.
@@ -50,13 +50,14 @@ class PolicyIndex {
  public:
   using Policies = std::span<const CompiledPolicy* const>;
 
-  // Removes and adds policies. Policies in the index outlive it; `removed` ones outlive the call.
-  // REQUIRES: all are of one level; the index contains all `removed` policies and no `added` one.
+  // Removes and adds policies. REQUIRES: all are of one level; the index contains all `removed` policies and none of
+  // the `added` ones; `added` policies live as long as they are in the index or in a copy of it, and `removed` policies
+  // at least until this returns.
   void change(Policies removed, Policies added);
 
   bool empty() const { return policies_ == 0; }
 
-  // Appends all postings with policies that may match. A policy may be in several of them.
+  // Appends to `found` all postings with policies that may match. A policy may be in several postings.
   void look_up(const CheckRequest& request, std::vector<Posting>& found) const;
 
  private:

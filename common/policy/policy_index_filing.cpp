@@ -8,7 +8,7 @@
 namespace sluice::policy {
 namespace {
 
-// Position of a dimension in the list of anchors, counted from 1; 0: it is not there.
+// Index of a dimension in the list that refile_all() makes, counted from 1. 0: an unused slot of the trie.
 struct ListPlace {
   std::uint64_t its_hash = 0;
   std::size_t index = 0;
@@ -34,7 +34,8 @@ void PolicyIndex::AnchorFiling::add(const SharedShape& shape) {
   put({rarest, std::move(shapes)});
 }
 
-// Searches all dimensions of the shape: another one may be the rarest by now, but the shape stays where it was filed.
+// Searches the anchors of all dimensions of the shape. A shape stays where it was filed, even if another of its
+// dimensions has become the rarest.
 void PolicyIndex::AnchorFiling::remove(const SharedShape& shape) {
   for (const Component& part : shape->components) {
     const Anchor* before = find(part.dimension);

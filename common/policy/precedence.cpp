@@ -10,8 +10,8 @@ namespace sluice::policy {
 namespace {
 
 // Compares two sorted scopes term by term; the first difference decides. If the dimensions differ, the one that sorts
-// first precedes; otherwise the narrower term does. Returns the deciding term of the preceding scope.
-// REQUIRES: the same number of terms.
+// first precedes; otherwise the narrower term does. Returns -1 if `a` precedes or 1 if `b` does, with the deciding term
+// of the preceding scope; 0 and nullptr if the scopes do not differ. REQUIRES: the same number of terms.
 std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   auto place = [](const Term& term) { return std::pair(level_of(term.dimension.dimension), term.dimension); };
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -45,7 +45,7 @@ class OrderBits {
 
 // Bits: 1 method, 32 priority, 6 number of dimensions, 9 first dimension, 16 its narrowness.
 std::uint64_t order_of(const CompiledPolicy& policy) {
-  constexpr std::int64_t kPriority = std::numeric_limits<std::int32_t>::max();  // bundles limit priorities to ± this
+  constexpr std::int64_t kPriority = std::numeric_limits<std::int32_t>::max();  // bundles allow priorities up to ± this
   constexpr std::size_t kDimensions = 63;
   OrderBits order;
   order.put(1, policy.level == kRouteLevel && !policy.names_method ? 1 : 0);

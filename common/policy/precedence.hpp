@@ -27,8 +27,8 @@ struct Ordering {
 // Which of two policies precedes, and by which criterion.
 Ordering compare(const CompiledPolicy& a, const CompiledPolicy& b);
 
-// The first criteria of compare() as a sort key for policies of one level: a lower key precedes. Policies with equal
-// keys are decided by compare(). The key depends on the policy alone, so it stays when other policies change.
+// The first criteria of compare() as a sort key for policies of one level: a lower key precedes. If two keys are equal,
+// compare() decides. The key depends on the policy alone, so it stays the same when other policies change.
 std::uint64_t order_of(const CompiledPolicy& policy);
 
 }  // namespace sluice::policy

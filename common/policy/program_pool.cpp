@@ -35,12 +35,14 @@ ProgramPool::Shared ProgramPool::of(const std::vector<Limit>& limits, const Enfo
   const std::int64_t debt_us = debt ? debt->count() : kNoDebt;
   const std::uint64_t hash = hash_of(limits);
   Shared program;
-  auto is = [&](const Entry& entry) {
+  // Whether the entry's program was compiled from these limits and this debt. Stores that program in `program`, which
+  // keeps it alive: the pool itself has only weak references.
+  auto take_if_same = [&](const Entry& entry) {
     if (entry.debt_us != debt_us) return false;
     program = entry.program.lock();
     return program && is_compiled_from(*program, limits);
   };
-  if (programs_.find(hash, is)) return program;
+  if (programs_.find(hash, take_if_same)) return program;
   // Not make_shared: the pool's weak reference would keep the memory of the program, not only of its reference counts.
   program = Shared(new limiter::Program(limiter::compile(limits, debt)));
   programs_.put({hash, debt_us, program}, [](const Entry&) { return false; });

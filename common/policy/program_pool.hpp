@@ -19,7 +19,8 @@ class ProgramPool {
  public:
   using Shared = std::shared_ptr<const limiter::Program>;
 
-  // The program of `limits` under `enforcement`; of the latter only action `delay` and `max_delay` matter.
+  // The program of `limits` under `enforcement`. It depends on the enforcement only through the action `delay` and its
+  // `max_delay`.
   Shared of(const std::vector<Limit>& limits, const Enforcement& enforcement);
 
   // Removes references to programs that no longer exist, if there may be many of them.

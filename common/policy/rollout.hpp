@@ -12,10 +12,11 @@ namespace sluice::policy {
 // For example policy `orders` and subject `user:42` give 8,171.
 std::uint32_t rollout_number(std::string_view policy_id, std::string_view subject);
 
-// The number of the request's subject. For a request without a subject: of its identity, as counter_key.hpp writes it.
+// The number of the request's subject. If the request has no subject, its identity takes that place, in the form of
+// counter_key.hpp.
 std::uint32_t rollout_number(const CompiledPolicy& policy, const CheckRequest& request);
 
-// Whether the policy applies to this request: its number is below 100 · percent.
+// Whether the policy's rollout covers this request: the request's number is below 100 · rollout_percent.
 bool in_rollout(const CompiledPolicy& policy, const CheckRequest& request);
 
 }  // namespace sluice::policy

@@ -29,7 +29,7 @@ struct SelectedRulebook {
 
 struct Selection {
   enum class Kind : std::uint8_t {
-    rulebooks,          // `rulebooks` judge
+    rulebooks,          // the counter store judges by `rulebooks`
     settled,            // `settled` answers without counters
     unknown_plan,       // the tenant has no such plan, or its callers may not choose one
     missing_dimension,  // the counter key needs a dimension that the request lacks
@@ -45,8 +45,8 @@ struct Selection {
 
   Kind kind = Kind::settled;
   Settled settled;
-  // The decision shows the policy and the numbers of the first rulebook. If nothing is enforced, that one is a shadow.
-  // Empty if no policy and no plan decides.
+  // The decision shows the policy and the numbers of the first rulebook. Its role is `shadow` if its mode is shadow.
+  // Empty if no policy applies, and for unknown_plan.
   boost::container::static_vector<SelectedRulebook, kMaxRulebooks> rulebooks;
   Mode mode = Mode::enforce;  // the effective mode of the first rulebook
   std::string missing;        // the name of the dimension; for missing_dimension only
@@ -56,7 +56,7 @@ struct Selection {
   bool enforced() const { return !rulebooks.empty() && rulebooks.front().role == Role::decides; }
 };
 
-// Sets the dimensions org and tenant of the request, and api_key if `key_id` is not empty. Then selects.
+// Sets the dimensions org, tenant and api_key of the request, each unless its value is empty. Then selects.
 Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
                  std::int64_t now_us);
 

@@ -1,9 +1,9 @@
 // A snapshot: all tenants, API keys, plans and policies that an agent decides by, compiled and indexed.
 //
 // A snapshot shares everything that did not change with the snapshot before it, down to the parts of its indexes. So
-// the cost of next_snapshot() (snapshot_delta.hpp) depends on the change, and that of freeing the old snapshot on what
-// was replaced. To validate later changes, a snapshot also stores which objects refer to each other, and the limits as
-// they were written. Thread safety: immutable after it is built; readers take no lock.
+// the cost of next_snapshot() (snapshot_delta.hpp) depends on the change, and the cost of freeing the old snapshot
+// depends on the parts that were replaced. To validate later changes, a snapshot also stores how many objects refer to
+// each object, and the limits as they were written. Thread safety: immutable after it is built; readers take no lock.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct OrganizationView {
 };
 
 struct PlanView {
-  Rulebook rulebook;          // for calls that name the plan
+  Rulebook rulebook;          // for checks that name the plan
   std::vector<Limit> limits;  // as written in the plan
   std::size_t policies = 0;   // number of policies that use the plan
 };
@@ -50,7 +50,7 @@ struct TenantView {
   std::string key_head;  // "sl:{<tenant>|"
   IdMap<PlanView> plans;
   IdMap<CompiledPolicy> policies;
-  // The policies by level, the most specific level first, so that a search ends at the first level that has a winner.
+  // The policies by level, the most specific level first. So a search ends at the first level with a deciding policy.
   struct Level {
     std::uint8_t number = 0;
     PolicyIndex active;
@@ -59,7 +59,7 @@ struct TenantView {
   std::vector<Level> levels;                 // without empty levels
   std::size_t keys = 0;                      // number of the tenant's API keys
   std::size_t unindexed = 0;                 // policies with a scope that the index cannot use
-  std::int64_t next_dormant_us = INT64_MAX;  // when the next active policy becomes dormant (dormant_from_us)
+  std::int64_t next_dormant_us = INT64_MAX;  // from when on an active policy may be due to become dormant
 
   const Rulebook* find_plan(std::string_view id) const {
     const PlanView* plan = plans.find(id);

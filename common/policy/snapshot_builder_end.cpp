@@ -13,12 +13,11 @@ void SnapshotBuilder::check_counts() {
   for (const auto& [id, tenant] : tenants_) {
     const auto over_limit = tenant.first_policy_over_limit();
     if (!over_limit) continue;
-    fault(
-        Kind::policy, *over_limit,
-        {"/scope",
-         fmt::format("tenant {} has more than {} policies whose scope names no dimension to find them by (org, tenant "
-                     "and a lone * are none): name one, such as resource, service or tag.NAME",
-                     id, kMaxUnindexedPolicies)});
+    fault(Kind::policy, *over_limit,
+          {"/scope",
+           fmt::format("tenant {} has more than {} policies that no index can find: name a dimension such as resource, "
+                       "service or tag.NAME in the scope; org, tenant and the value * do not count",
+                       id, kMaxUnindexedPolicies)});
   }
 }
 
@@ -39,7 +38,7 @@ void SnapshotBuilder::check_removed() {
   }
 }
 
-// Which object still refers to a removed one; nullopt: none.
+// A text that says which objects still refer to a removed object; nullopt: none do.
 std::optional<std::string> SnapshotBuilder::still_used(const ObjectId& name) {
   if (name.kind == Kind::organization) return organization_used(name.id);
   if (name.kind != Kind::tenant && name.kind != Kind::plan) return std::nullopt;

@@ -41,12 +41,12 @@ class OverrideCompiler {
   void add(const Override& entry, std::size_t index) {
     if (entry.expires_at && entry.expires_at->time_since_epoch().count() <= snapshot_.made_at_us) return;
     const TenantView& tenant = *snapshot_.tenants.find(entry.tenant_id);
-    if (!entry.policy_id.empty()) return publish(tenant, tenant.policies.find(entry.policy_id)->rulebook, index);
+    if (!entry.policy_id.empty()) return add_to_key(tenant, tenant.policies.find(entry.policy_id)->rulebook, index);
     // An override of a plan applies to checks that name the plan, and to every policy on it with the same key_by.
     const Rulebook& plan = *tenant.find_plan(entry.plan_id);
-    publish(tenant, plan, index);
+    add_to_key(tenant, plan, index);
     for (const Rulebook* policy : policies_on_[&plan]) {
-      if (policy->enforcement.key_by == plan.enforcement.key_by) publish(tenant, *policy, index);
+      if (policy->enforcement.key_by == plan.enforcement.key_by) add_to_key(tenant, *policy, index);
     }
   }
 
@@ -54,7 +54,7 @@ class OverrideCompiler {
 
  private:
   // Adds the override to the counter key of its limit's group.
-  void publish(const TenantView& tenant, const Rulebook& rulebook, std::size_t index) {
+  void add_to_key(const TenantView& tenant, const Rulebook& rulebook, std::size_t index) {
     const Override& entry = bundle_.overrides[index];
     const limiter::Program& program = *rulebook.program;
     for (std::size_t i = 0; i < program.limits.size(); ++i) {

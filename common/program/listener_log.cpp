@@ -7,7 +7,7 @@ namespace sluice::program {
 bool log_listener(telemetry::Log& log, const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
                   const std::string& address) {
   if (!port) {
-    log.error("listen_failed", fmt::format("{}; {} names another address.", port.error().text, flag),
+    log.error("listen_failed", fmt::format("{}; choose another address with {}.", port.error().text, flag),
               {{"listener", what}, {"address", address}, {"code", port.error().code}});
     return false;
   }

@@ -11,7 +11,7 @@
 namespace sluice::program {
 
 // Logs the port of a listener, or why `address` could not be bound. Returns whether it was bound. `what`: the
-// listener's name in the line, such as "checks over TLS". `flag`: the flag that names another address.
+// listener's name in the line, such as "checks over TLS". `flag`: the flag that sets the address.
 bool log_listener(telemetry::Log& log, const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
                   const std::string& address);
 

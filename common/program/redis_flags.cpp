@@ -37,7 +37,7 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
   reader.require_use("redis-tls-key", !options.tls_cert_file.empty(), "needs its certificate; add --redis-tls-cert");
   if (!options.password_file.empty() && !options.target.password.empty()) {
     reader.fault("redis-password-file",
-                 "is a second password; --counters already has one. Remove that one: rediss://USER:@HOST");
+                 "is a second password; --counters already has one. Remove the one in the URL: rediss://USER:@HOST");
   }
   for (const std::string_view flag : {"redis-sentinel-password-file", "redis-sentinel-login-file"}) {
     reader.require_use(

@@ -45,12 +45,12 @@ class ObjectsReader {
 
  private:
   void fault(const ObjectView& object, std::string pointer, std::string_view text) {
-    if (faults_.size() == json::FaultList::kMaxFaults) return;  // nobody reads more than this
+    if (faults_.size() == json::FaultList::kMaxFaults) return;  // enough for any reader
     faults_.push_back({std::move(pointer), fmt::format("{}: {}", describe(object.id), text)});
   }
 
-  // A document must have the id under which it was sent. That id was checked against the scope, and a later delta
-  // removes the object by it.
+  // A document must have the id under which it was sent: the server checked that id against the scope, and a later
+  // delta removes the object by that id.
   void check_name(const ObjectView& object) {
     const ObjectIdView named = builder_.last(object.id.kind);
     if (named != object.id) fault(object, "/id", fmt::format("its document is that of {}", describe(named)));
@@ -62,7 +62,8 @@ class ObjectsReader {
   Faults faults_;
 };
 
-// The ids of the objects that an object refers to. The tenant comes from its id, all others from its document.
+// The ids of the objects that an object refers to. The tenant is read from the object's id, all others from its
+// document.
 std::vector<ObjectId> references_of(const ObjectIdView& id, const json::Value& document) {
   std::vector<ObjectId> out;
   const std::string tenant_id(id.tenant_id);

@@ -1,5 +1,5 @@
-// Turns the objects of a scope into a bundle. It uses the code that reads bundle files, so an agent refuses from a
-// server exactly what it refuses in a file.
+// Turns the objects of a scope into a bundle. It uses the code that reads bundle files, so each object from a server
+// gets the same checks as an object in a file.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -15,14 +15,16 @@
 namespace sluice::sync {
 
 // All objects. Costs as much as reading a bundle file of this size.
-// Faults: those of bundles, and a document with another id than it was sent under. The text of a fault names the
-// object, and its pointer leads into that object's document: {"/match_expr", "policy orders of tenant shop: …"}.
+// Faults: the faults of bundles, and a document whose id differs from the id under which the server sent it. The text
+// of a fault names the object, and its pointer leads into that object's document: {"/match_expr", "policy orders of
+// tenant shop: …"}.
 std::expected<Bundle, Faults> to_bundle(const ObjectSet& objects, ExpressionCheck check = nullptr);
 // The same for objects outside a set. REQUIRES: `objects` are in order, as in a set.
 std::expected<Bundle, Faults> to_bundle(std::span<const ObjectView> objects, ExpressionCheck check = nullptr);
 
-// The objects `wanted`, everything they refer to directly or indirectly, and the settings. That is enough to compile
-// them. The cost depends on these objects only. Faults: as to_bundle().
+// A bundle that is enough to compile the objects `wanted`: these objects, all objects that they refer to directly or
+// indirectly, and the platform's settings, for its mode. The cost depends on these objects only. Faults: as
+// to_bundle().
 // REQUIRES: all of `wanted` are in the set.
 std::expected<Bundle, Faults> to_bundle_part(const ObjectSet& objects, std::span<const ObjectPtr> wanted,
                                              ExpressionCheck check = nullptr);

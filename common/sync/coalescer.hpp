@@ -25,14 +25,14 @@ class Coalescer {
   struct Counters {
     std::uint64_t received = 0;  // changes
     std::uint64_t begun = 0;     // actions started
-    std::uint64_t merged = 0;    // changes that were merged into the action of another one
+    std::uint64_t merged = 0;    // changes that were merged into the action of another change
     std::uint64_t failed = 0;    // actions that failed
   };
 
   explicit Coalescer(Duration window = kWindow) : window_(window) {}
 
   // Something changed. `spread`: a random delay before acting, so that many agents do not act at the same time (see
-  // jitter()). With several changes the earliest end of a delay counts.
+  // jitter()). Of several changes, the one whose delay ends first sets the time of the action.
   void changed(Time now, Duration spread = {});
 
   // Requests an action without a change: the first fetch, or a periodic refresh.
@@ -47,8 +47,7 @@ class Coalescer {
   // The started action has ended. REQUIRES for both functions: begin() returned true, and neither was called since.
   // `newest`: the result also covers changes that arrived during the action, so nothing is left to do.
   void succeeded(bool newest = false);
-  // The action will be retried after at least `wait` (for example from Backoff), also if changes arrive
-  // meanwhile.
+  // The action will be retried after at least `wait` (for example from Backoff), even if changes arrive earlier.
   void failed(Time now, Duration wait);
 
   bool idle() const { return !running_ && !wanted_; }

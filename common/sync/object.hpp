@@ -26,7 +26,7 @@ class Object {
 
   ObjectIdView id() const;
   std::string_view document() const;
-  // SHA-256 of kind, tenant_id, id and document, each behind its length in bytes (8 bytes, big-endian).
+  // SHA-256 of kind, tenant_id, id and document, each after its length in bytes (8 bytes, big-endian).
   const Sha256Digest& hash() const { return hash_; }
 
  private:

@@ -108,7 +108,8 @@ void ObjectSet::count(const ObjectChange& change) {
   }
 }
 
-// Appends objects in chunks: too many for one chunk are divided evenly, and a few are merged into the chunk before.
+// Appends objects in new chunks of about equal size. A few objects are merged into the last chunk instead, if that is
+// small too.
 void ObjectSet::append(Chunk items) {
   if (items.empty()) return;
   if (!chunks_.empty() && items.size() < kMaxInChunk / 4 && chunks_.back()->size() + items.size() <= kMaxInChunk / 2) {

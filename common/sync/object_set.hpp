@@ -20,7 +20,7 @@ namespace sluice::sync {
 
 // A change of a set: adds `object` or replaces the one with its id; if `object` is nullptr, removes the one with `id`.
 struct Edit {
-  Edit(ObjectPtr put) : id(put->id()), object(std::move(put)) {}    // NOLINT: an edit is just that
+  Edit(ObjectPtr put) : id(put->id()), object(std::move(put)) {}    // NOLINT: implicit on purpose
   static Edit removal(const ObjectIdView& id) { return Edit(id); }  // REQUIRES: the id's texts outlive the edit
 
   ObjectIdView id;
@@ -51,8 +51,8 @@ class ObjectSet {
   // nullptr if there is no such object.
   ObjectPtr find(const ObjectIdView& id) const;
 
-  // The set after the edits; of several edits with one id the last counts. Objects that are equal byte for byte stay
-  // shared. If `changes` is given, the objects that really changed are appended to it, in order.
+  // The set after the edits. Of several edits with the same id, the last counts. Objects that are equal byte for byte
+  // stay shared. If `changes` is given, the objects that really changed are appended to it, in order.
   ObjectSet with(std::vector<Edit> edits, std::vector<ObjectChange>* changes = nullptr) const;
 
   // All objects in order: visit(object).

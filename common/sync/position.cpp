@@ -37,7 +37,7 @@ std::string query_of(const Position& position, const PositionParameters& names) 
 
 Position read_position(json::Fields& fields) {
   Position position;
-  fields.require("revision", "the number of the state");
+  fields.require("revision", "a whole number from 0");
   position.revision = fields.integer("revision", 0, std::numeric_limits<std::int64_t>::max()).value_or(0);
   position.chain = read_hex_digest(fields, "chain", "the name of the history that the revision belongs to");
   return position;

@@ -33,7 +33,7 @@ inline constexpr PositionParameters kSince{"since", "chain"};  // the agent's sn
 // The position that the agent's watch announced and that the agent has not fetched yet.
 inline constexpr PositionParameters kAnnounced{"heard", "heard_chain"};
 
-// With this value of this response header (in lower case) the server says that the announced position is not part of
+// A response header (its name in lower case) and its value: the announced position is foreign, that is, not part of
 // PostgreSQL's history.
 inline constexpr std::string_view kAnnouncedField = "sluice-heard";
 inline constexpr std::string_view kForeignPosition = "foreign";

@@ -9,7 +9,7 @@
 //
 // Within a boot, reports are numbered 1, 2, 3, … The server stores each (agent_id, boot_id, number) once, however often
 // it is sent. `stored` in the reply is the number of the last report in its database, 0 for none. `"leaving":true` in a
-// report says that the agent ends: the server forgets it at once instead of counting it as missing.
+// report says that the agent exits: the server forgets the agent at once instead of counting it as missing.
 //
 // Forward compatibility: unknown members are ignored everywhere, in reports and in the reply, because agents and
 // servers are upgraded one by one, in either order.
@@ -56,7 +56,7 @@ struct UsageCount {
 // counts do not add up to the number of refusals.
 struct ThrottledSubject {
   std::string tenant_id;
-  std::string policy_id;   // "" for calls that named a plan
+  std::string policy_id;   // "" for checks that named a plan
   std::string subject;     // "sha256:<16 hex>", or the subject itself if the policy says so; 1 to kMaxSubjectBytes
   std::int64_t count = 0;  // lower bound of refused checks; 1 to kMaxCount
 
@@ -87,7 +87,7 @@ struct AgentState {
   std::string pod;       // the same, or ""
   std::string boot_id;
   std::string version;
-  std::optional<Position> enforced;  // of the snapshot in force; nullopt: none yet ("revision" and "chain" are null)
+  std::optional<Position> enforced;  // of the snapshot in force; nullopt: none yet ("revision" and "chain" are absent)
   std::vector<std::string> degraded;
   std::optional<SnapshotRefusal> refusal;
   bool leaving = false;  // this is its last report

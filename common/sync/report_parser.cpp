@@ -51,7 +51,7 @@ class ReportReader {
     fields.each("degraded", false, [&](const json::Value& value, const json::Place& at) { read_reason(value, at); });
     if (agent.degraded.size() > kMaxDegraded) {
       fields.fault("degraded",
-                   fmt::format("degraded has {} reasons, and may have {}", agent.degraded.size(), kMaxDegraded));
+                   fmt::format("degraded has {} reasons: send at most {}", agent.degraded.size(), kMaxDegraded));
     }
     if (const json::Value* const refusal = fields.take("refusal"))
       read_refusal(*refusal, fields.at().member("refusal"));
@@ -59,7 +59,7 @@ class ReportReader {
   }
 
   std::string read_name(json::Fields& fields, std::string_view name, bool required) {
-    if (required) fields.require(name, "it identifies the agent");
+    if (required) fields.require(name, "every agent has one");
     const auto text = fields.text(name, kMaxAgentNameBytes);
     if (!text) return {};
     if (is_visible(*text) && !(required && text->empty())) return std::string(*text);
@@ -69,11 +69,11 @@ class ReportReader {
   }
 
   std::string read_word(json::Fields& fields, std::string_view name) {
-    fields.require(name, "a word");
+    fields.require(name, "a word of a-z 0-9 _");
     const auto text = fields.text(name, kMaxReportText);
     if (text && !is_word(*text)) {
-      fields.fault(name, fmt::format("{} must be 1 to {} of a-z 0-9 _, beginning with a letter, not {}", name,
-                                     kMaxIdBytes, quoted(*text)));
+      fields.fault(name, fmt::format("{} must be 1 to {} characters from a-z 0-9 _, starting with a letter; got {}",
+                                     name, kMaxIdBytes, quoted(*text)));
     }
     return std::string(text.value_or(""));
   }
@@ -149,7 +149,7 @@ class ReportReader {
   std::string read_id(json::Fields& fields, std::string_view name, bool required) {
     const auto text = fields.text(name, kMaxAgentNameBytes);
     if (text && !is_id(*text) && (required || !text->empty())) {
-      fields.fault(name, fmt::format("{} is not a valid id: use 1 to 63 of a-z 0-9 . -", quoted(*text)));
+      fields.fault(name, fmt::format("{} is not a valid id: use 1 to 63 characters from a-z 0-9 . -", quoted(*text)));
     }
     return std::string(text.value_or(""));
   }

@@ -64,7 +64,8 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
   if (waiting_.back().empty()) waiting_.pop_back();
 }
 
-// Drops the counts of the newest interval that are above the bound. Its counts are not part of waiting_counts_ yet.
+// Drops counts of the newest interval until the rest fits within max_waiting_counts_. REQUIRES: waiting_counts_ does
+// not include this interval yet.
 void ReportQueue::bound_counts(Interval& interval) {
   const std::size_t room = max_waiting_counts_ - waiting_counts_;
   while (interval.counts.size() > room) {

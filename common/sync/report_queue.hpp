@@ -4,8 +4,8 @@
 //
 // Memory is bounded. When too many intervals wait, the newest are merged: sums stay exact, only times get coarser.
 // Counts beyond kMaxWaitingCounts are dropped and counted in dropped(). One request is under way at a time, with at
-// most kMaxCountsAtOnce counts and kMaxSubjectsAtOnce throttled subjects. Of merged subjects the most frequent are
-// kept.
+// most kMaxCountsAtOnce counts and kMaxSubjectsAtOnce throttled subjects. If intervals are merged, only the subjects
+// that were throttled most often are kept.
 //
 // No clock, no I/O. Thread safety: none.
 // Invariant: numbers are 1, 2, 3, …; to_send() returns every report that was sent and is not stored.
@@ -23,11 +23,11 @@ namespace sluice::sync {
 
 class ReportQueue {
  public:
-  static constexpr std::size_t kMaxWaitingIntervals = 64;    // intervals
+  static constexpr std::size_t kMaxWaitingIntervals = 64;
   static constexpr std::size_t kMaxWaitingCounts = 200'000;  // waiting counts, over all intervals
   static constexpr std::size_t kMaxSentReports = 16;         // reports in one request
 
-  // `max_counts_at_once`: counts in one request, 1 to kMaxCountsAtOnce. Tests use smaller values for both.
+  // `max_counts_at_once`: counts in one request, 1 to kMaxCountsAtOnce. Tests use smaller values for both parameters.
   explicit ReportQueue(std::size_t max_waiting_counts = kMaxWaitingCounts,
                        std::size_t max_counts_at_once = kMaxCountsAtOnce)
       : max_waiting_counts_(max_waiting_counts), max_counts_at_once_(max_counts_at_once) {}
@@ -49,14 +49,14 @@ class ReportQueue {
   bool empty() const { return sent_.empty() && waiting_.empty(); }
   std::int64_t last_stored() const { return last_stored_; }
   std::uint64_t dropped() const { return dropped_; }              // decisions, since the start
-  std::size_t waiting_counts() const { return waiting_counts_; }  // waiting counts
+  std::size_t waiting_counts() const { return waiting_counts_; }  // over all waiting intervals
 
  private:
   struct Interval {
     WallTime from;
     WallTime to;
     std::vector<UsageCount> counts;          // sorted, one for each tenant, policy and outcome
-    std::vector<ThrottledSubject> subjects;  // one for each; at most kMaxSubjectsAtOnce
+    std::vector<ThrottledSubject> subjects;  // one for each tenant, policy and subject; at most kMaxSubjectsAtOnce
     bool empty() const { return counts.empty() && subjects.empty(); }
   };
 

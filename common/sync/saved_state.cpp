@@ -39,7 +39,7 @@ class Words {
     return word(end);
   }
 
-  // That many bytes; consumes the line end after them too.
+  // The next `size` bytes; consumes the line end after them too.
   std::optional<std::string_view> bytes(std::size_t size) {
     if (size >= rest_.size() || rest_[size] != '\n') return std::nullopt;
     return take(size);
@@ -88,9 +88,9 @@ std::optional<ObjectView> read_object(Words& words, Sha256Digest& hash) {
   const auto document = words.bytes(static_cast<std::size_t>(*size));
   const auto kind = synced_kind_from(*kind_name);
   if (!document || !kind) return std::nullopt;
-  const ObjectIdView whose{*kind, id_from(*tenant_id), id_from(*id)};
-  if (check_id(whose)) return std::nullopt;
-  return ObjectView{.id = whose, .document = *document};
+  const ObjectIdView object_id{*kind, id_from(*tenant_id), id_from(*id)};
+  if (check_id(object_id)) return std::nullopt;
+  return ObjectView{.id = object_id, .document = *document};
 }
 
 std::unexpected<Error> malformed(const Words& words) {

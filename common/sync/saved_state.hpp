@@ -27,10 +27,11 @@ struct SavedState {
   Position head;
   std::string token_id;              // as in ScopeState
   std::vector<ObjectView> objects;   // in the order of ids
-  std::vector<Sha256Digest> hashes;  // hashes[i] is that of objects[i]
+  std::vector<Sha256Digest> hashes;  // hashes[i] is the hash of objects[i]
 };
 
-// Error `state_malformed`: the text has another format or another version of this one. The error names the position.
+// Error `state_malformed`: the text has another format, or another version of this format. The error names the byte at
+// which reading stopped.
 Result<SavedState> read_state(std::string_view text);
 
 // Copies the state out of its text, so that deltas can be applied to it.

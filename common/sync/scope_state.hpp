@@ -33,9 +33,9 @@ Result<Applied> replace(const ScopeState& before, const SnapshotDocument& full);
 
 // Applies a delta. Errors: `delta_expected`, `delta_not_next` (its `since` is not the state's revision),
 // `duplicate_object` (given twice, or given and removed), `checksum_mismatch`. After any of them, fetch a full
-// snapshot. Removing an object that does not exist is not an error: it was created and removed since.
+// snapshot. Removing an object that does not exist is not an error: it was created and removed after `since`.
 // A delta does not name the history it starts from. The agent sends its chain with the request, and the server checks
-// it; the checksum would reveal a mistake.
+// the chain. If the server made a mistake there, the checksum would not match.
 Result<Applied> apply(const ScopeState& before, const SnapshotDocument& delta);
 
 }  // namespace sluice::sync

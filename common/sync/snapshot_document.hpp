@@ -30,7 +30,7 @@
 namespace sluice::sync {
 
 inline constexpr std::string_view kSnapshotFormat = "sluice-sync/v1";
-inline constexpr std::size_t kMaxSnapshotBytes = json::kMaxBytes;  // inflated
+inline constexpr std::size_t kMaxSnapshotBytes = json::kMaxBytes;  // after decompression
 
 struct SnapshotDocument {
   Position head;      // the position after it is applied
@@ -50,8 +50,8 @@ std::expected<SnapshotDocument, Faults> parse_snapshot(std::string_view json);
 // A full snapshot.
 std::string write_snapshot(const Position& head, const ObjectSet& objects);
 
-// The delta from the revision `since` to `head`; `objects` are those at `head`. REQUIRES: at most one change per
-// object.
+// The delta from the revision `since` to `head`. `objects`: all objects at `head`, for the checksum. REQUIRES: at most
+// one change per object.
 std::string write_delta(std::int64_t since, const Position& head, const ObjectSet& objects,
                         std::span<const ObjectChange> changes);
 

@@ -122,7 +122,7 @@ std::expected<SnapshotDocument, Faults> parse_snapshot(std::string_view json) {
   json::Tree tree;
   const std::string frame = without_documents(json, *documents);
   const auto root = tree.parse(frame);
-  // Without the line: it counts lines of `frame`, not of `json`.
+  // Leaves out the line of the fault, because it is a line of `frame` and not of `json`.
   if (!root) return std::unexpected(Faults{{"", root.error().text}});
   auto snapshot = SnapshotReader(*documents).read(*root);
   if (!snapshot) json::locate_faults(json, snapshot.error());

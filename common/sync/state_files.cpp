@@ -156,8 +156,8 @@ std::uint64_t StateFiles::peek(FileSlot slot) const {
 Result<StateFiles::Loaded> StateFiles::load(const Check& check) const {
   const std::uint64_t first = peek(FileSlot::first);
   const std::uint64_t second = peek(FileSlot::second);
-  // Reads the newer file first. A file without a valid first line comes even before it, so that it is reported as
-  // damage.
+  // Reads the newer file first. But a file without a valid first line is read before a valid one, so that it is
+  // reported as damage.
   const bool second_first = second == 0 || (first != 0 && second > first);
   std::vector<std::string> damage;
   for (const FileSlot slot :
@@ -213,7 +213,7 @@ Result<> StateFiles::lock() {
 Result<> StateFiles::save(std::string_view content) {
   if (content.size() > kMaxContentBytes) {
     return failure("snapshot_file_too_large",
-                   fmt::format("the state has {} bytes, and a file may have {}", content.size(), kMaxContentBytes));
+                   fmt::format("the state has {} bytes; a file holds at most {}", content.size(), kMaxContentBytes));
   }
   if (auto locked = lock(); !locked) return locked;
   const std::string unfinished = path_ + ".new";

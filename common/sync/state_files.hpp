@@ -1,16 +1,17 @@
 // Keeps the last good state in files, for an agent that starts while the server cannot be reached.
 //
 // There are two generations, PATH.1 and PATH.2. save() writes a new file beside them, syncs it and renames it over the
-// older generation. So at every moment at least one file is complete, and the newest complete one is the state of the
-// last save() or of the one before.
+// older generation. So after the first save at least one file is complete at every moment, and the newest complete file
+// has the state of the last save() or of the one before.
 //
 //   sluice-last-known-good/v1 generation=7 bytes=123 sha256=<64 hex>\n<content>
 //
 // The hash covers generation, length and content. Files have mode 0600, because the content has the hashes of API keys.
-// PATH.lock keeps a second process from writing at the same time, such as the agent's successor that starts before this
+// PATH.lock keeps a second process from writing at the same time, for example a new agent that starts before the old
 // one has ended. Two alternating files need only one rename, which is atomic; a file with a backup would need two.
 //
-// A save that fails changes nothing. All functions wait for the disk. Thread safety: none.
+// A save that fails changes nothing, with one exception: if only the sync of the folder fails, load() returns the new
+// state. All functions wait for the disk. Thread safety: none.
 #pragma once
 
 #include <chrono>
@@ -51,7 +52,7 @@ class StateFiles {
     std::string content;
     std::uint64_t generation = 0;
     std::chrono::sys_seconds written;  // when it was written or last confirmed: the file's modification time
-    std::vector<std::string> damage;   // faults of the other file; if there are some, a newer generation may be lost
+    std::vector<std::string> damage;   // faults of the other file; if not empty, a newer generation may be lost
   };
 
   // The newest complete generation that passes the check. Writes nothing and needs no lock.

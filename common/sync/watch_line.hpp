@@ -65,7 +65,7 @@ std::expected<WatchLine, Faults> parse_watch_line(std::string_view line);
 class LineSplitter {
  public:
   // Takes bytes and appends the lines that are complete now to `lines`. Error `watch_line_too_long`: a line is above
-  // kMaxWatchLineBytes; do not call it again.
+  // kMaxWatchLineBytes; do not call feed() again.
   Result<> feed(std::string_view bytes, std::vector<std::string>& lines);
 
   // Bytes of an incomplete line. If a stream ends with some, it was cut off.

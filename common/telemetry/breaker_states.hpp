@@ -16,13 +16,13 @@ namespace sluice::telemetry {
 
 class BreakerStates final : public Instrument {
  public:
-  // `workers`: how many have a breaker of their own for each endpoint.
+  // `workers`: the number of workers. Each has a breaker of its own for each endpoint.
   explicit BreakerStates(std::size_t workers);
 
   // `endpoint` comes from the configuration or from Redis, never from a request. `state`: 0 closed, 1 half-open,
   // 2 open.
   void set(std::size_t worker, const std::string& endpoint, int state);
-  void remove(std::size_t worker, const std::string& endpoint);  // the worker uses it no more
+  void remove(std::size_t worker, const std::string& endpoint);  // the worker no longer uses it
 
   // Shows the worst state of all workers.
   std::vector<prometheus::MetricFamily> Collect() const override;

@@ -18,7 +18,7 @@
 
 namespace sluice::telemetry {
 
-// A counter with one label. All its values are exposed from the start, at 0.
+// A counter with one label. The samples of all label values are exposed from the start, at 0.
 class CounterVector final : public Instrument {
  public:
   // REQUIRES: `spec` has one label, with its values.
@@ -37,8 +37,8 @@ class CounterVector final : public Instrument {
   std::vector<std::atomic<std::uint64_t>> counts_;
 };
 
-// `sluice_http_requests_total{route,status}`: replies by route template and status. The template, not the requested
-// path, so that clients cannot create labels.
+// `sluice_http_requests_total{route,status}`: replies by route template and status. The label has the template and not
+// the requested path, so clients cannot create label values.
 class HttpCounters final : public Instrument {
  public:
   // `routes`: the templates in the order of count()'s index. The last one is for requests whose path matches no route.

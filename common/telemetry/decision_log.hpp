@@ -19,7 +19,7 @@ namespace sluice::telemetry {
 struct DecisionLogMode {
   enum class Kind : std::uint8_t { off, denied, sample, all };
   Kind kind = Kind::off;
-  std::uint32_t every = 1;  // Kind::sample logs one decision of this many, ≥ 1
+  std::uint32_t every = 1;  // Kind::sample logs one of this many decisions; ≥ 1
 
   bool operator==(const DecisionLogMode&) const = default;
 };
@@ -67,7 +67,7 @@ class DecisionLog {
 // can be found. It does not hide a subject from a reader who can guess it, because the reader can compute the hash.
 std::string subject_hash(std::string_view tenant, std::string_view subject);
 
-// The 55 characters of version 00 at the start of a W3C traceparent header; "" if the header is not valid.
+// The first 55 characters of a W3C traceparent header: the fields that all versions have. "" if their form is invalid.
 std::string_view valid_traceparent(std::string_view header);
 
 }  // namespace sluice::telemetry

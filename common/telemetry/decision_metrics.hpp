@@ -58,7 +58,7 @@ class DecisionMetrics final : public Instrument {
   using Names = std::pair<std::string, std::string>;  // tenant, policy
 
   const bool policy_label_;
-  mutable std::mutex mutex_;  // guards what follows; not the counts
+  mutable std::mutex mutex_;  // guards the members below, but not the counts in the blocks
   std::map<Names, std::unique_ptr<DecisionCounters>> blocks_;
   std::size_t policies_ = 0;  // policies with a label of their own so far
 };

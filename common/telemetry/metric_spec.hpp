@@ -19,7 +19,7 @@ struct LabelSpec {
   std::string about = {};                // describes the values where they are not listed: "the HTTP status"
 };
 
-// Names follow https://prometheus.io/docs/practices/naming/; tests/e2e/test_metrics_table.py checks them by promtool.
+// Names follow https://prometheus.io/docs/practices/naming/; promtool checks them in tests/manifests.
 struct MetricSpec {
   std::string name;
   prometheus::MetricType type = kCounter;

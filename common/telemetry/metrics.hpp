@@ -2,7 +2,8 @@
 // creates one object and passes references to its parts to the code that counts.
 //
 // Thread safety: as documented by each part; render() from any thread.
-// Label values come from this program and from the administrator's bundle, never from a request.
+// Label values come from this program, its configuration, Redis (addresses) and the administrator's tenants and
+// policies, never from a request.
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,7 @@ struct MetricsOptions {
   std::vector<std::string> routes;               // route templates: label values of sluice_http_requests_total
 };
 
-// The result of reading the bundle file. unchanged: it has the same bytes as the one in force.
+// The result of reading the bundle file. unchanged: the file has the same bytes as the bundle in force.
 enum class BundleLoad : std::uint8_t { loaded, unchanged, refused };
 
 class Metrics : public Registry {

@@ -2,8 +2,7 @@
 // render() reads them all, adds those of the build and the process, and writes Prometheus' text format. specs()
 // describes the same metrics.
 //
-// Thread safety: all functions from any thread. Names, labels and their values come from the program and its
-// configuration, never from a request.
+// Thread safety: all functions from any thread. Names, labels and their values never come from a request.
 #pragma once
 
 #include <functional>

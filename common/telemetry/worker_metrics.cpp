@@ -54,7 +54,8 @@ const MetricTable<WorkerSlots>& worker_redis_metrics() {
        "Writes to the connections to Redis. One write carries all commands of one turn of the event loop.",
        sum_of(&WorkerMetrics::redis_writes)},
       {"sluice_redis_waiting", kGauge,
-       "Calls that wait until they may be sent to Redis, because as many are in flight as Redis answers in time.",
+       "Calls that wait to be sent to Redis, because the calls in flight have reached their limit "
+       "(`sluice_redis_window`).",
        sum_of(&WorkerMetrics::redis_waiting)},
       {"sluice_redis_window", kGauge,
        "How many calls the agent may have in flight to Redis. It grows and shrinks with Redis' latency.",

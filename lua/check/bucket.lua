@@ -18,6 +18,6 @@
     elseif kind == @bucket_with_debt@ and spent > limit * q then hold = ceil((spent - limit * q) / p) end
   end
   left, reset = limit - ceil(spent / q), ceil(spent / p)
-  if reset > exact then reset, hold = exact, math.min(hold, exact) end   -- units charged before the plan changed may exceed it
+  if reset > exact then reset, hold = exact, math.min(hold, exact) end   -- can happen after a change of the plan
   V[v] = spent / q
   v = v + 1

@@ -1,5 +1,6 @@
--- Fixed window, aligned to the epoch or to its first hit (common/limiter/algorithms/fixed_window.cpp). p: the window.
--- Aligned to the epoch it has one value, its count; aligned to the first hit two, its start and its count.
+-- Fixed window, aligned to the epoch or to its first charge (common/limiter/algorithms/fixed_window.cpp). p: the
+-- window. Aligned to the epoch, it has one value: its count. Aligned to the first charge, it has two: its start and its
+-- count.
 --@judge fixed_window
   local into = now % p
   if now - into > t then V[v] = 0 end

@@ -1,5 +1,6 @@
 #!lua
--- Judges all limits of one plan and, if all admit, charges all of them; a denial writes nothing.
+-- Judges all limits of one plan and, if all admit, charges all of them. A denial writes nothing, unless the clock has
+-- stepped back.
 -- The build assembles this script from lua/check/*.lua, where each algorithm has a part of its own.
 --
 -- KEYS  one counter key for each group (the limits that share an identity), then one key for each log and each
@@ -10,11 +11,12 @@
 -- Parameters: groups, explain; then for each group its layout, the length of its state, its number of limits and
 --       max_delay in us; then for each of these limits kind, cost, limit, p, q (common/limiter/program.hpp).
 -- State: layout (I4), limits + 32 * values (I2), time of the last charge (d), values (d each), counter ids (I4 each),
---       overrides (40 bytes each: name id, counter id or 0, expiry, limit, p, q, the last three -1 where they stay).
+--       overrides (40 bytes each: name id, counter id or 0, expiry, limit, p, q; each of the last three is -1 if the
+--       override does not replace it).
 -- Reply: allowed, now, binding limit (from 0), its limit, remaining, reset_after; retry_after and delay of the decision;
 --       for each lease limit the ttl of the lease taken or 0; where explained, for each limit admitted, limit,
 --       remaining, reset_after, retry_after, delay. Times in us, -1 is never.
---       Only {-1, now} where a quota's period does not hold now: the caller asks again with the right one.
+--       If now is outside the period of a quota, the reply is {-1, now}: the caller calls again with the right period.
 --
 -- All numbers are integers below 2^53, so doubles hold them exactly; they enter the state by struct, never as text.
 -- A first pass reads and judges and changes only local values; a second one charges, reports and writes.

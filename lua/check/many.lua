@@ -13,8 +13,8 @@
 
 --@head
 
--- Judges one rulebook and returns its reply. With `together`, a function, it calls that function between the passes with
--- whether this rulebook admits; the function returns whether to charge.
+-- Judges one rulebook and returns its reply. `together`, if given, is a function that judge() calls between the passes.
+-- Its argument says whether this rulebook admits, and its result whether to charge.
 -- Returns {-1, now} after the first pass if the time is outside the period of a quota.
 local function judge(KEYS, ARGV, together)
   --@first_pass
@@ -35,8 +35,8 @@ for i = 2, #counts, 2 do
 end
 local replies = {}
 
--- Judges the rulebooks from `first` to `last`. Charges all of them if all admit. Each of several runs as a coroutine, which
--- rests between its passes; a single one needs none.
+-- Judges the rulebooks from `first` to `last`. Charges all of them if all admit. If there are several, each runs as a
+-- coroutine, which pauses between its passes. A single rulebook needs no coroutine.
 local function judge_together(first, last)
   if first == last then
     replies[first] = judge(rulebooks[first][1], rulebooks[first][2])
@@ -54,7 +54,7 @@ end
 
 -- The same, but an error becomes the reply of these rulebooks and does not end the script.
 local function reply_together(first, last)
-  local done, failure = pcall(judge_together, first, last)   -- the failure is a text, also that of a command
+  local done, failure = pcall(judge_together, first, last)   -- `failure` is a text, even if a command failed
   if done then return end
   for i = first, last do replies[i] = {err = failure} end
 end
