@@ -48,7 +48,7 @@ namespace {
 constexpr std::chrono::minutes kTidyEvery{10};
 constexpr std::chrono::seconds kFirstState{2};  // the start waits at most this long for the feed's first state
 constexpr std::chrono::seconds kLastCalls{1};   // for calls that still run after the drain
-constexpr std::chrono::milliseconds kLastReports{5'000};  // to store agents' reports; agents resend the others
+constexpr std::chrono::milliseconds kLastReports{5'000};  // to store agents' reports; agents resend those not stored
 
 // The parts of a running server, in the order in which they are built. They are destroyed in the reverse order.
 class App {
@@ -184,7 +184,8 @@ bool App::start_publisher() {
 sync::SyncService::Options App::sync_options(const Config& config) {
   sync::SyncService::Options options;
   options.counters = sync::CountersLogin(config.identity.agents_redis_user, config.identity.agents_redis_password_file);
-  // A revoked token's stream stays open until its cached review expires, plus at most an eighth of that time.
+  // A watch with a revoked token stays open until the cached review expires, and up to `review_every` longer. That is
+  // an eighth of the time for which reviews are cached, or less.
   options.watch.review_every =
       std::clamp(config.identity.review.accepted_for / 8, std::chrono::milliseconds(100), options.watch.review_every);
   return options;
@@ -227,8 +228,8 @@ void App::drain() {
   if (injector_) injector_->drain([this] { shutdown_.drained(); });
 }
 
-// Ends the process although threads still wait for PostgreSQL, because its client cannot be interrupted. PostgreSQL
-// rolls back what was not committed.
+// Ends the process while threads still wait for PostgreSQL, whose client cannot be interrupted. PostgreSQL rolls back
+// what was not committed.
 void App::leave() {
   log_.warn("calls_abandoned", "PostgreSQL does not answer; the server stops without waiting for its running calls.",
             {{"calls", pool_.busy()}});
@@ -266,7 +267,7 @@ std::vector<std::string> App::degraded() const {
   if (!pool_.reachable()) found.emplace_back("PostgreSQL is not reachable: admin calls are answered 503");
   for (std::string& text : feed_.degraded()) found.push_back(std::move(text));
   if (reviewer_ && !reviewer_->degraded().empty()) {
-    found.push_back("agents' service accounts cannot be reviewed: " + reviewer_->degraded());
+    found.push_back("agents' tokens cannot be reviewed: " + reviewer_->degraded());
   }
   if (auto text = certificate_.degraded()) found.push_back(*std::move(text));
   return found;

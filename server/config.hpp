@@ -43,7 +43,7 @@ struct Config {
   std::size_t max_waiting = 1000;  // calls that may wait for a connection
   std::string owner_url;           // the role that owns the schema; "": this server does not change the schema
 
-  std::optional<redis::Options> redis;  // where agents count; absent: no overrides
+  std::optional<redis::Options> redis;  // the agents' Redis; absent: no overrides
   bool allow_evicting = false;          // start even if this Redis may evict overrides
 
   std::string listen;                          // address of the admin API and of agents

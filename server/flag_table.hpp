@@ -35,9 +35,9 @@ inline constexpr std::array kFlags{
     kDatabasePasswordFile,
     kOwnerUrl,
     FlagSpec{"database-pool", "PostgreSQL", "N", "8",
-             "Connections to PostgreSQL, and so admin calls at once: 1 to 200."},
+             "How many connections the pool has to PostgreSQL, and so how many admin calls run at once: 1 to 200."},
     FlagSpec{"database-waiting", "PostgreSQL", "N", "1000",
-             "How many calls may wait for a connection: 1 to 100000. The server answers more with 503."},
+             "How many calls may wait for a connection: 1 to 100000. The server answers further calls with 503."},
     FlagSpec{
         "database-lock-timeout", "PostgreSQL", "DURATION", "2s",
         "How long a call waits for another one that changes the same objects, before it is answered 503: 10ms to 1m."},
@@ -74,7 +74,7 @@ inline constexpr std::array kFlags{
     FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9090",
              "Where probes and metrics are answered: /livez, /readyz, /metrics."},
     FlagSpec{"call-timeout", "Listeners", "DURATION", "45s",
-             "How long a call may take, with waiting for a connection: 100ms to 10m. After that it is answered 503."},
+             "How long a call may take, with the wait for a connection: 100ms to 10m. After that it is answered 503."},
     FlagSpec{"drain-timeout", "Listeners", "DURATION", "20s",
              "How long a stop waits for calls that are being answered: 0s to 10m."},
 
@@ -88,7 +88,7 @@ inline constexpr std::array kFlags{
     injector::kInjectMissedEvery,
 
     FlagSpec{"analytics-retention", "Analytics", "DURATION", "720h",
-             "How long the server keeps usage, by the minute: 1h to 87600h."},
+             "How long the server keeps usage, which it counts per minute: 1h to 87600h."},
     FlagSpec{"analytics-every", "Analytics", "DURATION", "1m",
              "How often the server writes usage to PostgreSQL: 100ms to 10m. Agents keep what is not written yet."},
 

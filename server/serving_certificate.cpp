@@ -46,7 +46,7 @@ std::string ServingCertificate::ca_pem() const {
 
 std::optional<std::string> ServingCertificate::degraded() const {
   if (!keeper_ || !keeper_->last_error()) return std::nullopt;
-  return "the certificate cannot be checked or renewed; the one in force stays: " + *keeper_->last_error();
+  return "the certificate stays in force, but cannot be checked or renewed: " + *keeper_->last_error();
 }
 
 }  // namespace sluice::server

@@ -21,13 +21,15 @@ namespace sluice::server {
 
 class ServingCertificate {
  public:
-  // REQUIRES: the references outlive it.
+  // REQUIRES: the references outlive this object.
   ServingCertificate(boost::asio::io_context& loop, const Clock& clock, telemetry::Log& log,
                      telemetry::Registry& metrics);
 
-  // REQUIRES: either load() or use_own_authority() is called, once, before the loop runs and before anything listens.
-  // Loads the certificate from files; without files there is no TLS. Returns false if the files are faulty, which was
-  // logged. `ca_file`: the authority's certificate; "": unknown.
+  // REQUIRES: the caller calls either load() or use_own_authority(), once, before the loop runs and before anything
+  // listens.
+
+  // Loads the certificate from files. Without files there is no TLS. Returns false if the files are faulty; the log
+  // says why. `ca_file`: the authority's certificate; "": unknown.
   bool load(const sluice::http::CertificateFiles& files, std::string ca_file);
   // The server makes, stores and renews the certificate itself, through `api`. REQUIRES: `api` outlives this object.
   void use_own_authority(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options);
@@ -37,14 +39,14 @@ class ServingCertificate {
   void start(std::function<void()> ready);
   void stop();
 
-  // For listeners; nullptr: no TLS. It refuses connections until `ready` is called.
+  // The certificates for listeners; nullptr: no TLS. Listeners refuse connections until start() calls `ready`.
   const std::shared_ptr<sluice::http::Certificates>& get() const;
 
-  // The authorities (PEM) that clients of this server must trust; two while one replaces the other. A file is read each
-  // time. "": unknown.
+  // The authorities (PEM) that clients of this server must trust; two while one replaces the other. Each call reads
+  // `ca_file` again. "": unknown.
   std::string ca_pem() const;
 
-  // A sentence for /readyz while the certificate cannot be read or renewed, else nullopt.
+  // A sentence for /readyz while the server's own certificate cannot be checked or renewed, else nullopt.
   std::optional<std::string> degraded() const;
 
  private:

@@ -90,7 +90,7 @@ std::vector<Dimension> read_dimensions(const Call& call) {
     begin = end + 1;
   }
   const auto [tenant, policy, outcome, minute, hour, day] = given;
-  if (minute + hour + day > 1) http::refuse_fault(400, "?by", "by one of minute, hour and day, not by several");
+  if (minute + hour + day > 1) http::refuse_fault(400, "?by", "name only one of minute, hour and day");
   std::vector<Dimension> dimensions;
   for (const std::size_t unit : {3U, 4U, 5U}) {
     if (given[unit]) dimensions.push_back({"at", fmt::format("date_trunc('{}', minute)", kChoices[unit]), true});
@@ -126,7 +126,8 @@ void continue_after(const store::Page& page, const std::vector<Dimension>& dimen
   statement.add(")");
 }
 
-// All pages have the window of the first page, so a window that ended at the time of that call does not move.
+// All pages have the window of the first page. So a window without `until`, which ends at the time of the first call,
+// does not move from page to page.
 Window window_of(const Context& context, const store::Page& page) {
   if (page.after_tenant_id.empty()) return read_window<std::chrono::minutes>(context);
   const std::size_t separator = page.after_tenant_id.find(kCursorSeparator);

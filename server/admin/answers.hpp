@@ -1,4 +1,4 @@
-// Completes an answer: adds the members that only the executor knows to an open object, and closes it.
+// Completes an answer: adds to its open object the members that only the executor knows, and closes the object.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -15,7 +15,7 @@ json::Writer open_object();
 
 // What the executor knows when a call is done.
 struct Outcome {
-  std::optional<std::int64_t> revision;  // of the call's changes; nullopt: it changed nothing
+  std::optional<std::int64_t> revision;  // of the call's changes; nullopt: the call changed nothing
   bool published = true;                 // Redis has what the call wrote
 };
 

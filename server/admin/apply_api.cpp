@@ -110,8 +110,8 @@ class Writer {
   Fault taken_by_another(Kind kind, const ObjectId& key, std::size_t index) {
     if (store::find(tx_, kind, key.tenant_id, key.id)) throw ConcurrentChange();
     if (kind == Kind::override_) {
-      return {"/overrides", fmt::format("an override outside of the bundle is for the same limit and identity as "
-                                        "override {} of tenant {}; it may have expired seconds ago",
+      return {"/overrides", fmt::format("an override outside of the bundle, which may have expired seconds ago, is for "
+                                        "the same limit and identity as override {} of tenant {}",
                                         key.id, key.tenant_id)};
     }
     if (info(kind).local_id) throw ConcurrentChange();

@@ -152,7 +152,7 @@ class Planner {
   ApplyPlan plan_;
   std::vector<std::string> pruned_tenants_;
   std::unordered_map<std::string, store::StoredObject>
-      unchanged_;  // unchanged plans or policies, of the kind that was compared last; by map_key()
+      unchanged_;  // by map_key(): the unchanged plans or policies, whichever was compared last
   std::array<std::unordered_set<std::string>, kKinds> changing_;
   std::unordered_set<std::string> used_policies_;
   std::unordered_set<std::string> used_plans_;

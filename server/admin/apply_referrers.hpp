@@ -1,5 +1,5 @@
-// Checks the stored policies and overrides outside of a bundle that depend on what the bundle changes or removes. They
-// must stay valid.
+// Checks stored policies and overrides that are not in the bundle, but depend on objects that apply changes or removes.
+// They must stay valid.
 //
 // Thread safety: none; it works in its caller's transaction.
 #pragma once

@@ -19,8 +19,7 @@ namespace {
 
 using ById = std::unordered_map<std::string, store::StoredObject>;
 
-// The stored objects that have the id of one in the bundle, by id. REQUIRES: ids of this kind are unique across
-// tenants.
+// The stored objects with the ids that the bundle uses, by id. REQUIRES: ids of this kind are unique across tenants.
 ById stored(postgres::Transaction& tx, Kind kind, const Bundle& bundle) {
   const BundleListAccess& access = list_access(kind);
   std::vector<ObjectId> keys;

@@ -41,9 +41,10 @@ class WantedState {
   std::array<std::vector<store::RowDraft>, kKinds> rows_;
 };
 
-// Refuses objects that the caller may not create, change or see, and objects that would move to another owner; names
-// all faults at once. A stored tenant without organization_id in the bundle keeps its organization. A new tenant gets
-// the organization of the call, else of the token, else the bundle's only one.
+// Refuses objects that the caller may not create, change or see, and objects that would move to another owner. The
+// refusal names all faults of the mode, the organizations and the tenants; if there are none, all faults of the other
+// objects. If the bundle has a stored tenant without organization_id, the tenant keeps its organization. A new tenant
+// without organization_id gets the organization of the call, else of the token, else the bundle's only one.
 WantedState wanted_state(Context& context, const BundleBody& body, const ApplyOptions& options);
 
 }  // namespace sluice::server::admin

@@ -87,7 +87,7 @@ void filter(const Call& call, store::Statement& statement) {
   }
 }
 
-// The columns in this order.
+// The numbers of the columns that columns() names.
 enum Column : std::uint8_t {
   organization_id,
   seq,

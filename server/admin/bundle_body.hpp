@@ -22,8 +22,9 @@ class BundleBody {
     return context.tx.without_idle_timeout([&] { return BundleBody(context.call, context.now_us); });
   }
 
-  // Refuses a body that is neither JSON nor YAML (400), and a bundle with faults (422). It names all faults of the
-  // document; if there are none, all faults of compiling it, as agents do. REQUIRES: `call` outlives this object.
+  // Refuses a body that is neither JSON nor YAML (400), and a bundle with faults (422). The refusal names all faults of
+  // the document; if there are none, all faults that an agent would find when it compiles the bundle. REQUIRES: `call`
+  // outlives this object.
   BundleBody(const Call& call, std::int64_t now_us);
 
   // Whether the bundle has a list of this kind, even an empty one.

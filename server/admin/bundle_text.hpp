@@ -1,5 +1,6 @@
-// Writes stored objects as the text of a bundle, for export and explain. Documents are stored in canonical form, so
-// they are copied unchanged.
+// Writes stored objects as the text of a bundle, for export and explain. Documents are stored in canonical form and
+// copied. Only the document of a policy changes: it gets the member `version`, unless that is 1
+// (store::bundle_document()).
 //
 // Thread safety: none; it works in its caller's transaction and scope.
 #pragma once
@@ -10,16 +11,16 @@
 
 namespace sluice::server::admin {
 
-// Which stored objects to write.
+// Which stored objects to write. (This is not the selection of a policy.)
 struct BundleSelection {
   std::string organization_id;  // "": all organizations in the transaction's scope
-  std::string tenant_id;        // "": all tenants; else organization_id is the tenant's organization
+  std::string tenant_id;        // "": all tenants; else REQUIRES: organization_id is this tenant's organization
   bool keys = true;
   bool overrides = false;
 };
 
-// Writes one object per line. Every selected kind has a list, even an empty one. Policies have their stored version.
-// Refuses 422 if the text would be larger than json::kMaxBytes.
+// Writes one object per line. Every selected kind has a list, even an empty one. Leaves out expired overrides. Refuses
+// 422 if the text would be larger than json::kMaxBytes.
 std::string bundle_text(postgres::Transaction& tx, const BundleSelection& part);
 
 }  // namespace sluice::server::admin

@@ -61,10 +61,11 @@ struct Answer : http::Answer {
   std::optional<json::Writer> object;
   // Shown in the object. A replay of the call shows null instead.
   std::optional<Secret> secret;
-  // If set, the object gets a member "published": whether Redis has all changes. The handler sets whether Redis has
-  // those of earlier calls; the executor adds whether Redis has those of this call.
+  // If set, the object gets a member "published". The handler sets whether Redis has the changes of earlier calls. The
+  // answer shows true if Redis has both these changes and the changes of this call.
   std::optional<bool> published;
-  // Above 0: the call is repeated until an attempt answers without `wait`, at most for this time after its arrival.
+  // Above 0: the server repeats the call until an answer has no `wait`, but at most for this time after the call's
+  // arrival.
   std::chrono::milliseconds wait{0};
 };
 

@@ -98,8 +98,7 @@ CounterTarget read_target(Context& context) {
   if (target.tenant_id.empty()) target.tenant_id = tenant_of(context, Kind::override_);
   if (target.tenant_id.empty()) fields.require("tenant_id", "the tenant of the policy or plan");
   if (!fields.present("plan_id")) {
-    fields.require("policy_id",
-                   "name the policy, or with plan_id the plan, for the counters of checks that name a plan");
+    fields.require("policy_id", "name the policy; for the counters of checks that name a plan, give plan_id instead");
   }
   if (!target.policy_id.empty() && !target.plan_id.empty()) {
     fields.fault("plan_id", "policy_id and plan_id are both given: counters belong to one of them");
@@ -147,9 +146,9 @@ std::string names_of(const std::vector<DimensionRef>& dimensions) {
   return text.empty() ? "none" : text;
 }
 
-// The identity must name every dimension of key_by, with null for one that the requests lack: without it, it would name
-// another counter. The identity may leave out a dimension that only some limits add; the call then leaves out these
-// limits.
+// The identity must name every dimension of key_by, with null for a dimension that the requests lack. An identity that
+// leaves out such a dimension is refused, because it would name another counter. The identity may leave out a dimension
+// that only some limits add; the call then leaves out these limits.
 void check_identity(CounterQuery& query) {
   const std::vector<DimensionRef>& key_by = query.rulebook->enforcement.key_by;
   std::vector<DimensionRef> known = key_by;

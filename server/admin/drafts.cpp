@@ -169,7 +169,8 @@ std::string digest_text(const std::string& text) {
   return postgres::bytea({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-// Every request is matched against every policy without an indexable dimension, so their number is limited.
+// Limits how many policies of a tenant have no indexable dimension, because every request is matched against all of
+// them.
 void check_unindexed(postgres::Transaction& tx, const Policy& item) {
   if (policy::is_indexable(policy::compile_scope(item.scope))) return;
   // The lock keeps two concurrent calls from both using the last free place.
@@ -203,7 +204,7 @@ Faults policy_warnings(postgres::Transaction& tx, const Policy& item) {
   return found;
 }
 
-// A limit has at most one override for an identity. One that has ended counts until it is removed.
+// A limit has at most one override for an identity. An expired override counts until the server removes it.
 void check_target(postgres::Transaction& tx, const Override& item, const std::string& target) {
   const pqxx::result rows = tx.exec(
       "SELECT id, coalesce(expires_at <= now(), false) FROM overrides WHERE tenant_id = $1 AND target = $2::bytea "

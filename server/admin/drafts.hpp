@@ -1,9 +1,9 @@
 // Turns the body of a call into a draft: the row to be stored.
 //
-// The body is read as part of a small bundle, together with the objects that it refers to and those that refer to it.
-// The code that reads bundles and compiles snapshots for agents reads this bundle too. So one set of rules applies, all
-// faults are found at once, and nothing is stored that an agent would refuse. The bundle is compiled once: the draft
-// carries the compiled rules along, to find and publish the counters that the change affects.
+// The body becomes part of a small bundle, together with the objects that it refers to and those that refer to it. This
+// bundle is read and compiled by the code that agents use. So one set of rules applies, all faults are found at once,
+// and nothing is stored that an agent would refuse. The bundle is compiled once: the draft carries the compiled rules
+// along, to find and publish the counters that the change affects.
 #pragma once
 
 #include <optional>
@@ -42,7 +42,7 @@ Draft draft_tenant(postgres::Transaction& tx, const json::Value& body);
 Draft draft_plan(postgres::Transaction& tx, const json::Value& body);
 Draft draft_policy(postgres::Transaction& tx, const json::Value& body);
 Draft draft_override(postgres::Transaction& tx, const json::Value& body);
-// Of a kind that refers to nothing but its tenant. Keys come with their key_hash.
+// Drafts an object of a kind that refers only to its tenant. The body of a key must already have `key_hash`.
 Draft draft_in_tenant(postgres::Transaction& tx, Kind kind, const json::Value& body);
 
 // The canonical form, which is stored. `write`: write_plan and the like.
@@ -52,14 +52,14 @@ std::string canonical(const Item& item, Write write) {
   write(out, item);
   return out.take();
 }
-// The same of an object of a bundle.
+// The canonical form of object number `index` in the bundle's list of this kind.
 std::string canonical(const Bundle& bundle, Kind kind, std::size_t index);
 
 // Columns of the table that are stored beside the document.
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy);
 std::vector<store::ExtraColumn> override_columns(const Override& item);
 
-// The fault of an override with the id "clear", which is the path of another route; nullopt: it has another id.
+// Returns a fault if the override has the id "clear", because /v1/admin/overrides/clear is another route; else nullopt.
 std::optional<std::string> reserved_id_fault(const Override& item);
 
 }  // namespace sluice::server::admin

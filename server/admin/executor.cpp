@@ -83,7 +83,8 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
       const postgres::FailureClass failure = postgres::classify(error);
       pool_.count_failure(failure);
       if (failure == postgres::FailureClass::away) session.drop();
-      // The connection may have been lost while it was idle. Nothing was committed, so the call is tried on a new one.
+      // The connection may have been lost while it was idle. Nothing was committed, so the call is repeated on a new
+      // connection.
       const bool again = failure == postgres::FailureClass::conflict || failure == postgres::FailureClass::away;
       if (last && failure == postgres::FailureClass::conflict) return concurrent_change(call);
       if (last || !again) return failure_answer(error, call);
@@ -110,7 +111,7 @@ auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const C
   return std::move(*principal);
 }
 
-// A call after its commit, before it is published.
+// A call whose transaction is over, and whose counters are not published yet.
 struct Executor::CommittedCall {
   Answer answer;
   std::optional<std::int64_t> revision;
@@ -197,8 +198,9 @@ FinishedAnswer Executor::failure_answer(const std::exception& error, const Call&
       return unavailable(call, "Another change held a lock for too long; nothing was changed.", "busy");
     case postgres::FailureClass::referenced:
       return http::problem(http::Refusal(409, "referenced",
-                                         "An object that refers to this one, or that this one refers to, was changed "
-                                         "at the same time. Read it, then repeat the call."),
+                                         "Another call created, changed or removed a related object at the same time: "
+                                         "one that this object refers to, or one that refers to it. Check these "
+                                         "objects, then repeat the call."),
                            call.request_id);
     case postgres::FailureClass::away:
     case postgres::FailureClass::full:

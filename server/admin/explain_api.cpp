@@ -64,7 +64,8 @@ void check_key(Context& context, const ExplainParameters& parameters) {
                      fmt::format("tenant {} has no key {}", parameters.tenant_id, quoted(parameters.key_id)));
 }
 
-// The `reason` of the answer. Except for "judged", which depends on counters, an agent would give the same reason.
+// The `reason` of the answer. "judged": an agent's reason would depend on counters. "unknown_plan" and "missing_key":
+// an agent would refuse the check. An agent would give the other reasons too.
 std::string_view reason_of(const Selection& selection) {
   switch (selection.kind) {
     case Selection::Kind::rulebooks:

@@ -17,7 +17,7 @@ BundleSelection read_selection(Context& context) {
                             .tenant_id = std::string(context.call.parameter("tenant_id"))};
   const std::string_view include = context.call.parameter("include");
   if (!include.empty() && include != "overrides") {
-    http::refuse_fault(400, "?include", fmt::format("include is overrides, or left out, not {}", quoted(include)));
+    http::refuse_fault(400, "?include", fmt::format("include must be overrides or left out, not {}", quoted(include)));
   }
   selection.overrides = !include.empty();
   if (!selection.organization_id.empty() &&

@@ -24,7 +24,7 @@ std::string seconds(std::chrono::seconds time) { return fmt::format("interval '{
 // SQL conditions on a row of `agents AS a`.
 std::string is_known() { return fmt::format("NOT a.gone AND a.heard_at > now() - {}", seconds(fleet::kRememberedFor)); }
 std::string is_live() { return fmt::format("a.heard_at > now() - {}", seconds(fleet::kLiveFor)); }
-// Every 5 s a server confirms its open watches in the row. A server that was killed no longer does.
+// Every 5 s a server confirms in the row that the agent's watch is open. A server that was killed no longer does this.
 std::string is_connected() {
   return fmt::format("coalesce(a.watch <> '' AND a.watch_at > now() - {}, false)", seconds(fleet::kLiveFor));
 }
@@ -88,9 +88,9 @@ std::chrono::milliseconds read_wait(const Call& call) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(*wait);
 }
 
-// A query of the agents whose scope overlaps the caller's; `what`: its SELECT. It must run in the scope of the
+// A query of the agents whose scope overlaps the caller's; `what`: its SELECT. The query must run in the scope of the
 // platform: row-level security would leave out agents with a larger scope than the caller's, and a revision would count
-// as enforced too early. The answer shows only how many these agents are.
+// as enforced too early. The caller learns only the number of these agents.
 store::Statement overlapping_agents(const auth::Principal& caller, std::string_view what) {
   store::Statement statement{std::string(what)};
   statement.add(kFrom).add("WHERE ").add(is_known());

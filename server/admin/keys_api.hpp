@@ -1,7 +1,7 @@
 // Routes of API keys. The server makes the secret, shows it once and stores only its hash. A body with a hash imports a
 // key that was made elsewhere.
 //
-// An existing key keeps its hash unless a body names another one. To replace a secret, create a second key, and delete
+// An existing key keeps its hash unless the body has a `key_hash`. To replace a secret, create a second key, and delete
 // the first one once it is no longer used.
 #pragma once
 

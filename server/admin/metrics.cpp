@@ -24,7 +24,7 @@ CallMetrics::CallMetrics(telemetry::Registry& registry)
     : Instrument({.name = "sluice_http_request_duration_seconds",
                   .type = telemetry::kHistogram,
                   .help = "Time from an admin request's arrival to its answer, in seconds.",
-                  .labels = {{.name = "route", .values = labels(), .about = "as above"}}}),
+                  .labels = {{.name = "route", .values = labels(), .about = "template of the route's path"}}}),
       requests_(labels()),
       durations_(routes().size() + 1) {
   registry.add(requests_);

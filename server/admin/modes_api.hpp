@@ -1,14 +1,16 @@
-// Routes of modes: limits are enforced, judged without effect (shadow), or off. The platform, each tenant and each
-// policy have a mode. Of the three that concern a request, off beats shadow, and shadow beats enforce.
+// Routes that show and set the global mode and the modes of tenants. A mode is `enforce`, `shadow` (limits are judged
+// and reported, but not enforced) or `off` (limits are not judged). Each policy has a mode, too. Of the three modes for
+// one request, `off` beats `shadow`, and `shadow` beats `enforce`.
 //
-// A tenant's mode is a member of the tenant's document. So these routes change the tenant, with its version and ETag.
+// A tenant's mode is a member of the tenant's document. So changing the mode gives the tenant a new version and ETag.
 #pragma once
 
 #include "server/admin/call.hpp"
 
 namespace sluice::server::admin {
 
-// The global mode, and a page of tenants in scope: for each its own mode and the one that results with the global mode.
+// Lists the global mode and a page of the tenants in the caller's scope. For each tenant, the list has the tenant's own
+// mode, and the effective mode: the one of these two that beats the other.
 Answer list_modes(Context& context);
 
 Answer get_global_mode(Context& context);

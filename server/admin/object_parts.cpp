@@ -175,7 +175,7 @@ Answer store(Context& context, const Draft& draft, const store::StoredObject& be
   if (draft.organization_id != before.organization_id || draft.key.tenant_id != before.key.tenant_id) {
     http::refuse_fault(
         422, info(before.key.kind).in_tenant() ? "/tenant_id" : "/organization_id",
-        fmt::format("a {} cannot move to another owner: create a new one there", info(before.key.kind).name));
+        fmt::format("this {0} cannot move to another owner: create a new {0} there", info(before.key.kind).name));
   }
   if (draft.document == before.document) return show(before, draft.warnings);
   if (draft.rules != nullptr) context.compiled.push_back(draft.rules);

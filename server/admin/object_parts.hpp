@@ -21,7 +21,7 @@ std::string tenant_of(const Context& context, Kind kind);
 // The tenant that the body names, else tenant_of(). Refuses a body and a query that name different tenants.
 std::string body_tenant(const Context& context, const json::Value& body, Kind kind);
 
-// As tenant_of(). Refuses 422 if that is "" and ids of the kind are unique only within a tenant.
+// As tenant_of(), but refuses 422 if the result would be "" and ids of the kind are unique only within a tenant.
 std::string required_tenant(const Context& context, Kind kind);
 
 // The body as an object. Refuses a body that is not JSON or not an object.
@@ -55,7 +55,7 @@ Answer remove_object(Context& context, const store::StoredObject& before);
 
 // Writes the members of the object's document, its version and times, and `warnings` if there are any.
 void write_members(json::Writer& out, const store::StoredObject& object, const Faults& warnings = {});
-// An answer with these members and the ETag.
+// An answer with the members that write_members() writes, and with the ETag.
 Answer show(const store::StoredObject& object, const Faults& warnings = {});
 std::string etag(const store::StoredObject& object);
 

@@ -27,9 +27,9 @@ struct Resource {
   // Turns members that are never stored into stored ones, such as `ttl` into `expires_at`, or drops them. Adds faults
   // to `faults`. The function is nullptr if the kind has no such members.
   json::Value (*translate)(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) = nullptr;
-  // The body already has its ids. Adds the members that the server makes, and sets `secret` if it made one. `before`:
-  // the object to be replaced; nullptr: a new object. The function is nullptr if the server makes no members of this
-  // kind.
+  // Adds the members that the server makes to a body that already has its ids. Sets `secret` if it made a secret.
+  // `before`: the object to be replaced; nullptr: a new object. The function is nullptr if the server makes no members
+  // for this kind.
   json::Value (*complete)(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
                           std::optional<Secret>& secret) = nullptr;
 };

@@ -53,7 +53,7 @@ std::string media_type(std::string_view header) {
   return type;
 }
 
-// Whether the server reads bodies of this media type. No media type counts as JSON.
+// Whether the server reads bodies of this media type as JSON. A request without a media type counts as JSON.
 bool is_json(std::string_view type, std::string_view method) {
   return type.empty() || type == "application/json" || (method == "PATCH" && type == "application/merge-patch+json");
 }
@@ -193,7 +193,7 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
       if (!waiting_.keep_waiting(pending, answer)) finish(*pending, answer);
     });
   };
-  // If the pool refuses the job, the job and the call in it stay here.
+  // If the pool refuses the job, `wrapped` keeps the job, and `waiting` stays valid.
   postgres::Pool::Job wrapped(std::move(job));
   if (pool_.submit(wrapped)) return;
   finish(waiting, http::problem(http::Refusal(503, "overload", "Too many calls are waiting; try again.", {},

@@ -19,14 +19,15 @@ namespace sluice::server::admin {
 
 // The parser needs up to a hundred times the size of the text as memory (flow style), and half a second per MiB.
 inline constexpr std::size_t kMaxYamlBytes = std::size_t{4} << 20;
-inline constexpr std::size_t kMaxOpenBrackets = 10'000;                 // far above kMaxDepth: brackets in texts count
+// Far above json::kMaxDepth, because brackets inside texts count too.
+inline constexpr std::size_t kMaxOpenBrackets = 10'000;
 inline constexpr std::size_t kMaxAliasedBytes = std::size_t{16} << 20;  // of JSON that aliases add
 
 struct YamlDocument {
   std::string json;                     // each value begins on a line of its own
-  std::vector<TextPosition> positions;  // positions[i]: where the value of the JSON's line i + 1 is in the YAML
+  std::vector<TextPosition> positions;  // positions[i]: position in the YAML of the value on line i + 1 of the JSON
 
-  // Sets the line and column in the YAML of faults that have a pointer or a line in the JSON.
+  // Gives each fault that has a pointer or a line in the JSON its line and column in the YAML.
   void locate(Faults& faults) const;
 };
 

@@ -73,7 +73,8 @@ void ChainCheck::check(const TrailRow& row) {
 
 // Checks whether the changed row and `row` were swapped: computes the hash that the changed row's content would have as
 // row number `seq`. If only the contents were swapped, `row` has this hash. If the hashes were swapped too, the changed
-// row has it. If the rows are also neighbours, the hash of the row before `seq` is in `row`.
+// row has it. If the rows are also neighbours, `row` now has the hash of the row that was before `seq`, so the
+// computation starts from that hash.
 void ChainCheck::check_swap(const TrailRow& row) {
   const std::int64_t seq = row.fields.seq;
   const Sha256Digest here = changed_->hash_at(seq, report_.end.hash);

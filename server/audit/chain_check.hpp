@@ -25,7 +25,7 @@ struct ChainFault {
   enum class Kind : std::uint8_t {
     changed,    // at least one field of the row was changed
     missing,    // rows in the middle are gone
-    repeated,   // a second row with this number, or one below 1
+    repeated,   // a second row with the same number, or a row with a number below 1
     swapped,    // the row holds the content of another row of this organization, and vice versa
     copied,     // the row holds a copy of another row
     foreign,    // the row holds content of another organization
@@ -39,7 +39,7 @@ struct ChainFault {
   std::string text;
 };
 
-// What a changed row says about its object. With it, verify() searches for the row that it was copied from.
+// The object that a changed row names. verify() uses it to find the row from which the changed row was copied.
 struct ClaimedObject {
   std::string tenant_id;
   std::string kind;

@@ -19,8 +19,8 @@ namespace sluice::server::audit {
 struct TrailRow {
   store::AuditRow fields;  // views, valid until the next row is read
   Sha256Digest hash{};
-  // Whether record() can have written these columns. `fields` alone cannot show this: it does not distinguish an empty
-  // text from NULL, and cannot hold an infinite time or a hash of another length.
+  // Whether ChangeLog::record() can have written these columns. `fields` and `hash` cannot show this: they do not
+  // distinguish an empty text from NULL, and cannot hold an infinite time or a hash of another length.
   bool well_formed = false;
 };
 

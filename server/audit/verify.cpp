@@ -17,9 +17,10 @@ namespace {
 using Snapshot = pqxx::transaction<pqxx::repeatable_read, pqxx::read_only>;
 using Heads = std::map<std::string, ChainHead, std::less<>>;
 
-constexpr std::int64_t kRowsPerProgress = 10'000;  // rows
+constexpr std::int64_t kRowsPerProgress = 10'000;
 
-// All rows are visible and there is no time limit. UTF8, because the check compares bytes: they must not be converted.
+// Makes all rows visible and switches off time limits. The encoding is UTF8 because the check compares bytes, which
+// PostgreSQL must not convert.
 constexpr const char* kSessionSettings =
     "SET LOCAL sluice.organization TO '*'; SET LOCAL client_encoding TO 'UTF8'; SET LOCAL statement_timeout TO 0;"
     "SET LOCAL idle_in_transaction_session_timeout TO 0; SET LOCAL jit TO off; SET LOCAL work_mem TO '64MB'";

@@ -10,9 +10,9 @@
 namespace sluice::server::auth {
 
 // Makes a platform_admin token and returns its text, which is stored nowhere. The token is recorded like every change;
-// the actor is "bootstrap". Of several concurrent calls only one makes a token. `again`: make one even if there is a
-// live platform_admin token. Errors: database_away, schema_missing, already_bootstrapped (there is one, and `again` is
-// false), invalid_name, bootstrap_failed.
+// the actor is "bootstrap". `again`: make a token even if there is a live platform_admin token. Of several concurrent
+// calls without `again`, only one makes a token. Errors: database_away, schema_missing, already_bootstrapped (there is
+// a live platform_admin token, and `again` is false), invalid_name, bootstrap_failed.
 Result<std::string> bootstrap(const postgres::DatabaseOptions& options, const std::string& name, bool again,
                               const Clock& clock = SystemClock());
 

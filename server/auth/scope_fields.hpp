@@ -19,7 +19,9 @@ inline constexpr json::Field kOrganizationId{
     .type = json::Field::Type::text,
     .max = kMaxIdBytes,
     .schema = "Id",
-    .help = "Left out: the organization of the tenants. Neither: the platform."};
+    .help =
+        "A body without it gets the organization of its tenants or, without tenants, that of the caller's token. An "
+        "answer without it: the platform."};
 inline constexpr json::Field kTenantIds{
     .name = "tenant_ids", .schema = "TenantIds", .body_schema = "OptionalTenantIds", .always = true};
 }  // namespace scope_field

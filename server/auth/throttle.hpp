@@ -17,7 +17,8 @@ class FailureThrottle {
  public:
   static constexpr double kBurst = 20;     // failures at once before 429
   static constexpr double kPerSecond = 1;  // further failures per second before 429
-  // Sources kept. For a further one, sources with a full bucket (no recent failure) are dropped, or else any one.
+  // How many sources are kept. To make room for another source, all sources with a full bucket (no recent failure) are
+  // dropped. If there are none, an arbitrary source is dropped.
   static constexpr std::size_t kSources = 10'000;
 
   // Counts a failure of `source`. Returns 0 if the answer is 401. Else the answer is 429, and the result says when the

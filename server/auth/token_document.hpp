@@ -53,9 +53,10 @@ inline constexpr std::array kOfAdmin{kRole};
 
 enum class TokenType : std::uint8_t { admin, agent };
 
-// Reads a token from a request body. If the body leaves out organization_id or tenant_ids, the token gets the values of
-// `giver`, the caller's own token; it never inherits the role. Adds all faults of the document itself to `faults`. The
-// caller checks that organization and tenants exist.
+// Reads a token from a request body. If the body leaves out organization_id or tenant_ids, the new token gets the
+// values of `giver`, the caller's own token; a new platform_admin token gets none. The role is never inherited. Adds
+// all faults of the document itself to `faults`. The caller of this function checks that organization and tenants
+// exist.
 TokenDocument read_token(const json::Value& body, TokenType type, const Principal& giver, Faults& faults);
 
 // Canonical compact JSON.

@@ -61,8 +61,8 @@ class Comparison {
 
   static constexpr std::size_t kManyChanges = 16;
 
-  // Most of many changes, for example of a bundle, concern no override. One query finds the policies and plans with
-  // overrides.
+  // When many objects change at once, for example by a bundle, most of them have no overrides. One query finds the
+  // policies and plans that have overrides.
   void find_overridden() {
     std::set<std::string> tenants;
     for (const auto& [name, documents] : changed_) tenants.insert(std::get<1>(name));
@@ -84,7 +84,7 @@ class Comparison {
     });
   }
 
-  // These functions read plans and policies as of one side.
+  // The next functions read plans and policies as they are on one side: before or after the changes.
 
   std::optional<std::string> document(Kind kind, const std::string& tenant, const std::string& id, Side side) {
     const auto found = changed_.find(name_of(kind, tenant, id));
@@ -177,8 +177,8 @@ class Comparison {
     });
   }
 
-  // Adds every counter key whose overrides differ between the sides to found_. `policy`: only counters of this policy;
-  // "": all. `collect` adds the documents of one side.
+  // Adds to found_ every counter key whose overrides differ between the sides. `policy`: only counters of this policy;
+  // "": all. `collect` adds the documents of one side to the builder.
   void compare(const std::string& tenant, const std::string& organization,
                const std::function<void(RulesBuilder&, Side)>& collect, const std::string& policy = {}) {
     struct OldOverrides {

@@ -14,7 +14,7 @@ std::string marker_key(unsigned number) {
   return number == 0 ? std::string("sl:{marker}") : fmt::format("sl:{{marker:{}}}", number);
 }
 
-// Has the same hash tag, because RENAME in a Cluster needs both keys on one node.
+// The key for the next marker. Both keys have the same hash tag, because RENAME in a Cluster needs them on one node.
 std::string next_of(const std::string& marker) { return marker + ":next"; }
 
 struct NodeStatus {

@@ -1,8 +1,8 @@
 // Detects that Redis lost overrides, for the publisher. The marker is a key whose value is the run id of the Redis that
 // it was written to. A Redis gets a new run id with every start. In a Cluster each primary has a marker.
 //
-// The marker is missing after FLUSHALL or an empty start, and where a primary has just got its first slots. After a
-// restart or a failover, which may lose the last writes, it holds another run id than that of the present Redis.
+// The marker is missing after FLUSHALL or an empty start, and on a primary that has just got its first slots. A restart
+// or a failover may lose the last writes. After it, the marker's value differs from the run id of the running Redis.
 #pragma once
 
 #include <string>
@@ -17,14 +17,15 @@ class Marker {
  public:
   explicit Marker(RedisLink& link) : link_(link) {}
 
-  struct Lost {  // a Redis without its marker
-    std::string key;
-    std::string run_id;
+  // A Redis whose marker is missing or has another run id.
+  struct Lost {
+    std::string key;     // the marker's key
+    std::string run_id;  // of the running Redis
   };
   struct Status {
     std::vector<Lost> lost;             // where overrides may be missing
     std::string maxmemory_policy;       // of the first Redis whose policy is not noeviction, or else noeviction
-    std::vector<Error> not_answered{};  // one for each primary of a Cluster that did not answer; the others did
+    std::vector<Error> not_answered{};  // one error for each primary of a Cluster that did not answer
   };
   // Error: no Redis has answered.
   Result<Status> read();

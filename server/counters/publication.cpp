@@ -28,8 +28,8 @@ struct ToLoad {
   bool resets = false;        // a counter is reset: load the rules even if there are no overrides
 };
 
-// Loads and compiles the live overrides of the identities, with their policies and plans. nullptr: there are none, and
-// no counter is reset.
+// Loads and compiles the live overrides of the identities, with their policies and plans. nullptr: there are no live
+// overrides, and no counter is reset.
 RulesPtr load_rules(postgres::Transaction& tx, const TenantIdentities& identities, ToLoad to_load, std::int64_t now_us,
                     std::span<const RulesPtr> known = {}) {
   RulesBuilder rules(identities.organization_id, identities.tenant_id);
@@ -72,7 +72,8 @@ std::vector<std::string> collections_of(const Rules& rules, const CounterRef& co
   return {};
 }
 
-// Whether the fault concerns this key only, so that other keys can still be written. Redis has answered such a write.
+// Whether the fault concerns this key only, so that other keys can still be written. Redis has answered such a write,
+// so it will not execute it later.
 bool concerns_one_key(limiter::StoreFault fault) {
   using limiter::StoreFault;
   return fault == StoreFault::wrong_type || fault == StoreFault::script || fault == StoreFault::cluster_down;
@@ -167,7 +168,7 @@ Published publish_live(postgres::Transaction& tx, RedisLink& link, const TenantI
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (!written[i]) failed.push_back(std::move(refs[i]));
   }
-  if (!out.unreachable) enqueue(tx, failed);  // otherwise everything is published again anyway
+  if (!out.unreachable) enqueue(tx, failed);  // if Redis is unreachable, everything is published again anyway
   return out;
 }
 

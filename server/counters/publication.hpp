@@ -1,6 +1,6 @@
 // Brings counter keys in Redis up to date with PostgreSQL: writes their live overrides (not expired) and removes ended
 // ones. publish_waiting() does so for the counter keys in the outbox, and carries out resets. publish_live() does so
-// for all counter keys of some identities that have live overrides. The publisher uses both.
+// for every counter key of some identities that has live overrides. The publisher uses both.
 //
 // REQUIRES: the identities are locked (outbox.hpp). The functions throw RulesFault and what libpqxx throws.
 #pragma once
@@ -28,7 +28,8 @@ struct Published {
 Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
                           std::int64_t now_us, std::span<const RulesPtr> known = {});
 
-// Writes all counter keys of these identities that have live overrides. Adds the keys that failed to the outbox.
+// Writes every counter key of these identities that has live overrides. Adds the keys that failed to the outbox, unless
+// Redis is unreachable: then the caller must publish everything again anyway.
 Published publish_live(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
                        std::int64_t now_us);
 

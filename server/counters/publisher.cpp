@@ -109,7 +109,7 @@ bool Publisher::publish(pqxx::connection& connection, const postgres::Scope& sco
     tx.commit();
     return all;
   } catch (const std::exception& error) {
-    log_.warn("publish_failed", "Overrides could not be published before the answer; the publisher retries.",
+    log_.warn("publish_failed", "Overrides could not be published during the admin request; the publisher retries.",
               {{"error", postgres::describe(error)}});
     return false;
   }
@@ -258,8 +258,9 @@ bool Publisher::republish_tenant(pqxx::connection& connection, TenantIdentities 
   return true;
 }
 
-// If the answer to a write was lost, Redis may execute the write later, over a newer value. REQUIRES: Redis has
-// answered a later command, so such a write has ended. Enqueues these keys, so that they are written once more.
+// If the answer to a write was lost, Redis may execute the write later, over a newer value. This function enqueues the
+// counter keys of such writes, so that they are written once more. REQUIRES: Redis has answered a later command, so it
+// will not execute the old writes any more.
 void Publisher::enqueue_uncertain(pqxx::connection& connection) {
   std::vector<CounterRef> uncertain;
   {

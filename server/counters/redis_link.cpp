@@ -9,10 +9,11 @@
 namespace sluice::server::counters {
 namespace {
 
-// With more, the last ones could wait too long in the client's queue and fail.
+// If more writes were in flight, the last ones could wait too long in the client's queue and fail.
 constexpr std::size_t kWritesInFlight = 64;
 
-// Of the names that key_of_each_node() tries: a node with one of the 16,384 slots is found among these.
+// The most names that key_of_each_node() tries. With that many, it finds a name even for a node that serves only one of
+// the 16,384 slots.
 constexpr unsigned kMostNames = 200'000;
 
 constexpr limiter::StoreError kStopped{limiter::StoreFault::unavailable, false};
@@ -47,8 +48,8 @@ redis::Options own_options(redis::Options options) {
 
 }  // namespace
 
-// Many writes, kWritesInFlight at a time. Lives on the stack of the thread that waits; everything except wait() runs on
-// the link's loop.
+// Executes many writes, kWritesInFlight at a time. A Batch lives on the stack of the thread that calls wait();
+// everything except its constructor and wait() runs on the link's loop.
 class RedisLink::Batch {
  public:
   Batch(limiter::RedisStore& store, std::span<const KeyWrite> writes) : store_(store), writes_(writes) {

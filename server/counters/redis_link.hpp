@@ -48,9 +48,9 @@ class RedisLink {
 
   // Waits for the first attempt to connect. Returns nullopt if it failed or took longer than `timeout`.
   std::optional<redis::ServerInfo> first_attempt(std::chrono::milliseconds timeout);
-  // Connected; in a Cluster: to one of the primaries at least.
+  // Connected; in a Cluster: to at least one of the primaries.
   bool ready() const { return ready_.load(std::memory_order_relaxed); }
-  // In a Cluster, although one primary does not answer, others may.
+  // Whether this is a Cluster with several primaries: if one does not answer, others may.
   bool has_several_nodes() const { return several_nodes_.load(std::memory_order_relaxed); }
 
   // One key for each primary: the first of name(0), name(1), … that it holds.

@@ -1,6 +1,6 @@
 // The identity of an agent: its scope and its name. The token is not part of it, because tokens are renewed. The same
-// name in two scopes is two agents, so no agent can report for an agent of another scope. For the same reason the names
-// of agents with a binding start with their Kubernetes namespace.
+// name in two scopes means two agents, so no agent can report for an agent of another scope. For the same reason the
+// names of agents with a binding start with their Kubernetes namespace.
 //
 // Thread safety: values and pure functions.
 #pragma once

@@ -1,8 +1,9 @@
-// The agents that report to this server, and which of them must be stored in PostgreSQL. It counts live agents,
-// including those that other servers have stored. `fleet` uses it.
+// The agents that report to this server, and which of them must be stored in PostgreSQL. The table also counts live
+// agents, including those that other servers have stored. `fleet` uses it.
 //
 // Thread safety: none; one thread at a time. Time is a parameter; no I/O.
-// Invariant: for every agent that is not `dirty`, PostgreSQL holds the same values, or is about to (take_changed()).
+// Invariant: for every agent that is not `dirty`, PostgreSQL holds the same values, or the caller of take_changed() is
+// storing them.
 #pragma once
 
 #include <chrono>
@@ -19,9 +20,10 @@
 
 namespace sluice::server::fleet {
 
-// An agent was last heard from when it sent a report or opened a watch.
-inline constexpr std::chrono::seconds kLiveFor{15};        // an agent is missing this long after it was last heard from
-inline constexpr std::chrono::minutes kRememberedFor{10};  // an agent is forgotten this long after that
+// A server hears from an agent when the agent sends a report or opens a watch. An agent that was not heard from for
+// kLiveFor is missing; after kRememberedFor it is forgotten.
+inline constexpr std::chrono::seconds kLiveFor{15};
+inline constexpr std::chrono::minutes kRememberedFor{10};
 inline constexpr std::chrono::seconds kConfirmWatchEvery{5};  // how often open watches are confirmed in PostgreSQL
 
 using FleetTime = std::chrono::steady_clock::time_point;
@@ -39,10 +41,11 @@ struct AgentRow {
   std::optional<std::chrono::microseconds> reported_ago;
   std::chrono::microseconds heard_ago{0};
   WatchState watch = WatchState::unknown;
-  // The agent's revision when it last opened a watch here. −1: it had none. nullopt: it opened no watch here.
+  // The revision of the agent's snapshot in force when the agent last opened a watch here. −1: it had no snapshot.
+  // nullopt: it opened no watch here.
   std::optional<std::int64_t> held_revision;
-  std::chrono::microseconds held_ago{0};
-  bool gone = false;  // its last report said that it is leaving
+  std::chrono::microseconds held_ago{0};  // since it opened that watch
+  bool gone = false;                      // its last report said that it is leaving
 };
 
 // An agent that a server has stored.
@@ -59,7 +62,8 @@ class AgentTable {
 
   explicit AgentTable(std::size_t max_agents = kMaxAgents) : max_agents_(max_agents) {}
 
-  // Both return false if the table is full and does not hold this agent.
+  // report() and watch_began() return false if the table is full and does not hold this agent. `held`: the position of
+  // the agent's snapshot in force when it opened the watch; nullopt: it had no snapshot.
   bool report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state, FleetTime now);
   bool watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
                    const std::optional<sluice::sync::Position>& held, FleetTime now);
@@ -88,14 +92,14 @@ class AgentTable {
     AgentScope scope;
     std::string token_id;
     std::string state;
-    std::optional<sluice::sync::Position> enforced;
+    std::optional<sluice::sync::Position> enforced;  // as in AgentRow
     std::optional<FleetTime> reported_at;
     FleetTime heard_at;
     std::size_t watches = 0;  // open ones
     WatchState watch = WatchState::unknown;
-    FleetTime watch_stored;
-    std::optional<std::int64_t> held_revision;
-    FleetTime held_at;
+    FleetTime watch_stored;                     // when take_changed() last returned this agent with an open watch
+    std::optional<std::int64_t> held_revision;  // as in AgentRow
+    FleetTime held_at;                          // when the agent opened the watch that held_revision is from
     bool gone = false;
     bool dirty = true;  // must be stored
   };

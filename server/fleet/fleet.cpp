@@ -112,7 +112,7 @@ void Fleet::run() {
 bool Fleet::wait() {
   std::unique_lock lock(mutex_);
   const Time next = std::min({next_state_, next_read_, next_batch_});
-  // A full queue starts a batch early, but not while PostgreSQL is away.
+  // A queue that is more than half full starts a batch early, but not after a failure of PostgreSQL.
   changed_.wait_until(lock, next, [this] { return stopping_ || (usage_.over_half_full() && !failing_); });
   update_counts();
   usage_.forget(options_.now());
@@ -133,7 +133,7 @@ void Fleet::run_once(bool last) {
   } catch (const std::exception& error) {
     on_failure(error);
   }
-  // After a failure everything that was due is retried in the next run, 1 s from now.
+  // After a failure, the next run retries everything that was due: `store_every` from now.
   const auto step = [now](Time& next, std::chrono::milliseconds every) {
     if (now >= next) next = now + every;
   };
@@ -212,7 +212,7 @@ void Fleet::store_batch(pqxx::connection& connection) {
     batch = store_usage(tx, taken, WallTime(Micros(clock_.now_us())));
     tx.commit();
   } catch (...) {
-    // Also if the commit is in doubt: the marks show whether the reports were counted.
+    // The reports are put back even if the commit is in doubt: the marks show whether they were counted.
     const std::lock_guard lock(mutex_);
     usage_.put_back(std::move(taken));
     throw;

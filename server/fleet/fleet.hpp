@@ -1,8 +1,9 @@
 // Stores the reports of agents in PostgreSQL, and counts live agents. The sync routes call it through FleetPort.
 //
-// The loop only passes data in memory. A thread with its own connection stores the agents' state once a second, reads
-// the agents of all servers every two seconds, and stores usage once a minute, in one transaction. While PostgreSQL
-// cannot be reached, reports wait within limits. Above the limits they are not accepted, and agents keep them.
+// The server's loop only reads and writes memory here. A thread with its own connection stores the agents' state once a
+// second, reads the agents of all servers every two seconds, and stores usage once a minute, in one transaction. While
+// PostgreSQL cannot be reached, reports wait within limits. Above the limits they are not accepted, and agents keep
+// them.
 //
 // Thread safety: the functions of FleetPort are for the server's loop, the statistics for any thread.
 #pragma once
@@ -92,8 +93,9 @@ class Fleet final : public sync::FleetPort {
   const std::string replica_;  // random name of this run
   Statistics statistics_;
 
-  std::unique_ptr<pqxx::connection> connection_;  // used by the thread only, as are the members below
-  bool failing_ = false;
+  // Only the thread uses these.
+  std::unique_ptr<pqxx::connection> connection_;
+  bool failing_ = false;  // the last run failed
   Time next_state_;
   Time next_read_;
   Time next_batch_;

@@ -11,7 +11,7 @@ namespace {
 // reports are not counted twice.
 constexpr const char* kMarkRetention = "7 days";
 
-// Holds rows by column; each column becomes one parameter of a statement, a SQL array. The statements turn some empty
+// Holds rows by column. Each column becomes one parameter of a statement: an SQL array. The statements turn some empty
 // texts into NULL.
 class Columns {
  public:

@@ -22,9 +22,9 @@ class LiveCounts {
  public:
   void add(const AgentScope& agent);
 
-  // Returns the number of agents by tenant. "*" stands for every tenant of the caller's scope that is not listed. If
-  // the caller is of the platform, the tenants of an organization with agents of its own are listed from `tenants`;
-  // tenants missing there get the number of "*".
+  // Returns the number of agents by tenant. "*" stands for every tenant of the caller's scope that is not listed. For a
+  // caller of the platform, `tenants` names the tenants of each organization that has agents for all its tenants. A
+  // tenant that is missing there gets the number of "*".
   sluice::sync::LiveAgents visible_to(const AgentScope& caller, const TenantsByOrganization& tenants) const;
 
   // The organizations that `tenants` must contain for callers of the platform.

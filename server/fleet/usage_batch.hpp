@@ -28,7 +28,7 @@ struct UsageRow {
   bool operator==(const UsageRow&) const = default;
 };
 
-using OrganizationByTenant = std::map<std::string, std::string, std::less<>>;  // by tenant
+using OrganizationByTenant = std::map<std::string, std::string, std::less<>>;
 
 struct UsageBatch {
   std::vector<UsageRow> minutes;  // sorted, one row per key
@@ -40,8 +40,8 @@ struct UsageBatch {
 };
 
 // `marks[i]`: the number of the last stored report of the boot taken[i].boot. A tenant that is missing in
-// `organization_by_tenant` was deleted; only agents of the platform may still report it. Times after `now` count as
-// `now`.
+// `organization_by_tenant` was deleted; only agents of the platform may still report its usage. Times after `now` count
+// as `now`.
 UsageBatch aggregate(std::span<const BootReports> taken, std::span<const std::int64_t> marks,
                      const OrganizationByTenant& organization_by_tenant, WallTime now);
 

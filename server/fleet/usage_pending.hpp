@@ -18,7 +18,7 @@
 
 namespace sluice::server::fleet {
 
-// Reports of one boot with increasing numbers. They follow all reports that were taken before.
+// Reports of one boot with increasing numbers. The numbers are higher than those of all its reports taken before.
 struct BootReports {
   AgentBoot boot;
   AgentScope scope;
@@ -39,10 +39,10 @@ class UsagePending {
   explicit UsagePending(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
 
   struct AddResult {
-    std::int64_t stored = 0;     // the number of the boot's last stored report; the counts below are of reports
-    std::size_t accepted = 0;    // accepted now
-    std::size_t replayed = 0;    // accepted before
-    std::size_t over_limit = 0;  // not accepted, because the queue is full
+    std::int64_t stored = 0;     // the number of the boot's last stored report
+    std::size_t accepted = 0;    // reports accepted now
+    std::size_t replayed = 0;    // reports accepted before
+    std::size_t over_limit = 0;  // reports not accepted, because the queue is full
   };
   // REQUIRES: the reports' numbers increase.
   AddResult add(const sync::AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,
@@ -57,7 +57,7 @@ class UsagePending {
   // Whether the queue is more than half full, so that it should be stored now.
   bool over_half_full() const { return waiting_rows_ * 2 > max_rows_; }
 
-  // Forgets boots without a report for kRememberedFor and without waiting reports.
+  // Forgets boots that sent nothing for kRememberedFor and have no reports that wait or are being stored.
   void forget(FleetTime now);
 
  private:

@@ -1,4 +1,5 @@
-// Why a request is refused. Handlers throw it; one place turns it into a problem document (RFC 9457).
+// The exception that says why a request is refused. Handlers throw it, and problem() turns it into a problem document
+// (RFC 9457).
 #pragma once
 
 #include <exception>

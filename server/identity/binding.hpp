@@ -74,8 +74,8 @@ class Bindings {
   // Returns the binding of the service account, else that of its namespace, else nullptr.
   const Binding* find(std::string_view namespace_, std::string_view service_account) const;
 
-  // The last revision that changed a binding of the namespace; 0: none did. Scopes of its pods are unchanged since
-  // then.
+  // The last revision that changed a binding of the namespace; 0: there is none. Since then, the scopes of the
+  // namespace's pods have not changed.
   void set_changed_at(std::string namespace_, std::int64_t revision) {
     changed_.insert_or_assign(std::move(namespace_), revision);
   }

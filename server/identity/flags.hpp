@@ -16,14 +16,15 @@ inline constexpr FlagSpec kTokenAudience{
     "The audience that the tokens of agents' service accounts must have. Needs --kubernetes."};
 inline constexpr FlagSpec kTokenReviewCache{
     "token-review-cache", "Agents", "DURATION", "45s",
-    "How long the server caches Kubernetes' answer that such a token is valid: 1s to 60s. A revoked token keeps "
-    "working for up to this time and 10s more, for which Kubernetes itself caches it. Needs --kubernetes."};
+    "How long the server caches Kubernetes' answer that an agent's token is valid: 1s to 60s. A revoked token keeps "
+    "working for up to this time and 10s more, because Kubernetes caches its answers for 10s. Needs --kubernetes."};
 inline constexpr FlagSpec kAgentsRedisUser{"agents-redis-user", "Agents", "NAME", "",
                                            "Redis user for agents with --redis-password-from-server; \"\" is the "
                                            "default user. Needs --agents-redis-password-file."};
 inline constexpr FlagSpec kAgentsRedisPasswordFile{
     "agents-redis-password-file", "Agents", "FILE", "",
-    "File with that user's password, read each time that an agent asks. Without it the server gives agents no login."};
+    "File with the password of --agents-redis-user, read each time that an agent asks for it. Without this flag the "
+    "server gives agents no login."};
 
 struct IdentitySettings {
   ReviewOptions review;

@@ -11,7 +11,7 @@ const telemetry::MetricTable<Reviewer::Statistics>& metrics() {
       {"sluice_token_reviews_total",
        kCounter,
        "Reviews of service account tokens by Kubernetes: the token is valid (accepted), is not valid (refused), or "
-       "Kubernetes did not answer (error).",
+       "Kubernetes did not review it (error).",
        "result",
        {{"accepted", &Counted::accepted}, {"refused", &Counted::refused}, {"error", &Counted::failed}}},
   };

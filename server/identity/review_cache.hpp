@@ -42,7 +42,8 @@ class ReviewCache {
     return found != entries_.end() && found->second->until > now ? found->second : nullptr;
   }
 
-  // If the cache is full, expired entries are removed first, else any entry; its token is then reviewed again.
+  // A full cache first drops its expired entries. If there are none, it drops an arbitrary entry, whose token is then
+  // reviewed again.
   void put(const Sha256Digest& token, CachedReviewPtr review, Time now) {
     if (entries_.size() >= max_entries_ && !entries_.contains(token)) make_room(now);
     entries_.insert_or_assign(token, std::move(review));

@@ -50,7 +50,7 @@ class Reviewer {
   Reviewer(const Reviewer&) = delete;
   Reviewer& operator=(const Reviewer&) = delete;
 
-  // The cached review, or nullptr: call request().
+  // Returns the cached review, or nullptr if there is none. The caller then calls request().
   CachedReviewPtr cached(std::string_view token) const;
 
   // Requests a review even if one is cached. The callback is called once, from the loop, never from inside request().

@@ -1,5 +1,5 @@
-// Reads the claims of a JSON web token (RFC 7519) without verifying them. They may refuse a token early and limit its
-// lifetime, but never let anybody in.
+// Reads the claims of a JSON web token (RFC 7519) without verifying them. Unverified claims are a reason to refuse a
+// token early or to limit its lifetime, but never a reason to accept it.
 //
 // Thread safety: pure functions.
 #pragma once

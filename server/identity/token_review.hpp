@@ -20,7 +20,7 @@ struct Review {
   enum class Outcome : std::uint8_t {
     accepted,
     refused,  // Kubernetes does not accept it
-    failed,   // Kubernetes did not review it, so it is unknown
+    failed,   // Kubernetes did not review it, so nobody knows whether it is valid
   };
   Outcome outcome = Outcome::failed;
   PodIdentity pod;  // for `accepted`
@@ -29,8 +29,8 @@ struct Review {
 
 std::string write_token_review(std::string_view token, std::string_view audience);
 
-// Reads the answer. The API server answers 201 also for a refused token. `audience` must be among the audiences that it
-// has checked.
+// Reads the answer. The API server answers 201 also for a refused token. A token counts as accepted only if the API
+// server says that it has checked the token for `audience`.
 Review read_token_review(const Result<kubernetes::ApiResponse>& answer, std::string_view audience);
 
 }  // namespace sluice::server::identity

@@ -12,7 +12,8 @@
 namespace sluice::server::injector {
 namespace {
 
-constexpr std::size_t kMaxWarning = 256;  // bytes; the API server cuts longer ones, and all of them at 4 KiB
+// Bytes. The API server cuts longer warnings, and all warnings together at 4 KiB.
+constexpr std::size_t kMaxWarning = 256;
 
 std::string cut(std::string_view text) {
   if (text.size() <= kMaxWarning) return std::string(text);

@@ -67,7 +67,7 @@ MaybeError check_envelope(const json::Value& root) {
 MaybeError check_kind(const json::Value& request) {
   const json::Value kind = request.get("kind");
   if (kind.type() != json::Type::object) {
-    return malformed("/request/kind is missing, or no object with group, version and kind");
+    return malformed("/request/kind is missing or is not an object: it must hold group, version and kind");
   }
   const std::string_view group = kind.text_of("group");
   const std::string_view version = kind.text_of("version");
@@ -132,7 +132,7 @@ MaybeError check_object(const json::Value& parent, std::string_view name, std::s
   const json::Value* const found = member(parent, name);
   if (found == nullptr && !required) return std::nullopt;
   if (found != nullptr && found->type() == json::Type::object) return std::nullopt;
-  return malformed(fmt::format("{}/{} is missing, or no object: that is no Pod", at, name));
+  return malformed(fmt::format("{}/{} is missing or is not an object: this is not a Pod", at, name));
 }
 
 MaybeError check_containers(const json::Value& spec, std::string_view kind) {
@@ -168,7 +168,7 @@ MaybeError read_pod(const json::Value& request, AdmissionRequest& out) {
 MaybeError read_request(const json::Value& root, AdmissionRequest& out) {
   if (auto wrong = check_envelope(root)) return wrong;
   const json::Value request = root.get("request");
-  if (request.type() != json::Type::object) return malformed("/request is missing, or no object");
+  if (request.type() != json::Type::object) return malformed("/request is missing or is not an object");
   if (auto twice = find_duplicate(request, "/request")) return twice;
   for (const auto read : {read_uid, read_operation, read_optional}) {
     if (auto wrong = read(request, out)) return wrong;

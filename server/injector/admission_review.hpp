@@ -23,11 +23,12 @@ struct AdmissionRequest {
   std::string_view namespace_;   // not empty
   std::string_view subresource;  // "ephemeralcontainers", …; "": the pod itself
   bool dry_run = false;
-  const json::Value* pod = nullptr;  // of a create: has metadata, spec, and containers that are objects
+  // The pod to create; it has metadata and spec, and its containers are objects. nullptr: the request creates no pod.
+  const json::Value* pod = nullptr;
 };
 
 // Errors, with a text that names the field, the rule and the fix: `malformed` (no JSON, or a field is missing or of
-// another type), `wrong_version`, `wrong_kind` (another object than an AdmissionReview, or one about no Pod), `no_uid`.
+// another type), `wrong_version`, `wrong_kind` (not an AdmissionReview, or not about a Pod), `no_uid`.
 Result<AdmissionRequest> read_review(std::string_view body, json::Tree& tree);
 
 // The response: inject() for the creation of a pod; every other operation is allowed unchanged.

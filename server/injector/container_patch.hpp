@@ -16,7 +16,7 @@ namespace sluice::server::injector {
 void patch_container(json::Patch& patch, std::string_view at, const json::Value& container,
                      std::vector<std::string>& warnings);
 
-// All of the pod's containers, and the init containers that start after the sidecar.
+// Patches all containers of the pod, and the init containers that start after the sidecar.
 void patch_containers(json::Patch& patch, const Pod& pod, std::vector<std::string>& warnings);
 
 }  // namespace sluice::server::injector

@@ -48,8 +48,8 @@ struct InjectorOptions {
   std::chrono::milliseconds missed_every{60'000};
 };
 
-// Returns nullopt without --webhook. `api` names the server's own namespace, whose pods get no sidecar; without it that
-// is sluice-system.
+// Returns nullopt without --webhook. `api` names the server's own namespace, whose pods get no sidecar. Without `api`,
+// this namespace is sluice-system.
 std::optional<InjectorOptions> read_injector(program::ConfigReader& reader,
                                              const std::optional<kubernetes::ApiOptions>& api);
 

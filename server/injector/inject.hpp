@@ -1,10 +1,10 @@
 // Computes the JSON patch that adds a sidecar to a pod.
 //
-// Idempotent: a pod that was already patched, also after the API server has filled in defaults, gets an empty patch. An
-// existing sidecar, recognised by its name and the annotation sluice.dev/injected, is updated to the current settings.
-// It keeps its position, and additions by others stay.
+// Idempotent: a pod that was already patched gets an empty patch, even if the API server has filled in defaults since.
+// An existing sidecar, recognised by its name and the annotation sluice.dev/injected, is updated to the current
+// settings. It keeps its position, and additions by others stay.
 //
-// An unknown or invalid annotation gives a warning and the default is used, because a mistake in the agent's settings
+// An unknown or invalid annotation gives a warning and the default is used, because an error in the agent's settings
 // must not keep a pod from starting. Most pods are created by controllers, which show warnings to nobody, so warnings
 // are also written to the annotation sluice.dev/warnings. Thread safety: pure functions.
 #pragma once
@@ -31,7 +31,7 @@ struct Injection {
 
 Injection inject(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);
 
-// Whether inject() would add a sidecar. True for an existing pod means that the injector missed it at its creation.
+// Whether inject() would add a sidecar. If this is true for an existing pod, the pod was created without the injector.
 bool lacks_sidecar(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);
 
 }  // namespace sluice::server::injector

@@ -24,7 +24,7 @@ Injector::Injector(boost::asio::io_context& loop, const InjectorOptions& options
   if (api != nullptr) missed_ = std::make_unique<MissedPods>(loop, *api, settings_, clock, log, options.missed_every);
 }
 
-// While the authority is unknown, pods get the one that was known before.
+// While the server's CA certificates are unknown, pods get the last known ones.
 const InjectorSettings& Injector::settings() {
   if (std::string now = server_ca_(); !now.empty()) settings_.server_ca = std::move(now);
   return settings_;

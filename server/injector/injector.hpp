@@ -1,6 +1,7 @@
 // Connects the injector's parts for the server: the webhook on a listener of its own, and the search for missed pods.
 //
-// Thread: the loop's; metrics may be read from any thread. REQUIRES: the constructor's references outlive it.
+// Thread: the loop's; metrics may be read from any thread. REQUIRES: what the constructor's references and `api` name
+// outlives this object.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +27,13 @@ namespace sluice::server::injector {
 
 class Injector {
  public:
-  // `api`: nullptr means that missed pods are not searched. `server_ca` is called for each pod and returns the
-  // authorities (PEM) that the agent trusts for --inject-server-url; "": unknown at the moment.
+  // `api`: nullptr means that missed pods are not searched. `server_ca` is called for each pod and returns the CA
+  // certificates (PEM) that the agent trusts for --inject-server-url; "": unknown at the moment.
   using ServerCa = std::function<std::string()>;
   Injector(boost::asio::io_context& loop, const InjectorOptions& options, kubernetes::Api* api, ServerCa server_ca,
            const Clock& clock, telemetry::Log& log);
 
-  void add_metrics(telemetry::Registry& registry) const;  // this object outlives every scrape
+  void add_metrics(telemetry::Registry& registry) const;  // REQUIRES: this object outlives every scrape
   // Reads --inject-counters-ca. Error: that of PemFile::read().
   Result<> load();
   // Errors: those of http::Server.

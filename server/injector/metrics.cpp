@@ -23,7 +23,7 @@ telemetry::MetricSpec skipped_pods_spec() {
   for (std::size_t i = 0; i < kSkipReasons; ++i) reasons.emplace_back(to_string(static_cast<SkipReason>(i)));
   return {.name = "sluice_injector_skipped_pods_total",
           .type = kCounter,
-          .help = "Pods that the webhook gave no agent.",
+          .help = "Pods to which the webhook added no agent, by reason.",
           .labels = {{.name = "reason", .values = std::move(reasons)}}};
 }
 
@@ -40,7 +40,7 @@ const telemetry::MetricTable<MissedPods::Statistics>& missed_pods_metrics() {
        "Pods of labelled namespaces that run without an agent, as the last scan found them.", &Counted::missed},
       {"sluice_injector_scans_total",
        kCounter,
-       "Scans for such pods. `error`: the Kubernetes API did not answer, or refused an Event.",
+       "Scans for pods that run without an agent. `error`: the Kubernetes API did not answer, or refused an Event.",
        "result",
        {{"ok", &Counted::scans}, {"error", &Counted::failures}}},
       {"sluice_injector_events_total", kCounter, "Events `SidecarMissing` that this server wrote.", &Counted::events},

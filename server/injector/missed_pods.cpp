@@ -80,12 +80,12 @@ void MissedPods::on_page(List list, const Answer& answer) {
     return request(list);
   }
   if (!answer) return fail(answer.error().text);
-  const bool gone = list == List::pods && answer->status == 404;  // the namespace
+  const bool gone = list == List::pods && answer->status == 404;  // the namespace is gone
   if (!gone && answer->status != 200) return fail(kubernetes::error_text(*answer));
   if (gone) {
     continue_token_.clear();
   } else if (!read_page(list, answer->body)) {
-    return fail("its answer is not a list");
+    return fail("the Kubernetes API's answer is not a list");
   }
   if (!continue_token_.empty()) return request(list);
   if (list == List::pods) namespaces_.pop_back();
@@ -122,7 +122,8 @@ void MissedPods::finish() {
   const auto count = static_cast<std::int64_t>(found_.size());
   if (statistics_.missed.exchange(count) != count) {
     log_.write(count > 0 ? telemetry::LogLevel::warn : telemetry::LogLevel::info, "missed_pods",
-               "Pods of labelled namespaces run without the agent; each has an Event SidecarMissing.",
+               "The number of pods that run without the agent in labelled namespaces has changed; each gets an Event "
+               "SidecarMissing.",
                {{"pods", count}});
   }
   std::unordered_set<std::string> still;

@@ -1,9 +1,9 @@
-// Finds pods of labelled namespaces without a sidecar: they were created while the injector did not answer, or before
-// the namespace had its label. It counts them and writes one Event for each, and changes nothing.
+// Finds pods without a sidecar in labelled namespaces: they were created while the injector did not answer, or before
+// the namespace had its label. MissedPods counts them and writes one Event for each, but does not change the pods.
 //
 // It lists pods at the start and periodically, page by page, one request at a time. If the API server does not answer,
 // the last count stays, and the log says so once. Thread: the loop's; the statistics may be read from any thread.
-// REQUIRES: the API outlives it.
+// REQUIRES: what the constructor's references name outlives this object.
 #pragma once
 
 #include <atomic>
@@ -30,10 +30,10 @@ namespace sluice::server::injector {
 class MissedPods {
  public:
   struct Statistics {
-    std::atomic<std::int64_t> missed{0};     // found by the last scan
-    std::atomic<std::uint64_t> scans{0};     // that succeeded
+    std::atomic<std::int64_t> missed{0};     // pods that the last scan found
+    std::atomic<std::uint64_t> scans{0};     // scans that succeeded
     std::atomic<std::uint64_t> failures{0};  // scans that failed
-    std::atomic<std::uint64_t> events{0};    // that this server created
+    std::atomic<std::uint64_t> events{0};    // Events that this server created
   };
 
   MissedPods(boost::asio::io_context& loop, kubernetes::Api& api, const InjectorSettings& settings, const Clock& clock,

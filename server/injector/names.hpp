@@ -11,7 +11,7 @@ namespace sluice::server::injector {
 inline constexpr std::string_view kPrefix = "sluice.dev/";                 // of Sluice's annotations and labels
 inline constexpr std::string_view kInjectLabel = "sluice.dev/inject";      // enabled (namespace), disabled (pod)
 inline constexpr std::string_view kInjected = "sluice.dev/injected";       // annotation: the injector's version
-inline constexpr std::string_view kWarnings = "sluice.dev/warnings";       // annotation: what it could not do
+inline constexpr std::string_view kWarnings = "sluice.dev/warnings";       // annotation: the injector's warnings
 inline constexpr std::string_view kServerCa = "sluice.dev/server-ca";      // annotation: PEM
 inline constexpr std::string_view kCountersCa = "sluice.dev/counters-ca";  // annotation: PEM
 

@@ -52,7 +52,7 @@ std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t fa
   return number / divisor;
 }
 
-// The number with the largest suffix of kMemory[first, last) that divides it.
+// Writes the number with the largest suffix of kMemory[first, last) whose factor divides the number.
 std::string shortest(std::int64_t number, std::size_t first, std::size_t last) {
   const Suffix* best = &kMemory.back();
   for (std::size_t i = first; i < last; ++i) {

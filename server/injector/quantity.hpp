@@ -13,11 +13,11 @@
 
 namespace sluice::server::injector {
 
-// Thousandths of a CPU. nullopt unless it is a positive whole number that fits.
+// Returns thousandths of a CPU. nullopt: they are not a positive whole number, or too large for the type.
 std::optional<std::int64_t> parse_cpu(std::string_view text);
 std::string cpu_text(std::int64_t milli);
 
-// Bytes. nullopt unless it is a positive whole number that fits.
+// Returns bytes. nullopt: they are not a positive whole number, or too large for the type.
 std::optional<std::int64_t> parse_memory(std::string_view text);
 std::string memory_text(std::int64_t bytes);
 

@@ -13,14 +13,14 @@
 
 namespace sluice::server::injector {
 
-// What a pod may change, by its annotations `sluice.dev/<name>`: the allow-list, pod_settings().
+// The settings that a pod may change by its annotations `sluice.dev/<name>`. pod_settings() lists the names.
 struct SidecarSettings {
   std::int64_t cpu_request_milli = 10;
   std::int64_t cpu_limit_milli = 0;  // 0: no limit, because a throttled agent delays every request of its pod
   std::int64_t memory_request_bytes = 16LL << 20;
   std::int64_t memory_limit_bytes = 64LL << 20;
-  std::map<std::string, std::string, std::less<>>
-      variables;  // the agent's, SLUICE_AGENT_…; missing ones keep the agent's default
+  // Environment variables of the agent (SLUICE_AGENT_…). Without a variable the agent uses its default.
+  std::map<std::string, std::string, std::less<>> variables;
 };
 
 struct InjectorSettings {
@@ -36,16 +36,17 @@ struct InjectorSettings {
   SidecarSettings sidecar;  // defaults for pods without annotations
 };
 
-// One setting of the allow-list.
+// One setting that a pod may change.
 struct PodSetting {
   std::string_view name;      // "log-level"
-  std::string_view variable;  // the agent's; "": the setting is an amount of the container's resources
+  std::string_view variable;  // the agent's variable; "": the setting is an amount of the container's resources
   bool (*is_valid)(std::string_view value);
   std::string_view rule;  // "must be …"
 };
 std::span<const PodSetting> pod_settings();
 
-// Sets the override called `name`. Errors: `unknown`, `value`. The text completes a sentence that begins with the name.
+// Changes the setting called `name`. Errors: `unknown`, `value`. An error's text completes a sentence that begins with
+// the name.
 Result<> set_pod_setting(SidecarSettings& settings, std::string_view name, std::string_view value);
 
 // Describes a contradiction between two settings, for which the API server would refuse the pod; "": none.

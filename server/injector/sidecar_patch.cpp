@@ -63,9 +63,8 @@ void update_sidecar(json::Patch& patch, const std::string& at, const json::Value
   }
 }
 
-json::Value parsed(json::Tree& tree, const std::string& json) {
-  return *tree.parse(json);
-}  // valid JSON, because the injector wrote it
+// REQUIRES: valid JSON, as the injector writes it.
+json::Value parsed(json::Tree& tree, const std::string& json) { return *tree.parse(json); }
 
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace sluice::server::injector {
 // indexes of the others. REQUIRES: called after all patches that use an index of an init container.
 void patch_sidecar(json::Patch& patch, const Pod& pod, const std::string& container);
 
-// Appends the volumes that the pod does not have yet.
+// Appends the volumes that the pod does not have yet, and replaces those that differ.
 void patch_volumes(json::Patch& patch, const Pod& pod, const std::vector<NamedJson>& volumes);
 
 }  // namespace sluice::server::injector

@@ -21,7 +21,7 @@ bool is_udp(const json::Value& port) {
   return !protocol.empty() && protocol != "TCP";
 }
 
-// Returns the agent's port that a container declares as its own, or 0.
+// Returns a port of the agent that the container declares as its own, or 0.
 std::int64_t clashing_port(const json::Value& container) {
   for (const json::Value& port : container.items_of("ports")) {
     const auto number = integer_member(port, "containerPort");

@@ -23,7 +23,7 @@ enum class SkipReason : std::uint8_t {
   windows,       // the agent is a Linux program
   port_clash,    // a container listens on one of the agent's ports
   name_clash,    // a container has the sidecar's name, but the injector did not add it
-  volume_clash,  // a volume has the name of one of the sidecar's, but the injector did not add it
+  volume_clash,  // a volume has the name of a volume of the sidecar, but the injector did not add it
   not_a_create,  // an existing pod cannot get a sidecar
 };
 inline constexpr std::size_t kSkipReasons = 9;
@@ -32,7 +32,7 @@ std::string_view to_string(SkipReason reason);
 struct Skip {
   SkipReason reason = SkipReason::opted_out;
   std::string text;  // one sentence: why, and how to change that if it can be changed
-  // False: the creator of the pod wanted no sidecar, or cannot change it.
+  // False: the creator of the pod wanted no sidecar, or cannot change the reason.
   bool needs_warning() const;
 };
 

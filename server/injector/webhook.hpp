@@ -23,7 +23,7 @@ class Webhook final : public sluice::http::Handler {
   // Larger than any stored pod: etcd's limit is 1.5 MiB.
   static constexpr std::size_t kMaxReview = 2UL << 20;
 
-  // Called for each pod, because authorities change. The reference stays valid during one request.
+  // Called for each pod, because CA certificates change. The reference stays valid during one request.
   using Settings = std::function<const InjectorSettings&()>;
   Webhook(Settings settings, telemetry::Log& log);
 

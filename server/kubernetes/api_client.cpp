@@ -60,7 +60,7 @@ http_client::Options client_options(const ApiOptions& options) {
 
 }  // namespace
 
-// A function that calls a user's callback holds a shared_ptr to this object first, because the user may destroy the
+// A function that calls a user's callback takes a shared_ptr to this object first, because the callback may destroy the
 // client.
 class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
  public:

@@ -1,7 +1,8 @@
 // A client of the Kubernetes API: requests with a deadline, each with one result.
 //
-// Several requests run at a time on a few kept connections; more wait in a bounded queue. It does not retry, except as
-// http_client does (once, for GET, PUT and DELETE, if a kept connection had been closed). Back-off is up to the user.
+// Several requests run at a time on a few kept connections; more wait in a bounded queue. The client does not retry,
+// except as http_client does (once, for GET, PUT and DELETE, if a kept connection had been closed). Back-off is up to
+// the user.
 // Thread safety: none; everything happens on the thread of the io_context.
 #pragma once
 

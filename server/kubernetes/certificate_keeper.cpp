@@ -177,8 +177,8 @@ void CertificateKeeper::on_secret_written(Result<ApiResponse> answer) {
               {{"secret", options_.secret}, {"step", to_string(step_)}});
     return begin_attempt();
   }
-  if (answer && (answer->status == kConflict || answer->status == kNotFound))
-    return begin_attempt();  // another server was first
+  // Another server was first, or the Secret was deleted.
+  if (answer && (answer->status == kConflict || answer->status == kNotFound)) return begin_attempt();
   record_error(answer ? Error{"refused", error_text(*answer)} : answer.error());
   finish();
 }

@@ -1,7 +1,8 @@
 // Creates and renews the server's certificate in a Secret, and puts the Secret's certificate in force.
 //
 // Every server of a cluster has a keeper for the same Secret. certificate_plan decides the next step, and the first
-// server that writes it wins: the resourceVersion makes the API server refuse the others' writes, and they start again.
+// server that writes this step wins: the resourceVersion makes the API server refuse the writes of the others, and they
+// start again.
 // A round:
 //   1. read the webhook configuration, then the Secret; in this order, so that writing an older caBundle over a newer
 //      one is refused
@@ -10,8 +11,8 @@
 //   4. put the certificate in force, but only when the webhooks trust its authority
 // If anything fails, the certificate in force stays, and the next round tries again.
 //
-// Thread: the loop's; statistics and certificates() may be used from any. Requests and answers may be lost or late: the
-// next round reads the state again.
+// Thread: the loop's; statistics and certificates() may be used from any thread. Requests and answers may be lost or
+// late: the next round reads the state again.
 #pragma once
 
 #include <atomic>
@@ -66,7 +67,7 @@ class CertificateKeeper {
   struct Statistics {
     std::atomic<std::uint64_t> rotations{0};    // certificates put in force after the first
     std::atomic<std::uint64_t> failures{0};     // rounds that failed
-    std::atomic<std::int64_t> ca_not_after{0};  // when the authority in force ends, Unix time; 0: there is none
+    std::atomic<std::int64_t> ca_not_after{0};  // when the authority in force expires, Unix time; 0: there is none
   };
   const Statistics& statistics() const { return statistics_; }
 
@@ -116,7 +117,7 @@ class CertificateKeeper {
   // State that lasts across rounds.
   std::string examined_version_;             // the resourceVersion that facts_ describes
   std::string announced_;                    // the next authority that all webhooks trust
-  std::chrono::sys_seconds announced_at_{};  // when the keeper first saw that
+  std::chrono::sys_seconds announced_at_{};  // when the keeper first saw that all webhooks trust it
   Served served_;
   std::string served_chain_;  // the certificate in force and its bridges, PEM
   std::string trusted_;       // see ca_pem()

@@ -10,7 +10,7 @@ using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
 constexpr seconds kMaxClockSkew = std::chrono::minutes(5);  // how far a client's clock may be behind
-constexpr std::size_t kMaxBridges = 3;  // clients that know the third-last authority still accept the certificate
+constexpr std::size_t kMaxBridges = 3;  // enough for clients whose authority was replaced up to three times
 
 SecretState state_of(const TlsSecret& secret) {
   if (secret.empty()) return SecretState::absent;
@@ -38,7 +38,8 @@ std::vector<std::string> union_of(std::vector<std::string> names, const std::vec
 }
 
 // During a rolling restart with a changed flag, servers want different names. They must not keep replacing each other's
-// certificate. So a renewal because of missing names only adds names. A renewal that is due drops the others.
+// certificate. So a renewal because of missing names only adds names. A renewal that is due also drops the names that
+// this server does not want.
 std::vector<std::string> names_for(const TlsSecret& secret, const CertificateSpec& wanted, sys_seconds now) {
   const auto served = read_certificate(secret.leaf.certificate);
   const bool good = served && is_issued_by(secret.leaf.certificate, secret.authority.certificate);

@@ -38,10 +38,10 @@ enum class SecretState : std::uint8_t {
 // What next_step() needs to know about a Secret.
 struct Facts {
   SecretState state = SecretState::absent;
-  Period authority{};
-  Period leaf{};
-  bool leaf_valid = false;   // the authority in force signed it, and its key key_matches
-  bool lacks_names = false;  // it lacks wanted names
+  Period authority{};        // of the authority in force
+  Period leaf{};             // of the leaf: the server's certificate
+  bool leaf_valid = false;   // the authority in force signed the leaf, and the leaf has its key
+  bool lacks_names = false;  // the leaf lacks wanted names
   bool announced = false;    // there is a usable next authority
   bool has_former = false;
   std::chrono::sys_seconds former_until{};
@@ -66,14 +66,15 @@ Step next_step(const Facts& facts, std::chrono::sys_seconds now, bool next_is_tr
 // Whether two thirds of the period have passed.
 bool is_due(const Period& period, std::chrono::sys_seconds now);
 
-// What this server serves now. It differs from the Secret if that was deleted or damaged.
+// The certificate that this server serves now. It differs from the one in the Secret if the Secret was deleted or
+// damaged.
 struct Served {
-  std::string authority = {};  // "": no certificate yet
-  std::chrono::sys_seconds until{};
+  std::string authority = {};        // that signed the certificate, PEM; "": no certificate yet
+  std::chrono::sys_seconds until{};  // when the certificate expires
 };
 
-// Returns the Secret to write for this step. REQUIRES: next_step() returned this step for this Secret, and the step
-// writes. Error: `tls`.
+// Returns the Secret to write for this step. REQUIRES: next_step() returned this step for this Secret, and the step is
+// neither `none` nor `refuse`. Error: `tls`.
 Result<TlsSecret> carry_out(Step step, const TlsSecret& secret, const CertificateSpec& wanted,
                             std::chrono::sys_seconds now, const Served& served);
 

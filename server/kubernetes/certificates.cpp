@@ -115,9 +115,9 @@ const std::vector<Extension>& authority_extensions() {
 }
 
 bool is_address(const std::string& name) {
-  boost::system::error_code none;
-  boost::asio::ip::make_address(name, none);
-  return !none;
+  boost::system::error_code error;
+  boost::asio::ip::make_address(name, error);
+  return !error;
 }
 
 // "DNS:a.example,IP:10.0.0.1"
@@ -203,10 +203,10 @@ Result<KeyPair> issue(const KeyPair& authority, const std::vector<std::string>& 
   return KeyPair{text_of(made.get()), text_of(key.get())};
 }
 
-Result<std::string> bridge(const KeyPair& former, const std::string& authority) {
+Result<std::string> bridge(const KeyPair& former, const std::string& next) {
   const Owned<X509> issuer = parse_certificate(former.certificate);
   const Owned<EVP_PKEY> signing = parse_key(former.key);
-  const Owned<X509> bridged = parse_certificate(authority);
+  const Owned<X509> bridged = parse_certificate(next);
   if (!issuer || !signing || !bridged) return openssl_failure("an authority cannot be read");
   const Period period{time_of(X509_get0_notBefore(bridged.get())), time_of(X509_get0_notAfter(issuer.get()))};
   const Owned<X509> made = begin_certificate(X509_get0_pubkey(bridged.get()), period);

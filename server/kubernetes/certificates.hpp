@@ -1,8 +1,8 @@
-// Creates the certificates of the server's own authority: the authority, server certificates, and the bridge from one
-// authority to the next. Keys are EC P-256, signatures ECDSA with SHA-256.
+// Creates the certificates of the server's own authority (CA): the authority, server certificates, and the bridge from
+// one authority to the next. Keys are EC P-256, signatures ECDSA with SHA-256.
 //
-// Functions of PEM texts that use randomness for keys and serial numbers. Thread safety: any thread. Error `tls`; its
-// text never contains a key.
+// The functions take and return PEM texts. They use randomness for keys, serial numbers and the names of authorities.
+// Thread safety: any thread. Error `tls`; its text never contains a key.
 #pragma once
 
 #include <chrono>
@@ -22,22 +22,23 @@ struct Period {
 };
 
 struct KeyPair {
-  std::string certificate;  // PEM, one
+  std::string certificate;  // PEM, one certificate
   std::string key;          // PEM, not encrypted
 };
 
-// A self-signed authority that may only sign certificates. Each has a unique name, so that two are never confused.
+// A self-signed authority, whose key may sign only certificates and revocation lists. Its name has a random part, so
+// that two authorities are not confused.
 Result<KeyPair> make_authority(const Period& period);
 
 // A server's certificate for `names` (DNS names and IP addresses, at least one), signed by the authority.
 Result<KeyPair> issue(const KeyPair& authority, const std::vector<std::string>& names, const Period& period);
 
-// The bridge: the new authority's certificate signed by the former authority, which must still be valid. A server sends
-// it after its own certificate, which clients then accept even if they only trust the former authority. It expires
-// together with the former authority.
-Result<std::string> bridge(const KeyPair& former, const std::string& authority);
+// The bridge: a certificate for the name and key of the authority `next`, signed by the authority `former`, which must
+// still be valid. A server sends the bridge after its own certificate. Clients that trust only `former` then accept the
+// server's certificate. The bridge expires together with `former`.
+Result<std::string> bridge(const KeyPair& former, const std::string& next);
 
-// Facts of a certificate; if the text holds several, of the first.
+// Facts of a certificate. If the text holds several certificates: of the first one.
 struct CertificateFacts {
   Period period;
   std::vector<std::string> names;  // DNS names and addresses, sorted

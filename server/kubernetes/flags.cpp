@@ -66,7 +66,7 @@ std::optional<ApiOptions> read_in_cluster(ConfigReader& reader, const program::E
   return std::nullopt;
 }
 
-// `where`: the value of --kubernetes, or its default.
+// `where`: the value of --kubernetes, or what the command uses without it.
 std::optional<ApiOptions> read_api(ConfigReader& reader, const program::Environment& environment,
                                    std::string_view where) {
   if (where == "off") {

@@ -56,7 +56,7 @@ struct Settings {
 
 Settings read_settings(program::ConfigReader& reader, const program::Environment& environment);
 
-// Without --kubernetes, the options are those of a pod in its cluster.
+// Reads the flags of make-secrets. Without --kubernetes, the Kubernetes API is that of the cluster the program runs in.
 SecretsOptions read_secrets_options(program::ConfigReader& reader, const program::Environment& environment);
 
 }  // namespace sluice::server::kubernetes

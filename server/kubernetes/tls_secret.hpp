@@ -28,12 +28,12 @@ enum class Renewal : std::uint8_t { none, certificate, authority };
 
 struct TlsSecret {
   std::string version = {};  // resourceVersion; "": there is no such Secret
-  KeyPair authority = {};
-  KeyPair next = {};        // empty: no authority is announced
-  std::string former = {};  // "": no former authority
+  KeyPair authority = {};    // the authority in force
+  KeyPair next = {};         // the announced authority; empty: there is none
+  std::string former = {};   // former authorities that clients still trust; "": there is none
   std::chrono::sys_seconds former_until{};
   std::string bridges = {};
-  KeyPair leaf = {};
+  KeyPair leaf = {};  // the server's certificate and its key
   Renewal requested = Renewal::none;
 
   std::string trusted() const { return authority.certificate + next.certificate + former; }

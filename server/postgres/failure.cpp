@@ -24,7 +24,7 @@ FailureClass classify_state(std::string_view state) {
 
 FailureClass classify(const std::exception& error) {
   if (dynamic_cast<const pqxx::in_doubt_error*>(&error) != nullptr) return FailureClass::in_doubt;
-  // In libpqxx 6.4 these are not derived from sql_error and have no SQLSTATE.
+  // In libpqxx 6.4 the next three exceptions are not derived from sql_error and have no SQLSTATE.
   if (dynamic_cast<const pqxx::statement_completion_unknown*>(&error) != nullptr) return FailureClass::in_doubt;
   if (dynamic_cast<const pqxx::transaction_rollback*>(&error) != nullptr) return FailureClass::conflict;
   if (dynamic_cast<const pqxx::too_many_connections*>(&error) != nullptr) return FailureClass::full;

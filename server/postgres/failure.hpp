@@ -12,11 +12,11 @@
 namespace sluice::server::postgres {
 
 enum class FailureClass : std::uint8_t {
-  away,        // no connection, it was lost before COMMIT was sent, or PostgreSQL is starting or stopping
+  away,        // there is no connection, or it was lost before COMMIT; or PostgreSQL is starting or stopping
   in_doubt,    // the connection was lost during COMMIT: the transaction may have been committed
   timeout,     // a lock or a statement took too long
   conflict,    // deadlock, serialization failure, or a unique key that a concurrent transaction took: retry
-  referenced,  // a foreign key constraint
+  referenced,  // a foreign key constraint was violated
   full,        // disk, memory or connections are used up
   other,       // a bug, or an unexpected schema
 };

@@ -64,7 +64,7 @@ class Migrator {
     work_.exec_params("SELECT pg_advisory_xact_lock($1)", kAdvisoryLock);
     if (work_.exec_params("SELECT FROM pg_roles WHERE rolname = $1", options_.app_role).empty()) {
       return failure("app_role_missing", fmt::format("there is no role {0}: CREATE ROLE {0} LOGIN with a password, and "
-                                                     "connect the application as it",
+                                                     "connect the application as this role",
                                                      connection_.quote_name(options_.app_role)));
     }
     work_.exec(

@@ -40,7 +40,7 @@ struct MigrationOptions {
 Result<MigrationReport> migrate(const MigrationOptions& options);
 
 // Returns the schema's version if this program can work with it. Errors: database_away, schema_missing, schema_old,
-// schema_new.
+// schema_new, schema_unknown (any other failure of PostgreSQL).
 Result<int> check_schema(const std::string& app_url);
 
 }  // namespace sluice::server::postgres

@@ -1,8 +1,9 @@
 // Threads with one connection to PostgreSQL each, and a queue of jobs for them.
 //
 // PostgreSQL's client blocks, so it must not run on an event loop. A job gets the connection of its thread. A lost
-// connection is discarded, because libpqxx would silently reconnect without the settings. While PostgreSQL is away, the
-// pool tries to connect once a second. A job that runs in between gets no connection and does not wait for one.
+// connection is discarded, because libpqxx would silently reconnect without the settings. While PostgreSQL cannot be
+// reached, jobs try to connect at most once a second. A job that runs in between gets no connection and does not wait
+// for one.
 //
 // Thread safety: submit(), statistics and stop() may be called from any thread.
 #pragma once
@@ -47,7 +48,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Returns the connection, opening it if needed; nullptr if PostgreSQL is away. It may have been lost without notice.
+  // Returns the connection, opening it if needed; nullptr: PostgreSQL cannot be reached. The connection may already be
+  // lost without libpqxx having noticed.
   pqxx::connection* connection();
   // Discards the connection. The next call of connection() opens a new one.
   void drop();
@@ -79,7 +81,7 @@ class Pool {
   std::size_t busy() const { return busy_.load(std::memory_order_relaxed); }
   std::size_t connected() const { return connected_.load(std::memory_order_relaxed); }
   std::size_t size() const { return options_.connections; }
-  // Whether the last attempt to connect succeeded.
+  // Whether the last attempt to connect succeeded; true before the first attempt.
   bool reachable() const { return reachable_.load(std::memory_order_relaxed); }
   void count_failure(FailureClass failure) {
     failures_[static_cast<std::size_t>(failure)].fetch_add(1, std::memory_order_relaxed);
@@ -94,7 +96,7 @@ class Pool {
   void abandon();  // refuses new jobs and discards the waiting ones
   void work();
   void take_jobs();
-  std::unique_ptr<pqxx::connection> make_connection();  // nullptr if PostgreSQL is away
+  std::unique_ptr<pqxx::connection> make_connection();  // nullptr: PostgreSQL cannot be reached
 
   const DatabaseOptions options_;
   const std::size_t max_waiting_;

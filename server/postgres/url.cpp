@@ -12,15 +12,8 @@ struct FreeOptions {
 };
 using Parsed = std::unique_ptr<PQconninfoOption, FreeOptions>;
 
-Parsed parse(const std::string& url, std::string* fault = nullptr) {
-  char* message = nullptr;
-  Parsed options(PQconninfoParse(url.c_str(), &message));
-  if (message != nullptr) {
-    if (fault != nullptr) *fault = message;
-    PQfreemem(message);
-  }
-  return options;
-}
+// nullptr: libpq does not accept the URL.
+Parsed parse(const std::string& url) { return Parsed(PQconninfoParse(url.c_str(), nullptr)); }
 
 std::string value_of(const std::string& url, std::string_view name) {
   const Parsed options = parse(url);
@@ -44,9 +37,8 @@ void append(std::string& text, std::string_view name, std::string_view value) {
 }  // namespace
 
 std::optional<std::string> url_fault(const std::string& url) {
-  std::string fault;
-  if (parse(url, &fault)) return std::nullopt;
-  // libpq's own message quotes the text that it did not understand, which may be a part of a password.
+  if (parse(url)) return std::nullopt;
+  // libpq's own message is not used: it quotes the text that it did not understand, which may be a part of a password.
   return "is not a PostgreSQL URL: write postgresql://ROLE@HOST[:PORT]/NAME, or "
          "postgresql:///NAME?host=/FOLDER&user=ROLE "
          "for a socket; percent-encode special characters in values";

@@ -16,9 +16,10 @@ std::optional<std::string> url_fault(const std::string& url);
 std::string url_user(const std::string& url);
 std::string url_password(const std::string& url);
 
-// Returns connection parameters ("host='…' user='…'") in which this one is set. REQUIRES: a valid URL.
+// Returns the URL's connection parameters ("host='…' user='…'"), with the parameter `name` set to `value`. REQUIRES: a
+// valid URL.
 std::string with_parameter(const std::string& url, std::string_view name, std::string_view value);
-// The same, unless the URL has the parameter already: then returns the URL unchanged.
+// The same, but returns the URL unchanged if it already sets the parameter `name`.
 std::string with_default(const std::string& url, std::string_view name, std::string_view value);
 
 }  // namespace sluice::server::postgres

@@ -19,7 +19,7 @@ std::vector<StoredObject> find_all(postgres::Transaction& tx, Kind kind, std::sp
 std::vector<StoredObject> find_of_tenants(postgres::Transaction& tx, Kind kind,
                                           const std::vector<std::string>& tenant_ids);
 
-// Locks rows in the order of (tenant_id, id). Returns false if one is gone or has another version.
+// Locks rows in the order of (tenant_id, id). Returns false if a row is gone or has another version than in `rows`.
 bool lock_all(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows, Lock lock);
 
 // A row to write. All rows of one call have the same extra columns.

@@ -42,7 +42,7 @@ AuditHead lock_head(postgres::Transaction& tx, const std::string& organization) 
   return {.seq = rows[0][0].as<std::int64_t>(), .hash = digest_from(rows[0][1].c_str())};
 }
 
-// The input of the revision's chain hash: key, version and document of each change.
+// The input of the revision's chain hash: organization, key, version and document of each change, or its removal.
 Sha256Digest digest_of(const std::vector<Change>& changes) {
   Sha256 hash;
   const auto part = [&hash](std::string_view text) { hash.update(fmt::format("{}:", text.size())).update(text); };
@@ -209,7 +209,8 @@ Revision head(postgres::Transaction& tx) {
 
 std::string redacted(const Change& change, const std::string& document) {
   if (change.key.kind != Kind::key) return document;
-  // "key_hash":"sha256:<salt>:<hash>" becomes the first eight digits of the hash: enough to tell two apart.
+  // "key_hash":"sha256:<salt>:<hash>" becomes "fingerprint:" and the first eight digits of the hash, which tell
+  // keys apart.
   static constexpr std::string_view kMember = "\"key_hash\":\"";
   const std::size_t begin = document.find(kMember);
   if (begin == std::string::npos) return document;

@@ -2,8 +2,9 @@
 // and a row in `changes`, which the feed follows. All changes together get one revision.
 //
 // Every writer locks in this order: rows by (kind, id), audit heads by organization, the revision, COMMIT. A slow
-// writer that holds only rows delays writers of these rows. One that holds an audit head delays its organization. One
-// that holds the revision delays everybody, until the lock and idle time-outs end it.
+// writer that holds only rows delays other writers of these rows. If it holds an audit head, it delays all writers of
+// that organization. If it holds the revision, it delays all writers. The wait ends when the lock time-out ends a
+// waiting writer, or when the idle time-out ends the slow one.
 //
 // Thread safety: none; it belongs to one transaction.
 #pragma once

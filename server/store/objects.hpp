@@ -27,8 +27,8 @@ struct StoredObject {
 // A new id: "key-3f9a0c41d2e7".
 std::string random_id(Kind kind);
 
-// The document's form for bundles and agents. A policy's document contains its version, which breaks ties between equal
-// policies.
+// The document's form for bundles and agents. A policy's document gets the member `version`, which breaks ties between
+// equal policies. Version 1 is the default and is left out. Documents of other kinds are unchanged.
 std::string bundle_document(Kind kind, std::int64_t version, std::string_view document);
 
 enum class Lock : std::uint8_t {
@@ -62,7 +62,7 @@ std::vector<StoredObject> list(postgres::Transaction& tx, Kind kind, const std::
 // The extra columns of a kind; most kinds have none.
 struct ExtraColumn {
   std::string_view name;
-  std::string_view type;  // SQL's
+  std::string_view type;  // the SQL type
   std::optional<std::string> value;
 };
 

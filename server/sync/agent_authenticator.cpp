@@ -44,7 +44,7 @@ AgentAuthenticator::AuthResult AgentAuthenticator::authenticate(const SyncState&
   }
   TokenMatch match = match_token(*state.tokens, credentials.authorization, clock_.now_us());
   if (match.token) return {.token = std::move(match.token), .query = Query::none};
-  // The binding may be newer than the state in memory.
+  // The token may be newer than the state in memory.
   if (match.unknown_id && !credentials.queried_postgres) return {.token = nullptr, .query = Query::postgres};
   refuse(credentials, std::string(kNeeded));
 }
@@ -77,6 +77,7 @@ AgentAuthenticator::AuthResult AgentAuthenticator::authenticate_pod(const SyncSt
   if (review.outcome == identity::Review::Outcome::refused) refuse(credentials, fmt::format("{}.", review.why));
   auto access = token_of_pod(*state.bindings, review.pod, token);
   if (access) return {.token = std::move(access), .query = Query::none};
+  // The binding may be newer than the state in memory.
   if (!credentials.queried_postgres) return {.token = nullptr, .query = Query::postgres};
   ++statistics_.auth_failures;
   throw unbound(review.pod);

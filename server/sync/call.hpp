@@ -19,8 +19,8 @@ namespace sluice::server::sync {
 
 struct SyncCall {
   enum class DatabaseQuery : std::uint8_t { not_sent, pending, done, failed };
-  using Where =
-      std::variant<sluice::http::Reply, sluice::http::Admission>;  // Admission: the body has not been read yet
+  // The object through which the request is answered. Admission: the body has not been read yet.
+  using Where = std::variant<sluice::http::Reply, sluice::http::Admission>;
 
   SyncCall(boost::asio::io_context& loop, Where its_answer) : answer(std::move(its_answer)), timer(loop) {}
 

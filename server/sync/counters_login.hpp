@@ -1,7 +1,7 @@
 // The login to the counters' Redis for agents: a user, and a password from a file that may be replaced while the server
 // runs.
 //
-// Thread safety: any thread; it has no state.
+// Thread safety: any thread; a CountersLogin does not change.
 #pragma once
 
 #include <string>

@@ -19,10 +19,10 @@ namespace sluice::server::sync {
 class ScopeSets {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  static constexpr std::chrono::minutes kKept{5};  // after its last use
+  static constexpr std::chrono::minutes kKept{5};  // how long a set is kept after its last use
 
-  // The objects of a scope in `state`. This takes time for each change since the scope's last use. On first use, and
-  // for an older state, it takes time for each object of the scope.
+  // Returns the objects of a scope in `state`. The time this takes grows with the number of changes since the scope's
+  // last use. On first use, and for an older state, it grows with the number of the scope's objects.
   sluice::sync::ObjectSet at(const SyncState& state, const SyncScope& scope, Time now);
 
   void drop_unused(Time now);

@@ -147,12 +147,12 @@ void Feed::run() {
   }
 }
 
-// Runs one round, and calls the callbacks of the poll() calls before it. Returns false if PostgreSQL could not be
-// queried.
+// Runs one round, then calls the callbacks of the poll() calls that came before the round. Returns false if PostgreSQL
+// could not be queried.
 bool Feed::run_round() {
   pace_.requested(steady_clock::now());
   const bool paced = pace_.begin(steady_clock::now());
-  // Requests that arrive from now on are answered by the next round.
+  // The next round answers the poll() calls that come from now on.
   std::vector<std::function<void(bool)>> waiting;
   {
     const std::lock_guard lock(mutex_);
@@ -175,7 +175,7 @@ bool Feed::run_round() {
   {
     const std::lock_guard lock(mutex_);
     unreachable_ = !good;
-    // While PostgreSQL is away, no request keeps waiting.
+    // While PostgreSQL cannot be reached, no poll() call keeps waiting.
     if (!good) {
       std::ranges::move(waiting_, std::back_inserter(waiting));
       waiting_.clear();

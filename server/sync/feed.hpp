@@ -52,18 +52,19 @@ class Feed {
   void stop();
 
   // Requests a round that starts after this call. When the round has ended, calls done(succeeded), after the listener
-  // got the new state. If the last round failed, calls done(false) at once, on this thread. There is no time limit.
+  // got the new state. The round may take any time. If the last round failed or the feed is stopping, calls done(false)
+  // at once, on the caller's thread.
   void poll(std::function<void(bool succeeded)> done);
 
   // Reasons for /readyz.
   std::vector<std::string> degraded() const;
 
   struct Statistics {
-    std::atomic<std::uint64_t> revisions{0};   // read
-    std::atomic<std::uint64_t> rounds{0};      // that succeeded
-    std::atomic<std::uint64_t> full_reads{0};  // of all objects
+    std::atomic<std::uint64_t> revisions{0};   // revisions read
+    std::atomic<std::uint64_t> rounds{0};      // rounds that succeeded
+    std::atomic<std::uint64_t> full_reads{0};  // reads of all objects
     std::atomic<std::uint64_t> failures{0};    // rounds that failed
-    std::atomic<std::int64_t> revision{0};     // the newest one read
+    std::atomic<std::int64_t> revision{0};     // the newest revision read
     std::atomic<bool> following{false};        // the last round succeeded
   };
   const Statistics& statistics() const { return statistics_; }

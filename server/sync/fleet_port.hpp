@@ -29,13 +29,14 @@ struct AgentCaller {
 
 class FleetPort {
  public:
-  // Takes an agent's report. `source`: the sender's address. Reports are numbered from the agent's start (boot_id).
-  // Returns the number of this boot's last report that PostgreSQL has stored.
+  // Takes an agent's report. `source`: the sender's address. An agent numbers its usage reports from 1 in each run
+  // (boot_id). Returns the number of this run's last usage report that PostgreSQL has stored.
   virtual std::int64_t report(const AgentCaller& caller, std::string_view source,
                               sluice::sync::ReportDocument report) = 0;
 
   // A watch was opened or has ended. An agent that reconnects may have two watches for a short time. `held`: the
-  // agent's position; after a restart of the agent it may be older than before.
+  // position of the agent's snapshot in force; nullopt: it has no snapshot. After a restart of the agent, the position
+  // may be older than before.
   virtual void watch_began(const AgentCaller& caller, std::string_view agent_id,
                            const std::optional<sluice::sync::Position>& held) = 0;
   virtual void watch_ended(const AgentCaller& caller, std::string_view agent_id) = 0;

@@ -1,4 +1,4 @@
-// The recent revisions with their positions and the objects that each one changed. Deltas are built from it.
+// The recent revisions with their positions and the objects that each one changed. Deltas are built from a history.
 //
 // A history holds at most kMaxRevisions revisions and kMaxObjects changed objects; it drops the oldest revisions first.
 // Copies share their chunks, so copying is cheap however long the history is.
@@ -41,7 +41,7 @@ class History {
   explicit History(sluice::sync::Position base, std::size_t max_revisions = kMaxRevisions,
                    std::size_t max_objects = kMaxObjects);
 
-  // REQUIRES: it is the revision head().revision + 1.
+  // REQUIRES: `changes` is the revision head().revision + 1.
   void append(RevisionChanges changes);
 
   const sluice::sync::Position& base() const { return base_; }

@@ -58,7 +58,7 @@ const telemetry::MetricTable<SyncStatistics>& metrics() {
        "Requests of agents that waited for a read of PostgreSQL, because the server did not know their token or "
        "revision.",
        &Counted::delayed},
-      {"sluice_sync_auth_failures_total", kCounter, "Requests of agents without a valid token.",
+      {"sluice_sync_auth_failures_total", kCounter, "Requests of agents without a valid token or binding.",
        &Counted::auth_failures},
   };
   return table;

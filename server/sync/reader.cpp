@@ -14,7 +14,7 @@
 namespace sluice::server::sync {
 namespace {
 
-// The feed also follows tokens and bindings, but not overrides and counters.
+// The kinds that the feed follows: all that agents get, and agent tokens and bindings; but not overrides and counters.
 std::string followed_kinds() {
   std::string names = fmt::format("'{}','{}'", info(Kind::agent_token).name, info(Kind::binding).name);
   for (const Kind kind : kAllKinds) {
@@ -68,7 +68,7 @@ std::vector<RevisionChanges> read_revisions(postgres::Transaction& tx, const slu
     changes_of(row[0]).at.chain = row[1].c_str();
   }
   // Servers of an earlier schema write no row into `revisions`. Without a row a revision has no chain, so it matches no
-  // agent's position. The newest revision always has one.
+  // agent's position. The newest revision always has a chain: that of `head`.
   if (!by_revision.empty()) by_revision.back().at.chain = head.chain;
   return by_revision;
 }
@@ -76,7 +76,7 @@ std::vector<RevisionChanges> read_revisions(postgres::Transaction& tx, const slu
 // A change of an object that agents follow.
 struct ChangeRow {
   std::int64_t revision = 0;
-  ObjectId key;  // of the row (server/store)
+  ObjectId key;  // as the tables hold it; wire_id() gives the form for agents
   std::string organization_id;
 };
 
@@ -96,7 +96,7 @@ std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t afte
   return changes;
 }
 
-// Adds a change to its revision. `from`: the revision before the first one.
+// Adds a change to its revision. `from`: the revision before the first one of `by_revision`.
 void note(const ChangeRow& change, std::vector<RevisionChanges>& by_revision, std::int64_t from) {
   if (!info(change.key.kind).to_agents()) return;
   by_revision[static_cast<std::size_t>(change.revision - from - 1)].objects.push_back(
@@ -108,7 +108,7 @@ void note(const ChangeRow& change, std::vector<RevisionChanges>& by_revision, st
 History read_history(postgres::Transaction& tx, const sluice::sync::Position& head) {
   std::int64_t from = std::max<std::int64_t>(0, head.revision - kRecentRevisions);
   const std::vector<ChangeRow> changes = read_changes(tx, from, History::kMaxObjects);
-  // The oldest revision may be incomplete.
+  // The limit may have cut off changes of the oldest revision, so the history begins after it.
   if (changes.size() == History::kMaxObjects) from = changes.front().revision;
   const pqxx::result rows =
       tx.exec("SELECT revision, encode(chain, 'hex') FROM revisions WHERE revision >= $1 ORDER BY revision", from);
@@ -239,7 +239,8 @@ Advance read_next(postgres::Transaction& tx, const SyncState& before) {
   const sluice::sync::Position head{.revision = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str()};
   if (head == from) return {.progress = Progress::unchanged, .state = before, .revisions = 0};
   const std::int64_t revisions = head.revision - from.revision;
-  // The chain shows whether the database was set back, even if it has grown past the old revision since.
+  // The chain shows whether an older state of the database was restored, even if its revisions have passed the old one
+  // since.
   const bool ours = revisions > 0 && !rows[0][2].is_null() && from.chain == rows[0][2].c_str();
   if (!ours || revisions > static_cast<std::int64_t>(History::kMaxRevisions)) {
     return {.progress = Progress::diverged, .state = before, .revisions = 0};

@@ -96,7 +96,7 @@ void SyncService::resume(const CallPtr& call) {
 
 void SyncService::answer_call(const CallPtr& call) {
   if (!state_) {
-    if (query_first(call)) return;  // the feed's first round is running
+    if (query_first(call)) return;  // the call continues after a round of the feed
     throw unavailable("The server has not read its policies from PostgreSQL yet.");
   }
   auto token = authenticate(call);

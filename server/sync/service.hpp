@@ -2,7 +2,7 @@
 // memory.
 //
 // If an agent names a later revision, another history or an unknown token, the server queries PostgreSQL first, because
-// the server's own state may be older. It has Kubernetes review pods' tokens from time to time.
+// the server's own state may be older. The server also asks Kubernetes from time to time to review pods' tokens.
 //
 // Thread: the loop.
 #pragma once
@@ -54,7 +54,7 @@ class SyncService final : public sluice::http::Handler {
   void tidy() { documents_.tidy(); }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
-  // Authenticates the agent before it reads the body of a large report.
+  // Authenticates the agent before the server reads the body of a large report.
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 

@@ -1,4 +1,4 @@
-// Counters of policy sync. The loop and the builder's threads write them; metrics may read them from any thread.
+// Counters of policy sync. The loop and the threads of Documents write them; metrics may read them from any thread.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ struct SyncStatistics {
   Counter heartbeats{0};
   Counter reports{0};
   Counter delayed{0};                    // requests that waited for a read of PostgreSQL
-  Counter auth_failures{0};              // 401, 429
+  Counter auth_failures{0};              // 401, 429; 403: no binding
   std::atomic<std::int64_t> watches{0};  // open now
 };
 

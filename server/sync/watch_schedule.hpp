@@ -43,7 +43,7 @@ class WatchSchedule {
     if (now >= options_.end) return Action::end;
     if (blocked_) return Action::nothing;
     if (announcements_.begin(now)) return action_ = Action::announce;
-    // A heartbeat states that nothing changed since the last announcement, so none may be due.
+    // A heartbeat states that nothing changed since the last announcement, so no announcement may be due.
     if (now >= next_heartbeat_ && announcements_.idle()) return action_ = Action::heartbeat;
     return Action::nothing;
   }

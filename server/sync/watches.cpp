@@ -132,7 +132,7 @@ void Watches::open(sluice::http::Reply reply, const sluice::http::Response& head
 }
 
 void Watches::remove(Watch& watch) {
-  const std::shared_ptr<Watch> held = *watch.entry;
+  const std::shared_ptr<Watch> keep_alive = *watch.entry;
   count_merged(watch);
   fleet_.watch_ended(watch.token->caller, watch.agent_id);
   watch.timer.cancel();

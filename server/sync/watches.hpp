@@ -1,10 +1,10 @@
 // The open watch streams of all agents.
 //
-// Only changes in its scope wake a watch; WatchSchedule decides what it sends and when. A stream ends after 5 to 10
-// min, when its token becomes invalid, and when PostgreSQL's history has changed, because revisions on one stream only
-// grow. Kubernetes reviews a pod's token again while its stream is open; the stream ends when Kubernetes refuses the
-// token. The stream stays open while Kubernetes cannot be reached. That is safe, because a fetch needs a reviewed
-// token.
+// A change wakes only the watches whose scope contains it. WatchSchedule decides what a watch sends and when. A stream
+// ends after 5 to 10 min, when its token becomes invalid, and when PostgreSQL's history has changed, because revisions
+// on one stream only grow. Kubernetes reviews a pod's token again while its stream is open; the stream ends when
+// Kubernetes refuses the token. The stream stays open while Kubernetes cannot be reached. That is safe, because a fetch
+// needs a reviewed token.
 //
 // Thread: the loop.
 #pragma once
@@ -39,8 +39,8 @@ struct WatchOptions {
   std::chrono::milliseconds review_every{5'000};  // how often to look for pods' tokens that need another review
 };
 
-// The time over which agents spread their fetches after the same change: 0 up to 50 watches, else 1 ms for every two
-// watches, at most 1 s. A small server can answer two fetches in 1 ms besides its other work.
+// The time over which agents spread their fetches after the same change: 0 for up to 50 watches, else 1 ms for every
+// two watches, at most 1 s. A small server can answer two fetches in 1 ms besides its other work.
 std::chrono::milliseconds spread_for(std::size_t watches);
 
 // The longest wait before an agent reconnects: 4 s for each 1,000 agents of the fleet, at most kMaxReconnect.
