@@ -154,7 +154,7 @@ def keep_faulty(body: Any) -> None:
     the schema leaves out so that generators make clear types; this would look like a faulty body that was accepted."""
     limits = body.get("limits") if isinstance(body, dict) else None
     for limit in limits if isinstance(limits, list) else []:
-        if isinstance(limit, dict) and limit.get("algorithm") not in FORMS:
+        if isinstance(limit, dict) and str(limit.get("algorithm")) not in FORMS:
             limit["faulty"] = True
 
 

@@ -115,7 +115,8 @@ def test_explain_says_why_another_policy_ranks_higher(client: Client) -> None:
     body = client.explain(source_ip="10.1.2.3", subject=fresh_subject()).body
     assert [(each["policy_id"], each["outcome"]) for each in body["candidates"]] == [("host", "decides"),
                                                                                     ("net", "outranked")]
-    assert body["candidates"][1]["why"] == "host is narrower in source_ip: exact, here an address block"
+    assert body["candidates"][1]["why"] == ("host is narrower in source_ip: it has an exact value, "
+                                            "this policy has an address block")
 
 
 def test_without_explain_there_are_no_candidates(client: Client) -> None:

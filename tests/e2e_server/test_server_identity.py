@@ -218,7 +218,7 @@ def test_while_kubernetes_is_away_a_good_answer_goes_on_to_its_end_and_streams_s
             assert known == 304 or time.monotonic() - began > 3
             wait_until("the end of what was known", lambda: agent.fetch().status == 503)
             watch.heartbeat()
-            assert "service accounts cannot be reviewed" in json.dumps(server.probe("/readyz").body)
+            assert "agents' tokens cannot be reviewed" in json.dumps(server.probe("/readyz").body)
             kubernetes.start()
             wait_until("Kubernetes again", lambda: agent.fetch().status == 304)
             watch.heartbeat()

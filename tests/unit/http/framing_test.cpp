@@ -88,7 +88,7 @@ TEST_CASE("a header folded over lines is refused") {
 }
 
 TEST_CASE("a header name with an underscore is refused") {
-  CHECK(refusal_of(with("X_API_KEY: k")) == "A header name holds an underscore; proxies read such names as dashes.");
+  CHECK(refusal_of(with("X_API_KEY: k")) == "A header name holds an underscore, which some proxies treat as a dash.");
   CHECK(refusal_of(with("content_length: 5")) != "");
 }
 

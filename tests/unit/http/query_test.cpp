@@ -30,10 +30,10 @@ TEST_CASE("escapes and plus signs are resolved in names and values, once") {
 }
 
 TEST_CASE("a faulty parameter is named") {
-  CHECK(read("a=1&limit=%zz") == "!The query parameter \"limit\" has a '%' that no two hexadecimal digits follow.");
+  CHECK(read("a=1&limit=%zz") == "!The query parameter \"limit\" has a '%' without two hexadecimal digits after it.");
   for (const char* faulty : {"x=%", "x=%4", "x=%4g", "x=%g4", "x=% 4", "x=%-4", "x=%+4", "x=%0x41"}) {
     CAPTURE(faulty);
-    CHECK(read(faulty) == "!The query parameter \"x\" has a '%' that no two hexadecimal digits follow.");
+    CHECK(read(faulty) == "!The query parameter \"x\" has a '%' without two hexadecimal digits after it.");
   }
   CHECK(read("a%20b=%00") == "!The query parameter \"a b\" holds the byte NUL.");
   for (const char* faulty : {"x=%ff", "x=%c3", "x=%C0%AF", "x=%ED%A0%80", "x=%F4%90%80%80", "x=\x80"}) {

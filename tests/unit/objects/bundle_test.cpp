@@ -262,9 +262,9 @@ TEST_CASE("ids of plans and policies are unique within a tenant, others in the b
 TEST_CASE("the tenant is implied only where there is exactly one") {
   CHECK(parsed(shop(R"("plans":[{"id":"p","rate":"1/s"}])")).plans[0].tenant_id == "shop");
   check_only_fault(R"({"format":"sluice/v1","tenants":[{"id":"a"},{"id":"b"}],"plans":[{"id":"p","rate":"1/s"}]})",
-                   "/plans/0/tenant_id", "this one has 2");
+                   "/plans/0/tenant_id", "this bundle has 2");
   check_only_fault(R"({"format":"sluice/v1","plans":[{"id":"p","rate":"1/s"}]})", "/plans/0/tenant_id",
-                   "this one has 0");
+                   "this bundle has 0");
   check_only_fault(shop(R"("plans":[{"tenant_id":"bank","id":"p","rate":"1/s"}])"), "/plans/0/tenant_id",
                    "tenant \"bank\" does not exist");
 }

@@ -69,16 +69,16 @@ TEST_CASE("the numbers of each algorithm can be replaced") {
 }
 
 TEST_CASE("a number that the limit does not have cannot be replaced") {
-  check_override_fault(set_of("burst", R"({"limit":5})"), "/set/limit", "those are capacity, refill");
+  check_override_fault(set_of("burst", R"({"limit":5})"), "/set/limit", "it can replace capacity, refill");
   check_override_fault(set_of("burst", R"({"capacity":5,"window":"1s"})"), "/set/window", "capacity, refill");
   check_override_fault(set_of("burst", R"({"leak":"1/s"})"), "/set/leak", "capacity, refill");
   check_override_fault(set_of("fixed", R"({"capacity":5})"), "/set/capacity", "limit, window");
   check_override_fault(set_of("fixed", R"({"rate":"1/s"})"), "/set/rate", "limit, window");
   check_override_fault(set_of("fixed", R"({"align":"first"})"), "/set/align", "limit, window");
-  check_override_fault(set_of("smooth", R"({"refill":"1/s"})"), "/set/refill", "those are capacity, leak");
+  check_override_fault(set_of("smooth", R"({"refill":"1/s"})"), "/set/refill", "it can replace capacity, leak");
   check_override_fault(R"("policy_id":"orders","identity":{"subject":"a","tag.env":"b"},"limit_name":"monthly",)"
                        R"("set":{"period":"day"})",
-                       "/set/period", "those are limit");
+                       "/set/period", "it can replace limit");
   check_override_fault(set_of("leases", R"({"window":"1s"})"), "/set/window", "limit, lease_ttl");
   check_override_fault(set_of("burst", R"({"capcity":5})"), "/set/capcity", "did you mean \"capacity\"?");
   check_override_fault(set_of("burst", "{}"), "/set", "nothing is replaced");
@@ -135,9 +135,8 @@ TEST_CASE("an identity has exactly the dimensions of the counter's key") {
         std::vector<std::pair<DimensionRef, std::string>>{{{Dimension::subject, ""}, "a"},
                                                           {{Dimension::tag, "env"}, "prod"}});
   check_override_fault(identity(orders, "monthly", R"({"subject":"a"})"), "/identity", "subject, tag.env");
-  check_override_fault(identity(orders, "fixed", R"({"subject":"a","user":"b"})"), "/identity",
-                       "this one has user, subject");
-  check_override_fault(identity(orders, "fixed", "{}"), "/identity", "this one has none");
+  check_override_fault(identity(orders, "fixed", R"({"subject":"a","user":"b"})"), "/identity", "got user, subject");
+  check_override_fault(identity(orders, "fixed", "{}"), "/identity", "got none");
   check_override_fault(identity(orders, "fixed", R"({"subjct":"a"})"), "/identity/subjct", "is not a dimension");
   check_override_fault(identity(orders, "fixed", R"({"subject":null})"), "/identity/subject", "not null");
   check_override_fault(identity(orders, "fixed", R"({"subject":5})"), "/identity/subject", "must be a string");

@@ -50,18 +50,16 @@ TEST_CASE(
   CHECK(above.said_of("first") ==
         "shadow_judged: in shadow mode above the deciding policy: judged and reported, but not enforced");
   CHECK(above.said_of("second") ==
-        "shadow_not_judged: a shadow behind another, not judged: first is more specific: it names endpoint or "
-        "resource, this one "
-        "service");
+        "shadow_not_judged: in shadow mode below another shadow, not judged: first is more specific: it names endpoint "
+        "or resource, this policy names service");
   Asked below(policies({policy("live", R"({"service":"s"})"), policy("low", "{}", mode)}), kRequest);
   CHECK(below.said_of("low") ==
-        "shadow_not_judged: a shadow below the deciding policy, not judged: live is more specific: it names service, "
-        "this one no "
-        "dimension with a level");
+        "shadow_not_judged: in shadow mode below the deciding policy, not judged: live is more specific: it names "
+        "service, this policy names no dimension with a level");
   Asked only(policies({policy("first", R"({"service":"s"})", mode), policy("second", "{}", mode)}), kRequest);
   CHECK(only.said_of("first") == "decides: only shadow policies apply: judged and reported, never enforced");
   CHECK(only.said_of("second").starts_with(
-      "shadow_not_judged: a shadow behind another, not judged: first is more specific"));
+      "shadow_not_judged: in shadow mode below another shadow, not judged: first is more specific"));
 }
 
 TEST_CASE("a policy that does not apply says why") {
@@ -88,7 +86,7 @@ TEST_CASE("a policy about something else is no candidate") {
 
 TEST_CASE("outranked by the level: both are named") {
   CHECK(outranked(R"({"subject":"user:42"})", R"({"service":"s"})") ==
-        "outranked: winner is more specific: it names user or subject, this one service");
+        "outranked: winner is more specific: it names user or subject, this policy names service");
 }
 
 TEST_CASE("every level has a name") {
@@ -108,20 +106,21 @@ TEST_CASE("every level has a name") {
 TEST_CASE("outranked by a method, a priority, the number of dimensions, a version, an id") {
   const std::string route = R"({"resource":"GET:/a"})";
   CHECK(outranked(R"({"resource":"GET:/a","method":"GET"})", route) ==
-        "outranked: winner names a method beside the route, this one does not");
-  CHECK(outranked(route, route, R"("priority":5)") == "outranked: winner has the higher priority: 5, this one 0");
+        "outranked: winner names a method beside the route, this policy does not");
+  CHECK(outranked(route, route, R"("priority":5)") ==
+        "outranked: winner has the higher priority: 5, this policy has 0");
   CHECK(outranked(R"({"service":"s","region":"eu"})", R"({"service":"s"})") ==
-        "outranked: winner is narrower: it names 2 dimensions, this one 1");
-  CHECK(outranked(route, route, R"("version":3)") == "outranked: winner has the higher version: 3, this one 1");
+        "outranked: winner is narrower: it names 2 dimensions, this policy names 1");
+  CHECK(outranked(route, route, R"("version":3)") == "outranked: winner has the higher version: 3, this policy has 1");
   CHECK(outranked(route, route) ==
         "outranked: the two differ only in their ids, and winner sorts first: give one of them a priority");
 }
 
 TEST_CASE("outranked by what is narrower: the dimension and both widths") {
   CHECK(outranked(R"({"resource":"GET:/a"})", R"({"resource":"GET:*"})") ==
-        "outranked: winner is narrower in resource: exact, here a prefix of 4 bytes");
+        "outranked: winner is narrower in resource: it has an exact value, this policy has a prefix of 4 bytes");
   CHECK(outranked(R"({"resource":"GET:*"})", R"({"resource":["GET:/a","*"]})") ==
-        "outranked: winner is narrower in resource: a prefix of 4 bytes, here a prefix of 0 bytes");
+        "outranked: winner is narrower in resource: it has a prefix of 4 bytes, this policy has a prefix of 0 bytes");
   CHECK(outranked(R"({"endpoint":"*"})", R"({"resource":"GET:/a"})") ==
         "outranked: winner names endpoint, and this policy does not");
 }
@@ -131,13 +130,13 @@ TEST_CASE("outranked by a narrower source_ip: an address is exact, a block is no
     return outranked(R"({"source_ip":)" + winner_ip + "}", R"({"source_ip":)" + loser_ip + "}");
   };
   CHECK(sources(R"("10.0.0.7")", R"("10.0.0.0/8")") ==
-        "outranked: winner is narrower in source_ip: exact, here an address block");
+        "outranked: winner is narrower in source_ip: it has an exact value, this policy has an address block");
   CHECK(sources(R"("10.0.0.0/24")", R"("10.0.0.0/8")") ==
-        "outranked: winner is narrower in source_ip: an address block, here a wider one");
+        "outranked: winner is narrower in source_ip: it has an address block, this policy has a wider one");
   CHECK(sources(R"("10.0.0.0/8")", R"("10.*")") ==
-        "outranked: winner is narrower in source_ip: an address block, here a prefix of 3 bytes");
+        "outranked: winner is narrower in source_ip: it has an address block, this policy has a prefix of 3 bytes");
   CHECK(sources(R"("10.0.0.7")", R"(["10.0.0.7","10.*"])") ==
-        "outranked: winner is narrower in source_ip: exact, here a prefix of 3 bytes");
+        "outranked: winner is narrower in source_ip: it has an exact value, this policy has a prefix of 3 bytes");
 }
 
 TEST_CASE("candidates come with version and plan, in order of precedence") {

@@ -131,7 +131,7 @@ TEST_CASE("a pattern too large to be run quickly is refused") {
 
 TEST_CASE("the patterns of an expression are limited in size together") {
   CHECK(MatchExpr::parse("region =~ '\\pL' && user =~ '\\pL'"));
-  check_fault("region =~ '\\pL' && user =~ '\\pL' && method =~ '\\pL'", 47, "too large up to here");
+  check_fault("region =~ '\\pL' && user =~ '\\pL' && method =~ '\\pL'", 47, "up to this one are too large");
 }
 
 TEST_CASE("an expression may hold sixteen patterns") {

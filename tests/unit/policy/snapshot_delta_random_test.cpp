@@ -17,9 +17,9 @@ struct Reached {
   std::map<std::string, int> faults;  // by what their texts end with or begin with
 };
 
-const std::vector<std::string> kTellingTexts{"column",         "already adds",     "given twice",
-                                             "does not exist here", "still on this",  "does not fit",     "still has",
-                                             "organization of",     "does not exist", "exists already in"};
+const std::vector<std::string> kTellingTexts{"column",         "already adds",     "given twice", "does not exist here",
+                                             "still on this",  "does not fit",     "still has",   "organization of",
+                                             "does not exist", "exists already in"};
 
 Bundle only(const Bundle& bundle, const std::string& tenant_id) {
   Bundle part;

@@ -197,7 +197,7 @@ TEST_CASE("an agent that starts without its server serves what was in force, and
     rig.start();
     REQUIRE(rig.started_with);
     CHECK(rig.started_with->revision == 2);
-    CHECK(rig.says("the server has not been reached yet: the policies of revision 2 decide, which it confirmed at "));
+    CHECK(rig.says("the server has not been reached yet: the policies of revision 2 decide, last confirmed at "));
     CHECK(rig.says("cannot be followed since"));
   }
   SUBCASE("that before, where the last is damaged") {

@@ -136,7 +136,7 @@ TEST_CASE("a review that cannot be read is refused, by a code and a text that na
       {Review{.object = pod("", "", R"("env":{"A":"1"})")}.text(), "malformed",
        "/request/object/spec/containers/…/env must be a list"},
       {Review{.object = pod("", R"("annotations":["a"])")}.text(), "malformed",
-       "metadata/annotations is missing, or no"},
+       "metadata/annotations is missing or is not an object"},
       {Review{.more = R"(,"dryRun":"yes")", .object = pod()}.text(), "malformed", "/request/dryRun"},
       {Review{.more = R"(,"subResource":1)", .object = pod()}.text(), "malformed", "/request/subResource"},
       {Review{.more = R"(,"uid":"2")", .object = pod()}.text(), "malformed", "has \"uid\" twice"},
