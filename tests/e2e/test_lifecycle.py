@@ -142,7 +142,7 @@ def test_a_port_in_use_is_said_with_its_flag(program: Path, simple: Bundle, tmp_
                    "--workers", workers, *(word for pair in ports.items() for word in pair))
     assert done.returncode == 1
     (refusal,) = [json.loads(line) for line in done.stderr.splitlines() if '"error"' in line]
-    assert f"127.0.0.1:{port}" in refusal["message"] and f"{flag} " in refusal["message"]
+    assert f"127.0.0.1:{port}" in refusal["message"] and refusal["message"].endswith(f"with {flag}.")
 
 
 def test_a_unix_socket_in_use_is_said_with_its_flag(program: Path, simple: Bundle, tmp_path: Path,

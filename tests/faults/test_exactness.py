@@ -1,23 +1,24 @@
 """Several agents hammer one subject: what must be exact is exact, and the buckets keep their bound at every instant.
 
-SLUICE_EXACTNESS_ROUNDS says how often each algorithm is run (20).
+On one Redis and on a Cluster. SLUICE_EXACTNESS_ROUNDS says how often each algorithm is run (10 on each).
 """
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
+from pathlib import Path
 
 import pytest
 
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, concurrency, leaky_bucket, quota, token_bucket, window
 from support.client import fresh_subject
-from support.redis_server import RedisServer
+from support.cluster import Cluster
 
-ROUNDS = int(os.environ.get("SLUICE_EXACTNESS_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("SLUICE_EXACTNESS_ROUNDS", "10"))
 AGENTS = 3
 CONNECTIONS = 32      # for each agent
 REQUESTS = 4          # on each connection
@@ -43,13 +44,23 @@ class Admission:
     admitted: bool
 
 
+@pytest.fixture(scope="module", params=["one", "cluster"])
+def counters(request: pytest.FixtureRequest, module_folder: Path) -> Iterator[str]:
+    """Where they count: one Redis, or a Cluster of three."""
+    if request.param == "one":
+        yield request.getfixturevalue("redis").counters
+        return
+    with Cluster(module_folder / "cluster", replicas=0) as cluster:
+        yield cluster.counters
+
+
 @pytest.fixture(scope="module")
-def agents(key: MintedKey, redis: RedisServer, module_agent: Callable[..., Agent]) -> list[Agent]:
-    """Three agents on one Redis."""
+def agents(key: MintedKey, counters: str, module_agent: Callable[..., Agent]) -> list[Agent]:
+    """Three agents."""
     bundle = Bundle().key(key)
     for name, limit in {**EXACT, **BUCKETS}.items():
         bundle.plan(name, limit)
-    started = [module_agent(bundle, redis.counters, "--redis-deadline", "10s").start() for _ in range(AGENTS)]
+    started = [module_agent(bundle, counters, "--redis-deadline", "10s").start() for _ in range(AGENTS)]
     for agent in started:
         agent.wait_for_redis(key.text, "token")
     return started
