@@ -51,11 +51,10 @@ inline constexpr std::array kFlags{
              "redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB] (the primary that these sentinels call "
              "NAME), redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST,HOST (nodes of a Redis Cluster), the same with "
              "rediss (TLS), or unix:PATH[?db=N]."},
-    FlagSpec{
-        "memory-limit", "Counters", "SIZE", "32MB",
-        "How much memory counters may take in the agent: those of --counters memory, and those of failure mode "
-        "fail_degrade. 1MB to 64GB. When it is short, tenants that take more than their share count new identities "
-        "together."},
+    FlagSpec{"memory-limit", "Counters", "SIZE", "32MB",
+             "How much memory counters may take in the agent: those of --counters memory, and those of failure mode "
+             "fail_degrade. 1MB to 64GB. When memory is short, the new identities of a tenant that takes more than its "
+             "share have one common counter for each limit."},
     program::kRedisPasswordFile,
     program::kRedisSentinelPasswordFile,
     program::kRedisSentinelLoginFile,
@@ -65,11 +64,14 @@ inline constexpr std::array kFlags{
     program::kRedisTlsCa,
     program::kRedisTlsCert,
     program::kRedisTlsKey,
-    FlagSpec{"redis-deadline", "Counters", "DURATION", "25ms",
-             "How long a call of Redis may take before the failure mode answers, from sending on: 1ms to 10s."},
-    FlagSpec{"queue-wait", "Counters", "DURATION", "25ms",
-             "How long a check waits for its turn if Redis has enough to do: 0s to 10s. Tenants take turns, and their "
-             "API keys do."},
+    FlagSpec{
+        "redis-deadline", "Counters", "DURATION", "25ms",
+        "How long Redis may take to answer a call, counted from sending it: 1ms to 10s. After that the failure mode "
+        "answers."},
+    FlagSpec{
+        "queue-wait", "Counters", "DURATION", "25ms",
+        "How long a check waits for its turn if Redis has enough to do: 0s to 10s. Tenants take turns, and so do a "
+        "tenant's API keys."},
     FlagSpec{"batch-queue-wait", "Counters", "DURATION", "450ms", "The same for each check of a batch: 0s to 10s."},
 
     FlagSpec{"listen", "Listeners", "ADDR:PORT", "127.0.0.1:8088",
@@ -90,7 +92,7 @@ inline constexpr std::array kFlags{
     FlagSpec{"workers", "Serving", "N", "1",
              "Threads that answer checks, each with its own connection to Redis: 1 to 256."},
     FlagSpec{"max-in-flight", "Serving", "N", "10000",
-             "How many checks the agent decides at once: 1 to 1000000. It answers more with 503 overload."},
+             "How many checks the agent decides at once: 1 to 1000000. Checks beyond that get 503 overload."},
     FlagSpec{"headers", "Serving", "LIST", "x,ietf",
              "Rate limit headers of replies: a list of x (X-RateLimit-*), ietf (RateLimit, RateLimit-Policy) and "
              "draft6 (RateLimit-Limit, …); or none."},

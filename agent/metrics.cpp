@@ -30,11 +30,12 @@ const telemetry::MetricTable<limiter::MemoryCounters>& memory_metrics() {
       {"sluice_memory_counters", kGauge,
        "Counters in the agent's memory: with --counters memory, and those that failure mode fail_degrade has made.",
        [](const limiter::MemoryCounters& counters) { return counters.size(); }},
-      {"sluice_memory_counters_bytes", kGauge, "What these counters take, of --memory-limit.",
+      {"sluice_memory_counters_bytes", kGauge,
+       "Bytes that these counters take; --memory-limit is the most they may take.",
        [](const limiter::MemoryCounters& counters) { return counters.bytes(); }},
       {"sluice_memory_counters_overflow_total", kCounter,
-       "Checks that were judged by a counter which new identities of a tenant share, because memory is short and the "
-       "tenant takes more than its share.",
+       "Checks that a tenant's common counter judged, not one of their own: memory was short, and the tenant took more "
+       "than its share.",
        [](const limiter::MemoryCounters& counters) { return counters.overflowed(); }},
   };
   return table;

@@ -33,7 +33,7 @@ class Check {
 
   // Decides `request`, and fills in its dimensions org, tenant and api_key. Request, caller and traceparent must stay
   // valid until the listener is called; then start() may be called again. `place` comes from Decider::admit(). `origin`
-  // is the caller's, or says besides that the check belongs to a batch.
+  // is Caller::origin(), with `batch` set for a check of a batch.
   void start(InFlight::Place place, const Caller& caller, const limiter::Origin& origin, CheckRequest& request,
              std::string_view traceparent, CheckListener& listener, std::size_t slot = 0);
 

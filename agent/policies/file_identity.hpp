@@ -1,6 +1,7 @@
 // Tells versions of a file apart without reading it, by what stat(2) returns. Equal identities mean the same bytes,
 // with one exception: a file that was rewritten with the same size looks the same if its time was set back, or if both
-// writes fell into one tick of the file times (at most 10 ms). ReloadSchedule::kQuiet is longer than a tick.
+// writes fell into one tick of the file times (at most 10 ms). The second case
+// does no harm: the file is read only ReloadSchedule::kQuiet after an event, and that is longer than a tick.
 //
 // Thread safety: the functions may be called from any thread.
 #pragma once

@@ -99,7 +99,8 @@ class ServerSource final : private follow::SyncHost {
   follow::DeadlineTimer refresh_timer_;
   follow::SyncClient client_;
   std::optional<StateSaver::LoadedState> saved_;  // the last good state, from load_first() to follow()
-  // When the server last confirmed the last good state; "" if none was loaded, and once the server confirms a state.
+  // When the server confirmed the last good state that load_first() loaded. "": it loaded none, or the server has
+  // confirmed a state since.
   std::string saved_confirmed_;
   Time confirmed_at_;  // valid while a snapshot is in force
   bool lost_ = false;  // the loss of the watch was logged

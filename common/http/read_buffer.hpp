@@ -15,7 +15,7 @@ namespace sluice::http {
 class ReadBuffer {
  public:
   static constexpr std::size_t kIdleSize = 4096;
-  static constexpr std::size_t kBusySize = 32UL * 1024;  // full reads of pipelined requests let it grow up to this
+  static constexpr std::size_t kBusySize = 32UL * 1024;  // while reads fill all its space, it grows up to this
   static constexpr std::size_t kKeptSize = 64UL * 1024;  // memory above this is freed as soon as it is not needed
 
   char* data() { return memory_.get() + begin_; }

@@ -23,8 +23,8 @@ class ReplySink {
   // Reads the body of the request whose Admission has this slot. Only for sinks that create Admissions.
   virtual void read_body(std::uint64_t) {}
 
-  // The functions of a Stream (stream.hpp). A sink without streams answers with the head and the first piece of the
-  // body.
+  // The functions of a Stream (stream.hpp). A sink without streams sends `head` as the whole answer: its
+  // body, the first piece, is all that the client gets.
   virtual bool begin_stream(std::uint64_t slot, const Response& head, StreamEvents&) {
     answer(slot, head);
     return false;

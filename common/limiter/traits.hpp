@@ -32,7 +32,8 @@ struct KindTraits {
   std::string_view key_mark{};  // the key of the entries is: counter key, this mark, the limit's name
   std::unique_ptr<Entries> (*make_entries)() = nullptr;
 
-  // Computes q for kinds whose q follows from the limit, p and the counter id. An override may replace these three.
+  // Computes q for kinds whose q follows from the limit, p and the counter id. An override may replace any
+  // of the three; q is then computed again.
   double (*derived_q)(double limit, double p, std::uint32_t counter_id) = nullptr;
 
   bool keeps_entries() const { return make_entries != nullptr; }
@@ -45,7 +46,8 @@ struct AlgorithmTraits {
   Kind with_debt = kind;   // under action `delay`
   Kind from_first = kind;  // with align `first`
 
-  // Compute p and q. nullptr: 0, and the call or `derived_q` sets them.
+  // Compute p and q. nullptr: the number stays 0 here, and if the kind needs it, each call brings it (`periodic`), or
+  // `derived_q` computes q.
   double (*p)(const Limit& limit) = nullptr;
   double (*q)(const Limit& limit) = nullptr;
   // Further text that identifies the counter, beside the limit's name, algorithm and alignment.

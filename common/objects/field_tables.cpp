@@ -25,7 +25,8 @@ bool is_canonical(const AlgorithmTraits& traits, std::string_view field) {
   return !is_bucket && field != "rate" && takes(traits, field);
 }
 
-// The fields of a limit with one algorithm. A canonical limit always has the numbers without a default.
+// The fields of a limit with one algorithm. In a canonical limit, numbers that have no default are
+// always present.
 Rows limit_rows(const AlgorithmTraits& traits) {
   Field algorithm = limit_field::kAlgorithm;
   algorithm = {.name = algorithm.name, .type = Field::Type::text, .choices = traits.name, .always = true};

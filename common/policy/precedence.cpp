@@ -24,8 +24,9 @@ std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   return {0, nullptr};
 }
 
-// Packs criteria into the sort key, one after another, each in as many bits as it needs. After a criterion that does
-// not fit completely, the remaining bits stay 0, because later criteria must not decide before it.
+// Packs criteria into the sort key, one after another, each in as many bits as it needs. If a criterion does not
+// fit completely, the remaining bits stay 0. Two policies that differ only in the part that was cut off then have equal
+// keys, and a full comparison decides, not a later criterion.
 class OrderBits {
  public:
   void put(unsigned bits, std::uint64_t value) {

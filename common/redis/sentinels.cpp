@@ -18,8 +18,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::string_view kChannel = "+switch-master";
-// The least time between a connect to a sentinel and the next one that a search causes, and between the start of a
-// search and the next one that a sentinel causes. Also the first bound of the back-off.
+// The least time between two connects to one sentinel if a search asks for the second, and between the starts of two
+// searches if a sentinel's message or answer asks for the second. Also the first bound of the back-off.
 constexpr std::chrono::milliseconds kBetweenAttempts{100};
 // How often a sentinel is asked although nothing happened: it may have lost the connection without a word.
 constexpr std::chrono::seconds kPoll{10};
@@ -41,7 +41,7 @@ Error as_sentinel_error(Error error) {
   static constexpr std::array kLogin{"authentication", "permission", "credentials", "no_login"};
   error.text = "sentinel " + error.text;
   if (std::ranges::find(kLogin, error.code) == kLogin.end()) return error;
-  return {"sentinel_login", error.text + "; the sentinels' login is apart from the one of the data nodes"};
+  return {"sentinel_login", error.text + "; the sentinels do not use the login of the data nodes"};
 }
 
 }  // namespace

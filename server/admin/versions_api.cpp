@@ -78,7 +78,7 @@ std::int64_t read_version(const Call& call) {
   return *version;
 }
 
-// Reads {"percent":25}. Returns the number with the digits of the body; `tree` holds it.
+// Reads {"percent":25}. Returns the number as the body writes it (25.0 stays 25.0). It points into `tree`.
 json::Value read_percent(const Call& call, json::Tree& tree) {
   json::FaultList faults;
   const json::Place root;

@@ -73,8 +73,8 @@ void ChainCheck::check(const TrailRow& row) {
 
 // Checks whether the changed row and `row` were swapped: computes the hash that the changed row's content would have as
 // row number `seq`. If only the contents were swapped, `row` has this hash. If the hashes were swapped too, the changed
-// row has it. If the rows are also neighbours, `row` now has the hash of the row that was before `seq`, so the
-// computation starts from that hash.
+// row has it. If the hashes were swapped and the rows are neighbours, `row` has the hash from which the changed row's
+// hash is computed.
 void ChainCheck::check_swap(const TrailRow& row) {
   const std::int64_t seq = row.fields.seq;
   const Sha256Digest here = changed_->hash_at(seq, report_.end.hash);

@@ -14,8 +14,7 @@ std::string_view bearer(std::string_view authorization);
 
 // Returns the principal of `Authorization: Bearer sla_…`, or nullopt for a token that is malformed, unknown, expired or
 // revoked. (The API answers all four the same way.) Queries PostgreSQL only if form and checksum are correct. Takes
-// equally long whether or not the id exists. Afterwards the transaction has no scope; the caller enters the principal's
-// scope next.
+// equally long whether or not the id exists. Afterwards the transaction has no scope: enter the principal's scope next.
 std::optional<Principal> authenticate(postgres::Transaction& tx, std::string_view authorization, std::int64_t now_us);
 
 }  // namespace sluice::server::auth

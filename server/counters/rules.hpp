@@ -69,7 +69,7 @@ class Rules {
 
   // The rulebook of a policy, or of a plan if policy_id is "". nullptr: these rules do not contain it.
   const policy::Rulebook* find(std::string_view policy_id, std::string_view plan_id) const;
-  // The counter key of one identity and one group of a rulebook's limits.
+  // The counter key of one identity. `group`: an index into Program::groups, which are the limits that share a key.
   std::string key_of(const policy::Rulebook& rulebook, std::size_t group, const Identity& identity) const;
 
  private:

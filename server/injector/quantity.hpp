@@ -13,11 +13,12 @@
 
 namespace sluice::server::injector {
 
-// Returns thousandths of a CPU. nullopt: they are not a positive whole number, or too large for the type.
+// Returns thousandths of a CPU: "0.5" is 500. nullopt: the text is malformed, or the result is not whole, not positive
+// or too large for the type.
 std::optional<std::int64_t> parse_cpu(std::string_view text);
 std::string cpu_text(std::int64_t milli);
 
-// Returns bytes. nullopt: they are not a positive whole number, or too large for the type.
+// Returns bytes. nullopt: as for parse_cpu().
 std::optional<std::int64_t> parse_memory(std::string_view text);
 std::string memory_text(std::int64_t bytes);
 

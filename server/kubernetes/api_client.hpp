@@ -27,7 +27,7 @@ struct ApiOptions {
   http_client::Url server;
   std::string ca_file = {};       // PEM, read at each connect; "": the system's authorities
   std::string token_file = {};    // read at each request, because the kubelet replaces it; "": no token
-  std::string namespace_ = {};    // the server's own
+  std::string namespace_ = {};    // the one that sluice-server runs in
   std::size_t connections = 4;    // requests at a time, ≥ 1
   std::size_t max_waiting = 256;  // requests that may wait for a connection; more get the error `busy`
 };
@@ -45,7 +45,7 @@ struct ApiResponse {
 
 // Content types of PATCH.
 inline constexpr const char* kJsonPatch = "application/json-patch+json";    // RFC 6902
-inline constexpr const char* kMergePatch = "application/merge-patch+json";  // RFC 7386
+inline constexpr const char* kMergePatch = "application/merge-patch+json";  // RFC 7396
 inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";  // server-side apply
 
 // The interface for users of the Kubernetes API. Tests implement it.

@@ -62,7 +62,7 @@ std::optional<ApiOptions> read_in_cluster(ConfigReader& reader, const program::E
   }
   auto found = in_cluster_options(environment);
   if (found) return *std::move(found);
-  reader.fault("kubernetes", "cannot be read: " + found.error().text);
+  reader.fault_without_value("kubernetes", "in-cluster does not work here: " + found.error().text);
   return std::nullopt;
 }
 

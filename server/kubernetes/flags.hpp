@@ -25,8 +25,8 @@ inline constexpr FlagSpec kKubernetesNamespace{"kubernetes-namespace", "Kubernet
                                                "The server's own namespace. Default: the pod's."};
 inline constexpr FlagSpec kTlsSelfManaged{
     "tls-self-managed", "Kubernetes", "NAME,…", "",
-    "Make, keep and renew the certificate of --listen for these DNS names and addresses, in the Secret --tls-secret, "
-    "instead of --tls-cert. Needs --kubernetes."};
+    "DNS names and addresses for which the server makes and renews the certificate of --listen itself, instead of "
+    "reading --tls-cert. It keeps the certificate in the Secret --tls-secret. Needs --kubernetes."};
 inline constexpr FlagSpec kTlsSecret{"tls-secret", "Kubernetes", "NAME", "sluice-tls",
                                      "The Secret that the servers share for --tls-self-managed."};
 inline constexpr FlagSpec kTlsLifetime{

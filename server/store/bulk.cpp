@@ -100,7 +100,7 @@ void read(Kind kind, const pqxx::result& rows, std::vector<StoredObject>& out) {
 
 std::string place(std::string_view tenant_id, std::string_view id) { return fmt::format("{}/{}", tenant_id, id); }
 
-// The columns of drafts: key, document, and the kind's extra columns.
+// The columns of drafts: key, organization, document, and the kind's extra columns.
 Columns columns_of(std::span<const RowDraft> rows) {
   Columns columns(4 + rows.front().extra.size());
   for (const RowDraft& row : rows) {

@@ -1,4 +1,5 @@
-// Quota of a calendar period. In Redis: lua/check/quota.lua. One value: the count. Each call brings the period [p, q).
+// Quota of a calendar period. In Redis: lua/check/quota.lua. The state is one value, the count.
+// Terms::p and q are the bounds of the period, [p, q). Each call to the counter store brings them.
 #pragma once
 
 #include "common/domain/plan.hpp"
