@@ -49,9 +49,7 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
 }
 
 // Calls waiting for Redis fail now, while the objects that their callbacks use still exist.
-Worker::~Worker() {
-  if (redis_) redis_->stop();
-}
+Worker::~Worker() { redis_.reset(); }
 
 std::unique_ptr<limiter::CounterStore> Worker::make_store() {
   if (!shared_.redis) return std::make_unique<limiter::MemoryStore>(shared_.memory);
@@ -94,6 +92,7 @@ redis::Observer Worker::observe_redis() {
               [this](const std::string& endpoint) { shared_.metrics.breaker_states.set(index_, endpoint, 0); },
           .endpoint_removed =
               [this](const std::string& endpoint) { shared_.metrics.breaker_states.remove(index_, endpoint); },
+          .slots_changed = [this] { note_redis_ready(); },
           .sentinel_failed =
               [this](const Error& error) {
                 shared_.log.warn("redis_sentinel_failed", "A sentinel does not help to find the primary.",

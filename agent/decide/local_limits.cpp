@@ -6,6 +6,11 @@
 #include "common/limiter/share.hpp"
 
 namespace sluice::agent::decide {
+namespace {
+
+constexpr std::size_t kMaxPrograms = 10'000;  // then all are compiled again
+
+}  // namespace
 
 void LocalLimits::judge(const policy::TenantView& tenant, std::span<Judgement> judgements) {
   for (Judgement& judgement : judgements) {
@@ -25,10 +30,9 @@ double LocalLimits::share_of(const Enforcement& enforcement, std::string_view te
 }
 
 const limiter::Program& LocalLimits::part_of(const policy::Rulebook& rulebook, double share) {
-  std::unique_ptr<Part>& part = programs_[rulebook.program.get()];
-  if (part == nullptr || part->share != share) {
-    part = std::make_unique<Part>(rulebook.program, share, limiter::share_of(*rulebook.program, share));
-  }
+  if (programs_.size() >= kMaxPrograms) programs_.clear();
+  std::unique_ptr<Part>& part = programs_[{rulebook.program.get(), share}];
+  if (part == nullptr) part = std::make_unique<Part>(rulebook.program, limiter::share_of(*rulebook.program, share));
   return part->program;
 }
 

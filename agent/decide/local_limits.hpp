@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -38,16 +39,16 @@ class LocalLimits {
  private:
   struct Part {
     std::shared_ptr<const limiter::Program> whole;  // keeps the key of programs_ alive
-    double share = 0;
     limiter::Program program;
   };
+  using PartKey = std::pair<const limiter::Program*, double>;  // the whole, and the share of it
 
   double share_of(const Enforcement& enforcement, std::string_view tenant) const;
   const limiter::Program& part_of(const policy::Rulebook& rulebook, double share);
 
   limiter::MemoryCounters& counters_;
   const LiveAgents live_agents_;
-  boost::unordered_flat_map<const limiter::Program*, std::unique_ptr<Part>> programs_;
+  boost::unordered_flat_map<PartKey, std::unique_ptr<Part>> programs_;
 };
 
 }  // namespace sluice::agent::decide

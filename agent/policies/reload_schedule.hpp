@@ -2,9 +2,10 @@
 //
 // A file is read when an event shows that it is complete (renamed into place, or closed after writing) and no other
 // event follows for kQuiet. So a burst of changes that is shorter than kMaxBurst leads to one reading, at its end. A
-// change without an event (network file systems send none) is noticed by polling: the file is read when two polls, kPoll
-// apart, find the same new file. A file counts as missing only after two such polls, because some editors remove a file before they write it. A
-// file that is being written is not read until its writer closes it or has paused for kPatience.
+// change without an event (network file systems send none) is noticed by polling: the file is read when two polls,
+// kPoll apart, find the same new file. A file counts as missing only after two such polls, because some editors remove
+// a file before they write it. A file that is being written is not read until its writer closes it or has paused for
+// kPatience.
 //
 // No I/O and no clock of its own: time is a parameter. Thread: one at a time.
 #pragma once

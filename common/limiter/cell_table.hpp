@@ -71,7 +71,7 @@ class CellTable {
   std::size_t size() const { return entries_.size(); }
 
  private:
-  static constexpr std::size_t kLooksWhenShort = 4;
+  static constexpr std::size_t kLooksWhenShort = 32;
 
   struct Hashed {  // the keys of the index are hashes already
     using is_avalanching = void;

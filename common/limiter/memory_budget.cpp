@@ -14,9 +14,7 @@ bool MemoryBudget::admits(std::string_view counter_key) const {
   if (used >= limit_) return false;
   const std::lock_guard lock(mutex_);
   const auto found = by_tenant_.find(tenant_of(counter_key));
-  const bool is_new = found == by_tenant_.end();
-  const std::size_t tenants = by_tenant_.size() + (is_new ? 1 : 0);
-  return is_new || found->second < limit_ / 2 / tenants;
+  return found == by_tenant_.end() || found->second < (limit_ - used) / 2;
 }
 
 void MemoryBudget::add(std::string_view counter_key, std::ptrdiff_t bytes) {

@@ -1,10 +1,10 @@
 // How much memory the counters of a process may take, and which tenants may begin new ones.
 //
 // The first half of the limit is for whoever comes first. After that, a tenant may begin new counters while it has less
-// than its share of the second half, which is divided evenly among the tenants that have counters. So one tenant cannot
-// take what the others need, and all together stay within the limit.
+// than half of what is still free. So each tenant that comes later finds room, whatever the earlier ones have taken.
 //
-// A counter that exists is never dropped before it expires, and its log or its leases may grow.
+// A counter that exists is never dropped before it expires. Its log or its leases may grow, also beyond the limit: that
+// counts, and new counters find less room.
 //
 // Thread safety: any thread.
 #pragma once

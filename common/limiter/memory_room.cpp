@@ -19,17 +19,23 @@ std::optional<MemoryCounters::Place> MemoryCounters::find(const Call& call, bool
     const CellTable::Place key_at = g == 0 ? at : shard.cells.place_of(key);
     place.cells[g] = shard.cells.find(key_at, key);
     if (place.cells[g] != nullptr) continue;
-    if (!may_begin && !budget_.admits(key.text)) {
-      shard.cells.sweep_harder(static_cast<double>(place.now_us));
-      return std::nullopt;
-    }
+    if (!may_begin && !budget_.admits(key.text)) return std::nullopt;
     place.cells[g] = &shard.cells.cell(key_at, key);
   }
   return place;
 }
 
+// Removes some of the expired counters in the shard of the call.
+void MemoryCounters::make_room(const Call& call) {
+  Shard& shard = shard_of(HashedKey(call.keys[0]));
+  const std::lock_guard lock(shard.mutex);
+  shard.cells.sweep_harder(static_cast<double>(clock_.now_us()));
+}
+
 Outcome MemoryCounters::judge(const Call& call) {
   if (std::optional<Place> place = find(call, !budget_.is_limited())) return judge_in(*std::move(place), call);
+  make_room(call);
+  if (std::optional<Place> place = find(call, false)) return judge_in(*std::move(place), call);
   overflowed_.fetch_add(1, std::memory_order_relaxed);
   Call overflow = call;
   for (std::string& key : overflow.keys) key = overflow_key(key);

@@ -1,8 +1,9 @@
 // Counters in the memory of this process: for embedded agents, and for failure mode fail_degrade.
 //
 // Their memory is limited. When it is short, expired counters are removed first. Then a tenant that has more than its
-// share begins no new counters: its new identities share one overflow counter for each limit (overflow_key). So a limit
-// may be stricter than it says, but never looser, and no live counter is forgotten.
+// share begins no new counters: its new identities share one overflow counter for each limit (overflow_key). So they
+// get less than their limit. No live counter is forgotten. An identity that is judged by the overflow counter at one
+// time and by its own at another can get both limits.
 //
 // MemoryCounters holds the counters. A process has one such object: with two, every limit would be admitted twice.
 // Any thread may use it; the keys are divided among shards, and a decision locks one shard. MemoryStore is a worker's
@@ -62,6 +63,7 @@ class MemoryCounters {
 
   Shard& shard_of(const HashedKey& key);
   std::optional<Place> find(const Call& call, bool may_begin);
+  void make_room(const Call& call);
   Outcome judge_in(Place place, const Call& call);
   template <class Each>
   void for_each_lease_at(const std::string& counter_key, const LeaseRef& lease, Each each);

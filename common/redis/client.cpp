@@ -46,6 +46,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
   Node& route(std::string_view key);
   std::optional<std::size_t> node_of(std::string_view key) const;
   std::size_t nodes() const { return in_cluster() ? topology_.map().primaries().size() : 1; }
+  std::uint64_t slots_hash(std::size_t node) const { return in_cluster() ? topology_.map().hash_of(node) : 0; }
   std::size_t connected() const;
 
   Breaker::State breaker() const;
@@ -158,7 +159,9 @@ void Client::Impl::stop() {
 void Client::Impl::destroy() {
   destroyed_ = true;
   stop();
-  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->node->destroy();
+  do {  // handlers of one node may submit to another one
+    for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->node->destroy();
+  } while (unfinished() > 0);
 }
 
 void Client::Impl::reconnect() {
@@ -299,7 +302,8 @@ void Client::Impl::ask_if_due() {
 void Client::Impl::ask() {
   std::vector<HostPort> able;
   for (const auto& each : members_) {
-    if (each->node->ready() && each->node->breaker() == Breaker::State::closed) able.push_back(each->address);
+    // The question may be the one command that a half-open breaker lets pass.
+    if (each->node->ready() && each->node->breaker() != Breaker::State::open) able.push_back(each->address);
   }
   const TimePoint now = Clock::now();
   const std::optional<std::size_t> chosen = topology_.ask(able, now);
@@ -321,7 +325,12 @@ void Client::Impl::on_slots(const Reply& reply) {
         {forbidden ? "permission" : "protocol", fmt::format("{}: the slot map is refused ({}){}", node, quote(reply),
                                                             forbidden ? ": grant the user +cluster|slots" : "")});
   } else if (Result<SlotMap> map = SlotMap::read(reply, question_->asked)) {
-    on_map(*std::move(map));
+    if (!map->empty()) {
+      on_map(*std::move(map));
+    } else {
+      topology_.not_answered();
+      on_no_slots({"no_slots", fmt::format("{}: this node knows of no node with slots", node)});
+    }
   } else {
     topology_.not_answered();
     on_no_slots({"protocol", fmt::format("{}: {}", node, map.error().text)});
@@ -331,22 +340,24 @@ void Client::Impl::on_slots(const Reply& reply) {
 
 void Client::Impl::on_map(SlotMap map) {
   topology_.answered(std::move(map));
-  for (const auto& each : members_) each->has_slots = false;
   primaries_.clear();
-  for (const HostPort& address : topology_.map().primaries()) {
-    primaries_.push_back(&member(address));
-    primaries_.back()->has_slots = true;
+  for (const HostPort& address : topology_.map().primaries()) primaries_.push_back(&member(address));
+  const TimePoint now = Clock::now();
+  for (const auto& each : members_) {
+    const bool has_slots = std::ranges::find(primaries_, each.get()) != primaries_.end();
+    if (each->has_slots && !has_slots) {
+      each->told = false;
+      each->used_at = now;
+    }
+    each->has_slots = has_slots;
   }
-  if (primaries_.empty()) {
-    on_no_slots({"no_slots", fmt::format("{}: no node of the Cluster has slots yet", to_string(question_->asked))});
-  } else {
-    fault_.clear();
-  }
-  if (connected() < primaries_.size() || primaries_.empty()) topology_.doubt();
+  fault_.clear();
+  if (connected() < primaries_.size()) topology_.doubt();
   // Not here: handlers of the nodes are running.
   asio::post(context_, [self = shared_from_this()] {
     if (!self->started_) return;
     for (std::size_t i = 0; i < self->primaries_.size(); ++i) self->tell_connected(*self->primaries_[i]);
+    if (self->observer_.slots_changed) self->observer_.slots_changed();
     self->let_go();
   });
 }
@@ -385,6 +396,7 @@ bool Client::ready() const { return impl_->nodes() > 0 && impl_->connected() == 
 bool Client::reachable() const { return impl_->connected() > 0; }
 void Client::reconnect() { impl_->reconnect(); }
 std::optional<std::size_t> Client::node_of(std::string_view key) const { return impl_->node_of(key); }
+std::uint64_t Client::slots_hash(std::size_t node) const { return impl_->slots_hash(node); }
 std::size_t Client::nodes() const { return impl_->nodes(); }
 std::size_t Client::unfinished() const { return impl_->unfinished(); }
 std::size_t Client::waiting() const { return impl_->waiting(); }

@@ -67,6 +67,7 @@ struct Observer {
   std::function<void(const std::string& endpoint, Breaker::State)> breaker_changed = {};
   std::function<void(const std::string& endpoint)> endpoint_added = {};  // its breaker is closed
   std::function<void(const std::string& endpoint)> endpoint_removed = {};
+  std::function<void()> slots_changed = {};                // a slot map was read; it may be the same as before
   std::function<void(const Error&)> sentinel_failed = {};  // one sentinel is of no use; once until it answers again
   std::function<void(const Reply&)> healed = {};           // an error reply that no command sees: see Endpoint
 };
@@ -108,6 +109,8 @@ class Client {
   // In a Cluster: which of the primaries that have slots gets a command with this key, numbered from 0. nullopt: none
   // has that slot, or the slots are not known yet. Without a Cluster: 0.
   std::optional<std::size_t> node_of(std::string_view key) const;
+  // Changes when a node gets or loses slots. Without a Cluster: 0.
+  std::uint64_t slots_hash(std::size_t node) const;
   std::size_t nodes() const;  // primaries that have slots; without a Cluster 1. The numbers change with the slot map
 
   // Closes the connection and opens a new one, after the credentials changed. Commands in flight fail with

@@ -61,6 +61,16 @@ std::size_t SlotMap::number_of(HostPort primary) {
   return primaries_.size() - 1;
 }
 
+std::uint64_t SlotMap::hash_of(std::size_t primary) const {
+  boost::crc_optimal<64, 0x42F0E1EBA9EA3693, 0, 0, false, false> crc;  // CRC-64/ECMA-182
+  for (std::size_t slot = 0; slot < owners_.size(); ++slot) {
+    if (owners_[slot] != primary) continue;
+    crc.process_byte(static_cast<unsigned char>(slot >> 8));
+    crc.process_byte(static_cast<unsigned char>(slot & 0xff));
+  }
+  return crc.checksum();
+}
+
 Result<SlotMap> SlotMap::read(const Reply& reply, const HostPort& asked) {
   if (reply.type != Reply::Type::array) return unreadable("it is not an array");
   SlotMap map;

@@ -36,6 +36,8 @@ class SlotMap {
     return owners_[slot];
   }
   bool empty() const { return primaries_.empty(); }
+  // Differs, in all likelihood, if the primary has other slots. `primary`: an index into primaries().
+  std::uint64_t hash_of(std::size_t primary) const;
 
  private:
   static constexpr std::uint16_t kNobody = 0xffff;

@@ -18,7 +18,7 @@ std::string marker_key(unsigned number) {
 std::string next_of(const std::string& marker) { return marker + ":next"; }
 
 struct NodeStatus {
-  bool intact = false;  // the marker holds the present run id
+  std::string marker;  // its present value; "": there is none
   redis::ServerInfo info;
 };
 
@@ -31,7 +31,7 @@ Result<NodeStatus> read_node(RedisLink& link, const std::string& key) {
   }
   const auto marker = link.command(key, {"GET", key});
   if (!marker) return std::unexpected(marker.error());
-  status.intact = *marker && **marker == status.info.run_id;
+  status.marker = marker->value_or("");
   return status;
 }
 
@@ -40,13 +40,20 @@ Result<NodeStatus> read_node(RedisLink& link, const std::string& key) {
 Result<Marker::Status> Marker::read() {
   Status all;
   Error error{"unavailable", "the slots of the Redis Cluster are not known yet"};
-  for (std::string& key : link_.key_of_each_node(marker_key)) {
-    Result<NodeStatus> node = read_node(link_, key);
+  const std::map<std::string, std::uint64_t> before = std::exchange(slots_, {});
+  for (const RedisLink::NodeKey& each : link_.key_of_each_node(marker_key)) {
+    Result<NodeStatus> node = read_node(link_, each.key);
     if (!node) {
       all.not_answered.push_back(error = node.error());
       continue;
     }
-    if (!node->intact) all.lost.push_back({std::move(key), std::move(node->info.run_id)});
+    slots_[each.key] = each.slots;
+    const std::string& run_id = node->info.run_id;
+    std::string value = each.slots == 0 ? run_id : fmt::format("{}:{:016x}", run_id, each.slots);
+    // While slots are being moved, their hash changes with each reading. One republication at the end is enough.
+    const auto seen = before.find(each.key);
+    const bool moving = seen != before.end() && seen->second != each.slots && node->marker.starts_with(run_id);
+    if (node->marker != value && !moving) all.lost.push_back({each.key, std::move(value)});
     if (all.maxmemory_policy.empty() || all.maxmemory_policy == "noeviction") {
       all.maxmemory_policy = std::move(node->info.maxmemory_policy);
     }
@@ -55,20 +62,24 @@ Result<Marker::Status> Marker::read() {
   return all;
 }
 
-Result<> Marker::begin(const Status& status) {
-  for (const Lost& each : status.lost) {
-    const auto set = link_.command(each.key, {"SET", next_of(each.key), each.run_id});
-    if (!set) return std::unexpected(set.error());
-  }
+Result<> Marker::begin(Status& status) {
+  Result<> refused;
+  std::erase_if(status.lost, [&](const Lost& each) {
+    const auto set = link_.command(each.key, {"SET", next_of(each.key), each.value});
+    if (!set) refused = std::unexpected(set.error());
+    return !set;
+  });
+  if (status.lost.empty()) return refused;
   return {};
 }
 
 Result<> Marker::end(const Status& status) {
+  Result<> lost;
   for (const Lost& each : status.lost) {
     const auto renamed = link_.command(each.key, {"RENAME", next_of(each.key), each.key});
-    if (!renamed) return std::unexpected(renamed.error());
+    if (!renamed) lost = std::unexpected(renamed.error());
   }
-  return {};
+  return lost;
 }
 
 }  // namespace sluice::server::counters

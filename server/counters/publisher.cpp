@@ -156,13 +156,15 @@ bool Publisher::run_once() {
 // Publishes everything again if Redis lost data, then publishes the outbox. Returns false if something failed.
 bool Publisher::publish_due(pqxx::connection& connection) {
   if (!link_.ready()) return true;  // a connect wakes the thread
-  const auto marker = marker_.read();
+  auto marker = marker_.read();
   if (!marker) return false;
   note_eviction_policy(marker->maxmemory_policy);
   if (!may_publish()) return true;
-  if (!marker->lost.empty() && !republish(connection, *marker)) return false;
+  // A Redis that refuses writes holds back what is its own, no more.
+  const bool republished = marker->lost.empty() || republish(connection, *marker);
+  if (!republished && !link_.has_several_nodes()) return false;
   enqueue_uncertain(connection);
-  return publish_outbox(connection) && marker->not_answered.empty();
+  return publish_outbox(connection) && republished && marker->not_answered.empty();
 }
 
 Published Publisher::publish_guarded(const TenantIdentities& identities, const std::function<Published()>& publish) {
@@ -211,7 +213,8 @@ void Publisher::count_and_expire(pqxx::connection& connection) {
 }
 
 // Only the server that gets the advisory lock republishes. The others later find the marker intact.
-bool Publisher::republish(pqxx::connection& connection, const Marker::Status& marker) {
+bool Publisher::republish(pqxx::connection& connection, Marker::Status& marker) {
+  const std::size_t lost = marker.lost.size();
   const auto locked = [&](const char* function) {
     pqxx::nontransaction work(connection);
     return work.exec(fmt::format("SELECT {}({})", function, kRepublishLock))[0][0].as<bool>();
@@ -228,7 +231,7 @@ bool Publisher::republish(pqxx::connection& connection, const Marker::Status& ma
   for (std::size_t i = 0; all && i < tenants.size(); ++i) all = republish_tenant(connection, std::move(tenants[i]));
   all = all && marker_.end(marker).has_value();
   locked("pg_advisory_unlock");
-  if (!all) return false;
+  if (!all || marker.lost.size() < lost) return false;
   ++statistics_.republished;
   log_.info("overrides_republished", "Redis holds all overrides again.", {{"tenants", tenants.size()}});
   return true;

@@ -80,7 +80,7 @@ class Publisher {
   // Calls `publish`. If the tenant's rules do not compile, logs that and counts one failure.
   Published publish_guarded(const TenantIdentities& identities, const std::function<Published()>& publish);
   void count_and_expire(pqxx::connection& connection);
-  bool republish(pqxx::connection& connection, const Marker::Status& marker);
+  bool republish(pqxx::connection& connection, Marker::Status& marker);
   bool republish_tenant(pqxx::connection& connection, TenantIdentities tenant);
   void enqueue_uncertain(pqxx::connection& connection);
   bool publish_outbox(pqxx::connection& connection);

@@ -171,6 +171,7 @@ redis::Observer RedisLink::observer() {
                             {{"endpoint", endpoint}});
                 }
               },
+          .slots_changed = [this] { note_ready(); },
           .sentinel_failed =
               [this](const Error& error) {
                 log_.warn("redis_sentinel_failed", "A sentinel does not help to find the primary.",
@@ -245,8 +246,8 @@ limiter::StoreResult<limiter::Outcome> RedisLink::judge(const limiter::Call& cal
   return judgement.wait();
 }
 
-std::vector<std::string> RedisLink::key_of_each_node(const std::function<std::string(unsigned)>& name) {
-  using Keys = std::vector<std::string>;
+std::vector<RedisLink::NodeKey> RedisLink::key_of_each_node(const std::function<std::string(unsigned)>& name) {
+  using Keys = std::vector<NodeKey>;
   Handover<Keys> done;
   const auto find = [&] {
     Keys keys(client_.nodes());
@@ -254,11 +255,11 @@ std::vector<std::string> RedisLink::key_of_each_node(const std::function<std::st
     for (unsigned number = 0; found < keys.size() && number < kMostNames; ++number) {
       std::string key = name(number);
       const auto node = client_.node_of(key);
-      if (!node || !keys[*node].empty()) continue;
-      keys[*node] = std::move(key);
+      if (!node || !keys[*node].key.empty()) continue;
+      keys[*node] = {std::move(key), client_.slots_hash(*node)};
       ++found;
     }
-    std::erase(keys, "");
+    std::erase_if(keys, [](const NodeKey& each) { return each.key.empty(); });
     done.set(std::move(keys));
   };
   return post(find) ? done.wait() : Keys();

@@ -53,8 +53,12 @@ class RedisLink {
   // Whether this is a Cluster with several primaries: if one does not answer, others may.
   bool has_several_nodes() const { return several_nodes_.load(std::memory_order_relaxed); }
 
+  struct NodeKey {
+    std::string key;
+    std::uint64_t slots = 0;  // redis::Client::slots_hash()
+  };
   // One key for each primary: the first of name(0), name(1), … that it holds.
-  std::vector<std::string> key_of_each_node(const std::function<std::string(unsigned)>& name);
+  std::vector<NodeKey> key_of_each_node(const std::function<std::string(unsigned)>& name);
 
   // Executes all writes, at most 64 at a time. results[i] belongs to writes[i].
   std::vector<limiter::StoreResult<void>> write(std::span<const KeyWrite> writes);

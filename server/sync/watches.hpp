@@ -2,9 +2,9 @@
 //
 // A change wakes only the watches whose scope contains it. WatchSchedule decides what a watch sends and when. A stream
 // ends after 5 to 10 min. It ends earlier if its token becomes invalid, or if PostgreSQL's history has changed:
-// revisions on one stream only grow. Kubernetes reviews a pod's token again while its stream is open; the stream ends when
-// Kubernetes refuses the token. The stream stays open while Kubernetes cannot be reached. That is safe, because a fetch
-// needs a reviewed token.
+// revisions on one stream only grow. Kubernetes reviews a pod's token again while its stream is open; the stream ends
+// when Kubernetes refuses the token. The stream stays open while Kubernetes cannot be reached. That is safe, because a
+// fetch needs a reviewed token.
 //
 // Thread: the loop.
 #pragma once
