@@ -37,20 +37,21 @@ TEST_CASE("an overflow counter is one for each limit of a tenant, and no identit
   CHECK(overflow_key("k") == "k|*");
 }
 
-TEST_CASE("half of the memory is for whoever comes first, the other half is shared by tenants") {
+TEST_CASE("half of the memory is for whoever comes first, and later tenants find room in the other half") {
   MemoryBudget budget(1'000);
   CHECK(budget.admits("sl:{a|x}"));
   budget.add("sl:{a|x}", 400);
   CHECK(budget.admits("sl:{a|y}"));
   budget.add("sl:{a|y}", 150);
   CHECK(budget.used() == 550);
-  CHECK_FALSE(budget.admits("sl:{a|z}"));  // it has more than half of the second half, and than all of it
+  CHECK_FALSE(budget.admits("sl:{a|z}"));  // 550, and 450 are free
   CHECK(budget.admits("sl:{b|z}"));
-  budget.add("sl:{b|z}", 240);
-  CHECK(budget.admits("sl:{b|y}"));
+  budget.add("sl:{b|z}", 140);
+  CHECK(budget.admits("sl:{b|y}"));  // 140, and 310 are free
   budget.add("sl:{b|y}", 20);
-  CHECK_FALSE(budget.admits("sl:{b|x}"));  // 260 of 250
-  budget.add("sl:{c|x}", 190);
+  CHECK_FALSE(budget.admits("sl:{b|x}"));  // 160, and 290 are free
+  CHECK(budget.admits("sl:{c|x}"));
+  budget.add("sl:{c|x}", 290);
   CHECK_FALSE(budget.admits("sl:{d|x}"));  // all is taken
   budget.add("sl:{a|y}", -150);
   budget.add("sl:{a|x}", -400);
