@@ -98,6 +98,23 @@ redis::Observer Worker::observe_redis() {
                 shared_.log.warn("redis_sentinel_failed", "A sentinel does not help to find the primary.",
                                  {{"worker", index_}, {"code", error.code}, {"reason", error.text}});
               },
+          .rotated =
+              [this](const redis::ServerInfo& server) {
+                shared_.log.info("redis_credentials_renewed", "The connection to Redis uses the new credentials.",
+                                 {{"worker", index_}, {"address", server.address}});
+              },
+          .rotation_failed =
+              [this](const Error& error) {
+                const limiter::StoreFault fault = connect_fault(error.code);
+                shared_.metrics.redis_errors.count(static_cast<std::size_t>(fault));
+                if (fault == limiter::StoreFault::authentication && shared_.redis_login_rejected) {
+                  shared_.redis_login_rejected();
+                }
+                shared_.log.warn("redis_credentials_rejected",
+                                 "The new credentials for Redis do not work; the agent keeps its connection and tries "
+                                 "them again.",
+                                 {{"worker", index_}, {"code", error.code}, {"reason", error.text}});
+              },
           .healed =
               [this](const redis::Reply& reply) {
                 const limiter::StoreFault fault = limiter::classify_error(reply).fault;

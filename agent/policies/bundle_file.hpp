@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/policies/file_identity.hpp"
+#include "common/base/file_identity.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/telemetry/log.hpp"
 

@@ -13,7 +13,7 @@
 #include <chrono>
 #include <optional>
 
-#include "agent/policies/file_identity.hpp"
+#include "common/base/file_identity.hpp"
 
 namespace sluice::agent::policies {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "agent/policies/file_identity.hpp"
 #include "common/base/error.hpp"
+#include "common/base/file_identity.hpp"
 
 namespace sluice::agent::policies {
 

@@ -14,6 +14,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/wait_traits.hpp>
 
+#include "common/redis/credential_watch.hpp"
 #include "common/redis/handshake.hpp"
 #include "common/redis/node.hpp"
 #include "common/redis/topology.hpp"
@@ -41,7 +42,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
   void start();
   void stop();
   void destroy();
-  void reconnect();
+  void rotate();
 
   Node& route(std::string_view key);
   std::optional<std::size_t> node_of(std::string_view key) const;
@@ -92,6 +93,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
   asio::io_context& context_;
   const Options options_;
   const Observer observer_;
+  const std::shared_ptr<CredentialWatch> watch_;
   bool started_ = false;
   bool destroyed_ = false;
   std::vector<std::unique_ptr<Member>> members_;  // never empty
@@ -128,6 +130,7 @@ Client::Impl::Impl(asio::io_context& context, Options options, Observer observer
     : context_(context),
       options_(std::move(options)),
       observer_(std::move(observer)),
+      watch_(std::make_shared<CredentialWatch>(context, options_, [this] { rotate(); })),
       question_(std::make_unique<SlotsQuestion>(*this)),
       timer_(context) {
   if (!in_cluster()) {
@@ -139,6 +142,7 @@ Client::Impl::Impl(asio::io_context& context, Options options, Observer observer
 
 void Client::Impl::start() {
   if (std::exchange(started_, true) || destroyed_) return;
+  watch_->start();
   for (const auto& each : members_) {
     if (observer_.endpoint_added) observer_.endpoint_added(each->endpoint);
     each->node->start();
@@ -147,6 +151,7 @@ void Client::Impl::start() {
 
 void Client::Impl::stop() {
   started_ = false;
+  watch_->stop();
   timer_.cancel();
   armed_for_ = TimePoint::max();
   for (std::size_t i = 0; i < members_.size(); ++i) {  // a handler may add a member
@@ -164,8 +169,8 @@ void Client::Impl::destroy() {
   } while (unfinished() > 0);
 }
 
-void Client::Impl::reconnect() {
-  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->node->reconnect();
+void Client::Impl::rotate() {
+  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->node->rotate();
 }
 
 // ---- which node
@@ -394,7 +399,6 @@ void Client::start() { impl_->start(); }
 void Client::stop() { impl_->stop(); }
 bool Client::ready() const { return impl_->nodes() > 0 && impl_->connected() == impl_->nodes(); }
 bool Client::reachable() const { return impl_->connected() > 0; }
-void Client::reconnect() { impl_->reconnect(); }
 std::optional<std::size_t> Client::node_of(std::string_view key) const { return impl_->node_of(key); }
 std::uint64_t Client::slots_hash(std::size_t node) const { return impl_->slots_hash(node); }
 std::size_t Client::nodes() const { return impl_->nodes(); }

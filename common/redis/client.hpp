@@ -27,6 +27,8 @@ namespace sluice::redis {
 
 struct Options {  // all durations > 0
   Target target;
+  // The client notices within about a second that one of these files has changed. It connects with what they hold then,
+  // and moves to the new connection when every reply on the old one has come: no command fails.
   std::string password_file;  // read at each connect; replaces target.password
   std::string login_file;     // two lines, user and password; read at each connect; replaces both of the target
   std::string sentinel_password_file;  // as password_file and login_file, for the sentinels: the target's login is
@@ -69,6 +71,8 @@ struct Observer {
   std::function<void(const std::string& endpoint)> endpoint_removed = {};
   std::function<void()> slots_changed = {};                // a slot map was read; it may be the same as before
   std::function<void(const Error&)> sentinel_failed = {};  // one sentinel is of no use; once until it answers again
+  std::function<void(const ServerInfo&)> rotated = {};     // after connected: a connection with the new credentials
+  std::function<void(const Error&)> rotation_failed = {};  // they do not work; the old connection serves on
   std::function<void(const Reply&)> healed = {};           // an error reply that no command sees: see Endpoint
 };
 struct ServerInfo {
@@ -112,10 +116,6 @@ class Client {
   // Changes when a node gets or loses slots. Without a Cluster: 0.
   std::uint64_t slots_hash(std::size_t node) const;
   std::size_t nodes() const;  // primaries that have slots; without a Cluster 1. The numbers change with the slot map
-
-  // Closes the connection and opens a new one, after the credentials changed. Commands in flight fail with
-  // `disconnected`, from the loop. Does nothing unless connected.
-  void reconnect();
 
   Breaker::State breaker() const;  // in a Cluster the worst of all nodes
   std::size_t unfinished() const;  // commands without a result yet

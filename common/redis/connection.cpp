@@ -22,14 +22,14 @@ constexpr int kUnixSendBuffer = 1 << 20;
 
 }  // namespace
 
-Connection::Connection(asio::io_context& context, const Options& options, Owner& owner, unsigned attempt)
+Connection::Connection(asio::io_context& context, Options options, Owner& owner, unsigned attempt)
     : context_(context),
-      options_(options),
+      options_(std::move(options)),
       owner_(&owner),
       attempt_(attempt),
       dialer_(std::make_shared<net::Dialer>(
-          context, options.target.address(),
-          net::TlsFiles{options.tls_ca_file, options.tls_cert_file, options.tls_key_file})) {}
+          context, options_.target.address(),
+          net::TlsFiles{options_.tls_ca_file, options_.tls_cert_file, options_.tls_key_file})) {}
 
 // Every completion handler below holds a shared_ptr to the connection and returns at once after close().
 void Connection::open() {

@@ -33,8 +33,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     ~Owner() = default;
   };
 
-  // `options` outlives the connection's last callback. `attempt`: see Dialer::dial().
-  Connection(boost::asio::io_context& context, const Options& options, Owner& owner, unsigned attempt);
+  // `attempt`: see Dialer::dial().
+  Connection(boost::asio::io_context& context, Options options, Owner& owner, unsigned attempt);
 
   // Dials, does the Redis handshake, calls on_ready() and starts reading. The owner sets a time limit by calling
   // close().
@@ -44,6 +44,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void write();
   std::string& out() { return out_; }
   bool writing() const { return writing_; }
+
+  // From now on `owner` is called. REQUIRES: not closed.
+  void serve(Owner& owner) { owner_ = &owner; }
 
   void close();
 
@@ -62,7 +65,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void fail(Error error, bool nothing_written = false);
 
   boost::asio::io_context& context_;
-  const Options& options_;
+  const Options options_;
   Owner* owner_;  // nullptr once closed
   unsigned attempt_;
   std::shared_ptr<net::Dialer> dialer_;  // until the stream is open

@@ -84,6 +84,8 @@ class Endpoint final : private Pipeline::Receiver {
   void connect_failed(TimePoint now);  // for the breaker; lost() follows
   void stop();                         // all commands fail with `disconnected`
 
+  bool idle() const { return pipeline_.owed() == 0; }  // no reply is owed
+
   // Sends what may be sent: replaces the content of `out` by its bytes. False: there is nothing to send. `out` nullptr:
   // a write is under way, so nothing can be sent.
   bool turn(std::string* out, TimePoint now);

@@ -33,6 +33,7 @@ Node::Node(asio::io_context& context, Options options, Observer observer, Redire
       observer_(std::move(observer)),
       endpoint_(settings(std::move(redirect))),
       backoff_(options_.backoff_first, options_.backoff_max),
+      rotation_(std::make_shared<Rotation>(context, static_cast<Rotation::Owner&>(*this))),
       link_timer_(context),
       deadline_timer_(context),
       probe_timer_(context) {
@@ -94,7 +95,9 @@ void Node::end_turn() {
 
 // Sends what may be sent, and tells what has failed.
 void Node::settle(TimePoint now) {
-  const bool free = state_ == State::ready && !connection_->writing();
+  if (rotation_->ready() && endpoint_.idle() && !connection_->writing()) use_successor();
+  // While a successor waits, nothing is sent, so that the replies that are owed come to an end.
+  const bool free = state_ == State::ready && !connection_->writing() && !rotation_->ready();
   if (endpoint_.turn(free ? &connection_->out() : nullptr, now)) connection_->write();
   arm_deadline_timer(now);
   endpoint_.report_failures();
@@ -127,6 +130,7 @@ void Node::expire(TimePoint now) {
 
 void Node::connect() {
   state_ = State::connecting;
+  rotate_when_ready_ = false;
   endpoint_.opening();
   if (sentinels_ != nullptr) {
     end_link_wait();
@@ -160,6 +164,7 @@ void Node::on_moved(Error why) {
 }
 
 void Node::drop_connection() {
+  rotation_->stop();
   if (connection_ == nullptr) return;
   connection_->close();
   connection_.reset();
@@ -228,9 +233,21 @@ void Node::on_connection_lost(const Error& error, FailureKind kind) {
   if (observer_.disconnected) observer_.disconnected(error);
 }
 
-void Node::reconnect() {
-  if (state_ != State::ready) return;
-  on_connection_lost({"reconnect", fmt::format("{}: connecting anew", to_string(target()))}, FailureKind::disconnected);
+// While it backs off there is nothing to do: each connect reads the files.
+void Node::rotate() {
+  if (sentinels_ != nullptr && state_ != State::stopped) sentinels_->rotate();
+  if (state_ == State::connecting) rotate_when_ready_ = true;
+  if (state_ == State::ready) rotation_->begin(node_options());
+}
+
+void Node::use_successor() {
+  auto [connection, info] = rotation_->take();
+  drop_connection();
+  connection_ = std::move(connection);
+  connection_->serve(*this);
+  endpoint_.lost(FailureKind::disconnected, Endpoint::Phase::opening, Clock::now());
+  use(info);
+  if (observer_.rotated) observer_.rotated(info);
 }
 
 // Whether this is the Redis that the URL speaks of.
@@ -257,11 +274,17 @@ void Node::on_ready(ServerInfo info) {
   if (Result<> checked = check(info); !checked) return connect_failed(std::move(checked.error()));
   info.address = to_string(target());
   state_ = State::ready;
-  ready_since_ = Clock::now();
   end_link_wait();
   if (sentinels_ != nullptr && std::exchange(primary_, info.address) != info.address) {
     endpoint_.forget_failures();  // they are those of the former primary
   }
+  use(info);
+  if (rotate_when_ready_) rotation_->begin(node_options());
+}
+
+// Serves from a connection that has just been greeted.
+void Node::use(const ServerInfo& info) {
+  ready_since_ = Clock::now();
   endpoint_.opened();
   endpoint_.greeted(ready_since_);
   notice_breaker();
@@ -276,16 +299,16 @@ void Node::on_bytes(std::string_view bytes) {
                               FailureKind::protocol);
   }
   if (endpoint_.take_reconnect_wish()) reconnect_soon();
-  if (endpoint_.waiting() > 0 || endpoint_.has_failures()) schedule_turn();
+  if (endpoint_.waiting() > 0 || endpoint_.has_failures() || rotation_->ready()) schedule_turn();
   notice_breaker();
 }
 
-// A Redis that refuses every command must not get a connection for every command.
+// Because of a reply. A Redis that refuses every command must not get a connection for every command.
 void Node::reconnect_soon() {
   const TimePoint now = Clock::now();
-  if (now < next_reconnect_) return;
+  if (state_ != State::ready || now < next_reconnect_) return;
   next_reconnect_ = now + kBetweenReconnects;
-  reconnect();
+  on_connection_lost({"reconnect", fmt::format("{}: connecting anew", to_string(target()))}, FailureKind::disconnected);
 }
 
 void Node::on_written() { settle(Clock::now()); }

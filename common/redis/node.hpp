@@ -26,11 +26,15 @@
 #include "common/redis/client.hpp"
 #include "common/redis/connection.hpp"
 #include "common/redis/endpoint.hpp"
+#include "common/redis/rotation.hpp"
 #include "common/redis/sentinels.hpp"
 
 namespace sluice::redis {
 
-class Node final : public std::enable_shared_from_this<Node>, private Connection::Owner, private Sentinels::Owner {
+class Node final : public std::enable_shared_from_this<Node>,
+                   private Connection::Owner,
+                   private Sentinels::Owner,
+                   private Rotation::Owner {
  public:
   using Redirect = std::function<bool(Command&, const Reply&)>;  // see Endpoint::Settings::redirect
 
@@ -39,7 +43,7 @@ class Node final : public std::enable_shared_from_this<Node>, private Connection
   // As the functions of the Client.
   void start();
   void stop();
-  void reconnect();
+  void rotate();
   void submit(Command& command, const Terms& terms) {
     schedule_turn();
     endpoint_.submit(command, terms);
@@ -56,7 +60,7 @@ class Node final : public std::enable_shared_from_this<Node>, private Connection
   // Ends for good. Commands that handlers begin meanwhile fail before it returns; no callback comes later.
   void destroy();
 
-  const Target& target() const { return sentinels_ ? sentinels_->node() : options_.target; }
+  const Target& target() const { return node_options().target; }
   bool ready() const { return state_ == State::ready; }
   Breaker::State breaker() const { return endpoint_.breaker(); }
   std::size_t unfinished() const { return endpoint_.unfinished(); }
@@ -84,10 +88,18 @@ class Node final : public std::enable_shared_from_this<Node>, private Connection
     if (observer_.sentinel_failed) observer_.sentinel_failed(why);
   }
 
+  Result<> check(const ServerInfo& info) const override;
+  void on_successor() override { schedule_turn(); }
+  void on_rotation_failed(const Error& why) override {
+    if (observer_.rotation_failed) observer_.rotation_failed(why);
+  }
+  double random() override;
+
   void connect();
   void open(const Options& node, Clock::duration limit);
   bool try_next();
-  Result<> check(const ServerInfo& info) const;
+  const Options& node_options() const { return sentinels_ ? sentinels_->node() : options_; }
+  void use(const ServerInfo& info);
   void back_off();
   void connect_failed(Error error);
   void on_connection_lost(const Error& error, FailureKind kind);
@@ -97,6 +109,7 @@ class Node final : public std::enable_shared_from_this<Node>, private Connection
   void start_link_timer(Clock::duration duration, void (Node::*then)());
   void end_link_wait();
   void connect_timed_out();
+  void use_successor();
   void schedule_turn();
   void end_turn();
   void settle(TimePoint now);
@@ -107,7 +120,6 @@ class Node final : public std::enable_shared_from_this<Node>, private Connection
   void arm_probe_timer();
   void probe();
   Endpoint::Settings settings(Redirect redirect);
-  double random();  // uniform in [0, 1)
 
   boost::asio::io_context& context_;
   const Options options_;
@@ -121,6 +133,8 @@ class Node final : public std::enable_shared_from_this<Node>, private Connection
   std::shared_ptr<Sentinels> sentinels_;  // nullptr: the target is one Redis
   std::string primary_;                   // the last one that was greeted, where there are sentinels
   std::shared_ptr<Connection> connection_;
+  std::shared_ptr<Rotation> rotation_;  // of connection_
+  bool rotate_when_ready_ = false;      // the credentials have changed since this attempt to connect began
   unsigned attempts_ = 0;
   std::uint64_t writes_ = 0;
   TimePoint ready_since_{};

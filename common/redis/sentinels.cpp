@@ -66,6 +66,13 @@ class Sentinels::Link final : private Connection::Owner {
     }
   }
 
+  // A search that is under way gets its answer from the new connection.
+  void renew() {
+    if (connection_ == nullptr) return;
+    close();
+    wait(Clock::duration::zero(), &Link::open);
+  }
+
   void close() {
     if (connection_ != nullptr) connection_->close();
     connection_.reset();
@@ -257,6 +264,10 @@ std::optional<Sentinels::Attempt> Sentinels::next_candidate() {
   node_.target.host = address.host;
   node_.target.port = address.port;
   return Attempt{node_, share};
+}
+
+void Sentinels::rotate() {
+  for (const auto& link : links_) link->renew();
 }
 
 void Sentinels::stop() {

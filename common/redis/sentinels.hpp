@@ -59,8 +59,11 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   };
   std::optional<Attempt> next_candidate();
 
-  // The Redis of the last attempt.
-  const Target& node() const { return node_.target; }
+  // For a connection to the Redis of the last attempt.
+  const Options& node() const { return node_; }
+
+  // Connects to each sentinel anew, after their credentials have changed.
+  void rotate();
 
   void stop();  // closes all connections; search() opens them again
 

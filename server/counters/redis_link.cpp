@@ -176,6 +176,18 @@ redis::Observer RedisLink::observer() {
               [this](const Error& error) {
                 log_.warn("redis_sentinel_failed", "A sentinel does not help to find the primary.",
                           {{"code", error.code}, {"reason", error.text}});
+              },
+          .rotated =
+              [this](const redis::ServerInfo& server) {
+                log_.info("redis_credentials_renewed", "The connection to Redis uses the new credentials.",
+                          {{"address", server.address}});
+              },
+          .rotation_failed =
+              [this](const Error& error) {
+                log_.warn("redis_credentials_rejected",
+                          "The new credentials for Redis do not work; the server keeps its connection and tries them "
+                          "again.",
+                          {{"code", error.code}, {"reason", error.text}});
               }};
 }
 

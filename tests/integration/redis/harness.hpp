@@ -80,6 +80,8 @@ struct Rig {
       losses.push_back(error);
       if (on_disconnected) on_disconnected();
     };
+    made.rotated = [this](const ServerInfo& info) { rotations.push_back(info); };
+    made.rotation_failed = [this](const Error& error) { failed_rotations.push_back(error); };
     made.breaker_changed = [this](const std::string&, Breaker::State state) { breaker.push_back(state); };
     return made;
   }
@@ -103,6 +105,8 @@ struct Rig {
   std::vector<ServerInfo> infos;
   std::vector<Error> failures;
   std::vector<Error> losses;
+  std::vector<ServerInfo> rotations;
+  std::vector<Error> failed_rotations;
   std::vector<Breaker::State> breaker;  // its states, one after the other
   std::function<void()> on_connected;
   std::function<void()> on_disconnected;

@@ -224,32 +224,5 @@ TEST_CASE("the destructor tells everyone, also whom they begin meanwhile, and no
   CHECK(second.told == 1);
 }
 
-TEST_CASE("reconnect from inside a reply: the others in flight are told, what waits goes to the new connection") {
-  RedisServer server;
-  Rig rig(options_for(server.tcp_url()));
-  REQUIRE(rig.connect());
-  const std::string id = rig.ask({"CLIENT", "ID"});
-  Recorder first;
-  Recorder second;
-  Recorder third;
-  bool told_inside = false;
-  first.then = [&] {
-    rig.begin(third, {"CLIENT", "ID"});
-    rig.client.reconnect();
-    rig.client.reconnect();
-    told_inside = second.done();
-  };
-  rig.begin(first, {"ECHO", "a"});
-  rig.begin(second, {"ECHO", "b"});
-  REQUIRE(run_until(rig.context, [&] { return second.done() && third.done(); }));
-  CHECK_FALSE(told_inside);
-  CHECK(first.text == "a");
-  CHECK(second.text == "failed: disconnected unknown");
-  CHECK(std::stoll(third.text) > std::stoll(id));
-  REQUIRE(rig.losses.size() == 1);
-  CHECK(rig.losses[0].code == "reconnect");
-  CHECK(rig.infos.size() == 2);
-}
-
 }  // namespace
 }  // namespace sluice::redis::test

@@ -91,14 +91,109 @@ TEST_CASE("the password file is read at each connect: missing, empty, wrong, the
   CHECK(next_failure().starts_with("authentication"));
   write_file(options.password_file, "hunter2\r\n");
   REQUIRE(run_until(rig.context, [&] { return rig.client.ready(); }, 5s));
+}
 
-  // Rotated: the connection stays until it is told otherwise, and the next one uses the new file.
-  CHECK(rig.ask({"CONFIG", "SET", "requirepass", "hunter4"}) == "OK");
-  write_file(options.password_file, "hunter4");
-  rig.infos.clear();
-  rig.client.reconnect();
-  REQUIRE(run_until(rig.context, [&] { return rig.client.ready(); }, 5s));
-  CHECK(rig.infos.size() == 1);
+// Sends commands one after the other on several lanes, until it is destroyed, and counts those that fail.
+class Load {
+ public:
+  explicit Load(Rig& rig) : rig_(rig), lanes_(8) {
+    for (Recorder& lane : lanes_) {
+      lane.then = [this, &lane] {
+        ++answered;
+        wrong += lane.text == "in" ? 0 : 1;
+        if (!stopped_) again(lane);
+      };
+      again(lane);
+    }
+  }
+  void stop() {
+    stopped_ = true;
+    REQUIRE(run_until(rig_.context, [this] { return rig_.client.unfinished() == 0; }));
+  }
+
+  int answered = 0;
+  int wrong = 0;
+
+ private:
+  void again(Recorder& lane) { rig_.begin(lane, {"ECHO", "in"}); }
+
+  Rig& rig_;
+  bool stopped_ = false;
+  std::deque<Recorder> lanes_;
+};
+
+TEST_CASE("a login that changes is used without a restart and without a command that fails") {
+  const std::string rights = " ~* resetchannels -@all +info +echo +client|id";
+  RedisServer server({.config = {"user old on >first" + rights, "user new on >second" + rights}});
+  TemporaryFolder folder;
+  Options options = options_for(server.tcp_url());
+  options.login_file = (folder.path() / "login").string();
+  write_file(options.login_file, "old\nfirst\n");
+  Rig rig(options);
+  REQUIRE(rig.connect());
+  const std::string id = rig.ask({"CLIENT", "ID"});
+  Load load(rig);
+
+  // A login that does not work yet: the old connection serves on.
+  write_file(options.login_file, "new\nmistyped\n");
+  REQUIRE(run_until(rig.context, [&] { return !rig.failed_rotations.empty(); }));
+  CHECK(rig.failed_rotations[0].code == "authentication");
+  CHECK(rig.failed_rotations[0].text.find("mistyped") == std::string::npos);
+  CHECK(rig.ask({"CLIENT", "ID"}) == id);
+
+  write_file(options.login_file, "new\nsecond\n");
+  REQUIRE(run_until(rig.context, [&] { return !rig.rotations.empty(); }));
+  const std::string next = rig.ask({"CLIENT", "ID"});
+  CHECK(std::stoll(next) > std::stoll(id));
+  Rig admin(options_for(server.tcp_url()));
+  REQUIRE(admin.connect());
+  CHECK(admin.ask({"ACL", "DELUSER", "old"}) == "1");  // Redis closes all connections of a user that it deletes
+  CHECK(rig.ask({"CLIENT", "ID"}) == next);
+  load.stop();
+
+  CHECK(load.answered > 100);
+  CHECK(load.wrong == 0);
+  CHECK(rig.losses.empty());
+  CHECK(rig.failures.empty());
+  CHECK(rig.infos.size() == 2);
+  CHECK(rig.rotations.size() == 1);
+  CHECK(rig.failed_rotations.size() == 1);  // told once, though it was tried several times
+}
+
+TEST_CASE("a connection that is lost while a new login does not work yet is made with the new login") {
+  RedisServer server({.config = {"requirepass hunter2"}});
+  TemporaryFolder folder;
+  Options options = options_for(server.tcp_url());
+  options.password_file = (folder.path() / "password").string();
+  write_file(options.password_file, "hunter2");
+  Rig rig(options);
+  REQUIRE(rig.connect());
+  write_file(options.password_file, "hunter3");
+  REQUIRE(run_until(rig.context, [&] { return !rig.failed_rotations.empty(); }));
+  CHECK(rig.ask({"CONFIG", "SET", "requirepass", "hunter3"}) == "OK");
+  CHECK(rig.ask({"CLIENT", "KILL", "SKIPME", "no", "TYPE", "normal"}) != "");
+  REQUIRE(run_until(rig.context, [&] { return rig.infos.size() > 1; }));
+  CHECK(rig.ask({"ECHO", "in"}) == "in");
+}
+
+TEST_CASE("replies that are owed arrive before the connection changes") {
+  RedisServer server({.config = {"requirepass hunter2"}});
+  TemporaryFolder folder;
+  Options options = options_for(server.tcp_url());
+  options.password_file = (folder.path() / "password").string();
+  write_file(options.password_file, "hunter2");
+  Rig rig(options);
+  REQUIRE(rig.connect());
+  Recorder slow;
+  Recorder behind;
+  rig.begin(slow, {"BLPOP", "nothing", "1.5"});  // longer than the client needs to notice the file and to connect
+  REQUIRE(run_until(rig.context, [&] { return rig.client.writes() > 1; }));
+  write_file(options.password_file, "hunter2\n");
+  rig.begin(behind, {"ECHO", "behind"});
+  REQUIRE(run_until(rig.context, [&] { return !rig.rotations.empty() && slow.done() && behind.done(); }));
+  CHECK(slow.text == "nil");
+  CHECK(behind.text == "behind");
+  CHECK(rig.losses.empty());
 }
 
 // A certificate authority and what it signed, made by the openssl program.
@@ -197,6 +292,43 @@ TEST_CASE("TLS: a client certificate is shown where one is demanded") {
   Rig with(options);
   REQUIRE(connects(with));
   CHECK(with.ask({"ECHO", "known"}) == "known");
+}
+
+TEST_CASE("TLS: a client certificate and the authorities that change are used without a restart") {
+  const Certificates certificates;
+  const std::uint16_t port = sluice::test::free_port();
+  RedisServer server({.config = certificates.server_config(port, "server", "yes")});
+  TemporaryFolder folder;
+  const auto put = [&](const std::string& name, const std::string& from) {
+    std::ifstream file(certificates[from], std::ios::binary);
+    write_file(folder.path() / name, std::string(std::istreambuf_iterator<char>(file), {}));
+  };
+  put("ca.crt", "ca.crt");
+  put("tls.crt", "client.crt");
+  put("tls.key", "client.key");
+  Options options = options_for("rediss://localhost:" + std::to_string(port), 5s);
+  options.tls_ca_file = (folder.path() / "ca.crt").string();
+  options.tls_cert_file = (folder.path() / "tls.crt").string();
+  options.tls_key_file = (folder.path() / "tls.key").string();
+  Rig rig(options);
+  REQUIRE(rig.connect());
+
+  // The certificate first, then its key: what is made in between fails.
+  put("tls.crt", "server.crt");
+  REQUIRE(run_until(rig.context, [&] { return !rig.failed_rotations.empty(); }));
+  CHECK(rig.failed_rotations[0].code == "tls");
+  CHECK(rig.ask({"ECHO", "in"}) == "in");
+  put("tls.key", "server.key");
+  REQUIRE(run_until(rig.context, [&] { return rig.rotations.size() == 1; }));
+  CHECK(rig.ask({"ECHO", "in"}) == "in");
+
+  put("ca.crt", "other.crt");  // it did not sign the server's certificate
+  REQUIRE(run_until(rig.context, [&] { return rig.failed_rotations.size() == 2; }));
+  CHECK(rig.failed_rotations[1].code == "tls");
+  CHECK(rig.ask({"ECHO", "in"}) == "in");
+  put("ca.crt", "ca.crt");
+  REQUIRE(run_until(rig.context, [&] { return rig.rotations.size() == 2; }));
+  CHECK(rig.losses.empty());
 }
 
 }  // namespace

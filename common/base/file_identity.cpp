@@ -1,8 +1,8 @@
-#include "agent/policies/file_identity.hpp"
+#include "common/base/file_identity.hpp"
 
 #include <sys/stat.h>
 
-namespace sluice::agent::policies {
+namespace sluice {
 
 FileIdentity identity_of(const struct stat& found) {
   FileIdentity identity;
@@ -23,4 +23,4 @@ FileIdentity current_identity(const std::string& path) {
   return ::stat(path.c_str(), &found) == 0 ? identity_of(found) : FileIdentity{};
 }
 
-}  // namespace sluice::agent::policies
+}  // namespace sluice

@@ -1,7 +1,7 @@
 // Tells versions of a file apart without reading it, by what stat(2) returns. Equal identities mean the same bytes,
 // with one exception: a file that was rewritten with the same size looks the same if its time was set back, or if both
-// writes fell into one tick of the file times (at most 10 ms). The second case
-// does no harm: the file is read only ReloadSchedule::kQuiet after an event, and that is longer than a tick.
+// writes fell into one tick of the file times (at most 10 ms). The second case does no harm to a reader that waits
+// longer than a tick before it reads the file.
 //
 // Thread safety: the functions may be called from any thread.
 #pragma once
@@ -11,7 +11,7 @@
 
 struct stat;
 
-namespace sluice::agent::policies {
+namespace sluice {
 
 struct FileIdentity {
   bool exists = false;   // false: all other members are 0
@@ -33,4 +33,4 @@ FileIdentity identity_of(const struct stat& found);
 // The identity of the file that the path leads to now. Follows links. If stat fails, the file counts as missing.
 FileIdentity current_identity(const std::string& path);
 
-}  // namespace sluice::agent::policies
+}  // namespace sluice

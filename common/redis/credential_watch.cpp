@@ -1,0 +1,48 @@
+#include "common/redis/credential_watch.hpp"
+
+#include <utility>
+
+namespace sluice::redis {
+
+CredentialWatch::CredentialWatch(boost::asio::io_context& context, const Options& options,
+                                 std::function<void()> changed)
+    : changed_(std::move(changed)), timer_(context) {
+  for (const std::string& path :
+       {options.password_file, options.login_file, options.sentinel_password_file, options.sentinel_login_file,
+        options.tls_ca_file, options.tls_cert_file, options.tls_key_file}) {
+    if (!path.empty()) paths_.push_back(path);
+  }
+}
+
+void CredentialWatch::start() {
+  if (paths_.empty()) return;
+  started_ = true;
+  seen_ = look();
+  wait();
+}
+
+void CredentialWatch::stop() {
+  started_ = false;
+  timer_.cancel();
+}
+
+std::vector<FileIdentity> CredentialWatch::look() const {
+  std::vector<FileIdentity> found;
+  for (const std::string& path : paths_) found.push_back(current_identity(path));
+  return found;
+}
+
+// A certificate and its key may change one after the other: a connection that is made in between fails, and is tried
+// again.
+void CredentialWatch::wait() {
+  timer_.expires_after(kEvery);
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (error || !self || !self->started_) return;
+    self->wait();
+    std::vector<FileIdentity> found = self->look();
+    if (std::exchange(self->seen_, found) != found) self->changed_();
+  });
+}
+
+}  // namespace sluice::redis

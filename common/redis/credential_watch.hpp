@@ -1,0 +1,47 @@
+// Notices that a file with credentials has changed: a password, a login, a certificate, its key, or the authorities.
+// Secrets that Kubernetes mounts change in place, without a signal to the program.
+//
+// Thread safety: none; it belongs to the io_context's thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/wait_traits.hpp>
+
+#include "common/base/file_identity.hpp"
+#include "common/redis/client.hpp"
+
+namespace sluice::redis {
+
+class CredentialWatch : public std::enable_shared_from_this<CredentialWatch> {
+ public:
+  static constexpr std::chrono::milliseconds kEvery{1000};
+
+  // Between start() and stop() it looks at the files of these options every kEvery, and calls `changed` from the loop.
+  CredentialWatch(boost::asio::io_context& context, const Options& options, std::function<void()> changed);
+
+  void start();
+  void stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Timer =
+      boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, boost::asio::io_context::executor_type>;
+
+  std::vector<FileIdentity> look() const;
+  void wait();
+
+  std::vector<std::string> paths_;
+  std::vector<FileIdentity> seen_;  // one for each path
+  const std::function<void()> changed_;
+  bool started_ = false;
+  Timer timer_;
+};
+
+}  // namespace sluice::redis

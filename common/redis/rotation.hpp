@@ -1,0 +1,84 @@
+// Replaces a node's connection after its credentials have changed, without a gap: connects a second time, with what the
+// files hold now, while the first connection serves on.
+//
+//   idle ──begin()──▶ connecting ──greeted──▶ ready ──take()──▶ idle
+//                      ▲     └──failed──▶ backing off
+//                      └──────timer─────────┘
+//
+// Thread safety: none; it belongs to the io_context's thread. Callbacks come from the loop, never inside a call.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/wait_traits.hpp>
+
+#include "common/base/backoff.hpp"
+#include "common/base/error.hpp"
+#include "common/redis/client.hpp"
+#include "common/redis/connection.hpp"
+
+namespace sluice::redis {
+
+class Rotation final : public std::enable_shared_from_this<Rotation>, private Connection::Owner {
+ public:
+  class Owner {
+   public:
+    virtual Result<> check(const ServerInfo& info) const = 0;  // an error: the owner does not want this Redis
+    virtual void on_successor() = 0;                           // ready() is true now
+    // The new credentials do not work; it tries again. Called once for each begin().
+    virtual void on_rotation_failed(const Error& why) = 0;
+    virtual double random() = 0;  // uniform in [0, 1)
+
+   protected:
+    ~Owner() = default;
+  };
+
+  // `owner` lives until stop().
+  Rotation(boost::asio::io_context& context, Owner& owner) : context_(context), owner_(owner), timer_(context) {}
+
+  // Connects to options.target. What an earlier begin() started is dropped.
+  void begin(const Options& options);
+  void stop();
+
+  bool ready() const { return info_.has_value(); }
+  struct Successor {
+    std::shared_ptr<Connection> connection;  // to be handed to its new owner with Connection::serve()
+    ServerInfo info;
+  };
+  Successor take();  // REQUIRES: ready()
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Timer =
+      boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, boost::asio::io_context::executor_type>;
+
+  void on_ready(ServerInfo info) override;
+  void on_bytes(std::string_view) override;
+  void on_sent() override {}
+  void on_written() override {}
+  void on_lost(Error error, bool) override { failed(error); }
+
+  void connect();
+  void timed_out();
+  void failed(const Error& why);
+  void drop();
+  void wait(Clock::duration duration, void (Rotation::*then)());
+
+  boost::asio::io_context& context_;
+  Owner& owner_;
+  Options options_;
+  std::optional<Backoff> backoff_;
+  std::shared_ptr<Connection> connection_;
+  std::optional<ServerInfo> info_;  // of a connection that is greeted
+  bool complained_ = false;
+  unsigned attempts_ = 0;
+  Timer timer_;
+  std::uint64_t wait_ = 0;  // number of the current wait of timer_; handlers of earlier waits do nothing
+};
+
+}  // namespace sluice::redis
