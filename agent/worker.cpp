@@ -25,7 +25,7 @@ limiter::StoreFault connect_fault(std::string_view code) {
     return StoreFault::misconfigured;
   }
   if (code == "no_slots") return StoreFault::cluster_down;
-  if (code == "protocol" || code == "too_old") return StoreFault::protocol;
+  if (code == "protocol" || code == "too_old" || code == "no_scripts") return StoreFault::protocol;
   return StoreFault::disconnected;  // refused, unreachable, resolve, tls, denied, disconnected
 }
 

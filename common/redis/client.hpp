@@ -48,12 +48,12 @@ struct Options {  // all durations > 0
 };
 
 // Callbacks for the state of the connection, called from the loop: for logs, metrics, and work that must follow a
-// connect. They may call submit(), reconnect() and stop(), but must not destroy the client. No text holds a password.
+// connect. They may call submit() and stop(), but must not destroy the client. No text holds a password.
 // Codes of connect_failed: refused, unreachable, timeout, resolve, tls, no_login, credentials, authentication,
-// permission, database, loading, busy, masterdown, too_old, denied, disconnected, protocol, cluster (a node of a
-// Cluster for a URL that names none), no_cluster (the reverse); with Sentinel also unknown_primary (no sentinel knows
-// its name), sentinel_login (the sentinels refuse theirs) and replica (the Redis they name is none). The client retries
-// after each of them, because each can heal without a restart.
+// permission, database, loading, busy, masterdown, too_old, no_scripts, denied, disconnected, protocol, cluster (a node
+// of a Cluster for a URL that names none), no_cluster (the reverse); with Sentinel also unknown_primary (no sentinel
+// knows its name), sentinel_login (the sentinels refuse theirs) and replica (the Redis they name is none). The client
+// retries after each of them, because each can heal without a restart.
 //
 // In a Cluster these are told of each node; the texts name it.
 //

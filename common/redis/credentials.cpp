@@ -49,7 +49,8 @@ Result<Login> read_login(const Options& options) {
   Login login{.user = options.target.user,
               .password = options.target.password,
               .database = options.target.database,
-              .client_name = options.client_name};
+              .client_name = options.client_name,
+              .runs_scripts = !options.scripts.empty()};
   if (!options.password_file.empty()) {
     Result<std::string> password = read_password_file(options.password_file);
     if (!password) return std::unexpected(password.error());

@@ -10,6 +10,11 @@ namespace {
 
 constexpr int kOldestMajor = 7;
 
+// Needs what Sluice's scripts need: the shebang, and the library struct.
+constexpr std::string_view kTrial =
+    "#!lua\nreturn (struct and struct.unpack(\"<I4\", struct.pack(\"<I4\", 7)) == 7) and 1 or 0";
+constexpr std::string_view kTrialHash = "7df23f69ca2f65f023c350dbaa337ce29e6de107";  // SHA-1 of kTrial
+
 }  // namespace
 
 std::string quote(const Reply& reply) {
@@ -34,9 +39,12 @@ void read_info(std::string_view text, ServerInfo& info) {
     if (name == "redis_version" && info.product.empty()) {
       info.product = "redis";
       info.version = value;
-    } else if (name == "valkey_version") {  // Valkey also sends redis_version:7.2.4, for clients that expect Redis
-      info.product = "valkey";
+    } else if (name == "valkey_version" || name == "dragonfly_version") {
+      // They also send redis_version, for clients that expect Redis.
+      info.product = name.substr(0, name.find('_'));
       info.version = value;
+    } else if (name == "executable" && value.ends_with("keydb-server")) {
+      info.product = "keydb";  // it sends the version of the Redis that it is made from
     } else if (name == "redis_mode" || name == "server_mode") {
       info.in_cluster = value == "cluster";
     } else if (name == "role") {
@@ -50,6 +58,7 @@ void read_info(std::string_view text, ServerInfo& info) {
 }
 
 Result<> check_version(const ServerInfo& info) {
+  if (info.product == "dragonfly") return {};
   int major = 0;
   const auto [end, error] = std::from_chars(info.version.data(), info.version.data() + info.version.size(), major);
   if (error != std::errc{}) return failure("protocol", "INFO does not name the server's version: is this Redis?");
@@ -87,6 +96,11 @@ Handshake::Handshake(const Login& login) : user_(login.user), database_(login.da
     out.array(2).bulk("INFO").bulk(section);
     steps_.push_back(Step::info);
   }
+  if (login.runs_scripts) {
+    out.array(3).bulk("SCRIPT").bulk("LOAD").bulk(kTrial);
+    out.array(3).bulk("EVALSHA").bulk(kTrialHash).bulk("0");
+    steps_.insert(steps_.end(), {Step::load_trial, Step::run_trial});
+  }
 }
 
 Result<std::optional<ServerInfo>> Handshake::feed(std::string_view bytes) {
@@ -100,10 +114,15 @@ Result<std::optional<ServerInfo>> Handshake::feed(std::string_view bytes) {
   }
   if (done_ < steps_.size()) return std::nullopt;
   if (Result<> checked = check_version(info_); !checked) return std::unexpected(checked.error());
+  if (no_scripts_) return std::unexpected(*std::exchange(no_scripts_, std::nullopt));
   return std::optional(std::move(info_));
 }
 
 Result<> Handshake::take(Step step, const Reply& reply) {
+  if (step == Step::load_trial || step == Step::run_trial) {
+    note_trial(step, reply);
+    return {};
+  }
   if (reply.is_error()) {
     // An ACL user may lack the right to CLIENT SETNAME or PING. The name only helps people who read CLIENT LIST, and
     // PING only shows whether the server can serve.
@@ -118,6 +137,20 @@ Result<> Handshake::take(Step step, const Reply& reply) {
     read_info(reply.text, info_);
   }
   return {};
+}
+
+// Errors other than ERR are about the server's state or the user's rights, and say nothing about what it can do.
+void Handshake::note_trial(Step step, const Reply& reply) {
+  const bool lacks_struct = step == Step::run_trial && reply.type == Reply::Type::integer && reply.integer != 1;
+  const bool refused = reply.is_error() && reply.error_code() == "ERR";
+  if (no_scripts_ || (!lacks_struct && !refused)) return;
+  const std::string why =
+      lacks_struct
+          ? std::string("its Lua has no library struct")
+          : fmt::format("it answers {} with: {}", step == Step::load_trial ? "SCRIPT LOAD" : "EVALSHA", quote(reply));
+  no_scripts_ = {"no_scripts",
+                 fmt::format("the server ({} {}) cannot run Sluice's scripts: {}. Use Redis 7.0 or later, or Valkey",
+                             info_.product, info_.version, why)};
 }
 
 Error Handshake::explain(Step step, const Reply& reply) const {

@@ -1,4 +1,5 @@
-// The commands that open a connection (AUTH, SELECT, CLIENT SETNAME, PING, INFO), and what their replies mean.
+// The commands that open a connection (AUTH, SELECT, CLIENT SETNAME, PING, INFO, and a script that tries what Sluice's
+// scripts need), and what their replies mean.
 //
 // No I/O: the caller moves the bytes. Not thread-safe. One object serves one connection.
 #pragma once
@@ -19,8 +20,8 @@ namespace sluice::redis {
 // are.
 void read_info(std::string_view text, ServerInfo& info);
 
-// Accepts Redis 7.0 or later, and Valkey: Sluice's scripts need `#!lua`. Errors: `too_old`, `protocol` (INFO has no
-// version).
+// Accepts Redis 7.0 or later, and other products, whose versions say nothing about Redis. Errors: `too_old`, `protocol`
+// (INFO has no version).
 Result<> check_version(const ServerInfo& info);
 
 // An error reply's text for a log line: at most 200 bytes, without control characters.
@@ -31,6 +32,7 @@ struct Login {
   std::string password;
   std::uint32_t database = 0;
   std::string client_name;
+  bool runs_scripts = false;  // try whether the server can run them
 };
 
 class Handshake {
@@ -41,13 +43,15 @@ class Handshake {
   const std::string& request() const { return request_; }
 
   // Takes bytes from the server. nullopt: more are needed. REQUIRES: no earlier call returned an error or a ServerInfo.
-  // Errors: authentication, permission, database, loading, busy, masterdown, too_old, denied, refused, protocol.
+  // Errors: authentication, permission, database, loading, busy, masterdown, too_old, no_scripts, denied, refused,
+  // protocol.
   Result<std::optional<ServerInfo>> feed(std::string_view bytes);
 
  private:
-  enum class Step : std::uint8_t { auth, select, setname, ping, info };
+  enum class Step : std::uint8_t { auth, select, setname, ping, info, load_trial, run_trial };
 
   Result<> take(Step step, const Reply& reply);
+  void note_trial(Step step, const Reply& reply);
   Error explain(Step step, const Reply& reply) const;
 
   std::string user_;
@@ -57,6 +61,8 @@ class Handshake {
   std::size_t done_ = 0;
   ReplyReader reader_;
   ServerInfo info_;
+  std::optional<Error>
+      no_scripts_;  // the server cannot run our scripts. An old version explains more, so it goes first
 };
 
 }  // namespace sluice::redis

@@ -31,6 +31,7 @@ Options sentinel_options(const Options& options, const HostPort& address) {
   out.target.transport = options.target.transport;
   out.target.host = address.host;
   out.target.port = address.port;
+  out.scripts = {};  // a sentinel runs none
   out.password_file = options.sentinel_password_file;
   out.login_file = options.sentinel_login_file;
   return out;

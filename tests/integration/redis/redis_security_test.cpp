@@ -1,6 +1,7 @@
 // Passwords, ACL users, TLS.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 
@@ -64,6 +65,25 @@ TEST_CASE("an ACL user connects with no more rights than it needs") {
   CHECK_FALSE(connects(blind));
   CHECK(first_code(blind) == "permission");
   CHECK(blind.failures[0].text.find("+info") != std::string::npos);
+}
+
+TEST_CASE("a Redis that runs our scripts is taken, and one that cannot is refused with what it lacks") {
+  constexpr std::array<std::string_view, 1> kScripts{"#!lua\nreturn 1"};
+  const auto attempt = [&](const RedisServer& server, std::string_view user = "") {
+    Options options = options_for("redis://" + std::string(user) + server.tcp_url().substr(8));
+    options.scripts = kScripts;
+    Rig rig(options);
+    return connects(rig) ? "taken" : rig.failures[0].code + ": " + rig.failures[0].text;
+  };
+  CHECK(attempt(RedisServer()) == "taken");
+  const std::string without = attempt(RedisServer({.config = {"rename-command EVALSHA \"\""}}));
+  CHECK(without.starts_with("no_scripts: "));
+  CHECK(without.find("unknown command 'EVALSHA'") != std::string::npos);
+  CHECK(attempt(RedisServer({.config = {"rename-command SCRIPT \"\""}})).starts_with("no_scripts: "));
+  // It says nothing about a server that it may not try, or that refuses all scripts now.
+  CHECK(attempt(RedisServer({.config = {"user blind on >x ~* -@all +info"}}), "blind:x@") == "taken");
+  CHECK(attempt(RedisServer({.config = {"min-replicas-to-write 1"}})) == "taken");
+  CHECK(attempt(RedisServer({.config = {"replicaof 127.0.0.1 1", "replica-serve-stale-data yes"}})) == "taken");
 }
 
 TEST_CASE("the password file is read at each connect: missing, empty, wrong, then right") {

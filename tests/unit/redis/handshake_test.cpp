@@ -89,6 +89,46 @@ TEST_CASE("a Redis before 7 is refused, with its version and what is needed") {
   CHECK(error_code({}, "+PONG\r\n" + bulk("redis_version:6.2.14\r\n") + kReplication + kMemory) == "too_old");
 }
 
+TEST_CASE("other products are known by what they say of themselves") {
+  ServerInfo dragonfly;
+  read_info("redis_version:6.2.11\r\ndragonfly_version:df-v1.21.1\r\n", dragonfly);
+  CHECK(dragonfly.product == "dragonfly");
+  CHECK(dragonfly.version == "df-v1.21.1");
+  CHECK(check_version(dragonfly));  // its version says nothing: the trial of a script does
+  ServerInfo keydb;
+  read_info("redis_version:6.3.4\r\nexecutable:/usr/local/bin/keydb-server\r\n", keydb);
+  const Result<> checked = check_version(keydb);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().text.find("keydb 6.3.4") != std::string::npos);
+}
+
+TEST_CASE("a server that cannot run scripts is refused, one whose state or rights forbid it now is not") {
+  const Login login{.user = "", .password = "", .database = 0, .client_name = "", .runs_scripts = true};
+  const auto refusal = [&](std::string_view load, std::string_view run) {
+    Handshake handshake(login);
+    const auto result = handshake.feed("+PONG\r\n" + kInfo + std::string(load) + std::string(run));
+    return result ? "none" : result.error().code + ": " + result.error().text;
+  };
+  const std::string_view good = "$1\r\nx\r\n";
+  CHECK(refusal(good, ":1\r\n") == "none");
+  CHECK(refusal(good, ":0\r\n").find("no library struct") != std::string::npos);
+  for (const std::string_view none : {"-ERR unknown command 'EVALSHA'\r\n", "-ERR unexpected engine in script\r\n"}) {
+    CHECK(refusal(good, none).starts_with("no_scripts: the server (redis 7.0.15) cannot run"));
+    CHECK(refusal(none, "-NOSCRIPT No matching script\r\n").find("SCRIPT LOAD with: ERR un") != std::string::npos);
+  }
+  for (const std::string_view now :
+       {"-READONLY You can't write against a read only replica.\r\n", "-OOM command not allowed\r\n",
+        "-NOREPLICAS Not enough good replicas\r\n", "-NOPERM no permissions\r\n", "-NOSCRIPT No matching script\r\n"}) {
+    CHECK(refusal(good, now) == "none");
+    CHECK(refusal(now, now) == "none");
+  }
+  Handshake old(login);  // what an old version cannot do is not told: the version is
+  const auto result = old.feed("+PONG\r\n" + bulk("redis_version:6.2.14\r\n") + kReplication + kMemory +
+                               "-ERR Error compiling script\r\n-NOSCRIPT No matching script\r\n");
+  REQUIRE_FALSE(result);
+  CHECK(result.error().code == "too_old");
+}
+
 TEST_CASE("what has no version is not taken for a Redis") {
   CHECK(error_code({}, "+PONG\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n") == "protocol");
   CHECK(error_code({}, "+PONG\r\n" + bulk("redis_version:x\r\n") + kReplication + kMemory) == "protocol");
