@@ -175,6 +175,7 @@ bool App::start_publisher() {
           .database = config_.database, .redis = *config_.redis, .allow_evicting = config_.allow_evicting},
       clock_, log_);
   metrics_.add(counters::metrics(), *publisher_);
+  metrics_.add(publisher_->link().breaker_states());
   executor_.set_publisher(*publisher_);
   const auto started = publisher_->start();
   if (!started) log_.error("redis_refused", started.error().text, {{"code", started.error().code}});

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/telemetry/breaker_states.hpp"
 #include "common/telemetry/log_metrics.hpp"
 #include "common/telemetry/registry.hpp"
 #include "server/admin/metrics.hpp"
@@ -27,6 +28,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   append_specs(specs, sync::feed_metrics());
   append_specs(specs, sync::metrics());
   append_specs(specs, counters::metrics(), "with `--counters`");
+  specs.push_back(telemetry::BreakerStates(1).spec().registered("with `--counters`"));
   append_specs(specs, identity::metrics(), "with `--kubernetes`");
   append_specs(specs, kubernetes::metrics(), "with `--tls-self-managed`");
   for (const telemetry::MetricSpec& spec :

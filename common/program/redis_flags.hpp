@@ -11,21 +11,25 @@
 namespace sluice::program {
 
 // For the program's flag table, beside "counters" (the URL) and "redis-deadline", whose help texts differ by program.
-inline constexpr FlagSpec kRedisPasswordFile{
-    "redis-password-file", "Counters", "FILE", "",
-    "File with the password of Redis, read at each connect. Keeps the password out of the URL and the process list."};
-inline constexpr FlagSpec kRedisSentinelPasswordFile{
-    "redis-sentinel-password-file", "Counters", "FILE", "",
-    "File with the password of the sentinels of redis+sentinel://, read at each connect. The user and password in the "
-    "URL are those of the data nodes."};
+inline constexpr FlagSpec kRedisPasswordFile{"redis-password-file", "Counters", "FILE", "",
+                                             "File with the password of Redis. A change is used within a second or "
+                                             "two, without a restart. Keeps the password out "
+                                             "of the URL and the process list."};
+inline constexpr FlagSpec kRedisSentinelPasswordFile{"redis-sentinel-password-file", "Counters", "FILE", "",
+                                                     "File with the password of the sentinels of redis+sentinel://. A "
+                                                     "change is used without a restart. The user and password in the "
+                                                     "URL are those of the data nodes."};
 inline constexpr FlagSpec kRedisSentinelLoginFile{
     "redis-sentinel-login-file", "Counters", "FILE", "",
     "File with the ACL user of the sentinels on its first line and the password on its second, instead of "
     "--redis-sentinel-password-file."};
-inline constexpr FlagSpec kRedisTlsCa{"redis-tls-ca", "Counters", "FILE", "",
-                                      "CA certificates for rediss:// (PEM). Default: those of the operating system."};
-inline constexpr FlagSpec kRedisTlsCert{"redis-tls-cert", "Counters", "FILE", "",
-                                        "Client certificate for rediss:// (PEM); needs --redis-tls-key."};
+inline constexpr FlagSpec kRedisTlsCa{
+    "redis-tls-ca", "Counters", "FILE", "",
+    "CA certificates for rediss:// (PEM). A change is used without a restart. Default: those of the operating "
+    "system."};
+inline constexpr FlagSpec kRedisTlsCert{
+    "redis-tls-cert", "Counters", "FILE", "",
+    "Client certificate for rediss:// (PEM); needs --redis-tls-key. A change is used without a restart."};
 inline constexpr FlagSpec kRedisTlsKey{"redis-tls-key", "Counters", "FILE", "",
                                        "Key of the client certificate (PEM); needs --redis-tls-cert."};
 

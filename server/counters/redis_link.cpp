@@ -163,6 +163,7 @@ redis::Observer RedisLink::observer() {
               },
           .breaker_changed =
               [this](const std::string& endpoint, redis::Breaker::State state) {
+                breaker_states_.set(0, endpoint, static_cast<int>(state));
                 if (state == redis::Breaker::State::open) {
                   log_.warn("breaker_opened", "Redis does not answer: overrides wait in the outbox.",
                             {{"endpoint", endpoint}});
@@ -171,6 +172,8 @@ redis::Observer RedisLink::observer() {
                             {{"endpoint", endpoint}});
                 }
               },
+          .endpoint_added = [this](const std::string& endpoint) { breaker_states_.set(0, endpoint, 0); },
+          .endpoint_removed = [this](const std::string& endpoint) { breaker_states_.remove(0, endpoint); },
           .slots_changed = [this] { note_ready(); },
           .sentinel_failed =
               [this](const Error& error) {

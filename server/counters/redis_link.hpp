@@ -23,6 +23,7 @@
 #include "common/base/clock.hpp"
 #include "common/limiter/redis_store.hpp"
 #include "common/redis/client.hpp"
+#include "common/telemetry/breaker_states.hpp"
 #include "common/telemetry/log.hpp"
 
 namespace sluice::server::counters {
@@ -53,6 +54,8 @@ class RedisLink {
   // Whether this is a Cluster with several primaries: if one does not answer, others may.
   bool has_several_nodes() const { return several_nodes_.load(std::memory_order_relaxed); }
 
+  const telemetry::BreakerStates& breaker_states() const { return breaker_states_; }
+
   struct NodeKey {
     std::string key;
     std::uint64_t slots = 0;  // redis::Client::slots_hash()
@@ -80,6 +83,7 @@ class RedisLink {
   bool post(std::move_only_function<void()> begin);
 
   telemetry::Log& log_;
+  telemetry::BreakerStates breaker_states_{1};
   boost::asio::io_context context_{1};
   redis::Client client_;
   limiter::RedisStore store_;
