@@ -15,7 +15,8 @@ from support.program import is_sanitized, program_path
 from support.redis_server import RedisServer
 from support.server import Installation, Server
 
-pytest_plugins = ("support.kube",)   # control_plane, cluster, make_cluster, make_namespace, kubectl
+pytest_plugins = ("support.kube",     # control_plane, cluster, make_cluster, make_namespace, kubectl
+                  "support.faults")   # fault, and the options of scripts/faults
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

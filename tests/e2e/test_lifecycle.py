@@ -277,6 +277,7 @@ def test_sigterm_ends_an_idle_agent_although_clients_stay_connected(key: MintedK
         assert agent.process.wait(20) == 0
 
 
+@pytest.mark.fault("agent-sigterm")
 def test_sigterm_under_load_loses_no_request_it_took(key: MintedKey, simple: Bundle, redis: RedisServer,
                                                      make_agent: Callable[..., Agent]) -> None:
     agent = make_agent(simple, redis.counters, "--redis-deadline", "5s").start()

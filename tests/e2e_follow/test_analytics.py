@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from e2e_follow.conftest import REPORTS
 from support.agent import Agent
 from support.client import Client
@@ -66,6 +68,7 @@ def test_a_killed_server_loses_nothing(make_crew: MakeCrew) -> None:
     assert found["denied"] == seen[429], "a report was counted twice"
 
 
+@pytest.mark.fault("agent-killed")
 def test_a_killed_agent_loses_its_last_interval_at_most(make_crew: MakeCrew) -> None:
     crew = make_crew(*OFTEN)
     with crew.admin() as admin:

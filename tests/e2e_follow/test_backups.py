@@ -70,6 +70,7 @@ def writable(crew: Crew) -> bool:
         return admin.get("/revision").status == 200
 
 
+@pytest.mark.fault("older-backup-restored")
 @pytest.mark.parametrize("restart", [False, True], ids=["server stays", "server restarted"])
 @pytest.mark.parametrize("passed", [False, True], ids=["behind the old number", "past the old number"])
 def test_agents_follow_into_the_restored_history(own_server: Server, make_crew: Callable[..., Crew], tmp_path: Path,

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import pytest
+
 from support.agent import Agent
 from support.client import Client
 from support.crew import Crew
@@ -59,6 +61,7 @@ def limit_of(agent: Agent, key: str) -> tuple[str, int]:
     return answer.body["reason"], answer.body.get("limit", 0)
 
 
+@pytest.mark.fault("degraded")
 def test_agents_admit_their_shares_while_redis_is_away_and_no_more_than_the_bound(
         make_crew: Callable[..., Crew], make_redis: Callable[..., RedisServer]) -> None:
     redis = make_redis().start()
@@ -113,6 +116,7 @@ def test_agents_admit_their_shares_while_redis_is_away_and_no_more_than_the_boun
     assert agents[1].metric("sluice_failure_mode_decisions_total", mode="fail_degrade") > 0
 
 
+@pytest.mark.fault("degraded-flood")
 def test_a_flood_of_subjects_while_redis_is_away_stays_within_the_memory_limit(
         make_crew: Callable[..., Crew], make_redis: Callable[..., RedisServer]) -> None:
     redis = make_redis().start()

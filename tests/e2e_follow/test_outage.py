@@ -4,6 +4,8 @@ import os
 import time
 from collections.abc import Callable
 
+import pytest
+
 from support.agent import Agent
 from support.client import Client, fresh_subject
 from support.crew import SECONDS, Crew, loaded
@@ -14,6 +16,7 @@ MakeCrew = Callable[..., Crew]
 AWAY_SECONDS = float(os.environ.get("SLUICE_AWAY_SECONDS", "5"))   # 60 for a look at a longer one
 
 
+@pytest.mark.fault("server-killed")
 def test_a_killed_server_changes_no_answer_and_agents_are_back_in_seconds(make_crew: MakeCrew) -> None:
     crew = make_crew()
     agents = crew.hire(2)
@@ -49,6 +52,7 @@ def test_a_killed_server_changes_no_answer_and_agents_are_back_in_seconds(make_c
     assert time.monotonic() - back < 10.0, "longer than the longest wait between two attempts, by far"
 
 
+@pytest.mark.fault("nothing-at-start-with-a-file")
 def test_an_agent_starts_from_its_file_while_the_server_is_away(make_crew: MakeCrew) -> None:
     crew = make_crew()
     agent, = crew.hire(1)
@@ -85,6 +89,7 @@ def test_the_file_holds_no_secret(make_crew: MakeCrew) -> None:
         assert crew.key_id in text and secret not in text and token not in text
 
 
+@pytest.mark.fault("server-away-too-long")
 def test_a_state_that_is_too_old_is_not_served(make_crew: MakeCrew) -> None:
     crew = make_crew()
     agent, = crew.hire(1, "--max-snapshot-age", "3s")
@@ -103,6 +108,7 @@ def _answers(agent: Agent) -> bool:
     return loaded(agent)
 
 
+@pytest.mark.fault("rolling-restart", least=200)
 def test_a_rolling_restart_under_load_fails_no_check(make_crew: MakeCrew) -> None:
     crew = make_crew()
     agent, = crew.hire(1)

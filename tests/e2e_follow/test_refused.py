@@ -35,6 +35,7 @@ def in_the_fleet(crew: Crew, name: str) -> dict[str, Any]:
         return next((agent for agent in admin.items("/agents") if agent["id"] == name), {})
 
 
+@pytest.mark.fault("invalid-snapshot")
 @pytest.mark.parametrize(("spoil", "code"), [(another_checksum, "checksum_mismatch"), (another_format, "unreadable_snapshot"),
                                              (too_large, "too_large")], ids=["checksum", "format", "size"])
 def test_a_spoiled_state_is_refused_and_shown(make_crew: MakeCrew, spoil: Callable[[bytes], bytes], code: str) -> None:

@@ -17,6 +17,7 @@ from support.redis_server import RedisServer
 FROZEN_SECONDS = float(os.environ.get("SLUICE_FROZEN_SECONDS", "2"))   # nightly 30
 
 
+@pytest.mark.fault("agent-frozen")
 @pytest.mark.parametrize("counters", ["memory", "redis"])
 def test_an_agent_that_was_frozen_keeps_its_connections_and_answers_what_came_meanwhile(
         key: MintedKey, both_modes: Bundle, make_redis: Callable[..., RedisServer], make_agent: Callable[..., Agent],
@@ -38,6 +39,7 @@ def test_an_agent_that_was_frozen_keeps_its_connections_and_answers_what_came_me
         assert idle.local_port == port, "time it did not see is not held against a client"
 
 
+@pytest.mark.fault("agent-disk-full")
 def test_a_full_disk_under_its_logs_costs_lines_and_nothing_else(key: MintedKey, both_modes: Bundle,
                                                                  make_agent: Callable[..., Agent]) -> None:
     onto_a_full_disk = ["/bin/sh", "-c", 'exec "$@" >/dev/full 2>/dev/full', "sh"]
@@ -49,6 +51,7 @@ def test_a_full_disk_under_its_logs_costs_lines_and_nothing_else(key: MintedKey,
     assert agent.metric("sluice_log_lines_dropped_total") > 0
 
 
+@pytest.mark.fault("log-not-read")
 def test_a_reader_of_the_log_who_does_not_read_holds_up_nobody(key: MintedKey, both_modes: Bundle,
                                                                make_agent: Callable[..., Agent]) -> None:
     # The pipe's other end stays open and unread: `sleep` has it.
@@ -59,6 +62,7 @@ def test_a_reader_of_the_log_who_does_not_read_holds_up_nobody(key: MintedKey, b
             assert client.check(plan_id="closed", subject="a").status == 200
 
 
+@pytest.mark.fault("bad-bundle")
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format":"sluice/v2"}', '{"format":"sluice/v1","plans":7}', "\x00" * 100])
 def test_a_bundle_that_is_none_ends_the_start_with_its_faults(both_modes: Bundle, make_agent: Callable[..., Agent],
                                                               content: str) -> None:

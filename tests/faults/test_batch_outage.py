@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from faults.conftest import CAPACITY
+import pytest
+
 from support.agent import Agent
 from support.bundle import MintedKey
 from support.client import Client
@@ -34,6 +36,7 @@ def assert_failure_modes(answer: Any) -> None:
     assert [result["request_id"] for result in results] == [check["request_id"] for check in CHECKS]
 
 
+@pytest.mark.fault("redis-killed-batches")
 def test_every_check_of_a_batch_gets_its_failure_mode_in_time_when_redis_is_killed(
         key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect, answer_within: float) -> None:
     server = make_redis()
@@ -49,6 +52,7 @@ def test_every_check_of_a_batch_gets_its_failure_mode_in_time_when_redis_is_kill
         read_by_redis(client)
 
 
+@pytest.mark.fault("redis-frozen-batches")
 def test_a_frozen_redis_costs_a_batch_one_deadline_and_no_check_is_charged_twice(
         key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect, answer_within: float) -> None:
     server = make_redis()

@@ -11,6 +11,7 @@ import pytest
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, concurrency, token_bucket, window
 from support.cluster import Cluster, answers, owner_port, role, slot_of
+from support.faults import Fault
 from support.load import Load
 from support.process import all_of, wait_until
 from support.redis_server import RedisServer
@@ -77,6 +78,12 @@ def admitted(load: Load, plan: str) -> Counter[str]:
                    if sample.plan == plan and sample.reason == "within_limit")
 
 
+def assert_exact(load: Load, plan: str, fault: Fault) -> None:
+    """Each subject was admitted its limit, no more and no less."""
+    assert admitted(load, plan) == Counter({subject(i): LIMIT for i in range(SUBJECTS)})
+    fault.admitted(LIMIT, LIMIT)
+
+
 def used_slots(cluster: Cluster) -> dict[int, RedisServer]:
     """The slots of all subjects and their nodes, as soon as each of them holds something."""
     found: dict[int, RedisServer] = {}
@@ -108,8 +115,10 @@ def wait_for_all(agent: Agent, key: MintedKey, seconds: float = 10.0) -> None:
     wait_until("decisions by all nodes", lambda: all_of(range(SUBJECTS), lambda i: decides(agent, key, subject(i))), seconds)
 
 
+@pytest.mark.fault("reshard", topology="cluster", least=2000)
 def test_a_reshard_is_not_noticed_and_charges_nothing_twice(
-        key: MintedKey, bundle: Bundle, make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent]) -> None:
+        key: MintedKey, bundle: Bundle, make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent],
+        fault: Fault) -> None:
     cluster = make_cluster(replicas=0).start()
     agent = make_agent(bundle, cluster.counters, *DEADLINE).start()
     wait_for_all(agent, key)
@@ -123,13 +132,15 @@ def test_a_reshard_is_not_noticed_and_charges_nothing_twice(
             cluster.move(each, node)
         wait_until("as many requests as exceed every limit", lambda: len(load.samples) > 3 * LIMIT * SUBJECTS, 60)
     assert set(load.reasons()) == DECIDED, load.reasons()
-    assert admitted(load, "limited") == Counter({subject(i): LIMIT for i in range(SUBJECTS)})
+    assert_exact(load, "limited", fault)
     assert agent.metric("sluice_redis_redirects_total") > 2 * SUBJECTS
     assert new.calls("evalsha") > 0
 
 
+@pytest.mark.fault("reshard-several-keys", topology="cluster", least=2000)
 def test_a_call_with_several_keys_waits_while_its_slot_moves(
-        key: MintedKey, bundle: Bundle, make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent]) -> None:
+        key: MintedKey, bundle: Bundle, make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent],
+        fault: Fault) -> None:
     cluster = make_cluster(replicas=0).start()
     agent = make_agent(bundle, cluster.counters, *DEADLINE).start()
     wait_for_all(agent, key)
@@ -140,11 +151,13 @@ def test_a_call_with_several_keys_waits_while_its_slot_moves(
         wait_until("as many requests as exceed every limit", lambda: len(load.samples) > 3 * LIMIT * SUBJECTS, 60)
     assert set(load.reasons()) == DECIDED, load.reasons()
     for plan in ("logged", "leased"):
-        assert admitted(load, plan) == Counter({subject(i): LIMIT for i in range(SUBJECTS)})
+        assert_exact(load, plan, fault)
 
 
+@pytest.mark.fault("moved-storm", topology="cluster", least=2000)
 def test_a_storm_of_redirections_after_a_failover_without_loss_is_not_noticed(
-        key: MintedKey, bundle: Bundle, make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent]) -> None:
+        key: MintedKey, bundle: Bundle, make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent],
+        fault: Fault) -> None:
     cluster = make_cluster().start()
     agent = make_agent(bundle, cluster.counters, "--workers", "2", *DEADLINE).start()
     wait_for_all(agent, key)
@@ -154,13 +167,15 @@ def test_a_storm_of_redirections_after_a_failover_without_loss_is_not_noticed(
             cluster.fail_over(cluster.replica_of(primary))
         wait_until("as many requests as exceed every limit", lambda: len(load.samples) > 3 * LIMIT * SUBJECTS, 60)
     assert set(load.reasons()) == DECIDED, load.reasons()
-    assert admitted(load, "limited") == Counter({subject(i): LIMIT for i in range(SUBJECTS)})
+    assert_exact(load, "limited", fault)
     asked = sum(node.calls("cluster|slots") for node in cluster.nodes)
     assert asked < 60, "the slot map is asked for a few times, not for each redirection"
 
 
+@pytest.mark.fault("node-killed", topology="cluster", least=1000)
 def test_a_killed_node_costs_only_its_own_keys_until_its_replica_takes_over(
-        key: MintedKey, bundle: Bundle, make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent]) -> None:
+        key: MintedKey, bundle: Bundle, make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent],
+        fault: Fault) -> None:
     cluster = make_cluster().start()
     agent = make_agent(bundle, cluster.counters, *DEADLINE).start()
     wait_for_all(agent, key)
@@ -179,14 +194,16 @@ def test_a_killed_node_costs_only_its_own_keys_until_its_replica_takes_over(
         (200, "within_limit"), (429, "limit_exceeded"), (503, "fail_closed")}
     during = [sample for sample in load.samples if sample.sent > died and sample.reason == "fail_closed"]
     assert {subject(int(sample.request_id[1:])) for sample in during} == lost
+    fault.recovered(max(sample.sent for sample in during) - promoted, BACK_WITHIN)
     reasons = load.reasons(promoted + BACK_WITHIN, promoted + BACK_WITHIN + 0.5)
     assert reasons and set(reasons) <= DECIDED, reasons
-    assert all(count <= 2 * LIMIT for count in admitted(load, "limited").values())
+    fault.admitted(max(admitted(load, "limited").values()), 2 * LIMIT)
     killed.launch()
     wait_until("the killed node", lambda: answers(killed))
     wait_for_all(agent, key)
 
 
+@pytest.mark.fault("slot-uncovered", topology="cluster", least=200)
 def test_a_slot_that_nobody_serves_fails_alone(
         key: MintedKey, bundle: Bundle, make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent]) -> None:
     cluster = make_cluster(replicas=0).start()
@@ -207,6 +224,7 @@ def test_a_slot_that_nobody_serves_fails_alone(
     wait_for_all(agent, key)
 
 
+@pytest.mark.fault("nothing-at-start", topology="cluster")
 def test_an_agent_that_started_before_the_cluster_connects_once_it_is_there(
         key: MintedKey, bundle: Bundle, make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent]) -> None:
     cluster = make_cluster(replicas=0)
@@ -220,6 +238,7 @@ def test_an_agent_that_started_before_the_cluster_connects_once_it_is_there(
         f"redis://127.0.0.1:{node.port}/0" for node in cluster.nodes}
 
 
+@pytest.mark.fault("nothing-at-start-without-traffic", topology="cluster")
 def test_an_agent_and_a_server_without_traffic_find_a_cluster_that_comes_late(
         key: MintedKey, bundle: Bundle, make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent],
         make_server: Callable[..., Server]) -> None:
@@ -292,6 +311,7 @@ def test_a_user_that_may_not_read_the_slots_is_told_so(
     assert "+cluster|slots" in events(agent, "redis_connect_failed")[0]
 
 
+@pytest.mark.fault("server-node-flushed", topology="cluster")
 def test_the_server_publishes_overrides_to_every_node_and_again_after_one_has_lost_them(
         make_cluster: Callable[..., Cluster], make_server: Callable[..., Server]) -> None:
     cluster = make_cluster(replicas=0).start()

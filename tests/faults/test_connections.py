@@ -71,6 +71,7 @@ def wait_for_descriptors(agent: Agent, least: int) -> None:
     wait_until(f"descriptors back at {least}", lambda: agent.process.descriptors() <= least, 30)
 
 
+@pytest.mark.fault("many-connections")
 def test_descriptors_and_memory_end_where_they_began(agent: Agent, key: MintedKey, connections: int,
                                                      sanitized: bool) -> None:
     began = agent.process.descriptors()
@@ -129,6 +130,7 @@ def healthy_p99(agent: Agent, key: MintedKey) -> float:
     return sorted(times)[HEALTHY_CHECKS * 99 // 100]
 
 
+@pytest.mark.fault("slow-clients")
 def test_slow_clients_and_noise_do_not_slow_healthy_ones(agent: Agent, key: MintedKey, sanitized: bool) -> None:
     factor = 10 if sanitized else 2
     for _ in range(3):   # the machine's own noise only ever adds: one look within the bound shows that the agent keeps it
@@ -150,6 +152,7 @@ def test_a_client_that_never_finishes_its_header_is_told_408(agent: Agent, key: 
         assert connection.recv(65536).startswith(b"HTTP/1.1 408 ")
 
 
+@pytest.mark.fault("few-descriptors")
 def test_running_out_of_descriptors_is_survived(both_modes: Bundle, key: MintedKey,
                                                 make_agent: Callable[..., Agent]) -> None:
     agent = make_agent(both_modes, "memory", "--workers", "1").start()
@@ -167,6 +170,7 @@ def test_running_out_of_descriptors_is_survived(both_modes: Bundle, key: MintedK
     wait_until("the shortage to be counted", lambda: agent.metric("sluice_http_connections_total", result="error") > 0)
 
 
+@pytest.mark.fault("few-descriptors-crowd")
 def test_a_crowd_takes_no_descriptor_from_probes_and_redis(
         both_modes: Bundle, key: MintedKey, make_agent: Callable[..., Agent],
         make_redis: Callable[..., RedisServer]) -> None:
@@ -196,6 +200,7 @@ def accepts(agent: Agent, key: MintedKey) -> bool:
         return False
 
 
+@pytest.mark.fault("random-bytes")
 def test_random_bytes_never_get_a_200(agent: Agent, key: MintedKey) -> None:
     for data in noises():
         with socket.create_connection(("127.0.0.1", agent.port), timeout=10) as connection:

@@ -94,6 +94,7 @@ def hammer(agents: list[Agent], key: MintedKey, plan: str, costs: list[int]) -> 
     return sorted(admissions, key=lambda admission: admission.now_us)
 
 
+@pytest.mark.fault("exactness")
 @pytest.mark.parametrize("plan", EXACT)
 @pytest.mark.parametrize("round_number", range(ROUNDS))
 def test_windows_quota_and_concurrency_admit_exactly_the_limit(agents: list[Agent], key: MintedKey, plan: str,
@@ -102,6 +103,7 @@ def test_windows_quota_and_concurrency_admit_exactly_the_limit(agents: list[Agen
     assert sum(admission.admitted for admission in admissions) == LIMIT
 
 
+@pytest.mark.fault("exactness-bucket")
 @pytest.mark.parametrize("plan", BUCKETS)
 @pytest.mark.parametrize("round_number", range(ROUNDS))
 def test_a_bucket_admits_capacity_and_refill_over_every_interval_and_no_less(
@@ -124,6 +126,7 @@ def test_a_bucket_admits_capacity_and_refill_over_every_interval_and_no_less(
     assert until_then <= could_pass
 
 
+@pytest.mark.fault("exactness-costs")
 @pytest.mark.parametrize("plan", EXACT)
 def test_mixed_costs_never_pass_the_limit(agents: list[Agent], key: MintedKey, plan: str) -> None:
     admissions = hammer(agents, key, plan, [1, 2, 3, 5])

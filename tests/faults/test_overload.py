@@ -40,6 +40,7 @@ def slow_machine(sanitized: bool) -> list[str]:
     return ["--redis-deadline", "2s", "--batch-queue-wait", "10s"] if sanitized else []
 
 
+@pytest.mark.fault("burst-of-batches")
 def test_a_burst_of_batches_is_decided_by_limits(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                  connected: Callable[..., Agent], sanitized: bool) -> None:
     server = make_redis()
@@ -61,6 +62,7 @@ def test_a_burst_of_batches_is_decided_by_limits(key: MintedKey, make_redis: Cal
     assert took <= (20 if sanitized else 2)  # most of it is this test's own: it writes and reads 4 MB of JSON
 
 
+@pytest.mark.fault("lazy-readers", least=300)
 @pytest.mark.parametrize("neighbour", ["another key", "another tenant"])
 def test_lazy_readers_of_one_key_cost_the_others_little(
         neighbour: str, key: MintedKey, others_key: MintedKey, foreign_key: MintedKey,

@@ -5,9 +5,12 @@ from collections import Counter
 from collections.abc import Callable
 
 from faults.conftest import CAPACITY
+import pytest
+
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket
 from support.client import Answer, Client
+from support.faults import Fault
 from support.load import Load, Sample
 from support.process import wait_until
 from support.redis_server import RedisServer
@@ -47,8 +50,10 @@ def back_in_service(load: Load, since: float) -> float:
     return max(failed, default=since) - since
 
 
+@pytest.mark.fault("redis-killed", least=1000)
 def test_redis_killed_under_load_every_request_is_answered_and_service_is_back(
-        key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect, answer_within: float) -> None:
+        key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect, answer_within: float,
+        fault: Fault) -> None:
     server = make_redis(appendonly=True)
     agent = connected(server)
     with Load(agent, key.text, alternating) as load:
@@ -64,10 +69,11 @@ def test_redis_killed_under_load_every_request_is_answered_and_service_is_back(
     down = load.reasons(killed + 0.1, returned - 0.5)
     assert down["within_limit"] == 0 and down["fail_open"] > 10 and down["fail_closed"] > 10
     assert load.reasons(until=killed - 0.1)["within_limit"] > 10
-    assert back_in_service(load, returned) <= BACK_WITHIN
+    fault.recovered(back_in_service(load, returned), BACK_WITHIN)
     assert load.reasons(returned + BACK_WITHIN)["within_limit"] > 10
 
 
+@pytest.mark.fault("redis-killed-metrics", least=100)
 def test_metrics_by_reason_add_up_to_all_requests_of_an_outage(
         key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect) -> None:
     server = make_redis()
@@ -85,6 +91,7 @@ def test_metrics_by_reason_add_up_to_all_requests_of_an_outage(
     assert counted() - before == load.reasons()
 
 
+@pytest.mark.fault("redis-down")
 def test_redis_down_answers_at_once(key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect,
                                     answer_within: float) -> None:
     server = make_redis()
@@ -96,9 +103,10 @@ def test_redis_down_answers_at_once(key: MintedKey, make_redis: Callable[..., Re
     assert times[100] < answer_within / 5, "while Redis is known to be down nobody waits for it"
 
 
+@pytest.mark.fault("redis-frozen", least=2000)
 def test_redis_stopped_for_10_s_no_reply_is_ever_paired_with_another_request(
         key: MintedKey, make_redis: Callable[..., RedisServer], make_agent: Callable[..., Agent],
-        answer_within: float) -> None:
+        answer_within: float, fault: Fault) -> None:
     # Each plan has a capacity of its own, so that every reply of Redis tells whose it is.
     capacities = {f"p{number}": 100_000 + 1000 * number for number in range(40)}
     bundle = Bundle().key(key)
@@ -130,11 +138,12 @@ def test_redis_stopped_for_10_s_no_reply_is_ever_paired_with_another_request(
             assert capacity - 1000 < sample.body["remaining"] <= capacity
     assert load.reasons()["fail_closed"] > 100
     assert_in_time(load, answer_within)
-    assert back_in_service(load, resumed) <= BACK_WITHIN
+    fault.recovered(back_in_service(load, resumed), BACK_WITHIN)
 
 
+@pytest.mark.fault("redis-frozen-charges", least=500)
 def test_what_was_charged_by_late_replies_is_never_more_than_what_was_sent(
-        key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect) -> None:
+        key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect, fault: Fault) -> None:
     server = make_redis()
     agent = connected(server)
     with Load(agent, key.text, lambda number: {"plan_id": "closed", "subject": "late"}) as load:
@@ -147,7 +156,7 @@ def test_what_was_charged_by_late_replies_is_never_more_than_what_was_sent(
     with agent.client(key.text) as client:
         spent = CAPACITY - client.check(plan_id="closed", subject="late", cost=0).body["remaining"]
     # A retried command would be charged twice.
-    assert load.reasons()["within_limit"] <= spent <= len(load.samples)
+    fault.admitted(spent, len(load.samples), least=load.reasons()["within_limit"])
 
 
 def first_decision(client: Client) -> Answer:
@@ -156,6 +165,7 @@ def first_decision(client: Client) -> Answer:
         (a for a in [client.check(plan_id="closed", subject="a", cost=0)] if a.status == 200), None), BACK_WITHIN + 1)
 
 
+@pytest.mark.fault("redis-restarted-empty")
 def test_redis_restarted_empty_starts_counting_anew(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                     connected: Connect) -> None:
     server = make_redis()
@@ -167,6 +177,7 @@ def test_redis_restarted_empty_starts_counting_anew(key: MintedKey, make_redis: 
         assert first_decision(client).body["remaining"] == CAPACITY
 
 
+@pytest.mark.fault("redis-restarted-with-aof")
 def test_redis_restarted_with_its_log_remembers(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                 connected: Connect) -> None:
     server = make_redis(appendonly=True, options=["--appendfsync", "always"])
@@ -178,6 +189,7 @@ def test_redis_restarted_with_its_log_remembers(key: MintedKey, make_redis: Call
         assert first_decision(client).body["remaining"] == CAPACITY - 9
 
 
+@pytest.mark.fault("nothing-at-start")
 def test_an_agent_that_started_without_redis_decides_once_it_is_there(
         key: MintedKey, make_redis: Callable[..., RedisServer], both_modes: Bundle,
         make_agent: Callable[..., Agent]) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from faults.conftest import CAPACITY
+import pytest
+
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey
 from support.client import Client
@@ -36,6 +38,7 @@ def errors(agent: Agent, fault: str) -> float:
     return agent.metric("sluice_redis_errors_total", **{"class": fault})
 
 
+@pytest.mark.fault("script-flush")
 def test_noscript_is_never_seen_by_a_client_also_while_scripts_are_flushed_in_a_loop(
         key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect) -> None:
     server = make_redis()
@@ -64,6 +67,7 @@ def test_noscript_is_never_seen_by_a_client_also_while_scripts_are_flushed_in_a_
     assert flushed[0] > 20
 
 
+@pytest.mark.fault("wrong-password")
 def test_a_wrong_password_fails_and_a_corrected_password_file_heals(
         key: MintedKey, both_modes: Bundle, tmp_path: Path, make_redis: Callable[..., RedisServer],
         make_agent: Callable[..., Agent]) -> None:
@@ -78,6 +82,7 @@ def test_a_wrong_password_fails_and_a_corrected_password_file_heals(
         assert_heals(client)
 
 
+@pytest.mark.fault("password-changed")
 def test_a_password_changed_under_a_running_agent_is_read_again(
         key: MintedKey, both_modes: Bundle, tmp_path: Path, make_redis: Callable[..., RedisServer],
         make_agent: Callable[..., Agent]) -> None:
@@ -96,6 +101,7 @@ def test_a_password_changed_under_a_running_agent_is_read_again(
         assert_heals(client)
 
 
+@pytest.mark.fault("no-permission")
 def test_noperm_fails_by_mode_and_heals(key: MintedKey, both_modes: Bundle, make_redis: Callable[..., RedisServer],
                                         make_agent: Callable[..., Agent]) -> None:
     server = make_redis(tcp=True)
@@ -110,6 +116,7 @@ def test_noperm_fails_by_mode_and_heals(key: MintedKey, both_modes: Bundle, make
         assert_heals(client)
 
 
+@pytest.mark.fault("loading")
 def test_loading_fails_by_mode_and_heals(key: MintedKey, make_redis: Callable[..., RedisServer],
                                          connected: Connect) -> None:
     server = make_redis(appendonly=True)
@@ -143,6 +150,7 @@ def is_loading(server: RedisServer) -> bool:
         return False
 
 
+@pytest.mark.fault("out-of-memory")
 def test_out_of_memory_fails_by_mode_and_heals(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                connected: Connect) -> None:
     server = make_redis()
@@ -155,6 +163,7 @@ def test_out_of_memory_fails_by_mode_and_heals(key: MintedKey, make_redis: Calla
         assert_heals(client)
 
 
+@pytest.mark.fault("demoted")
 def test_a_demoted_primary_fails_by_mode_and_heals_when_it_is_promoted(
         key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect) -> None:
     server = make_redis()
@@ -167,6 +176,7 @@ def test_a_demoted_primary_fails_by_mode_and_heals_when_it_is_promoted(
         assert_heals(client)
 
 
+@pytest.mark.fault("readonly-once-more")
 def test_readonly_is_tried_once_more_on_a_new_connection_and_no_more(
         key: MintedKey, both_modes: Bundle, make_redis: Callable[..., RedisServer], make_agent: Connect) -> None:
     server = make_redis()
@@ -183,6 +193,7 @@ def test_readonly_is_tried_once_more_on_a_new_connection_and_no_more(
             assert errors(agent, "timeout") == 0
 
 
+@pytest.mark.fault("too-few-replicas")
 def test_too_few_replicas_fails_by_mode_and_heals(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                   connected: Connect) -> None:
     server = make_redis()
@@ -195,6 +206,7 @@ def test_too_few_replicas_fails_by_mode_and_heals(key: MintedKey, make_redis: Ca
         assert_heals(client)
 
 
+@pytest.mark.fault("wrong-type-key")
 def test_a_key_of_the_wrong_type_fails_its_own_subject_only(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                             connected: Connect) -> None:
     server = make_redis()
@@ -207,6 +219,7 @@ def test_a_key_of_the_wrong_type_fails_its_own_subject_only(key: MintedKey, make
     assert errors(agent, "wrong_type") == 3
 
 
+@pytest.mark.fault("garbage-in-a-key")
 def test_garbage_in_a_counter_key_fails_its_own_subject_only(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                            connected: Connect) -> None:
     server = make_redis()
@@ -219,6 +232,7 @@ def test_garbage_in_a_counter_key_fails_its_own_subject_only(key: MintedKey, mak
             assert client.check(plan_id="closed", subject="good").body["reason"] == "within_limit"
 
 
+@pytest.mark.fault("busy")
 def test_a_busy_redis_fails_by_mode_and_heals(key: MintedKey, make_redis: Callable[..., RedisServer],
                                               connected: Connect) -> None:
     server = make_redis(options=["--busy-reply-threshold", "50"])
@@ -233,6 +247,7 @@ def test_a_busy_redis_fails_by_mode_and_heals(key: MintedKey, make_redis: Callab
     endless.close()
 
 
+@pytest.mark.fault("evicting")
 def test_an_evicting_redis_is_warned_of_and_counted(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                     connected: Connect) -> None:
     server = make_redis()
@@ -242,6 +257,7 @@ def test_an_evicting_redis_is_warned_of_and_counted(key: MintedKey, make_redis: 
     assert agent.metric("sluice_redis_eviction_policy_ok") == 0
 
 
+@pytest.mark.fault("clients-killed")
 def test_clients_killed_one_after_the_other_are_replaced(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                          connected: Connect) -> None:
     server = make_redis()

@@ -9,6 +9,7 @@ from faults.conftest import CAPACITY
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, window
 from support.client import Client
+from support.faults import Fault
 from support.gate import Gate
 from support.load import Load
 from support.process import wait_until
@@ -30,6 +31,7 @@ def errors(agent: Agent, fault: str) -> float:
     return agent.metric("sluice_redis_errors_total", **{"class": fault})
 
 
+@pytest.mark.fault("replies-sliced")
 def test_replies_that_come_byte_by_byte_are_read(key: MintedKey, both_modes: Bundle, make_agent: Make,
                                                  make_redis: Callable[..., RedisServer]) -> None:
     with Gate(make_redis()) as gate:
@@ -50,6 +52,7 @@ def test_replies_that_come_byte_by_byte_are_read(key: MintedKey, both_modes: Bun
         assert sorted(remaining, reverse=True) == list(range(CAPACITY - 1, CAPACITY - 201, -1))
 
 
+@pytest.mark.fault("cut-after-sending")
 def test_a_call_whose_connection_was_cut_after_sending_is_never_sent_again(
         key: MintedKey, both_modes: Bundle, make_agent: Make, make_redis: Callable[..., RedisServer]) -> None:
     with Gate(make_redis()) as gate:
@@ -66,6 +69,7 @@ def test_a_call_whose_connection_was_cut_after_sending_is_never_sent_again(
         assert errors(agent, "disconnected") >= 10
 
 
+@pytest.mark.fault("malformed-resp")
 @pytest.mark.parametrize("garbage", [b"!!!\r\n", b"$-7\r\n", b":12x\r\n", b"*-2\r\n", b"*1000000000\r\n", b"$999999999999\r\n",
                                      b"*1\r\n" * 200, b"HTTP/1.1 200 OK\r\n\r\n", b"\x00" * 64, b":1", b"+OK\r\n" * 3])
 def test_a_reply_that_is_none_fails_its_call_and_the_connection_is_made_anew(
@@ -82,6 +86,7 @@ def test_a_reply_that_is_none_fails_its_call_and_the_connection_is_made_anew(
         assert errors(agent, "protocol") + errors(agent, "timeout") + errors(agent, "disconnected") >= 1
 
 
+@pytest.mark.fault("reply-of-another-shape")
 @pytest.mark.parametrize("shape", [b"+OK\r\n", b":1\r\n", b"$-1\r\n", b"*0\r\n", b"*2\r\n:1\r\n:2\r\n", b"*1\r\n$1\r\nx\r\n",
                                    b"*8\r\n:1\r\n:1\r\n:99\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n"])
 def test_a_reply_of_another_shape_fails_its_own_call_only(
@@ -97,6 +102,7 @@ def test_a_reply_of_another_shape_fails_its_own_call_only(
         assert errors(agent, "protocol") == 1
 
 
+@pytest.mark.fault("client-pause", least=300)
 def test_a_slow_redis_delays_nobody_beyond_the_deadline(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                         connected: Make, answer_within: float) -> None:
     server = make_redis()
@@ -112,8 +118,9 @@ def test_a_slow_redis_delays_nobody_beyond_the_deadline(key: MintedKey, make_red
     assert all(sample.body["request_id"] == sample.request_id for sample in load.samples)
 
 
+@pytest.mark.fault("flushall", least=200)
 def test_redis_flushed_k_times_admits_at_most_1_plus_k_times_the_limit(
-        key: MintedKey, make_redis: Callable[..., RedisServer], make_agent: Make) -> None:
+        key: MintedKey, make_redis: Callable[..., RedisServer], make_agent: Make, fault: Fault) -> None:
     flushes = 3
     server = make_redis()
     bundle = Bundle().key(key).plan("closed", window("fixed_window", LIMIT, "1d", align="first"))
@@ -125,4 +132,4 @@ def test_redis_flushed_k_times_admits_at_most_1_plus_k_times_the_limit(
             if flush < flushes:
                 server.cli("FLUSHALL")
     assert set(load.reasons()) == {"within_limit", "limit_exceeded"}
-    assert load.reasons()["within_limit"] == LIMIT * (1 + flushes)
+    fault.admitted(load.reasons()["within_limit"], LIMIT * (1 + flushes), least=LIMIT * (1 + flushes))

@@ -60,6 +60,7 @@ def settled_kb(agent: Agent) -> int:
     return min(seen)
 
 
+@pytest.mark.fault("reload-under-load", least=1000)
 def test_every_reply_is_that_of_one_bundle_and_memory_stays(key: MintedKey, make_agent: Callable[..., Agent],
                                                             reloads: int, sanitized: bool) -> None:
     agent = make_agent(bundle_of(key, "left"), "memory", env={"SLUICE_AGENT_WORKERS": "2"}).start()

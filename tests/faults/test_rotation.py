@@ -70,6 +70,7 @@ def put(file: Path, password: str) -> None:
     fresh.rename(file)
 
 
+@pytest.mark.fault("password-rotated", least=500)
 def test_a_password_changes_and_no_caller_notices(
         redis: Topology, key: MintedKey, bundle: Bundle, make_agent: Callable[..., Agent], tmp_path: Path) -> None:
     for node in redis.nodes:

@@ -9,6 +9,7 @@ import pytest
 
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket, window
+from support.faults import Fault
 from support.load import Load
 from support.process import free_port, wait_until
 from support.sentinel import LyingSentinel, SentinelSet, names
@@ -49,17 +50,21 @@ def load_on(agent: Agent, key: MintedKey) -> Load:
         rate=500)
 
 
-def assert_bounds(load: Load, failovers: int) -> None:
+def assert_bounds(load: Load, failovers: int, fault: Fault) -> None:
     """Every request was answered by Redis or by the failure mode, and no more were admitted than the bound allows."""
     assert {(sample.status, sample.reason) for sample in load.samples} <= {
         (200, "within_limit"), (429, "limit_exceeded"), (503, "fail_closed")}
     admitted = sum(sample.plan == "limited" and sample.reason == "within_limit" for sample in load.samples)
-    assert LIMIT <= admitted <= LIMIT * (1 + failovers)
+    fault.admitted(admitted, LIMIT * (1 + failovers), least=LIMIT)
 
 
-def assert_back(load: Load, promoted: float) -> None:
+def assert_back(load: Load, promoted: float, fault: Fault) -> None:
     """Redis decides everything from BACK_WITHIN after the promotion on, for at least a quarter of a second."""
-    reasons = load.reasons(promoted + BACK_WITHIN, promoted + BACK_WITHIN + 0.25)
+    until = promoted + BACK_WITHIN + 0.25
+    failed = [sample.sent - promoted for sample in load.samples if promoted < sample.sent < until
+              and sample.reason not in DECIDED]
+    fault.recovered(max(failed, default=0.0), BACK_WITHIN)
+    reasons = load.reasons(promoted + BACK_WITHIN, until)
     assert reasons and set(reasons) <= DECIDED, reasons
 
 
@@ -75,8 +80,10 @@ def events(agent: Agent, event: str) -> list[str]:
     return [line for line in agent.log.read_text().splitlines() if f'"{event}"' in line]
 
 
+@pytest.mark.fault("primary-killed", topology="sentinel", least=1000)
 def test_a_killed_primary_is_followed_and_no_replica_decides(
-        key: MintedKey, bundle: Bundle, make_set: Callable[..., SentinelSet], make_agent: Callable[..., Agent]) -> None:
+        key: MintedKey, bundle: Bundle, make_set: Callable[..., SentinelSet], make_agent: Callable[..., Agent],
+        fault: Fault) -> None:
     redis = make_set().start()
     agent = make_agent(bundle, redis.url(), "--workers", "2", *DEADLINE).start()
     agent.wait_for_redis(key.text, "closed")
@@ -86,8 +93,8 @@ def test_a_killed_primary_is_followed_and_no_replica_decides(
         killed.kill9()
         promoted = redis.wait_for_promotion(killed.port)
         time.sleep(BACK_WITHIN + 0.5)
-    assert_bounds(load, failovers=1)
-    assert_back(load, promoted)
+    assert_bounds(load, 1, fault)
+    assert_back(load, promoted, fault)
     never_primary = next(node for node in redis.nodes if node not in (killed, redis.primary()))
     assert never_primary.calls("evalsha") == 0
     assert redis.primary().calls("evalsha") > 100
@@ -96,8 +103,10 @@ def test_a_killed_primary_is_followed_and_no_replica_decides(
     assert len(changed) == 2 and str(killed.port) in changed[0] and str(redis.primary().port) in changed[0]
 
 
+@pytest.mark.fault("failovers-in-a-row", topology="sentinel", least=1000)
 def test_three_failovers_in_a_row_are_followed(
-        key: MintedKey, bundle: Bundle, make_set: Callable[..., SentinelSet], make_agent: Callable[..., Agent]) -> None:
+        key: MintedKey, bundle: Bundle, make_set: Callable[..., SentinelSet], make_agent: Callable[..., Agent],
+        fault: Fault) -> None:
     redis = make_set().start()
     agent = make_agent(bundle, redis.url(), *DEADLINE).start()
     agent.wait_for_redis(key.text, "closed")
@@ -107,12 +116,13 @@ def test_three_failovers_in_a_row_are_followed(
         for _ in range(3):
             promotions.append(redis.failover())
             time.sleep(BACK_WITHIN + 0.3)
-    assert_bounds(load, failovers=3)
+    assert_bounds(load, 3, fault)
     for promoted in promotions:
-        assert_back(load, promoted)
+        assert_back(load, promoted, fault)
     assert agent.metric("sluice_redis_primary_changes_total") == 3
 
 
+@pytest.mark.fault("lying-sentinel", topology="sentinel")
 def test_one_dead_and_one_lying_sentinel_do_not_stop_the_third(
         key: MintedKey, bundle: Bundle, make_set: Callable[..., SentinelSet], make_agent: Callable[..., Agent]) -> None:
     redis = make_set().start()
@@ -157,6 +167,7 @@ def wait_for_redis(agent: Agent, key: MintedKey) -> None:
     wait_until("a decision by Redis", decides, 20)
 
 
+@pytest.mark.fault("nothing-at-start", topology="sentinel")
 def test_an_agent_that_started_before_redis_and_the_sentinels_connects_once_they_are_there(
         key: MintedKey, bundle: Bundle, make_set: Callable[..., SentinelSet], make_agent: Callable[..., Agent]) -> None:
     redis = make_set()
@@ -197,6 +208,7 @@ def test_users_and_passwords_of_nodes_and_sentinels_are_apart(
     assert "nodes-own" not in wrong_user.log.read_text() + without.log.read_text() + agent.log.read_text()
 
 
+@pytest.mark.fault("server-primary-killed", topology="sentinel")
 def test_the_server_publishes_overrides_after_a_failover(make_set: Callable[..., SentinelSet],
                                                          make_server: Callable[..., Server]) -> None:
     redis = make_set().start()

@@ -32,6 +32,7 @@ def survive(crowd: Crowd, fault: Callable[[], None]) -> None:
     assert verified.returncode == 0, verified
 
 
+@pytest.mark.fault("postgres-killed")
 def test_writes_survive_a_killed_postgresql(on_own: Start, own_postgres: PostgresServer) -> None:
     server = on_own()
     crowd = Crowd(server)
@@ -45,6 +46,7 @@ def test_writes_survive_a_killed_postgresql(on_own: Start, own_postgres: Postgre
     assert sum(write.unanswered for write in crowd.done) >= 1, "nobody noticed: the test would prove nothing"
 
 
+@pytest.mark.fault("server-killed-writes")
 def test_writes_survive_a_killed_server(make_server: Start) -> None:
     server = make_server().start()
     crowd = Crowd(server)
@@ -57,6 +59,7 @@ def test_writes_survive_a_killed_server(make_server: Start) -> None:
     assert sum(write.unanswered for write in crowd.done) >= 1, "nobody noticed: the test would prove nothing"
 
 
+@pytest.mark.fault("postgres-sessions-ended")
 def test_writes_survive_the_end_of_all_sessions(make_server: Start) -> None:
     server = make_server().start()
     crowd = Crowd(server)
@@ -71,6 +74,7 @@ def test_writes_survive_the_end_of_all_sessions(make_server: Start) -> None:
     assert errors + server.metric("sluice_postgres_errors_total", **{"class": "in_doubt"}) >= 1
 
 
+@pytest.mark.fault("postgres-cut-before-commit")
 def test_a_connection_lost_before_its_commit_is_made_again_unseen(make_server: Start) -> None:
     server = make_server()
     with PostgresGate(server.database) as gate:
@@ -90,6 +94,7 @@ def test_a_connection_lost_before_its_commit_is_made_again_unseen(make_server: S
         assert server.database.execute("SELECT count(*) FROM audit WHERE kind = 'plan'") == [(1,)]
 
 
+@pytest.mark.fault("postgres-cut-at-commit")
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_a_connection_lost_after_its_commit_is_in_doubt_and_a_repeat_with_the_key_tells(make_server: Start,
                                                                                       method: str) -> None:

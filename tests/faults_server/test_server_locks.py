@@ -67,6 +67,7 @@ LOCKS = [("row", "SELECT FROM plans WHERE tenant_id = %s FOR UPDATE", "mine", ["
          ("revision", "SELECT FROM revision FOR UPDATE", "", [])]
 
 
+@pytest.mark.fault("lock-held")
 @pytest.mark.parametrize(("statement", "parameter", "free"), [lock[1:] for lock in LOCKS], ids=[lock[0] for lock in LOCKS])
 def test_a_held_lock_delays_only_whom_the_order_of_locks_says_and_then_they_hear_503(place: Place, statement: str, parameter: str,
                                                                                   free: list[str]) -> None:
@@ -105,6 +106,7 @@ def test_who_waits_for_a_lock_goes_on_as_soon_as_it_is_free(make_server: Start) 
     assert_whole(place.server.database)
 
 
+@pytest.mark.fault("server-frozen")
 def test_a_server_frozen_in_the_middle_of_a_write_stops_the_others_for_seconds_only(make_server: Start) -> None:
     frozen = make_server("--database-lock-timeout", "30s").start()
     place = Place.make(frozen)
@@ -134,6 +136,7 @@ def test_a_server_frozen_in_the_middle_of_a_write_stops_the_others_for_seconds_o
     assert_whole(frozen.database)
 
 
+@pytest.mark.fault("pool-exhausted")
 def test_calls_beyond_the_pool_wait_and_those_beyond_the_queue_hear_503_at_once(make_server: Start) -> None:
     server = make_server("--database-pool", "1", "--database-waiting", "1", "--database-lock-timeout", "30s").start()
     place = Place.make(server)
@@ -175,6 +178,7 @@ def calls_in_background(calls: list[Callable[[], Answer]]) -> Iterator[list[Answ
         thread.join()
 
 
+@pytest.mark.fault("postgres-frozen")
 def test_a_frozen_postgresql_is_503_within_the_time_of_a_call_and_all_goes_on_when_it_thaws(
         on_own: Start, own_postgres: PostgresServer) -> None:
     server = on_own("--database-pool", "2", "--call-timeout", "1s")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from simulator.driver import load_of, run_plan
 from simulator.plan import Size, make_plan
 from simulator.rig import Programs
@@ -11,6 +13,7 @@ SEED = 20_27   # another one: python3 -m simulator --seed N
 SMALL = Size(agents=40, seconds=12, replicas=2, policies=10, burst=60, compiling=4)
 
 
+@pytest.mark.fault("fleet-through-all-faults")
 def test_agents_follow_their_servers_through_all_faults(tmp_path: Path) -> None:
     plan = make_plan(SEED, SMALL)
     run, figures = run_plan(plan, tmp_path, Programs.newest())

@@ -14,6 +14,9 @@ from support.agent import Agent
 from support.process import starved_seconds
 
 
+finished: list["Load"] = []   # all loads of this process that have ended, for the table of faults
+
+
 @dataclass
 class Sample:
     """One request and what became of it. Times are seconds of time.monotonic()."""
@@ -83,6 +86,7 @@ class Load:
         self._stop.set()
         assert self._thread is not None
         self._thread.join(self.patience + 30)
+        finished.append(self)
         if self._failure is not None:
             raise self._failure
 
