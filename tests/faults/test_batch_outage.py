@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from faults.conftest import CAPACITY
 import pytest
 
+from faults.conftest import CAPACITY
 from support.agent import Agent
 from support.bundle import MintedKey
 from support.client import Client

@@ -44,10 +44,10 @@ class Admission:
     admitted: bool
 
 
-@pytest.fixture(scope="module", params=["one", "cluster"])
+@pytest.fixture(scope="module", params=["single", "cluster"])
 def counters(request: pytest.FixtureRequest, module_folder: Path) -> Iterator[str]:
     """Where they count: one Redis, or a Cluster of three."""
-    if request.param == "one":
+    if request.param == "single":
         yield request.getfixturevalue("redis").counters
         return
     with Cluster(module_folder / "cluster", replicas=0) as cluster:

@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from faults.conftest import CAPACITY
 import pytest
 
+from faults.conftest import CAPACITY
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey
 from support.client import Client

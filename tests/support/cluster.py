@@ -27,10 +27,13 @@ def slot_of(key: str) -> int:
 
 
 class Cluster:
-    """`primaries` nodes that share the slots evenly, and as many replicas where `replicas` is 1."""
+    """`primaries` nodes that share the slots evenly, and as many replicas where `replicas` is 1.
+
+    `tls`: options of a listener for TLS on each node, on tls_ports. Such a Cluster has no replicas.
+    """
 
     def __init__(self, folder: Path, *, primaries: int = 3, replicas: int = 1, password: str = "",
-                 node_timeout_ms: int = 1000, options: Sequence[str] = ()) -> None:
+                 node_timeout_ms: int = 1000, options: Sequence[str] = (), tls: Sequence[str] = ()) -> None:
         self.folder = folder
         self.password = password
         self._options = ["--cluster-enabled", "yes", "--cluster-node-timeout", str(node_timeout_ms),
@@ -39,12 +42,17 @@ class Cluster:
                          *options]
         if password:
             self._options += ["--masterauth", password]
+        self._tls = ["--tls-cluster", "yes", *tls] if tls else []
+        self.tls_ports: list[int] = []
         self._primaries = primaries
         self.nodes = [self._make(i) for i in range(primaries * (1 + replicas))]
 
     def _make(self, number: int) -> RedisServer:
-        return RedisServer(self.folder / f"node{number}", tcp=True, password=self.password,
-                           options=[*self._options, "--cluster-port", str(free_port())])
+        own = ["--cluster-port", str(free_port())]
+        if self._tls:
+            self.tls_ports.append(free_port())
+            own += [*self._tls, "--tls-port", str(self.tls_ports[-1])]
+        return RedisServer(self.folder / f"node{number}", tcp=True, password=self.password, options=[*self._options, *own])
 
     @property
     def counters(self) -> str:
@@ -68,8 +76,12 @@ class Cluster:
         wait_until("the nodes to know each other", lambda: all_of(self.nodes, lambda node: len(known(node)) == len(self.nodes)))
         for i, node in enumerate(self.nodes[self._primaries:]):
             self.replicate(node, self.nodes[i])
-        wait_until("the Cluster", lambda: all_of(self.nodes, healthy))
+        self.wait_until_healthy()
         return self
+
+    def wait_until_healthy(self) -> None:
+        """Until all nodes see all slots served, and the replicas are in step."""
+        wait_until("the Cluster", lambda: all_of(self.nodes, healthy), 30)
 
     @staticmethod
     def replicate(replica: RedisServer, primary: RedisServer) -> None:
@@ -117,9 +129,10 @@ class Cluster:
     def move_keys(self, slot: int, source: RedisServer, target: RedisServer) -> None:
         """Moves what the slot holds."""
         auth: list[str] = ["AUTH", self.password] if self.password else []
+        port = self.tls_ports[self.nodes.index(target)] if self.tls_ports else target.port
         while keys := source.cli("CLUSTER", "GETKEYSINSLOT", slot, 50):
             assert isinstance(keys, list)
-            source.cli("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, *auth, "KEYS", *[str(key) for key in keys])
+            source.cli("MIGRATE", "127.0.0.1", port, "", 0, 5000, *auth, "KEYS", *[str(key) for key in keys])
 
     def end_move(self, slot: int, target: RedisServer) -> None:
         """The second half: the target has the slot. The target is told first, so that the slot always has an owner."""
@@ -137,6 +150,28 @@ class Cluster:
             return
         self.move_keys(slot, source, target)
         self.end_move(slot, target)
+
+    def move_all(self, moved: Sequence[int], target: RedisServer) -> None:
+        """Migrates many slots to one node."""
+        if not moved:
+            return
+        first, *rest = moved
+        self.move(first, target)   # gives the target the highest epoch; so the other slots need no agreement in between
+        primaries, owner = self.primaries(), node_id(target)
+        others = {node.port: node.connect() for node in primaries if node is not target}
+        own = target.connect()
+        for slot in rest:
+            source = self._at(owner_port(target, slot))
+            if source is target:
+                continue
+            own.command("CLUSTER", "SETSLOT", slot, "IMPORTING", node_id(source))
+            others[source.port].command("CLUSTER", "SETSLOT", slot, "MIGRATING", owner)
+            self.move_keys(slot, source, target)
+            for connection in [own, *others.values()]:
+                connection.command("CLUSTER", "SETSLOT", slot, "NODE", owner)
+        for connection in [own, *others.values()]:
+            connection.close()
+        wait_until("the nodes to agree", lambda: len({view(node) for node in primaries}) == 1, 60)
 
     def fail_over(self, replica: RedisServer) -> None:
         """CLUSTER FAILOVER: the replica takes over, and nothing is lost."""

@@ -1,0 +1,148 @@
+"""A Cluster under mixed load, with faults chosen by a seed, one after the other: nothing leaks, and no invariant breaks.
+
+SLUICE_SOAK_SECONDS (12) says how long, SLUICE_FAULTS_SEED which faults.
+"""
+
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.agent import Agent
+from support.bundle import Bundle, MintedKey, concurrency, token_bucket, window
+from support.cluster import Cluster, answers, role, slot_of
+from support.faults import Fault
+from support.load import Load
+from support.process import all_of, wait_until
+from support.redis_server import RedisServer
+
+SECONDS = float(os.environ.get("SLUICE_SOAK_SECONDS", "12"))
+SEED = os.environ.get("SLUICE_FAULTS_SEED", "1")
+LIMIT = 20
+SUBJECTS = 64
+BACK_WITHIN = 2.0   # seconds after the last fault
+ANSWERS = {(200, "within_limit"), (429, "limit_exceeded"), (503, "fail_closed"), (503, "overload")}
+PLANS = ("limited", "logged", "leased", "closed")
+
+
+class Faults:
+    """What can happen to a Cluster. `losses` counts those after which charges may be missing."""
+
+    def __init__(self, cluster: Cluster, chosen: random.Random) -> None:
+        self._cluster = cluster
+        self._random = chosen
+        self.losses = 0
+        self.happened: Counter[str] = Counter()
+
+    def one(self) -> None:
+        """Chooses one, and returns when the Cluster is whole again."""
+        fault = self._random.choice([self.kill, self.freeze, self.fail_over, self.move, self.flush_scripts,
+                                     self.drop_connections, self.delay])
+        self.happened[fault.__name__] += 1
+        fault()
+
+    def pause(self) -> float:
+        """Seconds until the next one."""
+        return self._random.uniform(0.1, 1.0)
+
+    def _primary(self) -> RedisServer:
+        return self._random.choice(self._cluster.primaries())
+
+    def kill(self) -> None:
+        """A primary dies. Its replica takes over, and it comes back as a replica."""
+        killed = self._primary()
+        replica = self._cluster.replica_of(killed)
+        self.losses += 1
+        killed.kill9()
+        wait_until("the promotion", lambda: role(replica) == "master", 30)
+        killed.launch()
+        wait_until("the killed node", lambda: answers(killed), 30)
+        self._cluster.wait_until_healthy()
+
+    def freeze(self) -> None:
+        """A primary answers nothing for a time that is too short for a failover."""
+        frozen = self._primary()
+        frozen.pause()
+        time.sleep(self._random.uniform(0.02, 0.6))
+        frozen.resume()
+
+    def fail_over(self) -> None:
+        """A replica takes over, and nothing is lost."""
+        self._cluster.fail_over(self._cluster.replica_of(self._primary()))
+        self._cluster.wait_until_healthy()
+
+    def move(self) -> None:
+        """A slot that is in use gets another node."""
+        slot = slot_of(f"sl:{{acme|subject=s{self._random.randrange(SUBJECTS)}}}")
+        self._cluster.move(slot, self._primary())
+
+    def flush_scripts(self) -> None:
+        """A node forgets all scripts."""
+        self._primary().cli("SCRIPT", "FLUSH")
+
+    def drop_connections(self) -> None:
+        """A node closes the connections of all clients."""
+        self._primary().cli("CLIENT", "KILL", "TYPE", "normal")
+
+    def delay(self) -> None:
+        """A node lets everybody wait."""
+        self._primary().cli("CLIENT", "PAUSE", self._random.randrange(10, 400), "ALL")
+
+
+def used(agent: Agent) -> tuple[int, int, int]:
+    """Memory in KiB, descriptors and threads of an agent."""
+    process = Path(f"/proc/{agent.process.pid}")
+    memory = next(int(line.split()[1]) for line in (process / "status").read_text().splitlines() if line.startswith("VmRSS:"))
+    return memory, len(list((process / "fd").iterdir())), len(list((process / "task").iterdir()))
+
+
+@pytest.mark.timeout(300 + 2 * SECONDS)
+@pytest.mark.fault("soak", topology="cluster", least=2000)
+def test_faults_in_any_order_break_no_invariant_and_leak_nothing(
+        key: MintedKey, make_agent: Callable[..., Agent], tmp_path: Path, fault: Fault, sanitized: bool) -> None:
+    bundle = Bundle().key(key)
+    bundle.plan("limited", window("fixed_window", LIMIT, "1d", align="first"))
+    bundle.plan("logged", window("sliding_window_log", LIMIT, "1d"))
+    bundle.plan("leased", concurrency(LIMIT, "1h"))
+    bundle.plan("closed", token_bucket(300_000, "1/1h"))
+    with Cluster(tmp_path / "cluster") as cluster:
+        agent = make_agent(bundle, cluster.counters, "--workers", "2", "--redis-deadline", "250ms").start()
+
+        def decides(number: int) -> bool:
+            with agent.client(key.text) as client:
+                return client.check(plan_id="closed", subject=f"s{number}", cost=0).body["reason"] == "within_limit"
+
+        def body(number: int) -> dict[str, object]:
+            return {"plan_id": PLANS[number // SUBJECTS % len(PLANS)], "subject": f"s{number % SUBJECTS}"}
+
+        wait_until("decisions by all nodes", lambda: all_of(range(SUBJECTS), decides))
+        with Load(agent, key.text, body, rate=400):
+            time.sleep(2.0)   # what is allocated once has been allocated
+        before = used(agent)
+        faults = Faults(cluster, random.Random(SEED))
+        with Load(agent, key.text, body, rate=400) as load:
+            ends = time.monotonic() + SECONDS
+            while time.monotonic() < ends:
+                faults.one()
+                time.sleep(faults.pause())
+            ended = time.monotonic()
+            wait_until("normal decisions", lambda: all_of(range(SUBJECTS), decides), BACK_WITHIN)
+            fault.recovered(time.monotonic() - ended, BACK_WITHIN)
+            sent = len(load.samples)
+            wait_until("some more requests", lambda: len(load.samples) > sent + 400, 30)
+        print(f"seed {SEED}: {dict(faults.happened)}")
+        assert {(sample.status, sample.reason) for sample in load.samples} <= ANSWERS
+        for sample in load.samples:
+            assert (sample.body["plan_id"], sample.body["request_id"]) == (sample.plan, sample.request_id)
+        for plan in ("limited", "logged", "leased"):
+            admitted = Counter(int(sample.request_id[1:]) % SUBJECTS for sample in load.samples
+                               if sample.plan == plan and sample.reason == "within_limit")
+            fault.admitted(max(admitted.values(), default=0), LIMIT * (1 + faults.losses))
+        wait_until("as many descriptors as before", lambda: used(agent)[1] <= before[1], 15)
+        after = used(agent)
+    assert after[2] == before[2]
+    assert after[0] <= before[0] * (1.6 if sanitized else 1.15) + 2048, f"KiB before and after: {before[0]}, {after[0]}"
